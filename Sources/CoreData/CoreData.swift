@@ -14,6 +14,7 @@
 // What inherits from these is used as they are: equal, hashed, compared in fetches. Nothing else of the library's own names is seen.
 @_exported import class ObjectContext.ManagedObject
 @_exported import struct ObjectContext.ManagedObjectSeed
+@_exported import struct ObjectContext.SnapshotEvents
 @_exported import struct ObjectContext._KeyPathNames
 @_exported import struct ObjectModel.ManagedObjectID
 // What keys of stores are made of.

@@ -52,6 +52,14 @@ final class EmissionTests: XCTestCase {
     }
   }
 
+  func testOnlyWhoNamesCompiledModelsGetsBundlesThatFindThem() {
+    for (text, finds) in [("let a = \"Library.momd\"", true), ("let a = \"Library\"", false)] {
+      let module = ScannedModule(name: "M", sources: [ScannedSource("import CoreData\n\(text)\n", file: "/m/F.swift")])
+      let written = AccessorSource(ManagedAccessors(of: module), of: module).text
+      XCTAssertEqual(written.contains("func url(forResource name: String?, withExtension ext: String?) -> URL? {"), finds)
+    }
+  }
+
   func testAMethodThatStandsForNothingIsNamed() {
     let text =
       "class A: NSManagedObject {\n @NSManaged func addToX(_ a: A)\n @NSManaged func countOfX() -> Int\n @NSManaged func addTo(_ a: A) }"

@@ -69,6 +69,7 @@ final class ImportRuleTests: XCTestCase {
     // What the classes of CoreData inherit from and what keys are made of is seen where they are, and whoever imports Core Data has Foundation; the first file names them.
     let types = [
       "public import Foundation", "import class ObjectContext.ManagedObject", "import struct ObjectContext.ManagedObjectSeed",
+      "import struct ObjectContext.SnapshotEvents",
       "import struct ObjectContext._KeyPathNames", "import struct ObjectModel.ManagedObjectID", "import class StoreKeys.SecretBytes",
       "import enum StoreKeys.StoreKey",
     ]

@@ -89,7 +89,7 @@ final class ContextTests: XCTestCase {
       XCTAssertGreaterThan(book.savesBegun, 0)
       XCTAssertTrue(book.managedObjectContext === stack.context)
       XCTAssertEqual(book.entity.name, "Book")
-      XCTAssertEqual(book.entity.managedObjectClassName, ".Book")
+      XCTAssertEqual(book.entity.managedObjectClassName, "CoreDataTests.Book")
       XCTAssertTrue(book.isEqual(book))
     }
   }

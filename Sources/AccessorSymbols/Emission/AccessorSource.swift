@@ -39,7 +39,7 @@ package struct AccessorSource {
       "// swift-format-ignore-file", "",
     ]
     lines += imports
-    lines += [""] + aliases + [""] + classTable + keyPaths
+    lines += [""] + aliases + resources + [""] + classTable + keyPaths
     for (index, accessor) in accessors.enumerated() {
       lines.append("")
       lines += guarded(
@@ -62,6 +62,17 @@ package struct AccessorSource {
     ["NSPredicate", "NSCompoundPredicate", "NSComparisonPredicate", "NSExpression", "NSSortDescriptor"].map {
       "public typealias \($0) = CoreData.\($0)"
     }
+  }
+
+  /// Bundles find models by the names that Apple's tools give them: what the module itself declares comes before Foundation's functions.
+  private var resources: [String] {
+    guard module.sources.contains(where: \.namesCompiledModels) else { return [] }
+    return [
+      "", "extension Bundle {", "  func url(forResource name: String?, withExtension ext: String?) -> URL? {",
+      "    _resourceURL(forResource: name, withExtension: ext, subdirectory: nil)", "  }",
+      "  func url(forResource name: String?, withExtension ext: String?, subdirectory subpath: String?) -> URL? {",
+      "    _resourceURL(forResource: name, withExtension: ext, subdirectory: subpath)", "  }", "}",
+    ]
   }
 
   /// The module's classes are entered when the program is loaded, before its first line: a model names them by texts.

@@ -123,10 +123,16 @@ extension SourcePort {
   /// The method that `#selector(…)` names.
   private static func method(_ tokens: [SourceToken], _ range: Range<Int>) -> String? {
     guard tokens[range].first?.word == "#selector" else { return nil }
-    var name: String?
-    for token in tokens[range].dropFirst(2) {
-      if token.isMark("(") || token.isMark(")") { break }
-      if let found = token.name { name = found }
+    // The last name of the path, without its labels.
+    var (name, cursor): (String?, TokenCursor) = (nil, TokenCursor(tokens))
+    cursor.position = range.lowerBound + 2
+    while cursor.position < range.upperBound, let token = cursor.token, !token.isMark(")") {
+      if token.isMark("(") {
+        cursor.skipBracketed()
+      } else {
+        if let found = token.name { name = found }
+        cursor.position += 1
+      }
     }
     return name
   }
@@ -138,7 +144,10 @@ extension SourcePort {
       guard tokens[position + 2].isMark("(") else { continue }
       if tokens[position + 3].isMark(")") { return "\(method)()" }
       guard let label = tokens[position + 3].name else { return nil }
-      return label == "_" ? "\(method)(notification)" : "\(method)(\(label): notification)"
+      // `_ note: NSNotification` and `note: NSNotification`.
+      let parameter = tokens[position + 3..<tokens.count].prefix { !$0.isMark(")") }
+      let argument = parameter.contains { $0.word == "NSNotification" } ? "notification as NSNotification" : "notification"
+      return label == "_" ? "\(method)(\(argument))" : "\(method)(\(label): \(argument))"
     }
     return nil
   }
@@ -150,7 +159,9 @@ extension SourcePort {
       if first == nil { first = token }
       if tokens[position + 1].word == "CoreData" || tokens[position + 1].word == "CipherData" { imports = true }
     }
-    guard !imports, let first, first.beginsLine, tokens.contains(where: { $0.word.map(Self.isOfCoreData) ?? false }) else { return }
+    guard !imports, let first, first.beginsLine, needsImport || tokens.contains(where: { $0.word.map(Self.isOfCoreData) ?? false }) else {
+      return
+    }
     edits.insert((first.range.lowerBound..<first.range.lowerBound, "import CoreData\n"), at: 0)
   }
 

@@ -3,7 +3,9 @@
 /// What has to change in a source before it compiles on Linux: it goes on compiling on Apple's systems, where it means the same.
 ///
 /// Changed are imports of Apple's modules and attributes of Objective-C (they get `#if canImport(…)`), `#keyPath` (a text), `#selector` of a sort descriptor (its name), and classes that override
-/// `init(entity:insertInto:)` (they get the initializer of stored objects), observers by selectors (they get a closure), and sources that leave the import to others. What cannot be changed by rules is remarked on.
+/// `init(entity:insertInto:)` (they get the initializer of stored objects), observers by selectors (they get a closure), casts of fetch requests (they get an `#else`), sources that leave the import to
+/// others, classes with managed properties that a function declares (they go to the end of the source), and extensions of `NSObject` that managed objects use (they extend these too). What cannot be
+/// changed by rules is remarked on.
 package struct SourcePort {
   /// Something that has to be changed by hand.
   package struct Remark: Equatable, Sendable {
@@ -13,15 +15,27 @@ package struct SourcePort {
     package init(line: Int, text: String) { (self.line, self.text) = (line, text) }
   }
 
-  private let bytes: [UInt8]
+  let bytes: [UInt8]
+  /// What is known of the other sources.
+  let folder: PortedFolder
   var edits: [(range: Range<Int>, text: String)] = []
   /// The places of tokens that a rule before has seen to.
   var handled: Set<Int> = []
-  package private(set) var remarks: [Remark] = []
+  /// The places of classes that a function declares, and of extensions of `NSObject`: they are looked at when all of them is known.
+  var localClasses: [Int] = []
+  var extensions: [Int] = []
+  /// Whether a rule has named classes of Core Data in a source that did not.
+  var needsImport = false
+  package var remarks: [Remark] = []
 
   /// Looks through a source.
-  package init(_ source: String) {
+  ///
+  /// - Parameters:
+  ///   - source: Its text.
+  ///   - folder: What is known of it and the sources beside it; nil where there are none.
+  package init(_ source: String, in folder: PortedFolder? = nil) {
     bytes = Array(source.utf8)
+    self.folder = folder ?? PortedFolder([source])
     var cursor = TokenCursor(SourceLexer.tokens(of: source))
     var conditions = ConditionStack()
     let build = BuildConditions(modules: [])
@@ -31,7 +45,14 @@ package struct SourcePort {
       if build.mayHold(conditions.current) { look(at: token, cursor) }
       cursor.position += 1
     }
+    completeExtensions(cursor.tokens)
+    moveLocalClasses(cursor.tokens)
     completeImports(cursor.tokens)
+    edits.sort { ($0.range.lowerBound, $0.range.upperBound) < ($1.range.lowerBound, $1.range.upperBound) }
+    // Only in a source that does not compile two rules see to the same place.
+    edits = edits.reduce(into: []) { kept, edit in
+      if edit.range.lowerBound >= kept.last?.range.upperBound ?? 0 { kept.append(edit) }
+    }
   }
 
   /// Whether anything is changed.
@@ -42,10 +63,18 @@ package struct SourcePort {
 
   // MARK: Rules
 
-  private mutating func look(at token: SourceToken, _ cursor: TokenCursor) {
-    if token.isMark("@"), let name = cursor.token(after: 1)?.word { return lookAtAttribute(name, token, cursor) }
+  mutating func look(at token: SourceToken, _ cursor: TokenCursor) {
     if handled.contains(cursor.position) { return }
+    if token.isMark("@"), let name = cursor.token(after: 1)?.word { return lookAtAttribute(name, token, cursor) }
+    if token.kind == .literal { return lookInText(token) }
     switch token.word {
+    case "as": replaceCast(token, cursor)
+    case "Foundation", "CoreData": unqualify(token, cursor)
+    case "class": lookAtClass(token, cursor)
+    case "extension" where cursor.token(after: 1)?.word == "NSObject" && cursor.token(after: 2)?.isMark("{") == true:
+      extensions.append(cursor.position)
+    case "NSKeyValueObservation", "observeValue":
+      remark(token, "there is no key-value observing on Linux: observe NSManagedObjectContextObjectsDidChange")
     case "addObserver": _ = replaceObserver(cursor)
     case "#keyPath": replaceKeyPath(token, cursor)
     case "#selector": if !guardSelectorConstant(token, cursor) { replaceSelector(token, cursor) }
@@ -61,10 +90,16 @@ package struct SourcePort {
 
   /// `@objc(Book)` stands where Objective-C is.
   private mutating func lookAtAttribute(_ name: String, _ token: SourceToken, _ cursor: TokenCursor) {
-    guard ["objc", "objcMembers", "IBOutlet", "IBAction", "IBInspectable", "IBDesignable", "GKInspectable"].contains(name) else { return }
+    guard Self.attributes.contains(name) else { return }
     var behind = cursor
     behind.position += 1
     _ = behind.takeAttribute()
+    // Those beside it stand with it.
+    while let next = behind.token, !next.beginsLine, next.isMark("@"), Self.attributes.contains(behind.token(after: 1)?.word ?? "") {
+      handled.insert(behind.position)
+      behind.position += 1
+      _ = behind.takeAttribute()
+    }
     let end = behind.tokens[behind.position - 1].range.upperBound
     let indentation = indentation(of: token)
     let attribute = text(of: token.range.lowerBound..<end, applying: [])
@@ -79,19 +114,66 @@ package struct SourcePort {
     edits.append((first..<until, "\(start)#if canImport(ObjectiveC)\n\(indentation)\(attribute)\n\(indentation)#endif\(rest)"))
   }
 
+  private static let attributes: Set<String> = [
+    "objc", "objcMembers", "IBOutlet", "IBAction", "IBInspectable", "IBDesignable", "GKInspectable",
+  ]
+
   /// `#keyPath(Book.author.name)` is the text `"author.name"`.
   private mutating func replaceKeyPath(_ token: SourceToken, _ cursor: TokenCursor) {
     var behind = cursor
-    behind.position += 1
-    guard behind.isAt("(") else { return }
-    let first = behind.position + 1
-    behind.skipBracketed()
-    let names = behind.tokens[first..<max(first, behind.position - 1)].compactMap(\.name)
+    guard let key = Self.key(&behind) else {
+      if behind.position > cursor.position { remark(token, "#keyPath needs Objective-C: write the key as a text") }
+      return
+    }
+    edits.append((token.range.lowerBound..<behind.tokens[behind.position - 1].range.upperBound, "\"\(key)\""))
+  }
+
+  /// The key that `#keyPath(…)` names, which is gone past; nil where there is none.
+  private static func key(_ cursor: inout TokenCursor) -> String? {
+    cursor.position += 1
+    guard cursor.isAt("(") else {
+      cursor.position -= 1
+      return nil
+    }
+    let first = cursor.position + 1
+    cursor.skipBracketed()
+    let names = cursor.tokens[first..<max(first, cursor.position - 1)].compactMap(\.name)
     // Types come first, and begin with a capital.
     let keys = names.drop { $0.first?.isUppercase ?? false }
-    guard !keys.isEmpty else { return remark(token, "#keyPath needs Objective-C: write the key as a text") }
-    let end = behind.tokens[behind.position - 1].range.upperBound
-    edits.append((token.range.lowerBound..<end, "\"\(keys.joined(separator: "."))\""))
+    return keys.isEmpty ? nil : keys.joined(separator: ".")
+  }
+
+  /// `"\(#keyPath(Book.title)) == %@"` is `"title == %@"`.
+  private mutating func lookInText(_ token: SourceToken) {
+    let hashes = bytes[token.range].prefix { $0 == UInt8(ascii: "#") }.count
+    let begin = [UInt8(ascii: "\\")] + Array(repeating: UInt8(ascii: "#"), count: hashes) + [UInt8(ascii: "(")]
+    var place = token.range.lowerBound + hashes
+    while place + begin.count < token.range.upperBound {
+      guard bytes[place..<place + begin.count].elementsEqual(begin) else {
+        // What a backslash stands before is no begin.
+        place += bytes[place] == begin[0] ? 2 : 1
+        continue
+      }
+      let start = place + begin.count - 1
+      var cursor = TokenCursor(SourceLexer.tokens(of: String(decoding: bytes[start..<token.range.upperBound], as: UTF8.self)))
+      cursor.skipBracketed()
+      let end = cursor.position
+      cursor.position = 1
+      while cursor.position < end, let inner = cursor.token {
+        let first = cursor.position
+        guard inner.word == "#keyPath", let key = Self.key(&cursor) else {
+          cursor.position = first + 1
+          continue
+        }
+        let isWhole = first == 1 && cursor.position == end - 1
+        let last = cursor.tokens[cursor.position - 1].range.upperBound
+        edits.append(
+          isWhole
+            ? (place..<start + cursor.tokens[end - 1].range.upperBound, key) : (start + inner.range.lowerBound..<start + last, "\"\(key)\"")
+        )
+      }
+      place = start + max(1, cursor.tokens[..<min(end, cursor.tokens.count)].last?.range.upperBound ?? 1)
+    }
   }
 
   /// `#selector(NSString.localizedStandardCompare(_:))` of a sort descriptor is `NSSelectorFromString("localizedStandardCompare:")`.
@@ -113,52 +195,6 @@ package struct SourcePort {
     "compare", "caseInsensitiveCompare", "localizedCompare", "localizedCaseInsensitiveCompare", "localizedStandardCompare",
   ]
 
-  /// A class that overrides `init(entity:insertInto:)` inherits no other initializer; where a class is known by its metatype only, it is made by that.
-  private mutating func completeInitializer(_ token: SourceToken, _ cursor: TokenCursor) {
-    guard cursor.position > 0, cursor.token(after: 1)?.isMark("(") == true, cursor.token(after: 2)?.word == "entity" else { return }
-    var first = cursor.position
-    var modifiers: Set<String> = []
-    while first > 0, let word = cursor.tokens[first - 1].word,
-      ["override", "public", "open", "internal", "package", "required"].contains(word)
-    {
-      modifiers.insert(word)
-      first -= 1
-    }
-    guard modifiers.contains("override") else { return }
-    var behind = cursor
-    behind.position += 1
-    let parameters = behind.position
-    behind.skipBracketed()
-    guard behind.tokens[parameters..<behind.position].contains(where: { $0.word == "insertInto" }), behind.isAt("{") else { return }
-    behind.skipBracketed()
-    if !modifiers.contains("required") { edits.append((token.range.lowerBound..<token.range.lowerBound, "required ")) }
-    guard !Self.hasSeedInitializer(behind.tokens, around: cursor.position) else { return }
-    let end = behind.tokens[behind.position - 1].range.upperBound
-    let indentation = indentation(of: cursor.tokens[first])
-    let access = modifiers.intersection(["public", "open"]).isEmpty ? "" : "public "
-    let lines = [
-      "", "", "#if !canImport(ObjectiveC)", "  // Contexts make objects of stored rows by it.",
-      "  \(access)required init(_ seed: ManagedObjectSeed) { super.init(seed) }", "#endif",
-    ]
-    edits.append((end..<end, lines.map { $0.isEmpty ? $0 : indentation + $0 }.joined(separator: "\n")))
-  }
-
-  /// Whether the class around a token has the initializer of stored objects.
-  private static func hasSeedInitializer(_ tokens: [SourceToken], around position: Int) -> Bool {
-    func reach(_ positions: some Sequence<Int>, leaving brace: Unicode.Scalar, entering other: Unicode.Scalar) -> Bool {
-      var depth = 0
-      for position in positions {
-        if tokens[position].isMark(other) { depth += 1 }
-        if tokens[position].isMark(brace) { depth -= 1 }
-        if depth < 0 { return false }
-        if tokens[position].word == "ManagedObjectSeed" { return true }
-      }
-      return false
-    }
-    return reach(position..<tokens.count, leaving: "}", entering: "{")
-      || reach(stride(from: position, through: 0, by: -1), leaving: "{", entering: "}")
-  }
-
   // MARK: Text
 
   /// The blanks that a token's line begins with.
@@ -168,10 +204,11 @@ package struct SourcePort {
     return String(decoding: bytes[start...].prefix { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }, as: UTF8.self)
   }
 
+  /// The source's text with some of the edits.
   func text(of range: Range<Int>, applying edits: [(range: Range<Int>, text: String)]) -> String {
     var result: [UInt8] = []
     var position = range.lowerBound
-    for edit in edits {
+    for edit in edits where edit.range.lowerBound >= position && edit.range.upperBound <= range.upperBound {
       result += bytes[position..<edit.range.lowerBound]
       result += edit.text.utf8
       position = edit.range.upperBound
@@ -190,10 +227,16 @@ package struct SourcePort {
     var shift = 0
     for group in groups {
       let range = wholeLines(around: group)
-      let old = Self.lines(text(of: range, applying: []))
-      let new = Self.lines(text(of: range, applying: group))
-      let first = bytes[..<range.lowerBound].count { $0 == UInt8(ascii: "\n") } + 1
-      lines.append("@@ -\(first),\(old.count) +\(first + shift),\(new.count) @@")
+      var old = Self.lines(text(of: range, applying: []))[...]
+      var new = Self.lines(text(of: range, applying: group))[...]
+      var first = bytes[..<range.lowerBound].count { $0 == UInt8(ascii: "\n") } + 1
+      while let line = old.first, line == new.first {
+        (old, new) = (old.dropFirst(), new.dropFirst())
+        first += 1
+      }
+      while let line = old.last, line == new.last { (old, new) = (old.dropLast(), new.dropLast()) }
+      // Where no line is replaced or put in, it is the line before.
+      lines.append("@@ -\(first - (old.isEmpty ? 1 : 0)),\(old.count) +\(first + shift - (new.isEmpty ? 1 : 0)),\(new.count) @@")
       lines += old.map { "-" + $0 } + new.map { "+" + $0 }
       shift += new.count - old.count
     }

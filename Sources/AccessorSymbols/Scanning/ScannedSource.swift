@@ -86,6 +86,8 @@ package struct ScannedSource: Sendable {
   package var managed: [ManagedDeclaration] = []
   /// The lines with `@NSManaged` in classes that functions declare.
   package var managedInFunctions: [Int] = []
+  /// Whether it names models as Apple's tools compile them.
+  package var namesCompiledModels = false
 
   /// Reads a source.
   ///
@@ -94,6 +96,7 @@ package struct ScannedSource: Sendable {
   ///   - file: The path of its file, whose last name is in the symbols of private declarations.
   package init(_ source: String, file: String) {
     self.file = file
+    namesCompiledModels = source.contains("momd")
     var scanner = DeclarationScanner(SourceLexer.tokens(of: source), self)
     scanner.run()
     self = scanner.result

@@ -22,12 +22,11 @@ struct PortSourcesCommand: AsyncParsableCommand {
 
   func run() async throws {
     let sink = OutputSink()
-    for file in try sources() {
+    let files = try sources().map { ($0, try Self.text(of: $0)) }
+    let folder = PortedFolder(files.map(\.1))
+    for (file, text) in files {
       let url = URL(fileURLWithPath: file)
-      guard let text = try? String(contentsOf: url, encoding: .utf8) else {
-        throw ToolError(.noInput, "The source \(file) cannot be read.")
-      }
-      let port = SourcePort(text)
+      let port = SourcePort(text, in: folder)
       for remark in port.remarks { Tool.print("\(file):\(remark.line): note: \(remark.text)", to: STDERR_FILENO) }
       guard port.isChanged else { continue }
       try sink.write(port.difference(path: file))
@@ -37,6 +36,13 @@ struct PortSourcesCommand: AsyncParsableCommand {
       }
     }
     try sink.flush()
+  }
+
+  private static func text(of file: String) throws -> String {
+    guard let text = try? String(contentsOf: URL(fileURLWithPath: file), encoding: .utf8) else {
+      throw ToolError(.noInput, "The source \(file) cannot be read.")
+    }
+    return text
   }
 
   /// The Swift sources in the folder; hidden folders, such as those of builds, are passed over.

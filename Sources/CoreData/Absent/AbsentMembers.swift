@@ -1,15 +1,6 @@
 // AbsentMembers: functions and constants of Core Data that are not there, with what to do instead.
 public import Foundation
 
-/// Absent: everything that is written is encrypted.
-@available(*, unavailable, message: "there are no XML stores; NSSQLiteStoreType is the encrypted store")
-public var NSXMLStoreType: String { "XML" }
-/// Absent: everything that is written is encrypted.
-@available(
-  *, unavailable, message: "there are no binary stores; NSSQLiteStoreType is the encrypted store, NSInMemoryStoreType one in memory"
-)
-public var NSBinaryStoreType: String { "Binary" }
-
 extension NSManagedObjectContext {
   /// Absent: a context is used on its queue.
   @available(*, unavailable, message: "use the context in blocks of perform and performAndWait")
@@ -29,20 +20,29 @@ extension NSManagedObjectContext {
   ///   - context: What the observer gave.
   @available(*, unavailable, message: "there is no key-value observing; observe NSManagedObjectContextObjectsDidChange")
   public func observeValue(
-    forKeyPath keyPath: String?, of object: Any?, change: [String: Any]?, context: UnsafeMutableRawPointer?
+    forKeyPath keyPath: String?, of object: Any?, change: [String: Any]?,
+    context: UnsafeMutableRawPointer?
   ) {}
   /// Absent: merging is told with all other changes.
   @available(*, unavailable, message: "observe didChangeObjectsNotification, which tells of merged changes too")
-  public static var didMergeChangesObjectIDsNotification: NSNotification.Name { didChangeObjectsNotification }
+  public static var didMergeChangesObjectIDsNotification: NSNotification.Name {
+    didChangeObjectsNotification
+  }
 }
 
 extension NSPersistentStoreDescription {
   /// Absent: the store sets its pragmas itself.
   @available(*, unavailable, message: "the store sets its pragmas itself")
   public func setValue(_ value: NSObject?, forPragmaNamed name: String) {}
+  /// Absent: the store sets its pragmas itself.
+  @available(*, unavailable, message: "the store sets its pragmas itself")
+  public var sqlitePragmas: [String: NSObject] { [:] }
   /// Absent: there is no CloudKit.
   @available(*, unavailable, message: "there is no CloudKit")
-  public var cloudKitContainerOptions: Any? { nil }
+  public var cloudKitContainerOptions: Any? {
+    get { nil }
+    set {}
+  }
 }
 
 extension NSPredicate {
@@ -52,9 +52,22 @@ extension NSPredicate {
   /// Absent: there is no Spotlight.
   @available(*, unavailable, message: "there is no Spotlight; use init(format:)")
   public convenience init?(fromMetadataQueryString query: String) { nil }
+  /// Absent: predicates are not archived.
+  @available(*, unavailable, message: "predicates are not archived here, so that all may be evaluated; leave the call out")
+  public func allowEvaluation() {}
 }
 
 extension UndoManager {
+  /// Absent: nothing is discarded when a system ends an application.
+  @available(*, unavailable, message: "no system discards actions here; leave the call out")
+  public func setActionIsDiscardable(_ discardable: Bool) {}
+  /// Absent: nothing is discarded when a system ends an application.
+  @available(*, unavailable, message: "no system discards actions here")
+  public var undoActionIsDiscardable: Bool { false }
+  /// Absent: nothing is discarded when a system ends an application.
+  @available(*, unavailable, message: "no system discards actions here")
+  public var redoActionIsDiscardable: Bool { false }
+
   /// Absent: there are no selectors.
   ///
   /// - Parameters:
@@ -66,10 +79,4 @@ extension UndoManager {
   /// Absent: there are no invocations.
   @available(*, unavailable, message: "use registerUndo(withTarget:handler:)")
   public func prepare(withInvocationTarget target: Any) -> Any { target }
-}
-
-extension NSManagedObject {
-  /// Absent: there is no key-value observing.
-  @available(*, unavailable, message: "there is no key-value observing; observe NSManagedObjectContextObjectsDidChange")
-  public func observationInfo() -> UnsafeMutableRawPointer? { nil }
 }

@@ -10,7 +10,8 @@ public let NSSQLiteStoreType = "SQLite"
 /// A store in memory, which is gone with its coordinator.
 public let NSInMemoryStoreType = "InMemory"
 /// The option that takes a store to the model by itself.
-public let NSMigratePersistentStoresAutomaticallyOption = "NSMigratePersistentStoresAutomaticallyOption"
+public let NSMigratePersistentStoresAutomaticallyOption =
+  "NSMigratePersistentStoresAutomaticallyOption"
 /// The option that infers how a store gets to the model.
 public let NSInferMappingModelAutomaticallyOption = "NSInferMappingModelAutomaticallyOption"
 /// The option by which a store is only read.
@@ -20,7 +21,8 @@ public let NSPersistentHistoryTrackingKey = "NSPersistentHistoryTrackingKey"
 /// The option of a database's pragmas. The store sets them itself: `journal_mode` with `WAL`, which it is in, is accepted, and others are errors.
 public let NSSQLitePragmasOption = "NSSQLitePragmasOption"
 /// The option by which others' commits are told.
-public let NSPersistentStoreRemoteChangeNotificationPostOptionKey = "NSPersistentStoreRemoteChangeNotificationOptionKey"
+public let NSPersistentStoreRemoteChangeNotificationPostOptionKey =
+  "NSPersistentStoreRemoteChangeNotificationOptionKey"
 
 /// What a store is and how it is opened.
 open class NSPersistentStoreDescription: NSObject, NSCopying {
@@ -51,7 +53,9 @@ open class NSPersistentStoreDescription: NSObject, NSCopying {
   /// A description that says the same, and is changed by itself.
   open func copy(with zone: NSZone? = nil) -> Any {
     let copy = Self()
-    (copy.type, copy.configuration, copy.url, copy.isReadOnly, copy.timeout) = (type, configuration, url, isReadOnly, timeout)
+    (copy.type, copy.configuration, copy.url, copy.isReadOnly, copy.timeout) = (
+      type, configuration, url, isReadOnly, timeout
+    )
     copy.shouldAddStoreAsynchronously = shouldAddStoreAsynchronously
     copy.shouldMigrateStoreAutomatically = shouldMigrateStoreAutomatically
     copy.shouldInferMappingModelAutomatically = shouldInferMappingModelAutomatically
@@ -67,8 +71,10 @@ open class NSPersistentStoreDescription: NSObject, NSCopying {
     options[key] = option
     guard let number = option as? NSNumber else { return }
     switch key {
-    case NSMigratePersistentStoresAutomaticallyOption: shouldMigrateStoreAutomatically = number.boolValue
-    case NSInferMappingModelAutomaticallyOption: shouldInferMappingModelAutomatically = number.boolValue
+    case NSMigratePersistentStoresAutomaticallyOption:
+      shouldMigrateStoreAutomatically = number.boolValue
+    case NSInferMappingModelAutomaticallyOption:
+      shouldInferMappingModelAutomatically = number.boolValue
     case NSReadOnlyPersistentStoreOption: isReadOnly = number.boolValue
     default: break
     }
@@ -105,20 +111,26 @@ open class NSPersistentStoreDescription: NSObject, NSCopying {
   private static func check(pragmas: NSObject) throws {
     for (name, value) in pragmas as? NSDictionary ?? [:] {
       let (name, value) = ("\(name)", "\(value)")
-      guard name.lowercased() == "journal_mode", value.lowercased() == "wal" else { throw StoreDescriptionError.pragma(name) }
+      guard name.lowercased() == "journal_mode", value.lowercased() == "wal" else {
+        throw StoreDescriptionError.pragma(name)
+      }
     }
   }
 
-  private func set(_ option: NSObject, _ key: String, in value: inout PersistentStoreDescription) throws {
+  private func set(_ option: NSObject, _ key: String, in value: inout PersistentStoreDescription)
+    throws
+  {
     switch key {
-    case NSPersistentHistoryTrackingKey: value.historyTracking = (option as? NSNumber)?.boolValue ?? true
+    case NSPersistentHistoryTrackingKey:
+      value.historyTracking = (option as? NSNumber)?.boolValue ?? true
     case NSPersistentStoreRemoteChangeNotificationPostOptionKey:
       value.postsRemoteChangeNotifications = (option as? NSNumber)?.boolValue ?? true
-    case NSMigratePersistentStoresAutomaticallyOption, NSInferMappingModelAutomaticallyOption, NSReadOnlyPersistentStoreOption: break
+    case NSMigratePersistentStoresAutomaticallyOption, NSInferMappingModelAutomaticallyOption,
+      NSReadOnlyPersistentStoreOption:
+      break
     case NSSQLitePragmasOption: try Self.check(pragmas: option)
-    // What protects files on Apple's systems: here the file is encrypted.
-    case "NSPersistentStoreFileProtectionKey": break
-    default: throw StoreDescriptionError.unknownOption(key)
+    default:
+      if !setStoreOption(option, key, in: &value) { throw StoreDescriptionError.unknownOption(key) }
     }
   }
 }
@@ -136,9 +148,13 @@ enum StoreDescriptionError: LocalizedError {
     case .missingPlace: "the description of the store has no URL; set one"
     case .missingKey(let path):
       "there is no key for the store \(path), and a store is never written without one; set the description's encryptionKey, or NSPersistentContainer.defaultEncryptionKey"
-    case .unknownType(let type): "there are no stores of the type \(type); NSSQLiteStoreType is the encrypted one"
-    case .pragma(let name): "the pragma \(name) cannot be set: the store sets its own; leave it out of NSSQLitePragmasOption"
-    case .unknownOption(let key): "there is no option \(key) of stores"
+    case .unknownType(let type):
+      "there are no stores of the type \(type); NSSQLiteStoreType is the encrypted one"
+    case .pragma(let name):
+      "the pragma \(name) cannot be set: the store sets its own; leave it out of NSSQLitePragmasOption"
+    case .unknownOption(let key):
+      "there is no option \(key) of stores"
+        + (CoreDataOption(rawValue: key).map { ": \($0.counterpart)" } ?? "; leave it out")
     }
   }
 }

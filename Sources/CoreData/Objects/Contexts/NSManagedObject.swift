@@ -38,12 +38,15 @@ open class NSManagedObject: ManagedObject, NSObjectProtocol, NSFetchRequestResul
   }
 
   /// The entity of the class, in the model that was loaded last and has it.
-  public class func entity() -> NSEntityDescription {
+  open class func entity() -> NSEntityDescription {
     EntityOfClass.find(self) ?? NSEntityDescription(EntityDescription(name: "\(self)"), of: nil)
   }
 
   /// A question for all objects of the class's entity.
-  public class func fetchRequest() -> NSFetchRequest<any NSFetchRequestResult> { NSFetchRequest(entityName: entity().name ?? "\(self)") }
+  open class func fetchRequest() -> NSFetchRequest<any NSFetchRequestResult> { NSFetchRequest(entityName: entity().name ?? "\(self)") }
+
+  /// Whether contexts pass over changes of properties that the model does not have. They always do: an override has no effect.
+  open class var contextShouldIgnoreUnmodeledPropertyChanges: Bool { true }
 
   // MARK: What NSObject has
 
@@ -146,3 +149,6 @@ open class NSManagedObject: ManagedObject, NSObjectProtocol, NSFetchRequestResul
     }
   }
 }
+
+/// What has changed an object otherwise than by its setters.
+public typealias NSSnapshotEventType = SnapshotEvents

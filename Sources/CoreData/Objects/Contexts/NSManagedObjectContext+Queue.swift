@@ -30,6 +30,14 @@ extension NSManagedObjectContext {
 
   /// Does work on the context's queue, and waits for it.
   ///
+  /// Beside the function below, since sources pass this one on as one that takes `() -> Void`.
+  public func performAndWait(_ block: () -> Void) {
+    if isHere { return Self.$atWork.withValue(self, operation: block) }
+    work.wait { [self] in atWork(block) }
+  }
+
+  /// Does work on the context's queue, and waits for it.
+  ///
   /// - Throws: What the work throws.
   public func performAndWait<Result>(_ block: () throws -> Result) rethrows -> Result {
     if isHere { return try Self.$atWork.withValue(self, operation: block) }

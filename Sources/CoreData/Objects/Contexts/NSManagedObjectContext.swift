@@ -26,6 +26,8 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {  // used on i
   // What follows is used on the queue alone, but for the coordinator and the parent, which are set before anything else is done.
   let work: ContextQueue
   private var made: ManagedObjectContext?
+  /// The one before it, which had another coordinator or parent.
+  private var former: ManagedObjectContext?
   private var setCoordinator: NSPersistentStoreCoordinator?
   private var setParent: NSManagedObjectContext?
   private var wantedPolicy = NSMergePolicy.error
@@ -73,7 +75,8 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {  // used on i
       return shouldHandleInaccessibleFault(object, for: objectID, triggeredByProperty: key.flatMap { object.entity.propertiesByName[$0] })
     }
     context.mergePolicy = wantedPolicy.policy
-    made = context
+    if let former { context.takeSettings(of: former) }
+    (made, former) = (context, nil)
     return context
   }
 
@@ -105,7 +108,8 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {  // used on i
   }
 
   private func begin(over coordinator: NSPersistentStoreCoordinator?, _ parent: NSManagedObjectContext?) {
-    (setCoordinator, setParent, made, shownUndoManager) = (coordinator, parent, nil, nil)
+    // What was set before is that of the context that comes.
+    (setCoordinator, setParent, former, made) = (coordinator, parent, made ?? former, nil)
   }
 
   package var model: NSManagedObjectModel? { persistentStoreCoordinator?.managedObjectModel }
@@ -192,5 +196,21 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {  // used on i
   /// Others have saved what the context is to take over.
   private func takeOverWhatWaits() {
     work.queue.async { [weak self] in self?.made?.takeOverWhatWaits() }
+  }
+}
+
+extension ManagedObjectContext {
+  /// Takes over what applications set before a context gets its coordinator or parent.
+  fileprivate func takeSettings(of former: ManagedObjectContext) {
+    (name, transactionAuthor) = (former.name, former.transactionAuthor)
+    automaticallyMergesChangesFromParent = former.automaticallyMergesChangesFromParent
+    shouldDeleteInaccessibleFaults = former.shouldDeleteInaccessibleFaults
+    retainsRegisteredObjects = former.retainsRegisteredObjects
+    stalenessInterval = former.stalenessInterval
+    propagatesDeletesAtEndOfEvent = former.propagatesDeletesAtEndOfEvent
+    // A manager is that of one context at a time.
+    let manager = former.undoManager
+    former.undoManager = nil
+    undoManager = manager
   }
 }

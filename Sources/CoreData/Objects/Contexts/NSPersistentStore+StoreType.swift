@@ -12,13 +12,23 @@ extension NSPersistentStore {
     public static let sqlite = StoreType(rawValue: NSSQLiteStoreType)
     /// A store in memory.
     public static let inMemory = StoreType(rawValue: NSInMemoryStoreType)
-    /// Absent: everything that is written is encrypted.
-    @available(*, unavailable, message: "there are no binary stores; sqlite is the encrypted store, inMemory one in memory")
-    public static var binary: StoreType { StoreType(rawValue: "Binary") }
   }
 
   /// Its kind, by its short name.
   public var storeType: StoreType { StoreType(rawValue: type) }
+}
+
+extension NSPersistentStore.StoreType {
+  /// The name of stores in files that are read as a whole, of which there are none: what is opened by it fails with an error that says so.
+  @available(*, deprecated, message: "there are no binary stores, since everything that is written is encrypted; use sqlite, or inMemory")
+  public static var binary: NSPersistentStore.StoreType {
+    NSPersistentStore.StoreType(rawValue: "Binary")
+  }
+  /// The name of stores in XML files, of which there are none: what is opened by it fails with an error that says so.
+  @available(*, deprecated, message: "there are no XML stores, since everything that is written is encrypted; use sqlite")
+  public static var xml: NSPersistentStore.StoreType {
+    NSPersistentStore.StoreType(rawValue: "XML")
+  }
 }
 
 extension NSPersistentStoreCoordinator {
@@ -37,7 +47,7 @@ extension NSPersistentStoreCoordinator {
     try addPersistentStore(ofType: type.rawValue, configurationName: configuration, at: storeURL, options: options)
   }
 
-  /// Deletes a store's files. It must not be open.
+  /// Deletes a store's files. Where it is open in this coordinator it is removed first; nobody else may have it open.
   ///
   /// - Parameters:
   ///   - url: Where it lies.
@@ -92,5 +102,19 @@ extension NSPersistentStoreCoordinator {
     type: NSPersistentStore.StoreType, at url: URL, options: [AnyHashable: Any]? = nil
   ) throws -> [String: Any] {
     try metadataForPersistentStore(ofType: type.rawValue, at: url, options: options)
+  }
+
+  /// Changes what a store says of itself, without opening it for work: texts under names of the application's own.
+  ///
+  /// - Parameters:
+  ///   - metadata: The names and texts.
+  ///   - type: The kind of store.
+  ///   - url: Where it lies.
+  ///   - options: What else there is to say, such as its key.
+  /// - Throws: `NSError`.
+  public class func setMetadata(
+    _ metadata: [String: Any]?, type: NSPersistentStore.StoreType, at url: URL, options: [AnyHashable: Any]? = nil
+  ) throws {
+    try setMetadata(metadata, forPersistentStoreOfType: type.rawValue, at: url, options: options)
   }
 }

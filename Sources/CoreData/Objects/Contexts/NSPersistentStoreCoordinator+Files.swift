@@ -50,13 +50,27 @@ extension NSPersistentStoreCoordinator {
 
   /// Changes what an open store says of itself: texts under names of the application's own. What goes wrong is thrown by the next save.
   public func setMetadata(_ metadata: [String: Any]?, for store: NSPersistentStore) {
-    try? store.store.setUserMetadata(StoreMetadataDictionary.notes(metadata ?? [:]))
+    store.metadata = metadata
+  }
+
+  /// Does all that a migration has left for later.
+  ///
+  /// - Throws: `NSError`.
+  public func finishDeferredLightweightMigration() throws {
+    try CoreDataError.translating { try coordinator.finishDeferredLightweightMigration() }
+  }
+
+  /// Does one of the things that a migration has left for later.
+  ///
+  /// - Throws: `NSError`.
+  public func finishDeferredLightweightMigrationTask() throws {
+    _ = try CoreDataError.translating { try coordinator.finishDeferredLightweightMigrationTask() }
   }
 
   /// Where a store lies.
   public func url(for store: NSPersistentStore) -> URL { store.url ?? URL(fileURLWithPath: "/dev/null") }
 
-  /// Deletes a store's files. It must not be open.
+  /// Deletes a store's files. Where it is open in this coordinator it is removed first; nobody else may have it open.
   ///
   /// - Parameters:
   ///   - url: Where it lies.
@@ -64,6 +78,7 @@ extension NSPersistentStoreCoordinator {
   ///   - options: What else there is to say.
   /// - Throws: `NSError`.
   public func destroyPersistentStore(at url: URL, ofType storeType: String, options: [AnyHashable: Any]? = nil) throws {
+    if let store = persistentStore(for: url) { try remove(store) }
     try CoreDataError.translating {
       let description = try NSPersistentStoreDescription(storeType, url, options).value(needsKey: false)
       try Waiting.run { [coordinator] in try await coordinator.destroyPersistentStore(with: description) }

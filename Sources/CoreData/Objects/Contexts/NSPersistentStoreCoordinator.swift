@@ -9,8 +9,12 @@ import Synchronization
 /// An open store.
 public final class NSPersistentStore: NSObject, Sendable {
   package let store: PersistentStore
+  /// The coordinator that has it open; nil where the store was not asked of one.
+  public let persistentStoreCoordinator: NSPersistentStoreCoordinator?
 
-  init(_ store: PersistentStore) { self.store = store }
+  init(_ store: PersistentStore, of coordinator: NSPersistentStoreCoordinator? = nil) {
+    (self.store, persistentStoreCoordinator) = (store, coordinator)
+  }
 
   /// Where it lies.
   public var url: URL? { store.url }
@@ -35,7 +39,10 @@ public final class NSPersistentStore: NSObject, Sendable {
     return options
   }
   /// What the store says of itself.
-  public var metadata: [String: Any]? { StoreMetadataDictionary.make(store.metadata) }
+  public var metadata: [String: Any]? {
+    get { StoreMetadataDictionary.make(store.metadata) }
+    set { try? store.setUserMetadata(StoreMetadataDictionary.notes(newValue ?? [:])) }
+  }
   /// Stores are equal where they are the same.
   public override func isEqual(_ object: Any?) -> Bool { (object as? NSPersistentStore)?.store === store }
   /// The hash of the identity.
@@ -50,6 +57,13 @@ public final class NSPersistentStoreCoordinator: NSObject, Sendable {
   package let classes: ManagedObjectClasses
   private let storeChanges = StoreChangeNotifications()
   private let queue = DispatchQueue(label: "CipherData.NSPersistentStoreCoordinator")
+  private let givenName = Mutex<String?>(nil)
+
+  /// A name for who debugs.
+  public var name: String? {
+    get { givenName.withLock { $0 } }
+    set { givenName.withLock { $0 = newValue } }
+  }
 
   /// A coordinator of a model. A model with mistakes has one with no entities: adding a store throws what is wrong.
   public init(managedObjectModel model: NSManagedObjectModel) {
@@ -87,7 +101,7 @@ public final class NSPersistentStoreCoordinator: NSObject, Sendable {
   }()
 
   /// The open stores.
-  public var persistentStores: [NSPersistentStore] { coordinator.persistentStores.map(NSPersistentStore.init) }
+  public var persistentStores: [NSPersistentStore] { coordinator.persistentStores.map { NSPersistentStore($0, of: self) } }
 
   /// The store at a place, if it is open.
   public func persistentStore(for url: URL) -> NSPersistentStore? {
@@ -106,6 +120,7 @@ public final class NSPersistentStoreCoordinator: NSObject, Sendable {
     let failure: (any Error)?
     do {
       let value = try description.value()
+      if value.url != nil, let url = description.url { StorePlace.prepare(url) }
       try Waiting.run { [self] in
         if let issue { throw issue }
         noteOpened(try await coordinator.addPersistentStore(with: value))
@@ -133,18 +148,19 @@ public final class NSPersistentStoreCoordinator: NSObject, Sendable {
     description.configuration = configuration
     return try CoreDataError.translating {
       let value = try description.value()
+      if value.url != nil, let storeURL { StorePlace.prepare(storeURL) }
       return try Waiting.run { [self] in
         if let issue { throw issue }
         let store = try await coordinator.addPersistentStore(with: value)
         noteOpened(store)
-        return NSPersistentStore(store)
+        return NSPersistentStore(store, of: self)
       }
     }
   }
 
   private func noteOpened(_ store: PersistentStore) {
     if store.storeDescription.postsRemoteChangeNotifications { storeChanges.begin(store, of: self) }
-    post(.NSPersistentStoreCoordinatorStoresDidChange, [NSAddedPersistentStoresKey: [NSPersistentStore(store)]])
+    post(.NSPersistentStoreCoordinatorStoresDidChange, [NSAddedPersistentStoresKey: [NSPersistentStore(store, of: self)]])
   }
 
   private func post(_ name: Notification.Name, _ info: [AnyHashable: Any]) {

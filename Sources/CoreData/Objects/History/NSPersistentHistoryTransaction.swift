@@ -90,13 +90,4 @@ public final class NSPersistentHistoryTransaction: NSObject, @unchecked Sendable
     if !set.deleted.isEmpty { info[AnyHashable(NSDeletedObjectIDsKey)] = Set(set.deleted) }
     return Notification(name: NSManagedObjectContext.didSaveObjectIDsNotification, object: nil, userInfo: info)
   }
-
-  /// A request for transactions, for ``NSPersistentHistoryChangeRequest/fetchHistory(withFetch:)``: its condition is about `author`, `contextName`, `timestamp`, `token` (the number), `bundleID`,
-  /// `processID` and `storeID`.
-  public class var fetchRequest: NSFetchRequest<any NSFetchRequestResult>? { NSFetchRequest(entityName: "Transaction") }
-}
-
-extension NSPersistentHistoryChange {
-  /// A request for changes, for ``NSPersistentHistoryChangeRequest/fetchHistory(withFetch:)``: its condition is about `object` (the URI), `entity`, `changeType` (`insert`, `update`, `delete`) and `properties`.
-  public class var fetchRequest: NSFetchRequest<any NSFetchRequestResult>? { NSFetchRequest(entityName: "Change") }
 }

@@ -3,7 +3,7 @@ public import Foundation
 package import ObjectModel
 
 /// An entity: a name, a class and properties. Once a coordinator uses its model, changes of it are not heeded.
-public final class NSEntityDescription: NSObject, NSFetchRequestResult {
+public final class NSEntityDescription: NSObject, NSCopying, NSFetchRequestResult {
   /// The model that the entity is of, which it does not hold; an empty one where it is of none.
   public var managedObjectModel: NSManagedObjectModel { model ?? NSManagedObjectModel() }
   /// The model that the entity is of.
@@ -41,7 +41,7 @@ public final class NSEntityDescription: NSObject, NSFetchRequestResult {
     original = entity
     self.model = model
     name = entity.name
-    managedObjectClassName = entity.managedObjectClassName ?? "NSManagedObject"
+    managedObjectClassName = Self.shownClassName(of: entity)
     isAbstract = entity.isAbstract
     superentityName = entity.superentityName
     uniquenessConstraints = entity.uniquenessConstraints
@@ -95,6 +95,19 @@ public final class NSEntityDescription: NSObject, NSFetchRequestResult {
   /// The hash of the name.
   public override var hash: Int { (name ?? "").hashValue }
 
+  /// The entity with copies of its properties and of the entities below it, for a model that is being made.
+  public func copy(with zone: NSZone? = nil) -> Any {
+    let copy = NSEntityDescription(value, of: nil)
+    copy.subentities = subentities.compactMap { $0.copy() as? NSEntityDescription }
+    return copy
+  }
+
+  /// The class's name as `NSStringFromClass` has it, where the program has the class, and otherwise as the model has it.
+  private static func shownClassName(of entity: EntityDescription) -> String {
+    guard let name = entity.managedObjectClassName else { return "NSManagedObject" }
+    return EntityClassRegistry.type(named: name).map { NSStringFromClass($0) } ?? name
+  }
+
   // MARK: As values
 
   /// The entity as a value, without those below it.
@@ -102,12 +115,16 @@ public final class NSEntityDescription: NSObject, NSFetchRequestResult {
     var entity = original
     entity.name = name ?? ""
     entity.isAbstract = isAbstract
-    entity.managedObjectClassName = managedObjectClassName == "NSManagedObject" ? nil : managedObjectClassName
+    if managedObjectClassName != Self.shownClassName(of: original) {
+      entity.managedObjectClassName = managedObjectClassName == "NSManagedObject" ? nil : managedObjectClassName
+    }
     entity.properties = properties.map(\.value)
     entity.indexes = indexes.map(\.value)
     entity.coreSpotlightDisplayNameExpression = coreSpotlightDisplayNameExpression?.description
     entity.superentityName = superentityName
+    // One without properties says nothing.
     entity.uniquenessConstraints = uniquenessConstraints.map { $0.compactMap { ($0 as? String) ?? ($0 as? NSPropertyDescription)?.name } }
+      .filter { !$0.isEmpty }
     entity.userInfo = (userInfo ?? [:]).reduce(into: [:]) { notes, note in notes["\(note.key)"] = "\(note.value)" }
     entity.renamingIdentifier = renamingIdentifier
     entity.versionHashModifier = versionHashModifier

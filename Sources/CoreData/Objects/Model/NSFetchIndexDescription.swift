@@ -11,7 +11,7 @@ public enum NSFetchIndexElementType: UInt, Sendable {
 }
 
 /// An element of an index: a property.
-public final class NSFetchIndexElementDescription: NSObject {
+public final class NSFetchIndexElementDescription: NSObject, NSCopying {
   /// The property.
   public let property: NSPropertyDescription?
   /// How the index keeps it.
@@ -33,6 +33,17 @@ public final class NSFetchIndexElementDescription: NSObject {
     isAscending = element.isAscending
   }
 
+  private init(_ other: NSFetchIndexElementDescription) {
+    (property, original) = (other.property, other.original)
+    (collationType, isAscending) = (other.collationType, other.isAscending)
+  }
+
+  /// The element by itself.
+  public func copy(with zone: NSZone? = nil) -> Any { NSFetchIndexElementDescription(self) }
+
+  /// The index that it is an element of; nil where it is none of any.
+  public internal(set) weak var indexDescription: NSFetchIndexDescription?
+
   /// The property's name; nil for an expression.
   public var propertyName: String? { property?.name ?? original.propertyName }
 
@@ -46,24 +57,41 @@ public final class NSFetchIndexElementDescription: NSObject {
 }
 
 /// An index of an entity.
-public final class NSFetchIndexDescription: NSObject {
+public final class NSFetchIndexDescription: NSObject, NSCopying {
   /// The name.
   public var name: String
   /// The elements.
-  public var elements: [NSFetchIndexElementDescription]
+  public var elements: [NSFetchIndexElementDescription] {
+    didSet { join() }
+  }
   /// Which objects the index is of; nil for all.
   public var partialIndexPredicate: NSPredicate?
   /// The entity that the index is of; nil for one that was made in code.
   public private(set) weak var entity: NSEntityDescription?
 
   /// An index of elements.
-  public init(name: String, elements: [NSFetchIndexElementDescription]?) { (self.name, self.elements) = (name, elements ?? []) }
+  public init(name: String, elements: [NSFetchIndexElementDescription]?) {
+    (self.name, self.elements) = (name, elements ?? [])
+    super.init()
+    join()
+  }
+
+  /// The index by itself, with copies of its elements.
+  public func copy(with zone: NSZone? = nil) -> Any {
+    let copy = NSFetchIndexDescription(name: name, elements: elements.compactMap { $0.copy() as? NSFetchIndexElementDescription })
+    copy.partialIndexPredicate = partialIndexPredicate
+    return copy
+  }
+
+  private func join() { for element in elements { element.indexDescription = self } }
 
   init(_ index: FetchIndexDescription, of entity: NSEntityDescription) {
     name = index.name
     elements = index.elements.map { NSFetchIndexElementDescription($0, of: entity) }
     partialIndexPredicate = index.partialIndexPredicate.map { NSPredicate(format: $0) }
     self.entity = entity
+    super.init()
+    join()
   }
 
   var value: FetchIndexDescription {

@@ -11,6 +11,8 @@ public typealias NSManagedObjectID = ManagedObjectID
 
 extension ManagedObjectID: NSFetchRequestResult {}
 extension NSDictionary: NSFetchRequestResult {}
+// `results.first as? [String: Any]` is a cast that may succeed.
+extension Dictionary: NSFetchRequestResult where Key == String, Value == Any {}
 extension NSNumber: NSFetchRequestResult {}
 
 extension ManagedObjectID {
@@ -23,6 +25,6 @@ extension ManagedObjectID {
   /// The store that the object is in; nil for a new object, and where no container has it open.
   public var persistentStore: NSPersistentStore? {
     if isTemporaryID { return nil }
-    return UsedModels.all.lazy.compactMap { $0.coordinator?.persistentStore(of: self) }.first.map(NSPersistentStore.init)
+    return UsedModels.all.lazy.compactMap { $0.coordinator?.persistentStore(of: self) }.first.map { NSPersistentStore($0) }
   }
 }

@@ -42,6 +42,15 @@ public final class NSManagedObjectModel: NSObject, NSCopying, @unchecked Sendabl
   /// A model that no coordinator uses, with the same entities.
   public func copy(with zone: NSZone? = nil) -> Any { NSManagedObjectModel(model) }
 
+  /// Models are equal that have the same entities, configurations and requests.
+  public override func isEqual(_ object: Any?) -> Bool {
+    guard let other = object as? NSManagedObjectModel else { return false }
+    return other === self || other.model == model
+  }
+
+  /// A hash of the entities' names, which is the same for equal models.
+  public override var hash: Int { Set(model.entities.map(\.name)).hashValue }
+
   /// Reads a model: a bundle of versions, of which the current one is taken, or a single one.
   ///
   /// - Parameter url: An `.xcdatamodeld` or `.xcdatamodel` bundle. Names that end in `.momd` and `.mom`, which only Apple's tools make, stand for these.
@@ -68,9 +77,7 @@ public final class NSManagedObjectModel: NSObject, NSCopying, @unchecked Sendabl
   ///
   /// - Throws: ``ModelFileError``.
   static func read(_ url: URL) throws -> ManagedObjectModel {
-    var url = url
-    if url.pathExtension == "momd" { url = url.deletingPathExtension().appendingPathExtension("xcdatamodeld") }
-    if url.pathExtension == "mom" { url = url.deletingPathExtension().appendingPathExtension("xcdatamodel") }
+    let url = ModelResources.source(of: url)
     if url.pathExtension == "xcdatamodeld", let current = try VersionedModel(contentsOf: url).current { return current }
     return try ManagedObjectModel(contentsOf: url)
   }

@@ -3,7 +3,7 @@ public import Foundation
 import ObjectModel
 
 /// A property of an entity.
-public class NSPropertyDescription: NSObject {
+public class NSPropertyDescription: NSObject, NSCopying {
   /// The entity that declares it; an empty one where none does.
   public var entity: NSEntityDescription { owner ?? NSEntityDescription() }
   private weak var owner: NSEntityDescription?
@@ -31,11 +31,14 @@ public class NSPropertyDescription: NSObject {
   /// A property without a name.
   public override init() {}
 
+  /// The property by itself, as one that no entity has yet.
+  public func copy(with zone: NSZone? = nil) -> Any { Self.make(value, of: nil) }
+
   var value: PropertyDescription { .attribute(AttributeDescription(name: name, type: .undefined)) }
 
   var notes: [String: String] { (userInfo ?? [:]).reduce(into: [:]) { notes, note in notes["\(note.key)"] = "\(note.value)" } }
 
-  static func make(_ property: PropertyDescription, of entity: NSEntityDescription) -> NSPropertyDescription {
+  static func make(_ property: PropertyDescription, of entity: NSEntityDescription?) -> NSPropertyDescription {
     let made: NSPropertyDescription
     switch property {
     case .attribute(let attribute) where attribute.derivationExpression != nil: made = NSDerivedAttributeDescription(attribute)
@@ -43,7 +46,7 @@ public class NSPropertyDescription: NSObject {
     case .relationship(let relationship): made = NSRelationshipDescription(relationship)
     case .fetchedProperty(let fetched): made = NSFetchedPropertyDescription(fetched)
     }
-    made.join(entity)
+    if let entity { made.join(entity) }
     return made
   }
 }

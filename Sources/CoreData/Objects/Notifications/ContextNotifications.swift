@@ -4,6 +4,9 @@ import ObjectContext
 import ObjectModel
 import ObjectStore
 
+/// The key of a context's query generation in its notifications.
+public let NSManagedObjectContextQueryGenerationKey = "queryGeneration"
+
 extension NSNotification.Name {
   /// Posted by a context after objects were changed in memory: the object is the context, the user info has sets of objects.
   ///

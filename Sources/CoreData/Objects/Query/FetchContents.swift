@@ -7,6 +7,7 @@ import ObjectQuery
 final class FetchContents {
   var entityName: String?
   var entity: NSEntityDescription?
+  var affectedStores: [NSPersistentStore]?
   var predicate: NSPredicate?
   var sortDescriptors: [NSSortDescriptor]?
   var fetchLimit: Int = 0
@@ -28,6 +29,7 @@ final class FetchContents {
 
   init(_ other: FetchContents) {
     (entityName, entity) = (other.entityName, other.entity)
+    affectedStores = other.affectedStores
     predicate = other.predicate
     sortDescriptors = other.sortDescriptors
     fetchLimit = other.fetchLimit

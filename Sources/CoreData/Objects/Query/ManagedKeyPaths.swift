@@ -27,8 +27,19 @@ enum ManagedKeyPaths {
       state.waiting = []
       return state.names
     }
-    guard let keys = names.keys(of: keyPath) else { throw UnknownKeyPathError(keyPath: "\(keyPath)") }
+    if let keys = names.keys(of: keyPath) { return keys.joined(separator: ".") }
+    guard let keys = plainKeys(of: keyPath) else { throw UnknownKeyPathError(keyPath: "\(keyPath)") }
     return keys.joined(separator: ".")
+  }
+
+  /// The names of a path that leads to stored properties of other classes, which Swift prints; nil where it cannot.
+  private static func plainKeys(of keyPath: AnyKeyPath) -> [String]? {
+    guard !(type(of: keyPath).rootType is NSManagedObject.Type) else { return nil }
+    let text = "\(keyPath)"
+    let type = "\(Swift.type(of: keyPath).rootType)"
+    guard text.hasPrefix("\\\(type).") else { return nil }
+    let keys = text.dropFirst(type.count + 2).split(separator: ".").map { $0.filter { $0 != "?" && $0 != "!" } }
+    return keys.allSatisfy { !$0.isEmpty && $0.allSatisfy { $0.isLetter || $0.isNumber || $0 == "_" } } ? keys : nil
   }
 }
 

@@ -17,30 +17,36 @@ public enum NSBatchDeleteRequestResultType: UInt, Sendable {
 
 /// A deletion of all objects of a fetch, or of given ones, by their delete rules and without making objects.
 open class NSBatchDeleteRequest: NSPersistentStoreRequest {
-  private let specification: Result<FetchSpecification, any Error>?
-  private let objectIDs: [NSManagedObjectID]
+  /// What finds the objects: a copy of the request that was given, or one for the objects' IDs.
+  public let fetchRequest: NSFetchRequest<any NSFetchRequestResult>
+  private let objectIDs: [NSManagedObjectID]?
   /// What is returned.
   public var resultType = NSBatchDeleteRequestResultType.resultTypeStatusOnly
 
   /// Deletes what a fetch finds. What is changed of the request later is not heeded.
   public init<ResultType>(fetchRequest fetch: NSFetchRequest<ResultType>) {
-    specification = Result { try fetch.specification() }
-    objectIDs = []
+    fetchRequest = NSFetchRequest(sharing: FetchContents(fetch.question))
+    objectIDs = nil
   }
 
   /// Deletes objects.
-  public init(objectIDs objects: [NSManagedObjectID]) { (specification, objectIDs) = (nil, objects) }
+  public init(objectIDs objects: [NSManagedObjectID]) {
+    fetchRequest = NSFetchRequest(entityName: objects.first?.entityName ?? "")
+    fetchRequest.predicate = NSPredicate(format: "SELF IN %@", objects)
+    objectIDs = objects
+  }
 
   /// That rows are deleted.
   public override var requestType: NSPersistentStoreRequestType { .batchDeleteRequestType }
 
   func value() throws -> BatchDeleteRequest {
     var request: BatchDeleteRequest
-    if var specification = try specification?.get() {
+    if let objectIDs {
+      request = BatchDeleteRequest(objectIDs: objectIDs)
+    } else {
+      var specification = try fetchRequest.specification()
       specification.resultType = .objects
       request = BatchDeleteRequest(fetchRequest: FetchRequest<ManagedObject>(asking: specification))
-    } else {
-      request = BatchDeleteRequest(objectIDs: objectIDs)
     }
     if let storeIdentifiers { request.affectedStores = storeIdentifiers }
     request.resultType =

@@ -33,14 +33,25 @@ public final class NSFetchRequest<ResultType>: NSPersistentStoreRequest, NSCopyi
     question.entityName = entityName
   }
 
+  /// What another request asks, with results of another type: what is changed in one is changed in both.
+  ///
+  /// It stands for casts, such as `request as! NSFetchRequest<any NSFetchRequestResult>`: Swift's own generic classes have none from one type of results to another.
+  ///
+  /// - Parameter request: The other one.
+  public convenience init<Other>(_ request: NSFetchRequest<Other>) { self.init(sharing: request.question) }
+
   /// The question of another request for results of another type: what is changed of the one is changed of the other.
   init(sharing question: FetchContents) { self.question = question }
 
   /// A request that asks the same and is changed by itself.
   public func copy(with zone: NSZone? = nil) -> Any {
-    let copy = NSFetchRequest(sharing: FetchContents(question))
-    copy.affectedStores = affectedStores
-    return copy
+    NSFetchRequest(sharing: FetchContents(question))
+  }
+
+  /// The stores that are asked; nil for all.
+  public override var affectedStores: [NSPersistentStore]? {
+    get { question.affectedStores }
+    set { question.affectedStores = newValue }
   }
 
   /// The entity's name.

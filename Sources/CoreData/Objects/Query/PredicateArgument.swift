@@ -22,6 +22,7 @@ enum PredicateArgument {
       // Where a format takes a value it takes a constant.
       guard case .constant(let constant) = try expression.outcome.get() else { throw PredicateArgumentError(type: "\(expression)") }
       return constant
+    case let entity as NSEntityDescription: return .entity(entity.name ?? "")
     case let value as any FetchConstantConvertible: return value._fetchConstant
     case let text as NSString: return .string("\(text)")
     case let number as NSDecimalNumber: return .decimal(number.decimalValue)

@@ -1,0 +1,168 @@
+// SourcePort+Casts: casts of fetch requests, and names of types that the module CoreData has in Foundation's stead.
+
+extension SourcePort {
+  /// `request as! NSFetchRequest<Book>` is `NSFetchRequest<Book>(request)` on Linux: Swift's own generic classes have no such casts. The statement stands there twice.
+  mutating func replaceCast(_ token: SourceToken, _ cursor: TokenCursor) {
+    guard let statement = Self.statement(cursor) else {
+      if Self.isCast(cursor) {
+        remark(token, "the cast to NSFetchRequest fails on Linux: write NSFetchRequest<…>(request) behind #if !canImport(ObjectiveC)")
+      }
+      return
+    }
+    let tokens = cursor.tokens
+    let whole = tokens[statement.lowerBound].range.lowerBound..<tokens[statement.upperBound - 1].range.upperBound
+    // What stands before the cast has been looked at.
+    var changed = self
+    changed.edits = takeEdits(in: whole)
+    changed.handled.formUnion(statement.filter { tokens[$0].word == "as" })
+    for place in cursor.position..<statement.upperBound {
+      var inner = cursor
+      inner.position = place
+      changed.look(at: tokens[place], inner)
+    }
+    remarks = changed.remarks
+    let former = text(of: whole, applying: changed.edits)
+    for place in statement {
+      var inner = cursor
+      inner.position = place
+      guard let cast = Self.cast(inner) else { continue }
+      let (operand, type) = (tokens[cast.operand], tokens[cast.type])
+      guard let first = operand.first, let last = operand.last, let begin = type.first, let end = type.last else { continue }
+      let name = text(of: begin.range.lowerBound..<end.range.upperBound, applying: [])
+      let isOptional = tokens[place + 1].isMark("?")
+      changed.edits.append((first.range.lowerBound..<first.range.lowerBound, isOptional ? "Optional(\(name)(" : "\(name)("))
+      changed.edits.append((last.range.upperBound..<end.range.upperBound, isOptional ? "))" : ")"))
+    }
+    changed.edits.sort { ($0.range.lowerBound, $0.range.upperBound) < ($1.range.lowerBound, $1.range.upperBound) }
+    let indentation = indentation(of: tokens[statement.lowerBound])
+    let lines = ["#if canImport(ObjectiveC)", former, "#else", text(of: whole, applying: changed.edits), "#endif"]
+    var (place, before, after) = (whole, "", "")
+    if !tokens[statement.lowerBound].beginsLine, statement.lowerBound > 0 {
+      place = tokens[statement.lowerBound - 1].range.upperBound..<place.upperBound
+      before = "\n" + indentation
+    }
+    if statement.upperBound < tokens.count, !tokens[statement.upperBound].beginsLine {
+      place = place.lowerBound..<tokens[statement.upperBound].range.lowerBound
+      after = "\n" + indentation
+    }
+    edits.append((place, before + lines.joined(separator: "\n" + indentation) + after))
+    handled.formUnion(statement)
+  }
+
+  /// Whether `as! NSFetchRequest<…>` or `as? NSFetchRequest<…>` stands here.
+  private static func isCast(_ cursor: TokenCursor) -> Bool {
+    cursor.token?.word == "as" && (cursor.token(after: 1)?.isMark("!") == true || cursor.token(after: 1)?.isMark("?") == true)
+      && cursor.token(after: 2)?.word == "NSFetchRequest" && cursor.token(after: 3)?.isMark("<") == true
+  }
+
+  /// What is cast, and to what.
+  private static func cast(_ cursor: TokenCursor) -> (operand: Range<Int>, type: Range<Int>)? {
+    guard isCast(cursor), let first = operand(cursor.tokens, before: cursor.position) else { return nil }
+    var behind = cursor
+    behind.position += 3
+    behind.skipAngled()
+    return (first..<cursor.position, cursor.position + 2..<behind.position)
+  }
+
+  /// Where the expression begins that ends before a place.
+  private static func operand(_ tokens: [SourceToken], before position: Int) -> Int? {
+    var first = position
+    while first > 0 {
+      let token = tokens[first - 1]
+      if token.isMark(")") || token.isMark("]") {
+        first = TokenCursor.opener(tokens, ofBracketAt: first - 1)
+        // What is called or asked stands before it.
+        guard first > 0, tokens[first].touchesFormer, isCalled(tokens[first - 1]) else { return first }
+      } else if token.isMark(">") {
+        var depth = 0
+        repeat {
+          first -= 1
+          if tokens[first].isMark(">") { depth += 1 }
+          if tokens[first].isMark("<") { depth -= 1 }
+        } while depth > 0 && first > 0
+      } else if token.isMark("!") || token.isMark("?") {
+        first -= 1
+      } else if token.name != nil {
+        first -= 1
+        guard first > 0, tokens[first - 1].isMark(".") else { return first }
+        first -= 1
+        if first == 0 || tokens[first].beginsLine == false && !tokens[first].touchesFormer { return first }
+      } else {
+        return nil
+      }
+    }
+    return nil
+  }
+
+  /// Whether a token may end what is called or asked for an element.
+  private static func isCalled(_ token: SourceToken) -> Bool {
+    if case .mark(let mark) = token.kind { return ">)]!?".utf8.contains(mark) }
+    return token.name != nil
+  }
+
+  /// The statement around a cast; nil where there is none, or where the statement has a body.
+  private static func statement(_ cursor: TokenCursor) -> Range<Int>? {
+    guard let cast = cast(cursor) else { return nil }
+    let tokens = cursor.tokens
+    let openers = TokenCursor.openers(tokens, before: cast.operand.lowerBound)
+    let brace = openers.last { tokens[$0].isMark("{") }
+    var (first, depth) = (brace.map { $0 + 1 } ?? 0, 0)
+    for place in first...cast.operand.lowerBound {
+      // A closure's parameters end with `in`.
+      if depth == 0, tokens[place].word == "in", place < cast.operand.lowerBound { first = place + 1 }
+      if depth == 0, tokens[place].beginsLine, !continues(tokens, at: place) { first = place }
+      if TokenCursor.isOpening(tokens[place]) { depth += 1 }
+      if TokenCursor.isClosing(tokens[place]) { depth -= 1 }
+    }
+    guard let word = tokens[first].word ?? tokens[first].name.map({ _ in "" }) ?? (tokens[first].isMark("(") ? "" : nil),
+      !["if", "guard", "while", "switch", "for", "else", "case", "func", "class", "struct", "extension"].contains(word)
+    else { return nil }
+    var end = TokenCursor(tokens)
+    end.position = first
+    while end.position < tokens.count {
+      if TokenCursor.isOpening(tokens[end.position]) {
+        end.skipBracketed()
+      } else if TokenCursor.isClosing(tokens[end.position]) {
+        break
+      } else {
+        end.position += 1
+      }
+      if end.position >= cast.type.upperBound, end.position < tokens.count, tokens[end.position].beginsLine,
+        !continues(tokens, at: end.position)
+      {
+        break
+      }
+      if end.position < tokens.count, case .directive = tokens[end.position].kind { break }
+    }
+    return end.position >= cast.type.upperBound ? first..<end.position : nil
+  }
+
+  /// Whether a line goes on with the statement before it.
+  private static func continues(_ tokens: [SourceToken], at place: Int) -> Bool {
+    if case .mark(let mark) = tokens[place].kind, ".?:&|+-=,<>".utf8.contains(mark) { return true }
+    guard place > 0, case .mark(let mark) = tokens[place - 1].kind else { return tokens[place].word == "as" }
+    return "=,+-&|:?".utf8.contains(mark)
+  }
+
+  /// `Foundation.ValueTransformer` is CoreData's on Linux, and `CoreData.CoreDataDefines` is a part of the framework's headers.
+  mutating func unqualify(_ token: SourceToken, _ cursor: TokenCursor) {
+    guard cursor.token(after: 1)?.isMark(".") == true, let name = cursor.token(after: 2)?.name, let dot = cursor.token(after: 1) else {
+      return
+    }
+    let isImport = cursor.position > 0 && cursor.tokens[cursor.position - 1].word == "import"
+    if token.word == "CoreData" {
+      guard isImport, let last = cursor.token(after: 2) else { return }
+      return edits.append((dot.range.lowerBound..<last.range.upperBound, ""))
+    }
+    guard !isImport, Self.namesOfBoth.contains(name), folder.types[name] == nil, !cursor.follows("."), let next = cursor.token(after: 2)
+    else {
+      return
+    }
+    edits.append((token.range.lowerBound..<next.range.lowerBound, ""))
+  }
+
+  private static let namesOfBoth: Set<String> = [
+    "NSPredicate", "NSCompoundPredicate", "NSComparisonPredicate", "NSExpression", "NSSortDescriptor", "ValueTransformer",
+    "NSValueTransformerName", "UndoManager",
+  ]
+}

@@ -1,0 +1,208 @@
+// SourcePort+Classes: classes of entities, their initializers, and extensions of `NSObject` that are theirs too.
+
+extension SourcePort {
+  // MARK: Initializers
+
+  /// A class that overrides `init(entity:insertInto:)` inherits no other initializer; where a class is known by its metatype only, it is made by that.
+  mutating func completeInitializer(_ token: SourceToken, _ cursor: TokenCursor) {
+    guard cursor.position > 0, cursor.token(after: 1)?.isMark("(") == true, cursor.token(after: 2)?.word == "entity" else { return }
+    var first = cursor.position
+    var modifiers: [String: Int] = [:]
+    while first > 0, let word = cursor.tokens[first - 1].word,
+      ["override", "public", "open", "internal", "package", "private", "fileprivate", "required"].contains(word)
+    {
+      first -= 1
+      modifiers[word] = first
+    }
+    guard modifiers["override"] != nil else { return }
+    var behind = cursor
+    behind.position += 1
+    let parameters = behind.position
+    behind.skipBracketed()
+    guard behind.tokens[parameters..<behind.position].contains(where: { $0.word == "insertInto" }), behind.isAt("{") else { return }
+    behind.skipBracketed()
+    let access = Self.access(ofClassAround: cursor.position, cursor.tokens)
+    // What is required is seen where the class is.
+    if let place = modifiers["private"] ?? modifiers["fileprivate"] ?? (access.isEmpty ? nil : modifiers["internal"]) {
+      edits.append((cursor.tokens[place].range.lowerBound..<cursor.tokens[place + 1].range.lowerBound, access))
+    }
+    if modifiers["required"] == nil { edits.append((token.range.lowerBound..<token.range.lowerBound, "required ")) }
+    guard !Self.hasSeedInitializer(behind.tokens, around: cursor.position) else { return }
+    let end = behind.tokens[behind.position - 1].range.upperBound
+    let indentation = indentation(of: cursor.tokens[first])
+    let lines = [
+      "", "", "#if !canImport(ObjectiveC)", "  // Contexts make objects of stored rows by it.",
+      "  \(access)required init(_ seed: ManagedObjectSeed) { super.init(seed) }", "#endif",
+    ]
+    edits.append((end..<end, lines.map { $0.isEmpty ? $0 : indentation + $0 }.joined(separator: "\n")))
+  }
+
+  /// Whether the class around a token has the initializer of stored objects.
+  private static func hasSeedInitializer(_ tokens: [SourceToken], around position: Int) -> Bool {
+    func reach(_ positions: some Sequence<Int>, leaving brace: Unicode.Scalar, entering other: Unicode.Scalar) -> Bool {
+      var depth = 0
+      for position in positions {
+        if tokens[position].isMark(other) { depth += 1 }
+        if tokens[position].isMark(brace) { depth -= 1 }
+        if depth < 0 { return false }
+        if tokens[position].word == "ManagedObjectSeed" { return true }
+      }
+      return false
+    }
+    return reach(position..<tokens.count, leaving: "}", entering: "{")
+      || reach(stride(from: position, through: 0, by: -1), leaving: "{", entering: "}")
+  }
+
+  /// The access of the class around a place, as a modifier.
+  private static func access(ofClassAround position: Int, _ tokens: [SourceToken]) -> String {
+    guard let brace = TokenCursor.openers(tokens, before: position).last, let keyword = TokenCursor.keyword(tokens, ofBraceAt: brace) else {
+      return ""
+    }
+    let modifiers = Set(tokens[start(ofDeclarationAt: keyword, tokens)..<keyword].compactMap(\.word))
+    if !modifiers.isDisjoint(with: ["public", "open"]) { return "public " }
+    return modifiers.contains("package") ? "package " : ""
+  }
+
+  /// Where a declaration begins, with its modifiers and attributes.
+  private static func start(ofDeclarationAt keyword: Int, _ tokens: [SourceToken]) -> Int {
+    var first = keyword
+    while first > 0 {
+      if let word = tokens[first - 1].word, modifiers.contains(word) {
+        first -= 1
+        continue
+      }
+      var attribute = first - 1
+      if tokens[attribute].isMark(")") { attribute = TokenCursor.opener(tokens, ofBracketAt: attribute) - 1 }
+      guard attribute > 0, tokens[attribute].name != nil, tokens[attribute - 1].isMark("@") else { return first }
+      first = attribute - 1
+    }
+    return first
+  }
+
+  private static let modifiers: Set<String> = [
+    "public", "open", "package", "internal", "private", "fileprivate", "final", "required", "override", "static", "nonisolated", "dynamic",
+  ]
+
+  // MARK: Classes that accessors cannot name
+
+  /// A class with managed properties that its file alone sees, or a function: the accessors stand in another file.
+  mutating func lookAtClass(_ token: SourceToken, _ cursor: TokenCursor) {
+    guard let name = cursor.token(after: 1)?.name, cursor.token(after: 2)?.isMark(":") == true else { return }
+    var behind = cursor
+    while let next = behind.token, !next.isMark("{") {
+      if next.isMark("}") { return }
+      behind.position += 1
+    }
+    let parents = cursor.tokens[cursor.position..<behind.position].contains { $0.word == "NSManagedObject" }
+    let hasManaged = !behind.skipBracketed().isEmpty
+    guard parents || hasManaged else { return }
+    if let brace = TokenCursor.openers(cursor.tokens, before: cursor.position).last, !TokenCursor.isOfType(cursor.tokens, braceAt: brace) {
+      if folder.types[name] ?? 0 > 1 {
+        return remark(
+          token, "a function declares the class \(name), whose accessors stand in another file: declare it outside, by a name of its own")
+      }
+      return localClasses.append(cursor.position)
+    }
+    let first = Self.start(ofDeclarationAt: cursor.position, cursor.tokens)
+    for place in first..<cursor.position where ["private", "fileprivate"].contains(cursor.tokens[place].word) {
+      edits.append((cursor.tokens[place].range.lowerBound..<cursor.tokens[place + 1].range.lowerBound, ""))
+    }
+  }
+
+  /// Classes that functions declare go to the end of the source.
+  mutating func moveLocalClasses(_ tokens: [SourceToken]) {
+    var moved: [String] = []
+    for place in localClasses {
+      let first = tokens[Self.start(ofDeclarationAt: place, tokens)]
+      var behind = TokenCursor(tokens)
+      behind.position = place
+      while let next = behind.token, !next.isMark("{") { behind.position += 1 }
+      behind.skipBracketed()
+      let whole = first.range.lowerBound..<tokens[behind.position - 1].range.upperBound
+      let indentation = indentation(of: first)
+      let lines = text(of: whole, applying: takeEdits(in: whole)).split(separator: "\n", omittingEmptySubsequences: false)
+      moved.append(
+        lines.map { $0.hasPrefix(indentation) ? String($0.dropFirst(indentation.utf8.count)) : String($0) }.joined(separator: "\n"))
+      edits.append((wholeLines(around: whole), ""))
+    }
+    if moved.isEmpty { return }
+    let isEnded = bytes.last.map { $0 == UInt8(ascii: "\n") } ?? true
+    edits.append((bytes.count..<bytes.count, (isEnded ? "\n" : "\n\n") + moved.joined(separator: "\n\n") + "\n"))
+  }
+
+  /// The lines of a range where nothing else stands in them, and the range itself otherwise.
+  private func wholeLines(around range: Range<Int>) -> Range<Int> {
+    var (first, last) = (range.lowerBound, range.upperBound)
+    while first > 0, bytes[first - 1] == UInt8(ascii: " ") || bytes[first - 1] == UInt8(ascii: "\t") { first -= 1 }
+    guard first == 0 || bytes[first - 1] == UInt8(ascii: "\n"), last < bytes.count, bytes[last] == UInt8(ascii: "\n") else { return range }
+    last += 1
+    // One empty line is enough.
+    if first > 1, bytes[first - 2] == UInt8(ascii: "\n"), last < bytes.count, bytes[last] == UInt8(ascii: "\n") { last += 1 }
+    return first..<last
+  }
+
+  /// The edits in a range, which are taken out.
+  mutating func takeEdits(in range: Range<Int>) -> [(range: Range<Int>, text: String)] {
+    let inner = edits(in: range)
+    edits.removeAll { range.contains($0.range.lowerBound) && $0.range.upperBound <= range.upperBound }
+    return inner
+  }
+
+  /// The edits in a range, in their order.
+  private func edits(in range: Range<Int>) -> [(range: Range<Int>, text: String)] {
+    edits.filter { range.contains($0.range.lowerBound) && $0.range.upperBound <= range.upperBound }.sorted {
+      ($0.range.lowerBound, $0.range.upperBound) < ($1.range.lowerBound, $1.range.upperBound)
+    }
+  }
+
+  // MARK: Extensions
+
+  /// `extension NSObject { … }` with members that sources about managed objects name extends `NSManagedObject` too: on Linux it is no `NSObject`.
+  mutating func completeExtensions(_ tokens: [SourceToken]) {
+    for place in extensions {
+      let body = Self.body(tokens, of: place)
+      let members = Self.members(tokens, of: body)
+      guard !members.isDisjoint(with: folder.namesOfObjects), !Self.extendsObjects(tokens, by: members) else { continue }
+      let start = Self.start(ofDeclarationAt: place, tokens)
+      let whole = tokens[place + 2].range.lowerBound..<tokens[body.upperBound].range.upperBound
+      let modifiers = text(of: tokens[start].range.lowerBound..<tokens[place + 1].range.lowerBound, applying: [])
+      let lines = [
+        "", "", "#if !canImport(ObjectiveC)", "// A managed object is no NSObject on Linux.",
+        "\(modifiers)NSManagedObject \(text(of: whole, applying: edits(in: whole)))", "#endif",
+      ]
+      edits.append((whole.upperBound..<whole.upperBound, lines.joined(separator: "\n")))
+      needsImport = true
+    }
+  }
+
+  /// The places of the tokens between the braces of an extension, and that of the closing one.
+  private static func body(_ tokens: [SourceToken], of place: Int) -> Range<Int> {
+    var cursor = TokenCursor(tokens)
+    cursor.position = place + 2
+    cursor.skipBracketed()
+    return place + 3..<max(place + 3, cursor.position - 1)
+  }
+
+  /// The names that an extension declares.
+  private static func members(_ tokens: [SourceToken], of body: Range<Int>) -> Set<String> {
+    var (names, cursor): (Set<String>, TokenCursor) = ([], TokenCursor(tokens))
+    cursor.position = body.lowerBound
+    while cursor.position < body.upperBound, let token = cursor.token {
+      if TokenCursor.isOpening(token) {
+        cursor.skipBracketed()
+        continue
+      }
+      if let word = token.word, ["func", "var", "let"].contains(word), let name = cursor.token(after: 1)?.name { names.insert(name) }
+      cursor.position += 1
+    }
+    return names
+  }
+
+  /// Whether the source extends `NSManagedObject` by one of the members already.
+  private static func extendsObjects(_ tokens: [SourceToken], by members: Set<String>) -> Bool {
+    tokens.indices.dropLast(2).contains { place in
+      tokens[place].word == "extension" && tokens[place + 1].word == "NSManagedObject" && tokens[place + 2].isMark("{")
+        && !Self.members(tokens, of: body(tokens, of: place)).isDisjoint(with: members)
+    }
+  }
+}

@@ -1,0 +1,53 @@
+// SourceScopes: in which brackets a place of a source is.
+
+extension TokenCursor {
+  /// The places of the brackets that are open before a place, from the outermost.
+  static func openers(_ tokens: [SourceToken], before position: Int) -> [Int] {
+    var open: [Int] = []
+    for place in 0..<min(position, tokens.count) {
+      if isOpening(tokens[place]) { open.append(place) }
+      if isClosing(tokens[place]) { _ = open.popLast() }
+    }
+    return open
+  }
+
+  static func isOpening(_ token: SourceToken) -> Bool { token.isMark("(") || token.isMark("[") || token.isMark("{") }
+  static func isClosing(_ token: SourceToken) -> Bool { token.isMark(")") || token.isMark("]") || token.isMark("}") }
+
+  /// The place of the keyword of what a brace begins; nil for a closure or statement.
+  static func keyword(_ tokens: [SourceToken], ofBraceAt brace: Int) -> Int? {
+    var position = brace - 1
+    while position >= 0, !tokens[position].isMark("{"), !tokens[position].isMark("}") {
+      if isClosing(tokens[position]) {
+        position = opener(tokens, ofBracketAt: position) - 1
+        continue
+      }
+      if let word = tokens[position].word, keywords.contains(word), position + 1 < brace { return position }
+      position -= 1
+    }
+    return nil
+  }
+
+  private static let keywords: Set<String> = [
+    "class", "struct", "enum", "actor", "protocol", "extension", "func", "init", "subscript", "var", "let", "if", "guard", "for", "while",
+    "switch", "do", "catch", "return",
+  ]
+
+  /// The place of the bracket that one ends; 0 where there is none.
+  static func opener(_ tokens: [SourceToken], ofBracketAt position: Int) -> Int {
+    var (depth, place) = (0, position)
+    while place >= 0 {
+      if isClosing(tokens[place]) { depth += 1 }
+      if isOpening(tokens[place]) { depth -= 1 }
+      if depth == 0 { return place }
+      place -= 1
+    }
+    return 0
+  }
+
+  /// Whether a brace begins a type or an extension of one.
+  static func isOfType(_ tokens: [SourceToken], braceAt brace: Int) -> Bool {
+    guard let place = keyword(tokens, ofBraceAt: brace), let word = tokens[place].word else { return false }
+    return ["class", "struct", "enum", "actor", "protocol", "extension"].contains(word)
+  }
+}

@@ -1,0 +1,259 @@
+// What sources of applications write for Core Data, or `cipherdata port-sources` in its place, compiles and does what it does there.
+import CoreData
+import Foundation
+import XCTest
+
+final class SourceShapeTests: XCTestCase {
+  /// Some stacks of the time before Swift's own `performAndWait` hand it on as a function.
+  private static func run(_ function: (() -> Void) -> Void, _ work: @escaping () -> Void) { function(work) }
+
+  func testPerformAndWaitIsHandedOnAsAFunction() throws {
+    try LibraryStack.with { stack in
+      let background = stack.container.newBackgroundContext()
+      var titles: [String?] = []
+      Self.run(background.performAndWait) {
+        let book = Book(context: background)
+        book.title = "Emma"
+        Self.run(background.performAndWait) { titles = background.insertedObjects.map { ($0 as? Book)?.title } }
+      }
+      XCTAssertEqual(titles, ["Emma"])
+    }
+  }
+
+  func testARequestForOneTypeIsOneForAnother() throws {
+    try LibraryStack.with { stack in
+      for title in ["Emma", "Persuasion"] { stack.book(title) }
+      try stack.context.save()
+      let books = NSFetchRequest<Book>(entityName: "Book")
+      let any = NSFetchRequest<any NSFetchRequestResult>(books)
+      any.predicate = NSPredicate(format: "title BEGINSWITH 'E'")
+      XCTAssertEqual(books.predicate, any.predicate)
+      books.affectedStores = stack.container.persistentStoreCoordinator.persistentStores
+      XCTAssertEqual(any.affectedStores?.count, 1)
+      XCTAssertEqual(try stack.context.fetch(any).count, 1)
+      XCTAssertEqual(try stack.context.fetch(NSFetchRequest<Book>(any)).map(\.title), ["Emma"])
+      // A copy is a request of its own.
+      let copy = try XCTUnwrap(books.copy() as? NSFetchRequest<Book>)
+      copy.affectedStores = nil
+      XCTAssertEqual(books.affectedStores?.count, 1)
+    }
+  }
+
+  func testDescriptionsAreCopied() throws {
+    try LibraryStack.with { stack in
+      let model = stack.container.managedObjectModel
+      let book = try XCTUnwrap(model.entitiesByName["Book"])
+      let copy = try XCTUnwrap(book.copy() as? NSEntityDescription)
+      XCTAssertFalse(copy === book)
+      XCTAssertEqual(copy.name, "Book")
+      XCTAssertEqual(copy.properties.map(\.name), book.properties.map(\.name))
+      XCTAssertEqual(copy.subentities.map(\.name), book.subentities.map(\.name))
+      let title = try XCTUnwrap(book.attributesByName["title"])
+      copy.attributesByName["title"]?.isOptional = !title.isOptional
+      XCTAssertEqual(copy.attributesByName["title"]?.isOptional, !title.isOptional)
+      let attribute = try XCTUnwrap(book.attributesByName["title"]?.copy() as? NSAttributeDescription)
+      XCTAssertEqual(attribute.attributeType, .stringAttributeType)
+      let relationship = try XCTUnwrap(book.relationshipsByName.values.first)
+      let other = try XCTUnwrap(relationship.copy() as? NSRelationshipDescription)
+      XCTAssertEqual(other.maxCount, relationship.maxCount)
+      let expression = NSExpressionDescription()
+      (expression.name, expression.expressionResultType) = ("count", .integer64AttributeType)
+      XCTAssertEqual((expression.copy() as? NSExpressionDescription)?.expressionResultType, .integer64AttributeType)
+      let element = NSFetchIndexElementDescription(property: attribute, collationType: .binary)
+      element.isAscending = false
+      let index = NSFetchIndexDescription(name: "byTitle", elements: [element])
+      XCTAssertTrue(element.indexDescription === index)
+      let otherIndex = try XCTUnwrap(index.copy() as? NSFetchIndexDescription)
+      XCTAssertEqual(otherIndex.elements.first?.propertyName, "title")
+      XCTAssertEqual(otherIndex.elements.first?.isAscending, false)
+      XCTAssertTrue(otherIndex.elements.first?.indexDescription === otherIndex)
+    }
+  }
+
+  func testBundlesFindModelsByTheNamesThatApplesToolsGiveThem() throws {
+    // The plugin has seen “momd” in this file.
+    let url = try XCTUnwrap(Bundle.main.url(forResource: "Library", withExtension: "momd"))
+    XCTAssertEqual(url.lastPathComponent, "Library.momd")
+    XCTAssertEqual(Bundle(for: LibraryStack.self).url(forResource: "Library.momd", withExtension: nil), url)
+    XCTAssertEqual(NSManagedObjectModel(contentsOf: url)?.entitiesByName["Book"]?.name, "Book")
+    XCTAssertNil(Bundle.main.url(forResource: "Nowhere", withExtension: "momd"))
+    XCTAssertNil(Bundle.main.url(forResource: "Library", withExtension: "json"))
+    let version = try XCTUnwrap(Bundle.main.url(forResource: "Library", withExtension: "mom", subdirectory: "Library.momd"))
+    XCTAssertEqual(version.lastPathComponent, "Library.mom")
+    XCTAssertNotNil(NSManagedObjectModel(contentsOf: version)?.entitiesByName["Book"])
+    XCTAssertNil(Bundle.main.url(forResource: "Other", withExtension: "mom", subdirectory: "Library.momd"))
+    let models: [URL]? = Bundle.main.urls(forResourcesWithExtension: "momd", subdirectory: nil)
+    XCTAssertEqual(models?.contains(url), true)
+    let versions: [URL]? = Bundle.main.urls(forResourcesWithExtension: "mom", subdirectory: "Library.momd")
+    XCTAssertEqual(versions, [version])
+    // Other resources are Foundation's.
+    let text = FileManager.default.temporaryDirectory.appendingPathComponent("resource-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: text, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: text) }
+    try Data("{}".utf8).write(to: text.appendingPathComponent("a.json"))
+    XCTAssertNotNil(try XCTUnwrap(Bundle(path: text.path)).url(forResource: "a", withExtension: "json"))
+  }
+
+  func testAnEntitysClassIsFoundByItsName() throws {
+    try LibraryStack.with { stack in
+      // The model has “.Book”, “CoreDataTests.Comic” and “Author”.
+      for (name, type) in [("Book", Book.self), ("Comic", Comic.self), ("Author", Author.self)] as [(String, NSManagedObject.Type)] {
+        let entity = try XCTUnwrap(stack.container.managedObjectModel.entitiesByName[name])
+        XCTAssertEqual(entity.managedObjectClassName, NSStringFromClass(type))
+        XCTAssertTrue(NSClassFromString(entity.managedObjectClassName) == type)
+      }
+      XCTAssertEqual(stack.container.managedObjectModel.entitiesByName["Note"]?.managedObjectClassName, "NSManagedObject")
+    }
+  }
+
+  func testObjectsAreAskedForTheirEntity() throws {
+    try LibraryStack.with { stack in
+      let (book, comic) = (stack.book("Emma"), Comic(context: stack.context))
+      let predicate = NSPredicate(format: "entity == %@", Book.entity())
+      XCTAssertTrue(predicate.evaluate(with: book))
+      XCTAssertFalse(predicate.evaluate(with: comic))
+      let set: Any? = stack.context.insertedObjects
+      XCTAssertEqual((set as? NSSet)?.filtered(using: predicate) as? Set<Book>, [book])
+      let request = NSFetchRequest<Book>(entityName: "Book")
+      request.predicate = predicate
+      XCTAssertEqual(try stack.context.fetch(request), [book])
+    }
+  }
+
+  func testDictionariesAreThoseOfSwift() throws {
+    try LibraryStack.with { stack in
+      stack.book("Emma", pages: 7)
+      try stack.context.save()
+      let most = NSExpressionDescription()
+      (most.name, most.resultType) = ("most", .integer32)
+      most.expression = NSExpression(forFunction: "max:", arguments: [NSExpression(forKeyPath: "pages")])
+      let request = NSFetchRequest<any NSFetchRequestResult>(entityName: "Book")
+      request.resultType = .dictionaryResultType
+      request.propertiesToFetch = [most]
+      let found = try stack.context.fetch(request)
+      let first = try XCTUnwrap(found.first as? [String: Any])
+      XCTAssertEqual(first["most"] as? Int32, 7)
+      XCTAssertEqual((found as? [[String: Any]])?.count, 1)
+      XCTAssertEqual((found as? [NSDictionary])?.count, 1)
+    }
+  }
+
+  func testAConstraintWithoutPropertiesSaysNothing() throws {
+    let name = NSAttributeDescription()
+    (name.name, name.attributeType) = ("name", .stringAttributeType)
+    let entity = NSEntityDescription()
+    (entity.name, entity.properties, entity.uniquenessConstraints) = ("Thing", [name], [[], ["name"]])
+    let model = NSManagedObjectModel()
+    model.entities = [entity]
+    let coordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
+    let store = try coordinator.addPersistentStore(ofType: NSInMemoryStoreType, configurationName: nil, at: nil)
+    XCTAssertTrue(store.persistentStoreCoordinator === coordinator)
+    coordinator.name = "things"
+    XCTAssertEqual(coordinator.name, "things")
+  }
+
+  func testADeletionInABatchShowsWhatItDeletes() throws {
+    try LibraryStack.with { stack in
+      let book = stack.book("Emma")
+      stack.book("Persuasion")
+      try stack.context.save()
+      let fetch = NSFetchRequest<Book>(entityName: "Book")
+      fetch.predicate = NSPredicate(format: "title == 'Emma'")
+      let request = NSBatchDeleteRequest(fetchRequest: fetch)
+      XCTAssertEqual(request.fetchRequest.predicate, fetch.predicate)
+      let other = NSBatchDeleteRequest(objectIDs: [book.objectID])
+      XCTAssertEqual(other.fetchRequest.entityName, "Book")
+      XCTAssertEqual(try stack.context.count(for: other.fetchRequest), 1)
+      // What is changed later is not heeded.
+      fetch.predicate = nil
+      request.resultType = .resultTypeCount
+      XCTAssertEqual((try stack.context.execute(request) as? NSBatchDeleteResult)?.result as? Int, 1)
+    }
+  }
+
+  func testWhatIsSetBeforeTheCoordinatorStays() throws {
+    try LibraryStack.with { stack in
+      for hasParent in [false, true] {
+        let context = NSManagedObjectContext(concurrencyType: .mainQueueConcurrencyType)
+        let undo = UndoManager()
+        (context.name, context.transactionAuthor) = ("work", "app")
+        (context.mergePolicy, context.undoManager) = (.overwrite, undo)
+        (context.automaticallyMergesChangesFromParent, context.stalenessInterval) = (true, 7)
+        (context.propagatesDeletesAtEndOfEvent, context.shouldDeleteInaccessibleFaults) = (false, false)
+        if hasParent {
+          context.parent = stack.context
+        } else {
+          context.persistentStoreCoordinator = stack.container.persistentStoreCoordinator
+        }
+        XCTAssertEqual(context.name, "work")
+        XCTAssertEqual(context.transactionAuthor, "app")
+        XCTAssertTrue(context.mergePolicy === NSMergePolicy.overwrite)
+        XCTAssertTrue(context.undoManager === undo)
+        XCTAssertTrue(context.automaticallyMergesChangesFromParent)
+        XCTAssertEqual(context.stalenessInterval, 7)
+        XCTAssertFalse(context.propagatesDeletesAtEndOfEvent)
+        XCTAssertFalse(context.shouldDeleteInaccessibleFaults)
+        context.processPendingChanges()
+        let book = Book(context: context)
+        book.title = "Emma"
+        context.processPendingChanges()
+        undo.undo()
+        XCTAssertFalse(context.hasChanges)
+      }
+    }
+  }
+
+  func testModelsAreEqualThatAreReadFromTheSameFile() throws {
+    try LibraryStack.with { stack in
+      let url = try XCTUnwrap(Bundle.main.url(forResource: "Library", withExtension: "momd"))
+      let (one, other) = (try XCTUnwrap(NSManagedObjectModel(contentsOf: url)), try XCTUnwrap(NSManagedObjectModel(contentsOf: url)))
+      XCTAssertEqual(one, other)
+      XCTAssertEqual(one.hash, other.hash)
+      XCTAssertEqual(one, stack.container.managedObjectModel)
+      other.entities.removeAll { $0.name == "Note" }
+      XCTAssertNotEqual(one, other)
+    }
+  }
+
+  private final class Plain: NSObject {
+    var name = "a"
+    var other: Plain?
+    var computed: String { name }
+  }
+
+  func testKeyPathsOfOtherClassesHaveTheNamesThatSwiftPrints() {
+    XCTAssertEqual(NSExpression(forKeyPath: \Plain.name).keyPath, "name")
+    XCTAssertEqual(NSExpression(forKeyPath: \Plain.other?.name).keyPath, "other.name")
+    XCTAssertEqual(NSExpression(forKeyPath: \Plain.name.count).keyPath, "")
+    XCTAssertEqual(NSExpression(forKeyPath: \Book.title).keyPath, "title")
+  }
+
+  func testHistoriesAreAskedByEntities() throws {
+    let stack = try LibraryStack(options: [NSPersistentHistoryTrackingKey: true as NSNumber])
+    defer { try? FileManager.default.removeItem(at: stack.folder) }
+    for author in ["app", "import"] {
+      stack.context.transactionAuthor = author
+      stack.book(author)
+      try stack.context.save()
+    }
+    let fetch = NSFetchRequest<any NSFetchRequestResult>()
+    fetch.entity = NSPersistentHistoryTransaction.entityDescription(with: stack.context)
+    fetch.predicate = NSPredicate(format: "author == %@", "import")
+    let request = NSPersistentHistoryChangeRequest.fetchHistory(withFetch: fetch)
+    let found = try stack.context.execute(request) as? NSPersistentHistoryResult
+    XCTAssertEqual((found?.result as? [NSPersistentHistoryTransaction])?.map(\.author), ["import"])
+    XCTAssertEqual(NSPersistentHistoryTransaction.entityDescription?.attributesByName["author"]?.attributeType, .stringAttributeType)
+    XCTAssertEqual(NSPersistentHistoryChange.entityDescription(with: stack.context)?.name, "Change")
+    XCTAssertNotNil(NSPersistentHistoryChange.entityDescription?.attributesByName["changeType"])
+  }
+
+  func testWhatFoundationLacksIsThere() throws {
+    XCTAssertEqual(try autoreleasepool { try XCTUnwrap(Int("7")) }, 7)
+    XCTAssertThrowsError(try autoreleasepool { throw CocoaError(.coreData) })
+    XCTAssertEqual(NSEC_PER_SEC, 1_000 * NSEC_PER_MSEC)
+    XCTAssertEqual(NSEC_PER_MSEC, 1_000 * NSEC_PER_USEC)
+    XCTAssertEqual(USEC_PER_SEC, 1_000_000)
+    XCTAssertTrue(NSArray.classForCoder() == NSArray.self)
+    XCTAssertEqual(NSSnapshotEventType.rollback.rawValue, 16)
+  }
+}

@@ -1,0 +1,118 @@
+// Stores lie where applications on Apple's systems put them, and are opened, destroyed and made anew as these do.
+import CoreData
+import Foundation
+import StoreKeys
+import XCTest
+
+final class StorePlaceTests: XCTestCase {
+  private func names(_ type: (some NamesOfStores).Type) -> [String] { type.names }
+
+  func testStoresThatAreNotEncryptedAreNamedAndNotOpened() throws {
+    try LibraryStack.with { stack in
+      let url = stack.folder.appendingPathComponent("Other.store")
+      for name in names(OtherStores.self) {
+        XCTAssertThrowsError(
+          try stack.container.persistentStoreCoordinator.addPersistentStore(ofType: name, configurationName: nil, at: url)
+        ) { XCTAssertTrue($0.localizedDescription.contains("there are no stores of the type \(name)"), $0.localizedDescription) }
+      }
+      XCTAssertFalse(FileManager.default.fileExists(atPath: url.path))
+    }
+  }
+
+  func testOptionsOfStoresAreTaken() throws {
+    for (key, option) in [
+      (NSPersistentStoreTimeoutOption, 3 as NSNumber), (NSPersistentStoreConnectionPoolMaxSizeKey, 2),
+      (NSPersistentStoreDeferredLightweightMigrationOptionKey, true), (NSPersistentStoreFileProtectionKey, 1),
+    ] {
+      let stack = try LibraryStack(options: [key: option])
+      defer { try? FileManager.default.removeItem(at: stack.folder) }
+      XCTAssertNil(stack.loadError, key)
+      try stack.container.persistentStoreCoordinator.finishDeferredLightweightMigrationTask()
+      try stack.container.persistentStoreCoordinator.finishDeferredLightweightMigration()
+    }
+    let stack = try LibraryStack(options: ["NSSQLiteAnalyzeOption": true as NSNumber])
+    defer { try? FileManager.default.removeItem(at: stack.folder) }
+    let text = try XCTUnwrap(stack.loadError).localizedDescription
+    XCTAssertTrue(text.contains("no option NSSQLiteAnalyzeOption of stores: SQLCipherStoreFile.updateStatistics"), text)
+  }
+
+  func testAStoreThatIsOpenIsDestroyedAndOpenedAnew() throws {
+    try LibraryStack.with { stack in
+      stack.book("Emma")
+      try stack.context.save()
+      stack.context.reset()
+      let coordinator = stack.container.persistentStoreCoordinator
+      let key: StoreKey = .raw(SecretBytes(Array(repeating: 7, count: 32)))
+      try coordinator.destroyPersistentStore(at: stack.file, ofType: NSSQLiteStoreType)
+      XCTAssertEqual(coordinator.persistentStores, [])
+      XCTAssertFalse(FileManager.default.fileExists(atPath: stack.file.path))
+      try coordinator.addPersistentStore(
+        ofType: NSSQLiteStoreType, configurationName: nil, at: stack.file, options: [NSPersistentStoreEncryptionKeyOption: key])
+      XCTAssertEqual(try stack.context.count(for: NSFetchRequest<Book>(entityName: "Book")), 0)
+    }
+  }
+
+  func testAStoreWhoseFilesWereDeletedIsMadeAnew() throws {
+    let stack = try LibraryStack()
+    defer { try? FileManager.default.removeItem(at: stack.folder) }
+    let coordinator = stack.container.persistentStoreCoordinator
+    let key: StoreKey = .raw(SecretBytes(Array(repeating: 7, count: 32)))
+    for round in 1...2 {
+      stack.book("Emma")
+      try stack.context.save()
+      stack.context.reset()
+      try coordinator.remove(try XCTUnwrap(coordinator.persistentStores.first))
+      for ending in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: stack.file.path + ending) }
+      try coordinator.addPersistentStore(
+        ofType: NSSQLiteStoreType, configurationName: nil, at: stack.file, options: [NSPersistentStoreEncryptionKeyOption: key])
+      XCTAssertEqual(try stack.context.count(for: NSFetchRequest<Book>(entityName: "Book")), 0)
+      // Its key file is kept under another name.
+      XCTAssertTrue(FileManager.default.fileExists(atPath: stack.file.path + ".keys.\(round)"))
+    }
+    // A store that was moved and comes back keeps its own.
+    try coordinator.remove(try XCTUnwrap(coordinator.persistentStores.first))
+    let reopened = try coordinator.addPersistentStore(
+      ofType: NSSQLiteStoreType, configurationName: nil, at: stack.file, options: [NSPersistentStoreEncryptionKeyOption: key])
+    XCTAssertEqual(reopened.url, stack.file)
+    XCTAssertFalse(FileManager.default.fileExists(atPath: stack.file.path + ".keys.3"))
+  }
+
+  func testTheUsersFoldersAreThere() throws {
+    let files = FileManager.default
+    let group = try XCTUnwrap(files.containerURL(forSecurityApplicationGroupIdentifier: "group.coredata.\(UUID().uuidString)"))
+    defer { try? files.removeItem(at: group) }
+    var isFolder: ObjCBool = false
+    XCTAssertTrue(files.fileExists(atPath: group.path, isDirectory: &isFolder) && isFolder.boolValue)
+    let documents = try XCTUnwrap(files.urls(for: .documentDirectory, in: .userDomainMask).first)
+    let file = documents.appendingPathComponent("\(UUID().uuidString).sqlite")
+    let coordinator = try LibraryStack(key: nil).container.persistentStoreCoordinator
+    let key: StoreKey = .raw(SecretBytes(Array(repeating: 5, count: 32)))
+    try coordinator.addPersistentStore(
+      ofType: NSSQLiteStoreType, configurationName: nil, at: file, options: [NSPersistentStoreEncryptionKeyOption: key])
+    try coordinator.destroyPersistentStore(at: file, ofType: NSSQLiteStoreType, options: [NSPersistentStoreEncryptionKeyOption: key])
+    // A folder of the application's own is none of these.
+    XCTAssertThrowsError(
+      try coordinator.addPersistentStore(
+        ofType: NSSQLiteStoreType, configurationName: nil, at: documents.appendingPathComponent("none/\(UUID().uuidString)/a.sqlite"),
+        options: [NSPersistentStoreEncryptionKeyOption: key]))
+  }
+
+  func testAStoresNotesAreSet() throws {
+    try LibraryStack.with { stack in
+      let store = try XCTUnwrap(stack.container.persistentStoreCoordinator.persistentStores.first)
+      store.metadata?["app"] = "7"
+      XCTAssertEqual(stack.container.persistentStoreCoordinator.metadata(for: store)["app"] as? String, "7")
+      XCTAssertEqual(store.metadata?[NSStoreUUIDKey] as? String, store.identifier)
+    }
+  }
+}
+
+private protocol NamesOfStores { static var names: [String] { get } }
+
+// A deprecated witness keeps the warning to itself.
+private enum OtherStores: NamesOfStores {
+  @available(*, deprecated)
+  static var names: [String] {
+    [NSBinaryStoreType, NSXMLStoreType, NSPersistentStore.StoreType.binary.rawValue, NSPersistentStore.StoreType.xml.rawValue]
+  }
+}
