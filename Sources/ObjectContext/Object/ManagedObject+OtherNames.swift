@@ -1,5 +1,5 @@
 // ManagedObject+OtherNames: what a class needs that gives objects other names for their members, as that of the module CoreData.
-package import ObjectModel
+public import ObjectModel
 package import ObjectStore
 
 extension ManagedObjectSeed {
@@ -20,12 +20,10 @@ extension ManagedObject {
   /// Keeps an error that cannot be thrown here for the next save of the object's context.
   package final func noteFailure(_ error: any Error) { tell(error) }
 
-  /// The fingerprint of the layout of the object's row.
-  public final var _layoutFingerprint: UInt64 {
-    if let contextReference {
-      return contextReference._withUnsafeGuaranteedRef { $0.tables.layoutFingerprint(ofEntity: ownReference.entity) }
-    }
-    return compiledEntity.layoutFingerprint
+  /// What tells which model's entity the object is of, without asking the context: the space of its ID and the entity's number, above 16 bits that are 0. A
+  /// space has one model as long as the program runs.
+  @inlinable public final var _place: UInt64 {
+    @inline(__always) get { UInt64(ownSpace) << 32 | UInt64(UInt16(truncatingIfNeeded: ownReference.entity)) << 16 }
   }
 
   /// Gets the values of a fault.

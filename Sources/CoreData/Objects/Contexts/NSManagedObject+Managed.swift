@@ -130,11 +130,14 @@ extension NSManagedObject {
 
   /// The slot of an attribute whose values are of a type; -1 where they have to be converted.
   @inlinable @inline(__always) final func slot(_ key: borrowing _ManagedKey, of type: AttributeType) -> Int {
-    key.slot(in: _layoutFingerprint) ?? findSlot(key, of: type)
+    key.slot(at: _place) ?? findSlot(key, of: type)
   }
 
   @usableFromInline @inline(never) final func findSlot(_ key: borrowing _ManagedKey, of type: AttributeType) -> Int {
-    key.findSlot(in: compiledEntity, of: type)
+    let entity = compiledEntity
+    let slot = key.findSlot(in: entity, fingerprint: entity.layoutFingerprint, of: type)
+    key.keep(slot, at: _place)
+    return slot
   }
 
   private func defaultValue<Value: _StoredAttributeValue>(_ key: borrowing _ManagedKey) -> Value? {
