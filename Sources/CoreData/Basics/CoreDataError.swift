@@ -29,9 +29,17 @@ enum CoreDataError {
     switch error {
     case let error as ValidationError: validation(error)
     case let error as StoreError: cocoa(error.coreDataCode ?? NSCoreDataError, error)
-    case let error where type(of: error) == NSError.self: error as NSError
+    // What code of the application has thrown stays what it is.
+    case let error where isOfOthers(error): error as NSError
     default: cocoa(NSCoreDataError, error)
     }
+  }
+
+  /// Whether an error's type is none of the library's.
+  private static func isOfOthers(_ error: any Error) -> Bool {
+    let module = String(reflecting: type(of: error)).prefix { $0 != "." }
+    return !["CoreData", "StoreKeys", "StoreFiles", "SQLCipherConnection"].contains(module) && !module.hasPrefix("Object")
+      && module != "SQLCipherStore"
   }
 
   /// Runs work, and turns what it throws into what Core Data would.

@@ -113,7 +113,9 @@ extension NSManagedObjectContext {
   /// Saves all changes, or none.
   ///
   /// - Throws: `NSError`.
-  public func save() throws { try CoreDataError.translating { try context.save() } }
+  public func save() throws {
+    do { try context.save() } catch { throw savingError(error) }
+  }
 }
 
 extension NSEntityDescription {

@@ -72,7 +72,7 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {  // used on i
       guard let self, let object = object as? NSManagedObject else { return false }
       return shouldHandleInaccessibleFault(object, for: objectID, triggeredByProperty: key.flatMap { object.entity.propertiesByName[$0] })
     }
-    context.mergePolicy = wantedPolicy.policy
+    context.mergePolicy = wantedPolicy.policy(in: self)
     made = context
     return context
   }
@@ -136,7 +136,7 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {  // used on i
     get { wantedPolicy }
     set {
       wantedPolicy = newValue
-      made?.mergePolicy = newValue.policy
+      made?.mergePolicy = newValue.policy(in: self)
     }
   }
   /// Whether the context takes over what others save.
