@@ -4,12 +4,6 @@ public import Foundation
 /// Absent: everything that is written is encrypted.
 @available(*, unavailable, message: "there are no XML stores; NSSQLiteStoreType is the encrypted store")
 public var NSXMLStoreType: String { "XML" }
-/// Absent: everything that is written is encrypted.
-@available(
-  *, unavailable, message: "there are no binary stores; NSSQLiteStoreType is the encrypted store, NSInMemoryStoreType one in memory"
-)
-public var NSBinaryStoreType: String { "Binary" }
-
 extension NSManagedObjectContext {
   /// Absent: a context is used on its queue.
   @available(*, unavailable, message: "use the context in blocks of perform and performAndWait")

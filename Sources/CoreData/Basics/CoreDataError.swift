@@ -37,9 +37,11 @@ enum CoreDataError {
 
   /// Whether an error's type is none of the library's.
   private static func isOfOthers(_ error: any Error) -> Bool {
-    let module = String(reflecting: type(of: error)).prefix { $0 != "." }
-    return !["CoreData", "StoreKeys", "StoreFiles", "SQLCipherConnection"].contains(module) && !module.hasPrefix("Object")
-      && module != "SQLCipherStore"
+    let own = [
+      "CoreData", "ObjectContext", "ObjectModel", "ObjectQuery", "ObjectStore", "SQLCipherConnection", "SQLCipherStore", "StoreFiles",
+      "StoreKeys",
+    ]
+    return !own.contains { String(reflecting: type(of: error)).hasPrefix("\($0).") }
   }
 
   /// Runs work, and turns what it throws into what Core Data would.

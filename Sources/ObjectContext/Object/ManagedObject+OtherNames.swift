@@ -30,6 +30,26 @@ extension ManagedObject {
   package final func fireIfFault() { willAccess() }
 }
 
+extension ManagedObject {
+  /// The living objects of the context that a request comes from; nil for those that it does not have.
+  package static func living(_ objectIDs: [ManagedObjectID], in scope: RequestScope) -> [ManagedObject?] {
+    let context = LivingContexts.context(scope.origin)
+    return objectIDs.map { context?.registeredObject(for: $0) }
+  }
+
+  /// A value as a store keeps it: of a to-one relationship the ID.
+  ///
+  /// - Throws: ``KeyValueError`` for a value of another type.
+  package static func storedValue(_ value: Any?, for slot: CompiledSlot, of entity: CompiledEntity) throws -> Slot {
+    guard slot.relationship != nil else { return try slotValue(from: value, for: slot, entityName: entity.name) }
+    guard let value = AttributeConversion.unwrapped(value) else { return .null }
+    guard let objectID = value as? ManagedObjectID ?? (value as? ManagedObject)?.objectID else {
+      throw KeyValueError(.wrongType, key: slot.name, entityName: entity.name, detail: "a store gives the ID of an object")
+    }
+    return .int(objectID.reference.rawValue)
+  }
+}
+
 extension ManagedObjectContext {
   /// Who shows the context to applications by other names, as a class of the module CoreData does; nil where nobody does.
   package var face: AnyObject? {
@@ -53,6 +73,30 @@ extension ManagedObjectContext {
   package func makeEmptyObject(ofEntity number: Int) -> ManagedObject {
     entityClasses.type(ofEntity: number).init(ManagedObjectSeed(goneObjectOf: makeTemporaryID(model.entities[number])))
   }
+
+  /// The object of an ID, with a row, in a context that is never saved.
+  package func object(of objectID: ManagedObjectID, with row: RowImage, isNew: Bool) -> ManagedObject {
+    let object = makeObject(objectID, row: row.base)
+    object.flags = isNew ? [.isInserted] : []
+    object.updatePlainRow()
+    return object
+  }
+
+  /// What a fetch finds among objects.
+  ///
+  /// - Throws: What reading them throws.
+  package func answer(_ evaluation: FetchEvaluation, among candidates: [ManagedObjectID]) throws -> PersistentStoreResult {
+    let objects = try objects(with: candidates).compactMap { $0 }
+    let result = try evaluation.answer(among: objects, resolver: LivingObjectResolver()) { object in
+      object.fireIfFault()
+      return object.image
+    }
+    try notedErrors.settle()
+    return result
+  }
+
+  /// Throws what went wrong where nothing could be thrown.
+  package func throwPendingError() throws { try notedErrors.settle() }
 
   /// The entity of a class of the context's table; nil for a class that is not there.
   package func knownEntity(ofClass type: ManagedObject.Type) -> CompiledEntity? { entityClasses.entity(of: type) }

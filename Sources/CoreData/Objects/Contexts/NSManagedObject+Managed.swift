@@ -136,7 +136,8 @@ extension NSManagedObject {
   @usableFromInline @inline(never) final func findSlot(_ key: borrowing _ManagedKey, of type: AttributeType) -> Int {
     let entity = compiledEntity
     let slot = key.findSlot(in: entity, fingerprint: entity.layoutFingerprint, of: type)
-    key.keep(slot, at: _place)
+    // Where is looked for use off the queue, each read and write comes here.
+    if ConcurrencyDebug.isOn { checkQueue("a property") } else { key.keep(slot, at: _place) }
     return slot
   }
 
@@ -188,6 +189,7 @@ extension NSManagedObject {
 
   /// The number of the to-many relationship that a method's name names. Where there is none the context is told.
   private func toMany(_ name: String) -> Int? {
+    checkQueue("a relationship")
     let found = compiledEntity.toManyRelationships.first {
       $0.name == name || $0.name.prefix(1).uppercased() + $0.name.dropFirst() == name
     }

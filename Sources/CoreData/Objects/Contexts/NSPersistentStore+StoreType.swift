@@ -12,9 +12,8 @@ extension NSPersistentStore {
     public static let sqlite = StoreType(rawValue: NSSQLiteStoreType)
     /// A store in memory.
     public static let inMemory = StoreType(rawValue: NSInMemoryStoreType)
-    /// Absent: everything that is written is encrypted.
-    @available(*, unavailable, message: "there are no binary stores; sqlite is the encrypted store, inMemory one in memory")
-    public static var binary: StoreType { StoreType(rawValue: "Binary") }
+    /// A store in one file that is read and written as a whole: see ``NSBinaryStoreType``.
+    public static let binary = StoreType(rawValue: NSBinaryStoreType)
   }
 
   /// Its kind, by its short name.

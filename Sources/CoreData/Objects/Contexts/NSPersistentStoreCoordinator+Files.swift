@@ -50,7 +50,7 @@ extension NSPersistentStoreCoordinator {
 
   /// Changes what an open store says of itself: texts under names of the application's own. What goes wrong is thrown by the next save.
   public func setMetadata(_ metadata: [String: Any]?, for store: NSPersistentStore) {
-    try? store.store.setUserMetadata(StoreMetadataDictionary.notes(metadata ?? [:]))
+    store.metadata = metadata
   }
 
   /// Where a store lies.
@@ -103,9 +103,14 @@ extension NSPersistentStoreCoordinator {
     _ store: NSPersistentStore, to url: URL, options: [AnyHashable: Any]? = nil, withType storeType: String
   ) throws -> NSPersistentStore {
     try CoreDataError.translating {
-      let description = try NSPersistentStoreDescription(storeType, url, options).value()
-      return try Waiting.run { [coordinator] in
-        NSPersistentStore(try await coordinator.migratePersistentStore(store.store, to: description))
+      let description = NSPersistentStoreDescription(storeType, url, options)
+      let value = try description.value()
+      guard let open = store.store else { throw IncrementalStoreError.notOpen("\(type(of: store))") }
+      let options = Lent<[AnyHashable: Any]?>(value: options)
+      return try Waiting.run { [self] in
+        try await StoreClasses.$opening.withValue((self, options)) {
+          NSPersistentStore.of(try await coordinator.migratePersistentStore(open, to: value))
+        }
       }
     }
   }
@@ -135,7 +140,7 @@ enum StoreMetadataDictionary {
   static func make(_ metadata: StoreMetadata) -> [String: Any] {
     var values: [String: Any] = metadata.userMetadata
     values[NSStoreUUIDKey] = metadata.storeIdentifier
-    values[NSStoreTypeKey] = metadata.storeType == StoreType.inMemory.rawValue ? NSInMemoryStoreType : NSSQLiteStoreType
+    values[NSStoreTypeKey] = NSPersistentStore.name(of: ObjectStore.StoreType(rawValue: metadata.storeType))
     values[NSStoreModelVersionHashesKey] = metadata.modelHashes
     values[NSStoreModelVersionIdentifiersKey] = metadata.versionIdentifiers.sorted()
     return values

@@ -68,9 +68,7 @@ public final class NSManagedObjectModel: NSObject, NSCopying, @unchecked Sendabl
   ///
   /// - Throws: ``ModelFileError``.
   static func read(_ url: URL) throws -> ManagedObjectModel {
-    var url = url
-    if url.pathExtension == "momd" { url = url.deletingPathExtension().appendingPathExtension("xcdatamodeld") }
-    if url.pathExtension == "mom" { url = url.deletingPathExtension().appendingPathExtension("xcdatamodel") }
+    let url = ModelBundles.source(of: url)
     if url.pathExtension == "xcdatamodeld", let current = try VersionedModel(contentsOf: url).current { return current }
     return try ManagedObjectModel(contentsOf: url)
   }
@@ -104,6 +102,9 @@ public final class NSManagedObjectModel: NSObject, NSCopying, @unchecked Sendabl
 
   /// The names of the model's versions.
   public var versionIdentifiers: Set<AnyHashable> { Set(model.versionIdentifiers.map { AnyHashable($0) }) }
+
+  /// What tells versions of the model apart, as a text. Apple's tools compute another one.
+  public var versionChecksum: String { (try? CompiledModel(model))?.checksum ?? "" }
 
   /// The hashes of the entities, by their names: what tells whether a store fits.
   public var entityVersionHashesByName: [String: Data] { model.versionHashesByEntityName }
@@ -229,6 +230,25 @@ package enum ModelBundles {
     folders(of: bundle).flatMap { folder -> [URL] in
       let files = (try? FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)) ?? []
       return files.filter { ["xcdatamodeld", "xcdatamodel"].contains($0.pathExtension) }.sorted { $0.path < $1.path }
+    }
+  }
+
+  /// What a model's file is made of, where it is named as Apple's tools name what they have made of it.
+  package static func source(of url: URL) -> URL {
+    switch url.pathExtension {
+    case "momd": url.deletingPathExtension().appendingPathExtension("xcdatamodeld")
+    case "mom": url.deletingPathExtension().appendingPathExtension("xcdatamodel")
+    default: url
+    }
+  }
+
+  /// All versions of the models among a bundle's resources, by their names.
+  package static func versions(in bundle: Bundle) -> [(name: String, model: ManagedObjectModel)] {
+    all(in: bundle).flatMap { url -> [(name: String, model: ManagedObjectModel)] in
+      if url.pathExtension == "xcdatamodeld" {
+        return ((try? VersionedModel(contentsOf: url))?.versions ?? []).map { ($0.name, $0.model) }
+      }
+      return (try? ManagedObjectModel(contentsOf: url)).map { [(url.deletingPathExtension().lastPathComponent, $0)] } ?? []
     }
   }
 
