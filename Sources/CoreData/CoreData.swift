@@ -5,7 +5,7 @@
 //   Basics         errors as NSError, and what Foundation lacks on Linux
 //   Transforming   values of transformable attributes as bytes
 //   Stores         what stores are and how they are opened
-//   Objects        models, requests, objects, contexts, coordinators, results, histories and notifications, each of which names the others
+//   Objects        models, requests, objects, contexts, coordinators, stores, migrations, results, histories and notifications, each of which names the others
 //   Container      a model with its stores and contexts
 //   Absent         what is not there, with what to do instead
 

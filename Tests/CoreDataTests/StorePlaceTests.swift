@@ -13,7 +13,7 @@ final class StorePlaceTests: XCTestCase {
       for name in names(OtherStores.self) {
         XCTAssertThrowsError(
           try stack.container.persistentStoreCoordinator.addPersistentStore(ofType: name, configurationName: nil, at: url)
-        ) { XCTAssertTrue($0.localizedDescription.contains("there are no stores of the type \(name)"), $0.localizedDescription) }
+        ) { XCTAssertTrue($0.localizedDescription.contains("NSSQLiteStoreType is the encrypted"), $0.localizedDescription) }
       }
       XCTAssertFalse(FileManager.default.fileExists(atPath: url.path))
     }

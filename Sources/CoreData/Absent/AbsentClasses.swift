@@ -32,53 +32,9 @@ public struct NSPersistentCloudKitContainerSchemaInitializationOptions: Sendable
 @available(*, unavailable, message: "there is no Spotlight; give the entity a full-text index, and search it by a predicate with SEARCH")
 open class NSCoreDataCoreSpotlightDelegate: NSObject {}
 
-/// Absent: no store is read into memory as a whole.
-@available(
-  *, unavailable,
-  message: "no store is kept in memory as a whole; make a store by the protocol IncrementalStore of the module CipherDataEngine"
-)
-open class NSAtomicStore: NSObject {}
-
-/// Absent with `NSAtomicStore`.
-@available(
-  *, unavailable,
-  message: "no store is kept in memory as a whole; make a store by the protocol IncrementalStore of the module CipherDataEngine"
-)
-open class NSAtomicStoreCacheNode: NSObject {}
-
-/// Absent: stores are made by a protocol.
-@available(
-  *, unavailable,
-  message:
-    "make a store by the protocol IncrementalStore of the module CipherDataEngine, and register it with PersistentStoreCoordinator.registerStoreClass"
-)
-open class NSIncrementalStore: NSObject {}
-
-/// Absent with `NSIncrementalStore`.
-@available(*, unavailable, message: "make a store by the protocol IncrementalStore of the module CipherDataEngine; its rows are RowImages")
-open class NSIncrementalStoreNode: NSObject {}
-
 /// Absent: requests carry their variables.
 @available(*, unavailable, message: "fetch first, and give what was fetched to the predicate")
 public final class NSFetchRequestExpression: NSObject {}
-
-/// Absent: contexts save.
-@available(*, unavailable, message: "contexts save by save(); stores of the application's own are told what is saved by IncrementalStore")
-public final class NSSaveChangesRequest: NSPersistentStoreRequest {}
-
-/// Absent: an error of a save has the library's own conflicts.
-@available(
-  *, unavailable,
-  message: "the error under NSUnderlyingErrorKey has the conflicts; decide about them by rules of the library's MergePolicy"
-)
-open class NSMergeConflict: NSObject {}
-
-/// Absent: an error of a save has the library's own conflicts.
-@available(
-  *, unavailable,
-  message: "the error under NSUnderlyingErrorKey has the conflicts; decide about them by rules of the library's MergePolicy"
-)
-open class NSConstraintConflict: NSObject {}
 
 /// Absent: there is no key-value observing.
 @available(*, unavailable, message: "there is no key-value observing; set the relationship, or use its addTo… and removeFrom… methods")
@@ -92,18 +48,6 @@ public enum NSKeyValueSetMutationKind: UInt, Sendable {
   /// All members are others.
   case set
 }
-
-/// Absent with `NSMappingModel`.
-@available(*, unavailable, message: "make an EntityMapping of a MappingModel with the module CipherData")
-open class NSEntityMapping: NSObject {}
-
-/// Absent with `NSMappingModel`.
-@available(*, unavailable, message: "make a PropertyMapping of a MappingModel with the module CipherData")
-open class NSPropertyMapping: NSObject {}
-
-/// Absent with `NSMappingModel`.
-@available(*, unavailable, message: "make a class below EntityMigrationPolicy with the module CipherData")
-open class NSEntityMigrationPolicy: NSObject {}
 
 /// Absent: compositions of attributes are made in the model's file.
 @available(*, unavailable, message: "declare the composite attribute in the model's file")

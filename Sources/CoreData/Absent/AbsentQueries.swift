@@ -50,18 +50,6 @@ extension NSExpression {
   ) {
     self.init(forConstantValue: nil)
   }
-  /// Absent: selectors of the application cannot be called.
-  ///
-  /// - Parameters:
-  ///   - target: Whose method it would be.
-  ///   - name: The method's name.
-  ///   - parameters: What it would be given.
-  @available(*, unavailable, message: "use init(forFunction:arguments:), whose functions stores know")
-  public convenience init(
-    forFunction target: NSExpression, selectorName name: String, arguments parameters: [Any]?
-  ) {
-    self.init(forConstantValue: nil)
-  }
   /// Absent: functions have no objects that they are methods of.
   @available(*, unavailable, message: "functions are those of stores; their arguments are arguments")
   public var operand: NSExpression { self }

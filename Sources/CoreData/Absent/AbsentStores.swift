@@ -12,15 +12,6 @@ extension NSPersistentStoreCoordinator {
   /// Absent: a store stays where it is.
   @available(*, unavailable, message: "use migratePersistentStore(_:to:options:withType:)")
   public func setURL(_ url: URL, for store: NSPersistentStore) -> Bool { false }
-  /// Absent: stores of the application's own are the library's.
-  @available(
-    *, unavailable,
-    message: "register the store with PersistentStoreCoordinator.registerStoreClass of the module CipherDataEngine"
-  )
-  public class func registerStoreClass(_ storeClass: AnyClass?, forStoreType storeType: String) {}
-  /// Absent: stores of the application's own are the library's.
-  @available(*, unavailable, message: "there are NSSQLiteStoreType and NSInMemoryStoreType")
-  public class var registeredStoreTypes: [String: NSValue] { [:] }
   /// Absent: what a store is made of is no text of C.
   @available(*, unavailable, message: "use managedObjectID(forURIRepresentation:)")
   public func managedObjectID(fromUTF8String utf8String: UnsafePointer<CChar>, length: Int)
@@ -92,17 +83,6 @@ extension NSPersistentStoreCoordinator {
 }
 
 extension NSPersistentStore {
-  /// Absent: stores of the application's own are the library's.
-  ///
-  /// - Throws: Nothing, as nobody can call it.
-  @available(*, unavailable, message: "make a store by the protocol IncrementalStore of the module CipherDataEngine")
-  public func loadMetadata() throws {}
-  /// Absent: stores of the application's own are the library's.
-  @available(*, unavailable, message: "observe NSPersistentStoreCoordinatorStoresDidChange")
-  public func didAdd(to coordinator: NSPersistentStoreCoordinator) {}
-  /// Absent: stores of the application's own are the library's.
-  @available(*, unavailable, message: "observe NSPersistentStoreCoordinatorWillRemoveStore")
-  public func willRemove(from coordinator: NSPersistentStoreCoordinator?) {}
   /// Absent: a store is asked with its key.
   ///
   /// - Throws: Nothing, as nobody can call it.

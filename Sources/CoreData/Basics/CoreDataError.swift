@@ -29,9 +29,19 @@ enum CoreDataError {
     switch error {
     case let error as ValidationError: validation(error)
     case let error as StoreError: cocoa(error.coreDataCode ?? NSCoreDataError, error)
-    case let error where type(of: error) == NSError.self: error as NSError
+    // What code of the application has thrown stays what it is.
+    case let error where isOfOthers(error): error as NSError
     default: cocoa(NSCoreDataError, error)
     }
+  }
+
+  /// Whether an error's type is none of the library's.
+  private static func isOfOthers(_ error: any Error) -> Bool {
+    let own = [
+      "CoreData", "ObjectContext", "ObjectModel", "ObjectQuery", "ObjectStore", "SQLCipherConnection", "SQLCipherStore", "StoreFiles",
+      "StoreKeys",
+    ]
+    return !own.contains { String(reflecting: type(of: error)).hasPrefix("\($0).") }
   }
 
   /// Runs work, and turns what it throws into what Core Data would.

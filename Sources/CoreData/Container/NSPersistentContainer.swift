@@ -40,6 +40,11 @@ open class NSPersistentContainer: NSObject, @unchecked Sendable {  // the lock g
     viewContext.persistentStoreCoordinator = persistentStoreCoordinator
   }
 
+  /// A container of a coordinator whose stores are open.
+  init(name: String, coordinator: NSPersistentStoreCoordinator, viewContext: NSManagedObjectContext) {
+    (self.name, persistentStoreCoordinator, self.viewContext, descriptions) = (name, coordinator, viewContext, [])
+  }
+
   /// Where stores lie whose descriptions say no other place.
   open class func defaultDirectoryURL() -> URL {
     let folder =

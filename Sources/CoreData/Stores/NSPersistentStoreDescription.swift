@@ -9,6 +9,9 @@ import Synchronization
 public let NSSQLiteStoreType = "SQLite"
 /// A store in memory, which is gone with its coordinator.
 public let NSInMemoryStoreType = "InMemory"
+/// A store in one file that is read and written as a whole. There is none: adding one fails, and the error says what to use, unless the application registers a
+/// class of its own for it.
+public let NSBinaryStoreType = "Binary"
 /// The option that takes a store to the model by itself.
 public let NSMigratePersistentStoresAutomaticallyOption =
   "NSMigratePersistentStoresAutomaticallyOption"
@@ -98,15 +101,27 @@ open class NSPersistentStoreDescription: NSObject, NSCopying {
       value = PersistentStoreDescription(url: url, key: key)
       value.busyTimeout = timeout
     case NSInMemoryStoreType: value = PersistentStoreDescription(type: .inMemory)
-    default: throw StoreDescriptionError.unknownType(type)
+    default:
+      guard RegisteredStoreTypes.has(type) else {
+        throw type == NSBinaryStoreType ? StoreDescriptionError.binary : StoreDescriptionError.unknownType(type)
+      }
+      value = PersistentStoreDescription(type: StoreType(rawValue: type))
+      value.url = url
     }
     value.configuration = configuration
     value.isReadOnly = isReadOnly
     value.shouldMigrateStoreAutomatically = shouldMigrateStoreAutomatically
     value.shouldInferMappingModelAutomatically = shouldInferMappingModelAutomatically
-    for (key, option) in options { try set(option, key, in: &value) }
+    // What else is said to a store of the application's own, it knows itself.
+    for (key, option) in options where !RegisteredStoreTypes.has(type) || Self.knownOptions.contains(key) {
+      try set(option, key, in: &value)
+    }
     return value
   }
+
+  private static let knownOptions: Set<String> = [
+    NSPersistentHistoryTrackingKey, NSPersistentStoreRemoteChangeNotificationPostOptionKey,
+  ]
 
   private static func check(pragmas: NSObject) throws {
     for (name, value) in pragmas as? NSDictionary ?? [:] {
@@ -117,9 +132,8 @@ open class NSPersistentStoreDescription: NSObject, NSCopying {
     }
   }
 
-  private func set(_ option: NSObject, _ key: String, in value: inout PersistentStoreDescription)
-    throws
-  {
+  private func set(_ option: NSObject, _ key: String, in value: inout PersistentStoreDescription) throws {
+    if let option = option as? any StoreOption { return option.set(in: &value) }
     switch key {
     case NSPersistentHistoryTrackingKey:
       value.historyTracking = (option as? NSNumber)?.boolValue ?? true
@@ -135,9 +149,15 @@ open class NSPersistentStoreDescription: NSObject, NSCopying {
   }
 }
 
+/// What an option of stores says, where it is an object that knows so itself.
+protocol StoreOption: NSObject {
+  func set(in description: inout PersistentStoreDescription)
+}
+
 /// What is wrong with a store's description.
 enum StoreDescriptionError: LocalizedError {
   case missingPlace
+  case binary
   case missingKey(String)
   case unknownType(String)
   case unknownOption(String)
@@ -148,6 +168,8 @@ enum StoreDescriptionError: LocalizedError {
     case .missingPlace: "the description of the store has no URL; set one"
     case .missingKey(let path):
       "there is no key for the store \(path), and a store is never written without one; set the description's encryptionKey, or NSPersistentContainer.defaultEncryptionKey"
+    case .binary:
+      "a binary store would be read and written as a whole, and unencrypted; NSSQLiteStoreType is the encrypted store, NSInMemoryStoreType one in memory"
     case .unknownType(let type):
       "there are no stores of the type \(type); NSSQLiteStoreType is the encrypted one"
     case .pragma(let name):
@@ -157,6 +179,14 @@ enum StoreDescriptionError: LocalizedError {
         + (CoreDataOption(rawValue: key).map { ": \($0.counterpart)" } ?? "; leave it out")
     }
   }
+}
+
+/// The types of stores of the application's own.
+enum RegisteredStoreTypes {
+  private static let names = Mutex<Set<String>>([])
+
+  static func set(_ name: String, isThere: Bool) { names.withLock { if isThere { $0.insert(name) } else { $0.remove(name) } } }
+  static func has(_ name: String) -> Bool { names.withLock { $0.contains(name) } }
 }
 
 /// The key of stores whose descriptions have none of their own.

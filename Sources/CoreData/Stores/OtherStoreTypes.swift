@@ -5,11 +5,3 @@
 /// It is a mere warning, since sources name it where they tell kinds of stores apart.
 @available(*, deprecated, message: "there are no XML stores, since everything that is written is encrypted; use NSSQLiteStoreType")
 public var NSXMLStoreType: String { "XML" }
-/// The name of stores in files that are read as a whole, of which there are none: what is opened by it fails with an error that says so.
-///
-/// It is a mere warning, since sources name it where they tell kinds of stores apart.
-@available(
-  *, deprecated,
-  message: "there are no binary stores, since everything that is written is encrypted; use NSSQLiteStoreType, or NSInMemoryStoreType"
-)
-public var NSBinaryStoreType: String { "Binary" }

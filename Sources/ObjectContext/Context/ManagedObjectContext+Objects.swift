@@ -17,7 +17,7 @@ extension ManagedObjectContext {
     if let permanent = permanentID(inParent: objectID) { return object(with: permanent) }
     guard knows(objectID), !objectID.isTemporaryID else {
       // An ID of another model, of a closed store or of an object that is gone: it stays empty.
-      return goneObject(ManagedObject.self, objectID)
+      return goneObject(goneClass(of: objectID), objectID)
     }
     return makeFault(objectID.reference, space: objectID.space)
   }
@@ -31,9 +31,17 @@ extension ManagedObjectContext {
     }
   }
 
+  private func goneClass(of objectID: ManagedObjectID) -> ManagedObject.Type {
+    guard let plainClass else { return ManagedObject.self }
+    guard let entity = ObjectIDSpace.space(objectID.space)?.model.entities[Int(objectID.entityNumber)],
+      let own = model.entity(named: entity.name), own.layoutFingerprint == entity.layoutFingerprint
+    else { return plainClass }
+    return entityClasses.type(ofEntity: own.number)
+  }
+
   /// An empty object for an ID that is of no use. The context notes an error for those who write to it.
   func goneObject<Object: ManagedObject>(_ type: Object.Type, _ objectID: ManagedObjectID) -> Object {
-    let object = Object(ManagedObjectSeed(goneObjectOf: objectID))
+    let object = type.init(ManagedObjectSeed(goneObjectOf: objectID))
     object.formerContextNumber = number
     return object
   }

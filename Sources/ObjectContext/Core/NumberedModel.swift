@@ -13,8 +13,6 @@ struct NumberedModel: ~Copyable {
   private let ways: UnsafeMutablePointer<RelationshipWay>
   /// The numbers of the relationships of each entity: of its slots, -1 for an attribute, and behind them those of its to-many relationships.
   private let numbers: UnsafeMutablePointer<Int32>
-  /// The fingerprints of the layouts of the entities' rows: what tells a reader that has kept the place of a value whether it is there.
-  private let layoutFingerprints: UnsafeMutablePointer<UInt64>
   /// Where the numbers of each entity's slots, and of its to-many relationships, begin; behind them stands where all end.
   private let starts: UnsafeMutablePointer<Int32>
 
@@ -25,8 +23,6 @@ struct NumberedModel: ~Copyable {
       // The model holds it.
       (entities + number).initialize(to: Unmanaged.passUnretained(entity))
     }
-    layoutFingerprints = .allocate(capacity: model.entities.count)
-    for (number, entity) in model.entities.enumerated() { (layoutFingerprints + number).initialize(to: entity.layoutFingerprint) }
     inverses = .allocate(capacity: model.relationships.count)
     for (number, relationship) in model.relationships.enumerated() {
       // The model holds it.
@@ -50,12 +46,8 @@ struct NumberedModel: ~Copyable {
     starts.initialize(from: begins, count: begins.count)
   }
 
-  /// The fingerprint of the layout of an entity's rows.
-  @inline(__always) func layoutFingerprint(ofEntity number: Int) -> UInt64 { layoutFingerprints[number] }
-
   deinit {
     entities.deallocate()
-    layoutFingerprints.deallocate()
     inverses.deallocate()
     ways.deallocate()
     numbers.deallocate()

@@ -45,6 +45,8 @@ public struct EntityMapping: Sendable {
   public var relationshipMappings: [PropertyMapping]
   /// The class of the policy; nil for ``EntityMigrationPolicy`` itself.
   public var entityMigrationPolicy: EntityMigrationPolicy.Type?
+  /// Makes the policy, in place of its class.
+  package var makePolicy: (@Sendable () -> EntityMigrationPolicy)?
   /// Notes of the application, for its policies.
   public var userInfo: [String: String] = [:]
 

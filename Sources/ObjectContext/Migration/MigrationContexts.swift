@@ -20,8 +20,12 @@ final class MigrationContexts {
   /// The older entities that differ in the newer model, or are gone, with those below them.
   private let changedEntities: Set<Int>
 
-  /// - Parameter classes: The classes of the newer objects; entities without one have plain objects, as all older ones are.
-  init(_ session: any StoreMigrationSession, classes: ManagedObjectClasses = ManagedObjectClasses()) throws {
+  /// - Parameters:
+  ///   - classes: The classes of the newer objects; entities without one have plain objects, as all older ones are.
+  ///   - plainClass: The class of plain objects.
+  init(
+    _ session: any StoreMigrationSession, classes: ManagedObjectClasses = ManagedObjectClasses(), plainClass: ManagedObject.Type? = nil
+  ) throws {
     let issues = classes.issues(with: session.destinationModel)
     guard issues.isEmpty else {
       throw StoreError(.misuse(.classesOfOtherModel), operation: .migrate, underlying: ModelValidationError(issues: issues))
@@ -36,8 +40,10 @@ final class MigrationContexts {
       isReadOnly: false, rowCacheLimit: Self.rowCacheLimit)
     sourceStore = sourceCoordinator.persistentStores[0]
     destinationStore = destinationCoordinator.persistentStores[0]
-    source = ManagedObjectContext(coordinator: sourceCoordinator)
-    destination = ManagedObjectContext(coordinator: destinationCoordinator, classes: classes)
+    source = ManagedObjectContext(
+      coordinator: sourceCoordinator, classes: Self.classes(ManagedObjectClasses(), plainClass, session.sourceModel))
+    destination = ManagedObjectContext(
+      coordinator: destinationCoordinator, classes: Self.classes(classes, plainClass, session.destinationModel))
     let (older, newer) = (session.sourceModel, session.destinationModel)
     let difference = ModelDifference(from: older, to: newer)
     var sources = difference.sources
@@ -60,6 +66,16 @@ final class MigrationContexts {
     }
     self.sources = sources
     self.destinations = destinations
+  }
+
+  /// Classes with one for the entities that have none.
+  private static func classes(
+    _ classes: ManagedObjectClasses, _ plain: ManagedObject.Type?, _ model: CompiledModel
+  ) -> ManagedObjectClasses {
+    guard let plain else { return classes }
+    var all = classes
+    for entity in model.entities where all.type(of: entity.name) == nil { all.register(plain, forEntityName: entity.name) }
+    return all
   }
 
   /// The model with every property optional. Its numbers are the same: they depend on names and types.

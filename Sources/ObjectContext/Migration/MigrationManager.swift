@@ -42,7 +42,7 @@ public final class MigrationManager {
   /// The policy of a mapping: one object for the whole migration.
   func policy(of mapping: EntityMapping) -> EntityMigrationPolicy {
     if let known = policies[mapping.name] { return known }
-    let made = (mapping.entityMigrationPolicy ?? EntityMigrationPolicy.self).init()
+    let made = mapping.makePolicy?() ?? (mapping.entityMigrationPolicy ?? EntityMigrationPolicy.self).init()
     policies[mapping.name] = made
     return made
   }

@@ -77,6 +77,8 @@ public struct CustomMigrationStage: MigrationStage {
   /// The classes of the newer objects, generated for the version that the stage leads to; without them all objects are plain ones. Older objects always
   /// are: no class has to be kept for an older version.
   public var destinationClasses = ManagedObjectClasses()
+  /// The class of the objects that have none of their own, older ones too; nil for ``ManagedObject``.
+  package var plainClass: ManagedObject.Type?
   /// Makes the newer objects by its mappings: nothing is inferred then, and ``handler`` finds what the mappings made.
   public var mappingModel: MappingModel?
 

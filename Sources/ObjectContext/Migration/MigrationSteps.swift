@@ -84,7 +84,7 @@ struct MigrationSteps: Sendable {
     step.infersRows = stage.mappingModel == nil
     step.handler = { session in
       try reporting(label) {
-        let contexts = try MigrationContexts(session, classes: stage.destinationClasses)
+        let contexts = try MigrationContexts(session, classes: stage.destinationClasses, plainClass: stage.plainClass)
         var parts: [StageProgress.Part] = stage.mappingModel == nil ? [] : [.mapping]
         if stage.handler != nil { parts.append(.handler) }
         if stage.didMigrateHandler != nil { parts.append(.finish) }

@@ -29,6 +29,24 @@ public struct PropertyMapping: Sendable {
   public let name: String
   let value: Value
 
+  /// The expression that computes the value; nil for Swift code.
+  package var expression: FetchExpression? {
+    switch value {
+    case .expression(let expression): expression
+    case .block: nil
+    case .instances(let mapping, let keyPath):
+      if let mapping {
+        .function(MappingExpressions.instancesFunction, [.variable("manager"), .constant(.string(mapping)), Self.source(keyPath)])
+      } else {
+        Self.source(keyPath)
+      }
+    }
+  }
+
+  private static func source(_ keyPath: String) -> FetchExpression {
+    keyPath.isEmpty ? .variable("source") : .path(.variable("source"), keyPath.split(separator: ".").map(String.init))
+  }
+
   private init(name: String, _ value: Value) {
     self.name = name
     self.value = value

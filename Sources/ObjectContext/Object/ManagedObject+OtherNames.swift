@@ -1,5 +1,5 @@
 // ManagedObject+OtherNames: what a class needs that gives objects other names for their members, as that of the module CoreData.
-package import ObjectModel
+public import ObjectModel
 package import ObjectStore
 
 extension ManagedObjectSeed {
@@ -20,16 +20,34 @@ extension ManagedObject {
   /// Keeps an error that cannot be thrown here for the next save of the object's context.
   package final func noteFailure(_ error: any Error) { tell(error) }
 
-  /// The fingerprint of the layout of the object's row.
-  public final var _layoutFingerprint: UInt64 {
-    if let contextReference {
-      return contextReference._withUnsafeGuaranteedRef { $0.tables.layoutFingerprint(ofEntity: ownReference.entity) }
-    }
-    return compiledEntity.layoutFingerprint
+  /// What tells which model's entity the object is of, without asking the context: the space of its ID and the entity's number, above 16 bits that are 0. A
+  /// space has one model as long as the program runs.
+  @inlinable public final var _place: UInt64 {
+    @inline(__always) get { UInt64(ownSpace) << 32 | UInt64(UInt16(truncatingIfNeeded: ownReference.entity)) << 16 }
   }
 
   /// Gets the values of a fault.
   package final func fireIfFault() { willAccess() }
+}
+
+extension ManagedObject {
+  /// The living objects of the context that a request comes from; nil for those that it does not have.
+  package static func living(_ objectIDs: [ManagedObjectID], in scope: RequestScope) -> [ManagedObject?] {
+    let context = LivingContexts.context(scope.origin)
+    return objectIDs.map { context?.registeredObject(for: $0) }
+  }
+
+  /// A value as a store keeps it: of a to-one relationship the ID.
+  ///
+  /// - Throws: ``KeyValueError`` for a value of another type.
+  package static func storedValue(_ value: Any?, for slot: CompiledSlot, of entity: CompiledEntity) throws -> Slot {
+    guard slot.relationship != nil else { return try slotValue(from: value, for: slot, entityName: entity.name) }
+    guard let value = AttributeConversion.unwrapped(value) else { return .null }
+    guard let objectID = value as? ManagedObjectID ?? (value as? ManagedObject)?.objectID else {
+      throw KeyValueError(.wrongType, key: slot.name, entityName: entity.name, detail: "a store gives the ID of an object")
+    }
+    return .int(objectID.reference.rawValue)
+  }
 }
 
 extension ManagedObjectContext {
@@ -55,6 +73,17 @@ extension ManagedObjectContext {
   package func makeEmptyObject(ofEntity number: Int) -> ManagedObject {
     entityClasses.type(ofEntity: number).init(ManagedObjectSeed(goneObjectOf: makeTemporaryID(model.entities[number])))
   }
+
+  /// The object of an ID, with a row, in a context that is never saved.
+  package func object(of objectID: ManagedObjectID, with row: RowImage, isNew: Bool) -> ManagedObject {
+    let object = makeObject(objectID, row: row.base)
+    object.flags = isNew ? [.isInserted] : []
+    object.updatePlainRow()
+    return object
+  }
+
+  /// Throws what went wrong where nothing could be thrown.
+  package func throwPendingError() throws { try notedErrors.settle() }
 
   /// The entity of a class of the context's table; nil for a class that is not there.
   package func knownEntity(ofClass type: ManagedObject.Type) -> CompiledEntity? { entityClasses.entity(of: type) }

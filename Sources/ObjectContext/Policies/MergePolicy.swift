@@ -114,7 +114,9 @@ public struct MergePolicy: Sendable, CustomStringConvertible {
   }
 
   /// The built-in policy's name, or the resolver's type.
-  public var description: String { resolver.map { "\(Swift.type(of: $0))" } ?? "\(mergeType)" }
+  public var description: String {
+    resolver.map { ($0 as? any CustomStringConvertible)?.description ?? "\(Swift.type(of: $0))" } ?? "\(mergeType)"
+  }
 
   // MARK: Asking
 
@@ -174,6 +176,8 @@ public struct MergeDecision: Sendable {
   /// Values that are saved whatever the type says, by name of an attribute or to-one relationship (whose value is a ``ManagedObjectID``). They do not
   /// count with ``MergePolicy/MergeType/error``, nor where no row is left.
   public var values: [String: (any Sendable)?]
+  /// More of such values, as they are stored.
+  package var storedValues: [String: Slot] = [:]
 
   /// Makes a decision.
   public init(_ mergeType: MergePolicy.MergeType, values: [String: (any Sendable)?] = [:]) {

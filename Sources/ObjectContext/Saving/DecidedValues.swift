@@ -18,6 +18,10 @@ struct DecidedValues {
       }
       values[slot.index] = try self.slot(of: value, slot, entity)
     }
+    for (key, value) in decision.storedValues {
+      // What was set of an object of a lower entity need not be a property of the one that stays.
+      if let slot = entity.slot(named: key), slot.kind != .none, !slot.isDerived { values[slot.index] = value }
+    }
     return values
   }
 

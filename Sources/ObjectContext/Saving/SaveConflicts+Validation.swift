@@ -89,35 +89,3 @@ extension SaveConflicts {
       ManagedObjectSeed(objectID: objectID(reference), context: nil, image: row, flags: []))
   }
 }
-
-extension ManagedObject {
-  /// Has other values as long as a body runs.
-  ///
-  /// - Returns: The other values as they are then, which the caller frees.
-  fileprivate final func lending(
-    _ row: RowImage, _ values: Overlay, in owner: ManagedObjectContext, isNew: Bool, _ body: () throws -> Void
-  ) rethrows -> Overlay? {
-    let (image, flags, context) = (self.image, self.flags, contextReference)
-    let overlay = takeOverlay()
-    func giveBack() -> Overlay? {
-      let values = takeOverlay()
-      self.image = image
-      _ = takeOverlay(leaving: overlay)
-      (self.flags, contextReference) = (flags, context)
-      updatePlainRow()
-      return values
-    }
-    contextReference = Unmanaged.passUnretained(owner)  // for the time of the body
-    self.image = row
-    setOverlay(values)
-    // Nothing is registered: the save has these values already.
-    self.flags.formUnion([.isUpdated, .hasPendingChange])
-    if !isNew { self.flags.remove(.isInserted) }
-    hideRow()
-    do { try body() } catch {
-      giveBack()?.free()
-      throw error
-    }
-    return giveBack()
-  }
-}

@@ -22,6 +22,9 @@ public enum EntityClassRegistry {
     }
   }
 
+  /// The names of the modules with classes, in order.
+  static var moduleNames: [String] { modules.withLock { $0.keys.sorted() } }
+
   /// The classes of a model's entities. An entity without a class of its own has plain objects.
   static func classes(of entities: [(name: String, className: String?)]) -> ManagedObjectClasses {
     var classes = ManagedObjectClasses()

@@ -130,11 +130,15 @@ extension NSManagedObject {
 
   /// The slot of an attribute whose values are of a type; -1 where they have to be converted.
   @inlinable @inline(__always) final func slot(_ key: borrowing _ManagedKey, of type: AttributeType) -> Int {
-    key.slot(in: _layoutFingerprint) ?? findSlot(key, of: type)
+    key.slot(at: _place) ?? findSlot(key, of: type)
   }
 
   @usableFromInline @inline(never) final func findSlot(_ key: borrowing _ManagedKey, of type: AttributeType) -> Int {
-    key.findSlot(in: compiledEntity, of: type)
+    let entity = compiledEntity
+    let slot = key.findSlot(in: entity, fingerprint: entity.layoutFingerprint, of: type)
+    // Where is looked for use off the queue, each read and write comes here.
+    if ConcurrencyDebug.isOn { checkQueue("a property") } else { key.keep(slot, at: _place) }
+    return slot
   }
 
   private func defaultValue<Value: _StoredAttributeValue>(_ key: borrowing _ManagedKey) -> Value? {
@@ -185,6 +189,7 @@ extension NSManagedObject {
 
   /// The number of the to-many relationship that a method's name names. Where there is none the context is told.
   private func toMany(_ name: String) -> Int? {
+    checkQueue("a relationship")
     let found = compiledEntity.toManyRelationships.first {
       $0.name == name || $0.name.prefix(1).uppercased() + $0.name.dropFirst() == name
     }

@@ -17,6 +17,7 @@ open class NSManagedObject: ManagedObject, NSObjectProtocol, NSFetchRequestResul
 
   /// Makes a new object of an entity, with its default values, and inserts it into a context, if there is one.
   public required init(entity: NSEntityDescription, insertInto context: NSManagedObjectContext?) {
+    context?.checkQueue("init(entity:insertInto:)")
     let place = NewObjectPlace(entity, context)
     super.init(place.seed)
     become(newOf: place.entity, in: context?.context)
@@ -85,7 +86,8 @@ open class NSManagedObject: ManagedObject, NSObjectProtocol, NSFetchRequestResul
 
   /// The value of a property; nil when there is none.
   open func value(forKey key: String) -> Any? {
-    telling(nil) { object in
+    checkQueue("value(forKey:)")
+    return telling(nil) { object in
       let value = try (object as ManagedObject).value(forKey: key)
       // Ordered relationships are sets; what a fetched property has found is none.
       if value is [ManagedObject], case .toMany = object.compiledEntity.property(named: key) { return ManagedValue.shown(value) }
@@ -94,6 +96,7 @@ open class NSManagedObject: ManagedObject, NSObjectProtocol, NSFetchRequestResul
   }
   /// Sets a property, and the inverse of a relationship.
   open func setValue(_ value: Any?, forKey key: String) {
+    checkQueue("setValue(_:forKey:)")
     telling(()) { try ($0 as ManagedObject).setValue(taken(value, key), forKey: key) }
   }
   private final func taken(_ value: Any?, _ key: String) -> Any? {

@@ -12,7 +12,9 @@ extension NSManagedObjectContext {
   ///
   /// - Throws: `NSError`.
   public func fetch<Result>(_ request: NSFetchRequest<Result>) throws -> [Result] {
-    try CoreDataError.translating {
+    checkQueue("fetch(_:)")
+    return try CoreDataError.translating {
+      try throwMisuse()
       let specification = try request.specification()
       let found: Any
       switch request.resultType {
@@ -37,20 +39,25 @@ extension NSManagedObjectContext {
   ///
   /// - Throws: `NSError`.
   public func count<Result>(for request: NSFetchRequest<Result>) throws -> Int {
-    try CoreDataError.translating { try context.count(for: FetchRequest<ManagedObject>(asking: try request.specification())) }
+    checkQueue("count(for:)")
+    return try CoreDataError.translating { try context.count(for: FetchRequest<ManagedObject>(asking: try request.specification())) }
   }
 
   // MARK: Finding
 
   /// The object of an ID, a fault where it is not there yet.
-  public func object(with objectID: NSManagedObjectID) -> NSManagedObject { typed(context.object(with: objectID)) }
+  public func object(with objectID: NSManagedObjectID) -> NSManagedObject {
+    checkQueue("object(with:)")
+    return typed(context.object(with: objectID))
+  }
   /// The object of an ID, if the context has it already.
   public func registeredObject(for objectID: NSManagedObjectID) -> NSManagedObject? { context.registeredObject(for: objectID).map(typed) }
   /// The object of an ID, which is looked for in the store where it is not there.
   ///
   /// - Throws: `NSError` where there is none.
   public func existingObject(with objectID: NSManagedObjectID) throws -> NSManagedObject {
-    try CoreDataError.translating { typed(try context.existingObject(with: objectID)) }
+    checkQueue("existingObject(with:)")
+    return try CoreDataError.translating { typed(try context.existingObject(with: objectID)) }
   }
 
   private func typed(_ object: ManagedObject) -> NSManagedObject {
@@ -75,17 +82,35 @@ extension NSManagedObjectContext {
   /// Whether objects were inserted, changed or deleted since the last save.
   public var hasChanges: Bool { context.hasChanges }
   /// Inserts an object that was made without a context.
-  public func insert(_ object: NSManagedObject) { context.insert(object) }
+  public func insert(_ object: NSManagedObject) {
+    checkQueue("insert(_:)")
+    context.insert(object)
+  }
   /// Marks an object for deletion by the next save.
-  public func delete(_ object: NSManagedObject) { context.delete(object) }
+  public func delete(_ object: NSManagedObject) {
+    checkQueue("delete(_:)")
+    context.delete(object)
+  }
   /// Has the next save check an unchanged object's version.
-  public func detectConflicts(for object: NSManagedObject) { context.detectConflicts(for: object) }
+  public func detectConflicts(for object: NSManagedObject) {
+    checkQueue("detectConflicts(for:)")
+    if owns(object, "detectConflicts(for:)") { context.detectConflicts(for: object) }
+  }
   /// Makes an object a fault, or brings it in step with its row below its changes.
-  public func refresh(_ object: NSManagedObject, mergeChanges: Bool) { context.refresh(object, mergeChanges: mergeChanges) }
+  public func refresh(_ object: NSManagedObject, mergeChanges: Bool) {
+    checkQueue("refresh(_:mergeChanges:)")
+    if owns(object, "refresh(_:mergeChanges:)") { context.refresh(object, mergeChanges: mergeChanges) }
+  }
   /// Brings all objects in step with their rows.
-  public func refreshAllObjects() { context.refreshAllObjects() }
+  public func refreshAllObjects() {
+    checkQueue("refreshAllObjects()")
+    context.refreshAllObjects()
+  }
   /// Ends an event: runs delete rules and tells observers what changed.
-  public func processPendingChanges() { context.processPendingChanges() }
+  public func processPendingChanges() {
+    checkQueue("processPendingChanges()")
+    context.processPendingChanges()
+  }
   /// Takes back the last group of changes of the ``undoManager``. What goes wrong is told by ``pendingError``.
   public func undo() { undoManager?.undo() }
   /// Makes again what was taken back last.
@@ -97,23 +122,40 @@ extension NSManagedObjectContext {
   ///   - store: An open store of the coordinator.
   public func assign(_ object: Any, to store: NSPersistentStore) {
     guard let object = object as? NSManagedObject else { return }
-    do { try context.assign(object, to: store.store) } catch { context.noteFailure(error) }
+    guard owns(object, "assign(_:to:)"), let open = store.store else { return }
+    do { try context.assign(object, to: open) } catch { context.noteFailure(error) }
   }
   /// Drops all changes.
-  public func rollback() { context.rollback() }
+  public func rollback() {
+    checkQueue("rollback()")
+    context.rollback()
+  }
   /// Forgets all objects.
-  public func reset() { context.reset() }
+  public func reset() {
+    checkQueue("reset()")
+    context.reset()
+  }
   /// Gives new objects the IDs that they will have.
   ///
   /// - Throws: `NSError`.
   public func obtainPermanentIDs(for objects: [NSManagedObject]) throws {
-    try CoreDataError.translating { try context.obtainPermanentIDs(for: objects) }
+    checkQueue("obtainPermanentIDs(for:)")
+    try CoreDataError.translating {
+      for object in objects where !owns(object, "obtainPermanentIDs(for:)") { try context.throwPendingError() }
+      try context.obtainPermanentIDs(for: objects)
+    }
   }
 
   /// Saves all changes, or none.
   ///
   /// - Throws: `NSError`.
-  public func save() throws { try CoreDataError.translating { try context.save() } }
+  public func save() throws {
+    checkQueue("save()")
+    do {
+      try throwMisuse()
+      try context.save()
+    } catch { throw savingError(error) }
+  }
 }
 
 extension NSEntityDescription {
@@ -124,6 +166,7 @@ extension NSEntityDescription {
 
   /// Inserts a new object of an entity. There has to be such an entity.
   public class func insertNewObject(forEntityName name: String, into context: NSManagedObjectContext) -> NSManagedObject {
+    context.checkQueue("insertNewObject(forEntityName:into:)")
     do {
       if let object = try context.context.insertObject(entityName: name) as? NSManagedObject { return object }
       // Every entity's class is entered as one below NSManagedObject.

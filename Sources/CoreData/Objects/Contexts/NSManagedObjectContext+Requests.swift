@@ -11,7 +11,8 @@ extension NSManagedObjectContext {
   /// - Returns: An ``NSBatchInsertResult``, ``NSBatchUpdateResult``, ``NSBatchDeleteResult`` or ``NSAsynchronousFetchResult``.
   /// - Throws: `NSError`.
   @discardableResult public func execute(_ request: NSPersistentStoreRequest) throws -> NSPersistentStoreResult {
-    try CoreDataError.translating {
+    checkQueue("execute(_:)")
+    return try CoreDataError.translating {
       switch request {
       case let request as NSBatchInsertRequest:
         return NSBatchInsertResult(request.resultType, try context.execute(request.value(in: context, mergePolicy)))

@@ -4,6 +4,7 @@ public import Foundation
 package import ObjectContext
 import ObjectModel
 import ObjectStore
+import Synchronization
 
 /// On which queue a context's work is done.
 public enum NSManagedObjectContextConcurrencyType: UInt, Sendable {
@@ -33,6 +34,10 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {  // used on i
   private var wantedPolicy = NSMergePolicy.error
   private var shownUndoManager: UndoManager?
   private var endsEvent = false
+  /// Whether it is lent to somebody who uses it on a thread of his own, as a migration does, or a store.
+  final var isLent = false
+  /// That it was used off its queue.
+  let misuse = Mutex<QueueError?>(nil)
 
   /// Makes a context, which gets its coordinator or its parent next.
   public init(concurrencyType: NSManagedObjectContextConcurrencyType) {
@@ -42,6 +47,15 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {  // used on i
 
   /// Makes a context, which gets its coordinator or its parent next.
   public convenience init(_ type: ConcurrencyType) { self.init(concurrencyType: type.type) }
+
+  /// A context as a migration has it, used on the migration's thread.
+  package convenience init(adopting context: ManagedObjectContext, model: NSManagedObjectModel) {
+    self.init(concurrencyType: .privateQueueConcurrencyType)
+    setCoordinator = NSPersistentStoreCoordinator(adopting: context.persistentStoreCoordinator, model: model)
+    context.face = self
+    context.plainClass = NSManagedObject.self
+    (made, isLent) = (context, true)
+  }
 
   deinit {
     // It leaves its parent where that lives.
@@ -68,13 +82,14 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {  // used on i
       context = ManagedObjectContext(coordinator: coordinator.coordinator, classes: coordinator.classes)
     }
     context.face = self
+    context.plainClass = NSManagedObject.self
     context.isWoken { [weak self] in self?.takeOverWhatWaits() }
     if work.isMainQueue { context.endsEvents { [weak self] in self?.endEventSoon() } }
     context.inaccessibleFaultHandler = { [weak self] object, objectID, key in
       guard let self, let object = object as? NSManagedObject else { return false }
       return shouldHandleInaccessibleFault(object, for: objectID, triggeredByProperty: key.flatMap { object.entity.propertiesByName[$0] })
     }
-    context.mergePolicy = wantedPolicy.policy
+    context.mergePolicy = wantedPolicy.policy(in: self)
     if let former { context.takeSettings(of: former) }
     (made, former) = (context, nil)
     return context
@@ -140,7 +155,7 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {  // used on i
     get { wantedPolicy }
     set {
       wantedPolicy = newValue
-      made?.mergePolicy = newValue.policy
+      made?.mergePolicy = newValue.policy(in: self)
     }
   }
   /// Whether the context takes over what others save.
@@ -180,7 +195,7 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {  // used on i
   /// Notes of the application.
   public var userInfo: NSMutableDictionary = [:]
   /// What went wrong where nothing could be thrown: the next fetch or save throws it.
-  public var pendingError: (any Error)? { context.pendingError.map(CoreDataError.make) }
+  public var pendingError: (any Error)? { (misuse.withLock { $0 } ?? context.pendingError).map(CoreDataError.make) }
 
   /// Asked about a fault whose row is gone, in classes that override it; true says that the matter is dealt with.
   ///

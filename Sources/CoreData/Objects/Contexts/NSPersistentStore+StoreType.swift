@@ -12,6 +12,8 @@ extension NSPersistentStore {
     public static let sqlite = StoreType(rawValue: NSSQLiteStoreType)
     /// A store in memory.
     public static let inMemory = StoreType(rawValue: NSInMemoryStoreType)
+    /// A store in one file that is read and written as a whole: see ``NSBinaryStoreType``.
+    public static let binary = StoreType(rawValue: NSBinaryStoreType)
   }
 
   /// Its kind, by its short name.
@@ -19,11 +21,6 @@ extension NSPersistentStore {
 }
 
 extension NSPersistentStore.StoreType {
-  /// The name of stores in files that are read as a whole, of which there are none: what is opened by it fails with an error that says so.
-  @available(*, deprecated, message: "there are no binary stores, since everything that is written is encrypted; use sqlite, or inMemory")
-  public static var binary: NSPersistentStore.StoreType {
-    NSPersistentStore.StoreType(rawValue: "Binary")
-  }
   /// The name of stores in XML files, of which there are none: what is opened by it fails with an error that says so.
   @available(*, deprecated, message: "there are no XML stores, since everything that is written is encrypted; use sqlite")
   public static var xml: NSPersistentStore.StoreType {

@@ -118,9 +118,14 @@ extension NSPersistentStoreCoordinator {
     _ store: NSPersistentStore, to url: URL, options: [AnyHashable: Any]? = nil, withType storeType: String
   ) throws -> NSPersistentStore {
     try CoreDataError.translating {
-      let description = try NSPersistentStoreDescription(storeType, url, options).value()
-      return try Waiting.run { [coordinator] in
-        NSPersistentStore(try await coordinator.migratePersistentStore(store.store, to: description))
+      let description = NSPersistentStoreDescription(storeType, url, options)
+      let value = try description.value()
+      guard let open = store.store else { throw IncrementalStoreError.notOpen("\(type(of: store))") }
+      let options = Lent<[AnyHashable: Any]?>(value: options)
+      return try Waiting.run { [self] in
+        try await StoreClasses.$opening.withValue((self, options)) {
+          NSPersistentStore.of(try await coordinator.migratePersistentStore(open, to: value), of: self)
+        }
       }
     }
   }
@@ -150,7 +155,7 @@ enum StoreMetadataDictionary {
   static func make(_ metadata: StoreMetadata) -> [String: Any] {
     var values: [String: Any] = metadata.userMetadata
     values[NSStoreUUIDKey] = metadata.storeIdentifier
-    values[NSStoreTypeKey] = metadata.storeType == StoreType.inMemory.rawValue ? NSInMemoryStoreType : NSSQLiteStoreType
+    values[NSStoreTypeKey] = NSPersistentStore.name(of: ObjectStore.StoreType(rawValue: metadata.storeType))
     values[NSStoreModelVersionHashesKey] = metadata.modelHashes
     values[NSStoreModelVersionIdentifiersKey] = metadata.versionIdentifiers.sorted()
     return values

@@ -6,49 +6,6 @@ public import ObjectModel
 package import ObjectStore
 import Synchronization
 
-/// An open store.
-public final class NSPersistentStore: NSObject, Sendable {
-  package let store: PersistentStore
-  /// The coordinator that has it open; nil where the store was not asked of one.
-  public let persistentStoreCoordinator: NSPersistentStoreCoordinator?
-
-  init(_ store: PersistentStore, of coordinator: NSPersistentStoreCoordinator? = nil) {
-    (self.store, persistentStoreCoordinator) = (store, coordinator)
-  }
-
-  /// Where it lies.
-  public var url: URL? { store.url }
-  /// Its identifier.
-  public var identifier: String { store.identifier }
-  /// Its kind.
-  public var type: String { store.type == .inMemory ? NSInMemoryStoreType : NSSQLiteStoreType }
-  /// Whether it is only read.
-  public var isReadOnly: Bool { store.isReadOnly }
-  /// The configuration of the model whose entities it holds.
-  public var configurationName: String { store.configurationName ?? "PF_DEFAULT_CONFIGURATION_NAME" }
-  /// How it was opened.
-  public var options: [AnyHashable: Any]? {
-    let description = store.storeDescription
-    var options: [AnyHashable: Any] = [
-      NSReadOnlyPersistentStoreOption: description.isReadOnly,
-      NSMigratePersistentStoresAutomaticallyOption: description.shouldMigrateStoreAutomatically,
-      NSInferMappingModelAutomaticallyOption: description.shouldInferMappingModelAutomatically,
-      NSPersistentStoreRemoteChangeNotificationPostOptionKey: description.postsRemoteChangeNotifications,
-    ]
-    if let tracking = description.historyTracking { options[NSPersistentHistoryTrackingKey] = tracking }
-    return options
-  }
-  /// What the store says of itself.
-  public var metadata: [String: Any]? {
-    get { StoreMetadataDictionary.make(store.metadata) }
-    set { try? store.setUserMetadata(StoreMetadataDictionary.notes(newValue ?? [:])) }
-  }
-  /// Stores are equal where they are the same.
-  public override func isEqual(_ object: Any?) -> Bool { (object as? NSPersistentStore)?.store === store }
-  /// The hash of the identity.
-  public override var hash: Int { ObjectIdentifier(store).hashValue }
-}
-
 /// The open stores of a model.
 public final class NSPersistentStoreCoordinator: NSObject, Sendable {
   /// The model.
@@ -91,6 +48,14 @@ public final class NSPersistentStoreCoordinator: NSObject, Sendable {
     issue = nil
   }
 
+  /// A coordinator as a migration has it, whose objects are of no class of their own.
+  package init(adopting coordinator: PersistentStoreCoordinator, model: NSManagedObjectModel? = nil) {
+    self.coordinator = coordinator
+    managedObjectModel = model ?? NSManagedObjectModel(coordinator.managedObjectModel)
+    classes = EntityClassRegistry.classes(of: coordinator.managedObjectModel.entities.map { ($0.name, nil) })
+    issue = nil
+  }
+
   /// A coordinator without entities and stores: what a context has that was given none.
   static let withoutStores: NSPersistentStoreCoordinator = {
     guard let coordinator = try? PersistentStoreCoordinator(managedObjectModel: ManagedObjectModel()) else {
@@ -101,7 +66,7 @@ public final class NSPersistentStoreCoordinator: NSObject, Sendable {
   }()
 
   /// The open stores.
-  public var persistentStores: [NSPersistentStore] { coordinator.persistentStores.map { NSPersistentStore($0, of: self) } }
+  public var persistentStores: [NSPersistentStore] { coordinator.persistentStores.map { NSPersistentStore.of($0, of: self) } }
 
   /// The store at a place, if it is open.
   public func persistentStore(for url: URL) -> NSPersistentStore? {
@@ -120,11 +85,7 @@ public final class NSPersistentStoreCoordinator: NSObject, Sendable {
     let failure: (any Error)?
     do {
       let value = try description.value()
-      if value.url != nil, let url = description.url { StorePlace.prepare(url) }
-      try Waiting.run { [self] in
-        if let issue { throw issue }
-        noteOpened(try await coordinator.addPersistentStore(with: value))
-      }
+      _ = try open(value, description)
       failure = nil
     } catch {
       failure = CoreDataError.make(error)
@@ -147,20 +108,28 @@ public final class NSPersistentStoreCoordinator: NSObject, Sendable {
     let description = NSPersistentStoreDescription(storeType, storeURL, options)
     description.configuration = configuration
     return try CoreDataError.translating {
-      let value = try description.value()
-      if value.url != nil, let storeURL { StorePlace.prepare(storeURL) }
-      return try Waiting.run { [self] in
-        if let issue { throw issue }
-        let store = try await coordinator.addPersistentStore(with: value)
-        noteOpened(store)
-        return NSPersistentStore(store, of: self)
-      }
+      try open(try description.value(), description)
     }
   }
 
-  private func noteOpened(_ store: PersistentStore) {
+  private func open(_ value: PersistentStoreDescription, _ description: NSPersistentStoreDescription) throws -> NSPersistentStore {
+    if value.url != nil, let url = description.url { StorePlace.prepare(url) }
+    // A store of the application's own is made with the options.
+    let options = Lent<[AnyHashable: Any]?>(value: description.options.isEmpty ? nil : description.options)
+    return try Waiting.run { [self] in
+      if let issue { throw issue }
+      let store = try await StoreClasses.$opening.withValue((self, options)) { try await coordinator.addPersistentStore(with: value) }
+      return noteOpened(store)
+    }
+  }
+
+  private func noteOpened(_ store: PersistentStore) -> NSPersistentStore {
+    let shown = NSPersistentStore.of(store, of: self)
+    if shown is NSIncrementalStore { shown.noteOpened(store) }
+    shown.didAdd(to: self)
     if store.storeDescription.postsRemoteChangeNotifications { storeChanges.begin(store, of: self) }
-    post(.NSPersistentStoreCoordinatorStoresDidChange, [NSAddedPersistentStoresKey: [NSPersistentStore(store, of: self)]])
+    post(.NSPersistentStoreCoordinatorStoresDidChange, [NSAddedPersistentStoresKey: [shown]])
+    return shown
   }
 
   private func post(_ name: Notification.Name, _ info: [AnyHashable: Any]) {
@@ -181,7 +150,11 @@ public final class NSPersistentStoreCoordinator: NSObject, Sendable {
   /// - Throws: `NSError`.
   public func remove(_ store: NSPersistentStore) throws {
     post(.NSPersistentStoreCoordinatorWillRemoveStore, [NSRemovedPersistentStoresKey: [store]])
-    try CoreDataError.translating { try coordinator.remove(store.store) }
+    store.willRemove(from: self)
+    try CoreDataError.translating {
+      guard let open = store.store else { throw IncrementalStoreError.notOpen("\(type(of: store))") }
+      try coordinator.remove(open)
+    }
     post(.NSPersistentStoreCoordinatorStoresDidChange, [NSRemovedPersistentStoresKey: [store]])
   }
 }

@@ -1,39 +1,9 @@
 // NSMigrationManager: migrations of stores from one file to another, as objects.
 public import Foundation
-package import ObjectContext
+import ObjectContext
 import ObjectModel
 import ObjectStore
-
-/// How the rows of one model become those of another.
-open class NSMappingModel: NSObject {
-  package let mapping: MappingModel
-
-  package init(_ mapping: MappingModel) { self.mapping = mapping }
-
-  /// The mapping model among the resources of bundles: only Apple's tools make such files, and there are none.
-  ///
-  /// - Parameters:
-  ///   - bundles: The bundles.
-  ///   - sourceModel: The model of the store.
-  ///   - destinationModel: The model that the store is to have.
-  /// - Returns: nil.
-  public convenience init?(
-    from bundles: [Bundle]?, forSourceModel sourceModel: NSManagedObjectModel?, destinationModel: NSManagedObjectModel?
-  ) {
-    nil
-  }
-
-  /// What inference makes of two models.
-  ///
-  /// - Throws: `NSError` where it cannot tell.
-  public class func inferredMappingModel(
-    forSourceModel sourceModel: NSManagedObjectModel, destinationModel: NSManagedObjectModel
-  ) throws -> NSMappingModel {
-    try CoreDataError.translating {
-      NSMappingModel(try MappingModel.inferred(forSourceModel: sourceModel.model, destinationModel: destinationModel.model))
-    }
-  }
-}
+import Synchronization
 
 /// Takes a store from one model to another, into a file of its own.
 open class NSMigrationManager: NSObject {
@@ -41,15 +11,39 @@ open class NSMigrationManager: NSObject {
   public let sourceModel: NSManagedObjectModel
   /// The model that the store is to have.
   public let destinationModel: NSManagedObjectModel
+  /// The mapping model at work; nil before the first migration.
+  public private(set) var mappingModel: NSMappingModel!
   /// Notes of the application.
-  public var userInfo: [AnyHashable: Any]?
+  public var userInfo: [AnyHashable: Any]? {
+    // Read and set as a whole: a note may be made of another one in one statement.
+    get { notes }
+    set { notes = newValue }
+  }
+  private var notes: [AnyHashable: Any]?
   /// Accepted, and of no effect: stores migrate by themselves.
   public var usesStoreSpecificMigrationManager = true
+  private var work: Work?
+  private let shared = Shared()
+
+  /// A migration under way.
+  private struct Work {
+    let manager: MigrationManager
+    let source: NSManagedObjectContext
+    let destination: NSManagedObjectContext
+  }
+
+  /// What other threads ask and say.
+  private final class Shared: Sendable {
+    let progress = Mutex<Float>(0)
+    let cancellation = Mutex<(any Error)?>(nil)
+  }
 
   /// A manager for two models.
   public init(sourceModel: NSManagedObjectModel, destinationModel: NSManagedObjectModel) {
     (self.sourceModel, self.destinationModel) = (sourceModel, destinationModel)
   }
+
+  // MARK: Migrating
 
   /// Copies a store and takes the copy to the other model. The store itself stays as it is, and must not be open.
   ///
@@ -57,7 +51,7 @@ open class NSMigrationManager: NSObject {
   ///   - sourceURL: Where the store lies.
   ///   - sourceStoreType: Its kind.
   ///   - sourceOptions: What else there is to say of it, such as its key.
-  ///   - mappings: How its rows become those of the other model; nil for what inference makes of it.
+  ///   - mappings: How its objects become those of the other model; nil for what inference makes of it.
   ///   - destinationURL: Where the copy will lie.
   ///   - destinationStoreType: Its kind.
   ///   - destinationOptions: What else there is to say of it.
@@ -67,18 +61,187 @@ open class NSMigrationManager: NSObject {
     with mappings: NSMappingModel?,
     toDestinationURL destinationURL: URL, destinationType destinationStoreType: String, destinationOptions: [AnyHashable: Any]? = nil
   ) throws {
+    reset()
+    defer { work = nil }
     try CoreDataError.translating {
       let source = try NSPersistentStoreDescription(sourceStoreType, sourceURL, sourceOptions).value()
       var destination = try NSPersistentStoreDescription(destinationStoreType, destinationURL, destinationOptions).value()
       let coordinator = try PersistentStoreCoordinator(managedObjectModel: destinationModel.model)
+      let hashes = try Waiting.run { try await PersistentStoreCoordinator.metadataForPersistentStore(with: source) }.modelHashes
+      guard sourceModel.model.isConfiguration(withName: source.configuration, compatibleWithStoreMetadata: hashes) else {
+        throw MappingModelError.otherSourceModel(path: sourceURL.path)
+      }
       let target = destination
       destination.shouldMigrateStoreAutomatically = true
-      if let mappings { destination.mappingModels = [mappings.mapping] }
+      if let mappings { destination.stagedMigrationManager = StagedMigrationManager([try stage(mappings)]) }
+      destination.migrationProgress = { [shared] report in shared.progress.withLock { $0 = Float(report.fractionCompleted) } }
       let migrated = destination
       try Waiting.run {
         try await coordinator.replacePersistentStore(with: target, withPersistentStoreFrom: source)
-        try coordinator.remove(try await coordinator.addPersistentStore(with: migrated))
+        do {
+          try coordinator.remove(try await coordinator.addPersistentStore(with: migrated))
+        } catch {
+          // A copy that has not got to the other model is no store of it.
+          try? await coordinator.destroyPersistentStore(with: target)
+          throw error
+        }
       }
+      shared.progress.withLock { $0 = 1 }
     }
+  }
+
+  /// Copies a store and takes the copy to the other model: see ``migrateStore(from:sourceType:options:with:toDestinationURL:destinationType:destinationOptions:)``.
+  ///
+  /// - Parameters:
+  ///   - sourceURL: Where the store lies.
+  ///   - sourceType: Its kind.
+  ///   - sourceOptions: What else there is to say of it, such as its key.
+  ///   - mappings: How its objects become those of the other model.
+  ///   - destinationURL: Where the copy will lie.
+  ///   - destinationType: Its kind.
+  ///   - destinationOptions: What else there is to say of it.
+  /// - Throws: `NSError`.
+  public func migrateStore(
+    from sourceURL: URL, type sourceType: NSPersistentStore.StoreType, options sourceOptions: [AnyHashable: Any]? = nil,
+    mapping mappings: NSMappingModel,
+    to destinationURL: URL, type destinationType: NSPersistentStore.StoreType, options destinationOptions: [AnyHashable: Any]? = nil
+  ) throws {
+    try migrateStore(
+      from: sourceURL, sourceType: sourceType.rawValue, options: sourceOptions, with: mappings, toDestinationURL: destinationURL,
+      destinationType: destinationType.rawValue, destinationOptions: destinationOptions)
+  }
+
+  /// A mapping model as the one stage of a migration, with the application's policies.
+  private func stage(_ mappings: NSMappingModel) throws -> CustomMigrationStage {
+    mappingModel = mappings
+    let mapped = try (mappings.entityMappings ?? []).map { mapping in
+      mapping.name = mapping.knownName
+      var value = try mapping.value()
+      var policy = NSEntityMigrationPolicy.self
+      if let name = mapping.entityMigrationPolicyClassName, !name.isEmpty {
+        guard let found = NSEntityMigrationPolicy.type(named: name) else {
+          throw MappingModelError.policy(name: name, mapping: mapping.knownName)
+        }
+        policy = found
+      }
+      // The migration's thread makes it, and this one waits.
+      let lent = Lent(value: (mapping: mapping, manager: self))
+      value.makePolicy = { [policy] in MigrationPolicyFace(policy, lent.value.mapping, lent.value.manager) }
+      return value
+    }
+    var stage = CustomMigrationStage(
+      migratingFrom: ObjectStore.ManagedObjectModelReference(sourceModel.model),
+      to: ObjectStore.ManagedObjectModelReference(destinationModel.model), label: "mapping model", mappingModel: MappingModel(mapped))
+    stage.plainClass = NSManagedObject.self
+    return stage
+  }
+
+  /// Forgets what the last migration has made of what.
+  open func reset() {
+    work = nil
+    shared.progress.withLock { $0 = 0 }
+    shared.cancellation.withLock { $0 = nil }
+  }
+
+  // MARK: At work
+
+  /// The migration has begun, or goes on.
+  func begin(_ manager: MigrationManager) throws {
+    try checkCancellation()
+    if work?.manager === manager { return }
+    work = Work(
+      manager: manager, source: NSManagedObjectContext(adopting: manager.sourceContext, model: sourceModel),
+      destination: NSManagedObjectContext(adopting: manager.destinationContext, model: destinationModel))
+  }
+
+  /// The migration under way, and a mapping of it.
+  func work(on mapping: NSEntityMapping?) throws -> (manager: MigrationManager, mapping: EntityMapping) {
+    guard let manager = work?.manager,
+      let value = mapping.map({ mapping in manager.mappingModel.entityMappingsByName[mapping.knownName] }) ?? manager.currentEntityMapping
+    else { throw MappingModelError.notMigrating }
+    return (manager, value)
+  }
+
+  /// The mapping whose objects or relationships are being made.
+  public var currentEntityMapping: NSEntityMapping {
+    work?.manager.currentEntityMapping.flatMap { mappingModel?.entityMappingsByName[$0.name] } ?? NSEntityMapping()
+  }
+  /// The part of the work that is done, from 0 to 1.
+  public var migrationProgress: Float { shared.progress.withLock { $0 } }
+  /// The older objects; a context without stores where no migration is under way.
+  public var sourceContext: NSManagedObjectContext {
+    work?.source ?? NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
+  }
+  /// The newer objects; a context without stores where no migration is under way.
+  public var destinationContext: NSManagedObjectContext {
+    work?.destination ?? NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
+  }
+
+  /// The older entity of a mapping.
+  public func sourceEntity(for mEntity: NSEntityMapping) -> NSEntityDescription? {
+    mEntity.sourceEntityName.flatMap { sourceModel.entitiesByName[$0] }
+  }
+  /// The newer entity of a mapping.
+  public func destinationEntity(for mEntity: NSEntityMapping) -> NSEntityDescription? {
+    mEntity.destinationEntityName.flatMap { destinationModel.entitiesByName[$0] }
+  }
+
+  /// Notes that a newer object was made of an older one by a mapping. What goes wrong calls the migration off.
+  ///
+  /// - Parameters:
+  ///   - sourceInstance: The older object.
+  ///   - destinationInstance: The newer object.
+  ///   - entityMapping: The entity mapping that made it.
+  open func associate(
+    sourceInstance: NSManagedObject, withDestinationInstance destinationInstance: NSManagedObject, for entityMapping: NSEntityMapping
+  ) {
+    orCancelling(()) {
+      let work = try work(on: entityMapping)
+      try work.manager.associate(
+        sourceInstance: sourceInstance, withDestinationInstance: destinationInstance, for: work.mapping)
+    }
+  }
+
+  /// The newer objects that a mapping made of older ones, in their order. A name that is no mapping's calls the migration off.
+  ///
+  /// - Parameters:
+  ///   - mappingName: The mapping's name.
+  ///   - sourceInstances: The older objects; nil for all.
+  open func destinationInstances(
+    forEntityMappingName mappingName: String, sourceInstances: [NSManagedObject]?
+  ) -> [NSManagedObject] {
+    orCancelling([]) {
+      try work(on: nil).manager.destinationInstances(forEntityMappingName: mappingName, sourceInstances: sourceInstances)
+        .compactMap { $0 as? NSManagedObject }
+    }
+  }
+
+  /// The older objects that newer ones were made of by a mapping. A name that is no mapping's calls the migration off.
+  ///
+  /// - Parameters:
+  ///   - mappingName: The mapping's name.
+  ///   - destinationInstances: The newer objects; nil for all.
+  open func sourceInstances(
+    forEntityMappingName mappingName: String, destinationInstances: [NSManagedObject]?
+  ) -> [NSManagedObject] {
+    orCancelling([]) {
+      try work(on: nil).manager.sourceInstances(forEntityMappingName: mappingName, destinationInstances: destinationInstances)
+        .compactMap { $0 as? NSManagedObject }
+    }
+  }
+
+  private func orCancelling<Result>(_ empty: Result, _ body: () throws -> Result) -> Result {
+    do { return try body() } catch {
+      cancelMigrationWithError(error)
+      return empty
+    }
+  }
+
+  /// Calls the migration off, from any thread: it ends before the next object, and throws the error.
+  open func cancelMigrationWithError(_ error: any Error) { shared.cancellation.withLock { $0 = $0 ?? error } }
+
+  /// Throws once the migration was called off.
+  func checkCancellation() throws {
+    if let error = shared.cancellation.withLock({ $0 }) { throw error }
   }
 }

@@ -25,6 +25,6 @@ extension ManagedObjectID {
   /// The store that the object is in; nil for a new object, and where no container has it open.
   public var persistentStore: NSPersistentStore? {
     if isTemporaryID { return nil }
-    return UsedModels.all.lazy.compactMap { $0.coordinator?.persistentStore(of: self) }.first.map { NSPersistentStore($0) }
+    return UsedModels.all.lazy.compactMap { $0.coordinator?.persistentStore(of: self) }.first.map { NSPersistentStore.of($0) }
   }
 }

@@ -112,6 +112,9 @@ public final class NSManagedObjectModel: NSObject, NSCopying, @unchecked Sendabl
   /// The names of the model's versions.
   public var versionIdentifiers: Set<AnyHashable> { Set(model.versionIdentifiers.map { AnyHashable($0) }) }
 
+  /// What tells versions of the model apart, as a text. Apple's tools compute another one.
+  public var versionChecksum: String { (try? CompiledModel(model))?.checksum ?? "" }
+
   /// The hashes of the entities, by their names: what tells whether a store fits.
   public var entityVersionHashesByName: [String: Data] { model.versionHashesByEntityName }
 
@@ -236,6 +239,16 @@ package enum ModelBundles {
     folders(of: bundle).flatMap { folder -> [URL] in
       let files = (try? FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)) ?? []
       return files.filter { ["xcdatamodeld", "xcdatamodel"].contains($0.pathExtension) }.sorted { $0.path < $1.path }
+    }
+  }
+
+  /// All versions of the models among a bundle's resources, by their names.
+  package static func versions(in bundle: Bundle) -> [(name: String, model: ManagedObjectModel)] {
+    all(in: bundle).flatMap { url -> [(name: String, model: ManagedObjectModel)] in
+      if url.pathExtension == "xcdatamodeld" {
+        return ((try? VersionedModel(contentsOf: url))?.versions ?? []).map { ($0.name, $0.model) }
+      }
+      return (try? ManagedObjectModel(contentsOf: url)).map { [(url.deletingPathExtension().lastPathComponent, $0)] } ?? []
     }
   }
 

@@ -48,6 +48,20 @@ final class FetchContents {
     returnsDistinctResults = other.returnsDistinctResults
   }
 
+  /// A question as stores of the application's own are asked it. Dictionaries are made of objects.
+  init(_ specification: FetchSpecification) {
+    entityName = specification.entityName
+    predicate = specification.predicate.map { NSPredicate($0) }
+    sortDescriptors = specification.sortDescriptors.isEmpty ? nil : specification.sortDescriptors.map { NSSortDescriptor($0) }
+    (fetchLimit, fetchOffset, fetchBatchSize) = (specification.fetchLimit, specification.fetchOffset, specification.fetchBatchSize)
+    (includesSubentities, includesPropertyValues) = (specification.includesSubentities, specification.includesPropertyValues)
+    switch specification.resultType {
+    case .objects, .dictionaries: resultType = .managedObjectResultType
+    case .objectIDs: resultType = .managedObjectIDResultType
+    case .count: resultType = .countResultType
+    }
+  }
+
   /// The question as a value.
   ///
   /// - Throws: What is wrong with a predicate's text, and ``FetchRequestError``.

@@ -71,6 +71,16 @@ public final class NSExpression: NSObject, @unchecked Sendable {  // it never ch
     self.init(Result { .function(name, try parameters.map(Self.expression)) })
   }
 
+  /// A function of the migration manager or of an entity's policy, in the expression of a property mapping.
+  ///
+  /// - Parameters:
+  ///   - target: The variable ``NSMigrationManagerKey`` or ``NSMigrationEntityPolicyKey``.
+  ///   - name: The function's name.
+  ///   - parameters: What it is given.
+  public convenience init(forFunction target: NSExpression, selectorName name: String, arguments parameters: [Any]?) {
+    self.init(Result { .function(name, [try target.outcome.get()] + (try (parameters ?? []).map(Self.expression))) })
+  }
+
   /// The members of a collection that meet a condition on a variable.
   ///
   /// - Parameters:

@@ -43,6 +43,9 @@ public final class NSFetchRequest<ResultType>: NSPersistentStoreRequest, NSCopyi
   /// The question of another request for results of another type: what is changed of the one is changed of the other.
   init(sharing question: FetchContents) { self.question = question }
 
+  /// A question as stores of the application's own are asked it.
+  convenience init(asking specification: FetchSpecification) { self.init(sharing: FetchContents(specification)) }
+
   /// A request that asks the same and is changed by itself.
   public func copy(with zone: NSZone? = nil) -> Any {
     NSFetchRequest(sharing: FetchContents(question))

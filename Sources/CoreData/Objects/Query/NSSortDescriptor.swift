@@ -31,6 +31,7 @@ public struct SortComparison: Sendable, Hashable {
   }
 
   private init(comparison: FetchSortDescriptor.Comparison) { self.comparison = comparison }
+  init(_ comparison: FetchSortDescriptor.Comparison) { self.comparison = comparison }
 
   var selector: Selector {
     switch comparison {
@@ -83,6 +84,11 @@ public final class NSSortDescriptor: NSObject, @unchecked Sendable {  // it neve
     (self.key, self.ascending, self.comparison, self.closure) = (key, ascending, comparison, closure)
     let descriptor = FetchSortDescriptor(key ?? "self", ascending: ascending, comparison: comparison.comparison)
     outcome = (issue ?? (closure == nil ? nil : SortDescriptorError.closure(key ?? "self"))).map { .failure($0) } ?? .success(descriptor)
+  }
+
+  convenience init(_ descriptor: FetchSortDescriptor) {
+    let key: String? = if case .keyPath(let names) = descriptor.expression { names.joined(separator: ".") } else { nil }
+    self.init(key, descriptor.isAscending, SortComparison(descriptor.comparison))
   }
 
   /// By a property, or by one at the end of a path of to-one relationships.
