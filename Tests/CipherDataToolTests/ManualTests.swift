@@ -37,7 +37,8 @@ final class ManualTests: XCTestCase {
       for file in files.isEmpty ? [place] : files where !file.path.contains("/.build/") {
         guard let text = try? String(contentsOf: file, encoding: .utf8) else { continue }
         // In code and in quotation marks, where a line begins, and behind an order to type it.
-        for match in text.matches(of: #/(?m)(?:[`“;|] ?| or |^ *)cipherdata ([a-z][a-z-]*)(?: ([a-z][a-z-]*))?/#) {
+        let lines = text.split(separator: "\n").filter { $0.contains("cipherdata ") }.joined(separator: "\n")
+        for match in lines.matches(of: #/(?m)(?:[`“;|] ?| or |^ *)cipherdata ([a-z][a-z-]*)(?: ([a-z][a-z-]*))?/#) {
           let command = String(match.1)
           let name = groups.contains(command) ? [command, match.2.map(String.init)].compactMap { $0 }.joined(separator: " ") : command
           XCTAssertTrue(known.contains(name), "\(file.path): there is no command “\(name)”")

@@ -70,7 +70,8 @@ final class ToolFailureTests: XCTestCase {
     var texts: [String] = []
     for case let file as URL in walk where file.pathExtension == "swift" && file.lastPathComponent != "ToolWords.swift" {
       // A sentence may go on in the next line.
-      texts.append(try String(contentsOf: file, encoding: .utf8).replacing(/"\s*\n\s*\+ "/, with: ""))
+      let text = try String(contentsOf: file, encoding: .utf8)
+      texts.append(text.replacingOccurrences(of: #""\s*\n\s*\+ ""#, with: "", options: .regularExpression))
     }
     for phrase in ToolWords.phrases {
       XCTAssertTrue(texts.contains { $0.contains(phrase.library) }, "no error says “\(phrase.library)” any more")

@@ -67,7 +67,8 @@ package enum Doctor {
       result.append(
         Finding(
           area, "log", InfoText.bytes(information.logSize), .advice,
-          "It has grown past the store: somebody holds an old state of it (a query generation of an application), or was killed while reading.")
+          "It has grown past the store: somebody holds an old state of it (a query generation of an application), or was killed while reading."
+        )
       )
     }
     if information.keySlots.count == 1, information.keySlots[0].kind == .passphrase {

@@ -1,8 +1,10 @@
 // FetchRequest+Chaining: requests put together in one expression.
 
 extension FetchRequest {
+  // Disfavored: otherwise the compiler finds no words for a mistake in a typed closure.
   /// The request with a further condition, which has to hold beside those it has:
   /// `Book.all.where(try FetchPredicate(format: "author.name BEGINSWITH[c] %@", "ursula")).sorted { $0.title }`.
+  @_disfavoredOverload
   public func `where`(_ predicate: FetchPredicate) -> FetchRequest {
     changed { $0.predicate = $0.predicate.map { $0 && predicate } ?? predicate }
   }
