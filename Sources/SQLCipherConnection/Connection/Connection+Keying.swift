@@ -11,10 +11,8 @@ extension Connection {
     if !isNew { try checkHeader() }
     try CipherProvider.keep(path: path)
     let text = key.sqlcipherText()
-    try CipherProvider.reserve(path)
     let code = text.withUnsafeBytes { sqlite3_key(pointer, $0.baseAddress, Int32($0.count)) }
     guard code == SQLITE_OK else { throw database.failure(code, operation: .key) }
-    database.isKeying = true
     // Only now: before the key it would be reset, after the first read it would have written to standard error.
     if LibraryVersion.hasCipherLog { try execute("PRAGMA cipher_log_level = NONE") }
     if LibraryVersion.isSQLCipher4 && key.format.version == 3 { try execute("PRAGMA cipher_compatibility = 3") }
@@ -107,7 +105,6 @@ extension Connection {
 
     // The first read that SQLite does: from here on it decides whether the pages make a database.
     try firstRead()
-    database.isKeying = false
     guard let version = try pragma("cipher_version"), !version.isEmpty else {
       if isOutOfMemory { throw StoreAccessError(.outOfMemory, path: path, operation: .open, code: SQLITE_NOMEM) }
       throw StoreAccessError(.encryptionUnavailable(.notSQLCipher), path: path, operation: .open)

@@ -124,8 +124,6 @@ public import StoreKeys
           try configure(isNew: isNew)
         }
       } catch {
-        // SQLCipher has the plain code for it too.
-        if error.kind != .outOfMemory, error.code != SQLITE_ERROR { database.isKeying = false }
         throw options.isReadOnly ? error.onReadOnlyMedium(path) : error
       }
     } else {

@@ -24,24 +24,17 @@ enum CipherProvider {
     try result.get()
   }
 
-  /// Called right before a handle gets its key. Asks for one large piece: where that is there, and free again, so are the few small ones that nobody asks for
-  /// with care.
-  static func reserve(_ path: String) throws(StoreAccessError) {
-    guard let piece = sqlite3_malloc(1 << 16) else { throw .sqlite(SQLITE_NOMEM, handle: nil, path: path, operation: .key) }
-    sqlite3_free(piece)
-  }
-
   private static func make(_ path: String) throws(StoreAccessError) -> OpaquePointer {
     let pointer = try DatabaseHandle.openFile(":memory:", SQLITE_OPEN_READWRITE, operation: .key)
+    // Where there is a large piece there are the few small ones that nobody asks for with care.
+    let piece = sqlite3_malloc(1 << 16)
+    sqlite3_free(piece)
     // It protects nothing.
     let text = Array(("x'" + String(repeating: "0", count: 96) + "'").utf8)
-    do throws(StoreAccessError) {
-      try reserve(path)
-      let code = sqlite3_key(pointer, text, Int32(text.count))
-      guard code == SQLITE_OK else { throw .sqlite(code, handle: nil, path: path, operation: .key) }
-    } catch {
+    let code = piece == nil ? SQLITE_NOMEM : sqlite3_key(pointer, text, Int32(text.count))
+    guard code == SQLITE_OK else {
       sqlite3_close_v2(pointer)
-      throw error
+      throw .sqlite(code, handle: nil, path: path, operation: .key)
     }
     return pointer
   }

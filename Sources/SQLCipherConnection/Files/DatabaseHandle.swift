@@ -51,10 +51,6 @@ import Synchronization
   /// Checks pages without SQLite, once the handle has its key.
   var authenticator: PageAuthenticator?
   private(set) var isClosed = false
-  /// True from the key on, until the first page is read, or could not be for another reason than a lack of memory. Between the two SQLCipher copies what pages
-  /// are read with for those that are written; where it gets no piece for that, the two share one, and to close the handle would free it twice, which ends
-  /// the process.
-  var isKeying = false
   /// True after a page failed its check: SQLCipher remembers it, and the handle answers nothing more. Or the file was exchanged, or a transaction can be neither
   /// committed nor taken back.
   private(set) var isDamaged = false
@@ -65,8 +61,7 @@ import Synchronization
     isClosed = true
     authenticator = nil
     interrupter.invalidate()
-    // Rather one handle too many.
-    if !isKeying { sqlite3_close_v2(pointer) }
+    sqlite3_close_v2(pointer)
   }
 
   /// Refuses to use the handle after it is closed.
