@@ -36,6 +36,12 @@ final class FailingMemoryTests: XCTestCase {
   /// The page size was read as nothing, and the library was held for another one.
   func testASettingThatIsNotReadForWantOfMemoryIsNoLackOfEncryption() throws { try play("setting", atLeast: 5) }
 
+  /// A snapshot that could not be ended was in the way of what was checked next, which was told as a mistake of the library's.
+  func testACheckWithoutMemorySaysSo() throws { try play("check", atLeast: 100) }
+
+  /// A beginning that fails may have begun: the next transaction met with it.
+  func testATransactionThatCouldNotBeBegunIsNotInTheWayOfTheNextOne() throws { try play("beginning", atLeast: 6) }
+
   func testAMigrationWithoutMemorySaysSo() throws { try play("migration", atLeast: 8) }
 
   func testPlayThePartWithoutMemory() throws {
@@ -43,7 +49,12 @@ final class FailingMemoryTests: XCTestCase {
     // Whatever ends the process, its last line is read.
     func say(_ text: String) { FileHandle.standardOutput.write(Data((text.replacingOccurrences(of: "\n", with: " ") + "\n").utf8)) }
     XCTAssertTrue(fault_memory_install())
-    if part == "setting" { return try readSettings(say) }
+    switch part {
+    case "setting": return try readSettings(say)
+    case "check": return try check(say)
+    case "beginning": return try begin(say)
+    default: break
+    }
     var random = SeededGenerator(seed: 6)
     func some(_ work: FailingWork, _ count: Int, lasting: Bool? = nil) throws -> [FailingMemory] {
       let cases = try FailingWorkBase(work).failingPieces.filter { $0.lasts == lasting ?? $0.lasts }
@@ -58,6 +69,66 @@ final class FailingMemoryTests: XCTestCase {
     for failing in cases {
       say("AT \(failing)")
       if let problem = failing.outcome { say("PROBLEM \(problem)") }
+    }
+  }
+
+  /// Does something without each of the pieces of memory that it takes; it has to succeed, or to say so.
+  ///
+  /// - Parameter body: Prepares the work, and gives it.
+  private func withoutEachPiece(_ say: (String) -> Void, _ body: () throws -> () throws -> Void) throws {
+    for number in 1... {
+      let work = try body()
+      fault_memory_arm(UInt64(number), 1)
+      let result = Result { try work() }
+      let asked = fault_memory_disarm()
+      if asked < number { break }
+      say("AT \(number)")
+      switch result {
+      case .success: break
+      case .failure(let error as StoreAccessError) where error.kind == .outOfMemory: break
+      case .failure(let error): say("PROBLEM \(number): \(error)")
+      }
+    }
+  }
+
+  private func makeDatabase(in folder: TemporaryFolder) throws -> (path: String, key: DatabaseKey) {
+    let key = try DatabaseKey(key: SecretBytes([UInt8](repeating: 7, count: 32)), salt: [UInt8](repeating: 9, count: 16))
+    let path = folder.file("proof.store").path
+    let connection = try Connection.create(path: path, key: key)
+    try connection.execute("CREATE TABLE t (a); INSERT INTO t VALUES (1)")
+    connection.close()
+    return (path, key)
+  }
+
+  private func check(_ say: @escaping (String) -> Void) throws {
+    let folder = try TemporaryFolder("FailingMemoryTests")
+    let (path, key) = try makeDatabase(in: folder)
+    try withoutEachPiece(say) {
+      {
+        let findings = try StoreVerification.run(path: path, key: key, level: .full)
+        if findings != [] { say("PROBLEM \(findings)") }
+      }
+    }
+  }
+
+  private func begin(_ say: (String) -> Void) throws {
+    let folder = try TemporaryFolder("FailingMemoryTests")
+    let (path, key) = try makeDatabase(in: folder)
+    for writes in [false, true] {
+      var connection: Connection?
+      try withoutEachPiece(say) {
+        // What the one before has left.
+        if let connection, !connection.isInAutocommit, !connection.isDamaged { say("PROBLEM a transaction is open") }
+        connection?.close()
+        let opened = try writes ? Connection(opening: path, key: key) : Connection.reading(path, key: key)
+        connection = opened
+        return {
+          try writes ? opened.beginWrite() : opened.beginRead()
+          opened.abandonTransaction()
+          if opened.isDamaged { throw StoreAccessError(.outOfMemory, path: path, operation: .step) }
+        }
+      }
+      connection?.close()
     }
   }
 

@@ -252,7 +252,7 @@ final class DamageTests: StoreTestCase {
     let log = try Data(contentsOf: URL(fileURLWithPath: folder + "/other-wal"))
     other.close()
     let good = try Data(contentsOf: URL(fileURLWithPath: path))
-    let random = Data((0..<9_000).map { UInt8(truncatingIfNeeded: $0 &* 31) })
+    let random = Data((0..<9_000).map { UInt8(truncatingIfNeeded: $0 &* 37) })
     for (name, wrong) in [("another store's", log), ("random", random), ("cut", log.prefix(5_000)), ("empty", Data())] {
       try wrong.write(to: URL(fileURLWithPath: path + "-wal"))
       let isRight = try readAll(expected)

@@ -1,3 +1,4 @@
 // Parts of the paths of files that tests write in the clear on purpose, each with its reason.
 "/dev/null", // nothing is kept
+"_SUPPORT/abababababababab", // ExternalStorageCopyTests: a file that belongs to nobody
 "/questions.sql", // PlainSQLiteTests: what SQLite's shell is asked

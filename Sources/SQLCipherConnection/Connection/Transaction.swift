@@ -22,16 +22,30 @@ extension Connection {
   /// Opens a read transaction; its snapshot is taken by the first read.
   package func beginRead() throws(StoreAccessError) {
     guard takesBack != nil, !keepsLock else { return try begin() }
-    // The first read is where something interrupted is found.
-    try takingBack { () throws(StoreAccessError) in
-      try begin()
-      _ = try userVersion()
+    do throws(StoreAccessError) {
+      // The first read is where something interrupted is found.
+      try takingBack { () throws(StoreAccessError) in
+        try begin()
+        _ = try userVersion()
+      }
+    } catch {
+      abandonUnbegun(error)
+      throw error
     }
   }
 
   private func begin() throws(StoreAccessError) {
     try lockPlace()
-    try ownStatement(&commands.begin, Command.begin).run()
+    do throws(StoreAccessError) { try ownStatement(&commands.begin, Command.begin).run() } catch {
+      abandonUnbegun(error)
+      throw error
+    }
+  }
+
+  /// A beginning that failed, for want of memory for instance, may have begun the transaction all the same, which nobody would end. One that was open before,
+  /// and is the reason, stays.
+  private func abandonUnbegun(_ error: StoreAccessError) {
+    if error.code != SQLITE_ERROR { abandonTransaction() }
   }
 
   /// Ends the read transaction that `beginRead` opened.
@@ -125,7 +139,10 @@ extension Connection {
   /// Begins a write transaction, and takes the writer's lock at once.
   package func beginWrite() throws(StoreAccessError) {
     try lockPlace()
-    try ownStatement(&commands.beginImmediate, Command.beginImmediate).run()
+    do throws(StoreAccessError) { try ownStatement(&commands.beginImmediate, Command.beginImmediate).run() } catch {
+      abandonUnbegun(error)
+      throw error
+    }
   }
 
   /// Commits the write transaction that `beginWrite` began. Where it throws the transaction may still be open.

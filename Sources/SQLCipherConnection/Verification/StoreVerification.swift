@@ -1,5 +1,6 @@
 // Finds damage that nobody has read yet: every page's authentication code, SQLite's own checks, foreign keys. It repairs nothing.
 
+import CSQLCipher
 import Foundation
 package import StoreFiles
 package import StoreKeys
@@ -84,6 +85,10 @@ package struct StoreVerification {
     defer { connection?.close() }
     if level == .full { try verification.checkPages(connection) }
     if let connection {
+      // The snapshot of the pages could not be ended: that takes memory too.
+      guard connection.isInAutocommit else {
+        throw StoreAccessError(.outOfMemory, path: verification.path, operation: .verify, code: SQLITE_NOMEM)
+      }
       try connection.tellingPagesRead(verification.structureProgress) { try verification.checkStructure(connection, level, onOpen) }
     }
     return verification.findings
