@@ -57,6 +57,12 @@ extension ManagedObjectContext {
     set { notifications.face = newValue }
   }
 
+  /// The class of objects of no entity that the context knows, where those of its entities all lie below it; nil for ``ManagedObject``.
+  package var plainClass: ManagedObject.Type? {
+    get { notifications.plainClass }
+    set { notifications.plainClass = newValue }
+  }
+
   /// Keeps an error that cannot be thrown here for the next save.
   package func noteFailure(_ error: any Error) { note(error) }
 
@@ -80,19 +86,6 @@ extension ManagedObjectContext {
     object.flags = isNew ? [.isInserted] : []
     object.updatePlainRow()
     return object
-  }
-
-  /// What a fetch finds among objects.
-  ///
-  /// - Throws: What reading them throws.
-  package func answer(_ evaluation: FetchEvaluation, among candidates: [ManagedObjectID]) throws -> PersistentStoreResult {
-    let objects = try objects(with: candidates).compactMap { $0 }
-    let result = try evaluation.answer(among: objects, resolver: LivingObjectResolver()) { object in
-      object.fireIfFault()
-      return object.image
-    }
-    try notedErrors.settle()
-    return result
   }
 
   /// Throws what went wrong where nothing could be thrown.

@@ -40,14 +40,6 @@ open class NSIncrementalStore: NSPersistentStore, @unchecked Sendable {  // the 
   private let references = Mutex<[ReferenceObject: Lent<Any>]>([:])
   private let space = Mutex<ObjectIDSpace?>(nil)
 
-  /// A store of the application's own. Coordinators call this; nothing is read or written.
-  public required init(
-    persistentStoreCoordinator root: NSPersistentStoreCoordinator?, configurationName name: String?, at url: URL,
-    options: [AnyHashable: Any]? = nil
-  ) {
-    super.init(persistentStoreCoordinator: root, configurationName: name, at: url, options: options)
-  }
-
   /// An identifier for a new store.
   open class func identifierForNewStore(at storeURL: URL) -> Any { UUID().uuidString }
 
@@ -77,6 +69,10 @@ open class NSIncrementalStore: NSPersistentStore, @unchecked Sendable {  // the 
 
   /// The IDs of a to-many relationship's objects in an array, or the ID of a to-one relationship's object. This implementation throws.
   ///
+  /// - Parameters:
+  ///   - relationship: The relationship.
+  ///   - objectID: The object at its source.
+  ///   - context: The context whose objects are given.
   /// - Throws: What the fetch throws.
   open func newValue(
     forRelationship relationship: NSRelationshipDescription, forObjectWith objectID: NSManagedObjectID,
