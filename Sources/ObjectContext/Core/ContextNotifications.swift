@@ -148,6 +148,8 @@ final class ContextNotifications {
   private var continuations: [AsyncStream<ContextChange>.Continuation] = []
   /// Who shows the context to applications by other names; nil where nobody does.
   weak var face: AnyObject?
+  /// The class of objects of no entity that the context knows, where those of its entities all lie below it; nil for ``ManagedObject``.
+  var plainClass: ManagedObject.Type?
 
   deinit {
     for continuation in continuations { continuation.finish() }

@@ -10,7 +10,6 @@ package struct EntityClasses: ~Copyable {
   private let needWorkWhenFired: [Bool]
   /// Classes that were asked for, and their entities, each at the place that its address says: who makes many objects makes them of few classes.
   private var known = [(type: ObjectIdentifier, entity: CompiledEntity)?](repeating: nil, count: 16)
-  private var plain: ManagedObject.Type?
 
   package init(_ classes: ManagedObjectClasses, of model: CompiledModel) {
     (self.model, self.classes) = (model, classes)
@@ -24,12 +23,6 @@ package struct EntityClasses: ~Copyable {
   /// Whether more is to be done for a fault of an entity that is fired than to read its row where it lies: it may have transient attributes that start with
   /// a value, or values outside the row. Asked for each fault; the entity itself is not touched.
   @inline(__always) package func needsWorkWhenFired(entity number: Int) -> Bool { needWorkWhenFired[number] }
-
-  /// The class of objects of no entity of the model; nil for ``ManagedObject``.
-  var plainClass: ManagedObject.Type? {
-    get { plain }
-    set { plain = newValue }
-  }
 
   /// The entity of a class; nil when the class is not in the table.
   package mutating func entity(of type: ManagedObject.Type) -> CompiledEntity? {

@@ -63,12 +63,6 @@ public final class ManagedObjectContext {
     }
   }
 
-  /// The class of objects of no entity that the context knows, where those of its entities all lie below it; nil for ``ManagedObject``.
-  package var plainClass: ManagedObject.Type? {
-    get { entityClasses.plainClass }
-    set { entityClasses.plainClass = newValue }
-  }
-
   /// Where rows come from and go to.
   let rowSource: RowSource
   let model: CompiledModel

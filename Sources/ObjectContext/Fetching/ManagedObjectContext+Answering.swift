@@ -1,6 +1,5 @@
-// ManagedObjectContext+Answering: the answer to a fetch among objects that somebody else has gathered.
+// ManagedObjectContext+Answering: fetches answered over the objects of a context, for stores of other names.
 package import ObjectModel
-import ObjectQuery
 package import ObjectStore
 
 extension ManagedObjectContext {

@@ -57,6 +57,12 @@ extension ManagedObjectContext {
     set { notifications.face = newValue }
   }
 
+  /// The class of objects of no entity that the context knows, where those of its entities all lie below it; nil for ``ManagedObject``.
+  package var plainClass: ManagedObject.Type? {
+    get { notifications.plainClass }
+    set { notifications.plainClass = newValue }
+  }
+
   /// Keeps an error that cannot be thrown here for the next save.
   package func noteFailure(_ error: any Error) { note(error) }
 

@@ -4,6 +4,7 @@ import ObjectContext
 import ObjectModel
 import ObjectQuery
 import ObjectStore
+import SQLCipherStore
 import Synchronization
 
 /// The classes of stores of the application's own, by type.
@@ -253,8 +254,9 @@ extension NSPersistentStoreCoordinator {
   ///
   /// - Parameters:
   ///   - storeClass: A class below ``NSIncrementalStore`` or ``NSAtomicStore``. Of another one the adding of a store tells.
-  ///   - storeType: The name of the type.
+  ///   - storeType: The name of the type. ``NSSQLiteStoreType`` and ``NSInMemoryStoreType`` stay what they are.
   public class func registerStoreClass(_ storeClass: AnyClass?, forStoreType storeType: String) {
+    if [NSSQLiteStoreType, NSInMemoryStoreType, StoreType.sqlcipher.rawValue].contains(storeType) { return }
     let type = StoreType(rawValue: storeType)
     StoreClasses.register(storeClass as? NSIncrementalStore.Type, storeType)
     RegisteredStoreTypes.set(storeType, isThere: storeClass != nil)

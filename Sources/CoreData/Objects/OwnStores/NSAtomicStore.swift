@@ -151,6 +151,11 @@ open class NSAtomicStore: NSIncrementalStore, @unchecked Sendable {  // the face
   }
 
   /// The objects of a node's relationship. Where the inverse is to-one the nodes at its other end say who they are.
+  ///
+  /// - Parameters:
+  ///   - relationship: The relationship.
+  ///   - objectID: The object at its source.
+  ///   - context: The context whose objects are given.
   open override func newValue(
     forRelationship relationship: NSRelationshipDescription, forObjectWith objectID: NSManagedObjectID,
     with context: NSManagedObjectContext?

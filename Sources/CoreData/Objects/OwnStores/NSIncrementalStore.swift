@@ -40,20 +40,6 @@ open class NSIncrementalStore: NSPersistentStore, @unchecked Sendable {  // the 
   private let references = Mutex<[ReferenceObject: Lent<Any>]>([:])
   private let space = Mutex<ObjectIDSpace?>(nil)
 
-  /// A store of the application's own. Coordinators call this; nothing is read or written.
-  ///
-  /// - Parameters:
-  ///   - root: The coordinator.
-  ///   - name: The configuration of the model whose entities it holds; nil for all.
-  ///   - url: Where it lies.
-  ///   - options: What else was said.
-  public required init(
-    persistentStoreCoordinator root: NSPersistentStoreCoordinator?, configurationName name: String?, at url: URL,
-    options: [AnyHashable: Any]? = nil
-  ) {
-    super.init(persistentStoreCoordinator: root, configurationName: name, at: url, options: options)
-  }
-
   /// An identifier for a new store.
   open class func identifierForNewStore(at storeURL: URL) -> Any { UUID().uuidString }
 
@@ -85,8 +71,8 @@ open class NSIncrementalStore: NSPersistentStore, @unchecked Sendable {  // the 
   ///
   /// - Parameters:
   ///   - relationship: The relationship.
-  ///   - objectID: The object that has it.
-  ///   - context: A context of the store's own.
+  ///   - objectID: The object at its source.
+  ///   - context: The context whose objects are given.
   /// - Throws: What the fetch throws.
   open func newValue(
     forRelationship relationship: NSRelationshipDescription, forObjectWith objectID: NSManagedObjectID,
