@@ -21,18 +21,6 @@ extension StoreKeyring {
   private func openAlone(
     with key: DatabaseKey, _ options: ConnectionOptions, _ operation: StoreAccessError.Operation
   ) throws -> Connection {
-    let before = FileIdentity(path: storePath)
-    do {
-      return try connectAlone(with: key, options, operation)
-    } catch let error as StoreAccessError where FileIdentity(path: storePath) != before {
-      // Another process has put another file there meanwhile, whose log has the name of this one's, and another key.
-      throw error.kind == .busy ? error : StoreAccessError(.exchanged, path: storePath, operation: operation)
-    }
-  }
-
-  private func connectAlone(
-    with key: DatabaseKey, _ options: ConnectionOptions, _ operation: StoreAccessError.Operation
-  ) throws -> Connection {
     let source = try Connection(opening: storePath, key: key, options: options)
     do {
       // From here on nobody can come in: the lock stays until the connection closes.
