@@ -22,30 +22,27 @@ extension Connection {
   /// Opens a read transaction; its snapshot is taken by the first read.
   package func beginRead() throws(StoreAccessError) {
     guard takesBack != nil, !keepsLock else { return try begin() }
-    do throws(StoreAccessError) {
+    try beginning { () throws(StoreAccessError) in
       // The first read is where something interrupted is found.
       try takingBack { () throws(StoreAccessError) in
         try begin()
         _ = try userVersion()
       }
-    } catch {
-      abandonUnbegun(error)
-      throw error
     }
   }
 
   private func begin() throws(StoreAccessError) {
     try lockPlace()
-    do throws(StoreAccessError) { try ownStatement(&commands.begin, Command.begin).run() } catch {
-      abandonUnbegun(error)
-      throw error
-    }
+    try beginning { () throws(StoreAccessError) in try ownStatement(&commands.begin, Command.begin).run() }
   }
 
-  /// A beginning that failed, for want of memory for instance, may have begun the transaction all the same, which nobody would end. One that was open before,
-  /// and is the reason, stays.
-  private func abandonUnbegun(_ error: StoreAccessError) {
-    if error.code != SQLITE_ERROR { abandonTransaction() }
+  /// Begins a transaction. A beginning that fails, for want of memory for instance, may have begun it all the same, and nobody would end it. One that was open
+  /// before, and is the reason, stays.
+  private func beginning(_ begin: () throws(StoreAccessError) -> Void) throws(StoreAccessError) {
+    do throws(StoreAccessError) { try begin() } catch {
+      if error.code != SQLITE_ERROR { abandonTransaction() }
+      throw error
+    }
   }
 
   /// Ends the read transaction that `beginRead` opened.
@@ -139,10 +136,7 @@ extension Connection {
   /// Begins a write transaction, and takes the writer's lock at once.
   package func beginWrite() throws(StoreAccessError) {
     try lockPlace()
-    do throws(StoreAccessError) { try ownStatement(&commands.beginImmediate, Command.beginImmediate).run() } catch {
-      abandonUnbegun(error)
-      throw error
-    }
+    try beginning { () throws(StoreAccessError) in try ownStatement(&commands.beginImmediate, Command.beginImmediate).run() }
   }
 
   /// Commits the write transaction that `beginWrite` began. Where it throws the transaction may still be open.
