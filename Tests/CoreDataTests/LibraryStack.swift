@@ -43,3 +43,19 @@ final class LibraryStack {
     return book
   }
 }
+
+extension NSManagedObjectModel {
+  /// A model with one entity, `Box`, whose attributes are texts.
+  static func boxes(_ attributes: String...) -> NSManagedObjectModel {
+    let box = NSEntityDescription()
+    box.name = "Box"
+    box.properties = attributes.map { name in
+      let attribute = NSAttributeDescription()
+      (attribute.name, attribute.attributeType) = (name, .stringAttributeType)
+      return attribute
+    }
+    let model = NSManagedObjectModel()
+    model.entities = [box]
+    return model
+  }
+}

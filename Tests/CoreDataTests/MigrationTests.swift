@@ -4,26 +4,13 @@ import Foundation
 import XCTest
 
 final class MigrationTests: XCTestCase {
-  private func model(_ attributes: String...) -> NSManagedObjectModel {
-    let box = NSEntityDescription()
-    box.name = "Box"
-    box.properties = attributes.map { name in
-      let attribute = NSAttributeDescription()
-      (attribute.name, attribute.attributeType) = (name, .stringAttributeType)
-      return attribute
-    }
-    let model = NSManagedObjectModel()
-    model.entities = [box]
-    return model
-  }
-
   private func with(_ body: (URL) throws -> Void) throws {
     NSPersistentContainer.defaultEncryptionKey = .raw(SecretBytes(Array(repeating: 4, count: 32)))
     defer { NSPersistentContainer.defaultEncryptionKey = nil }
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("migration-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }
-    let coordinator = NSPersistentStoreCoordinator(managedObjectModel: model("name"))
+    let coordinator = NSPersistentStoreCoordinator(managedObjectModel: .boxes("name"))
     let store = try coordinator.addPersistentStore(
       ofType: NSSQLiteStoreType, configurationName: nil, at: folder.appendingPathComponent("old.store"))
     let context = NSManagedObjectContext(concurrencyType: .mainQueueConcurrencyType)
@@ -49,16 +36,16 @@ final class MigrationTests: XCTestCase {
     try with { folder in
       let old = folder.appendingPathComponent("old.store")
       let metadata = try NSPersistentStoreCoordinator.metadataForPersistentStore(ofType: NSSQLiteStoreType, at: old)
-      XCTAssertTrue(model("name").isConfiguration(withName: nil, compatibleWithStoreMetadata: metadata))
-      XCTAssertFalse(model("name", "size").isConfiguration(withName: nil, compatibleWithStoreMetadata: metadata))
-      XCTAssertEqual(try boxes(model("name", "size"), at: old), ["crate"])
+      XCTAssertTrue(NSManagedObjectModel.boxes("name").isConfiguration(withName: nil, compatibleWithStoreMetadata: metadata))
+      XCTAssertFalse(NSManagedObjectModel.boxes("name", "size").isConfiguration(withName: nil, compatibleWithStoreMetadata: metadata))
+      XCTAssertEqual(try boxes(.boxes("name", "size"), at: old), ["crate"])
     }
   }
 
   func testAStoreIsMigratedIntoAFileOfItsOwn() throws {
     try with { folder in
       let (old, new) = (folder.appendingPathComponent("old.store"), folder.appendingPathComponent("new.store"))
-      let (source, destination) = (model("name"), model("name", "size"))
+      let (source, destination) = (NSManagedObjectModel.boxes("name"), NSManagedObjectModel.boxes("name", "size"))
       let mapping = try NSMappingModel.inferredMappingModel(forSourceModel: source, destinationModel: destination)
       XCTAssertNil(NSMappingModel(from: nil, forSourceModel: source, destinationModel: destination))
       let manager = NSMigrationManager(sourceModel: source, destinationModel: destination)
@@ -78,7 +65,7 @@ final class MigrationTests: XCTestCase {
 
   func testAStoreIsMovedAndKeepsItsNotes() throws {
     try with { folder in
-      let coordinator = NSPersistentStoreCoordinator(managedObjectModel: model("name"))
+      let coordinator = NSPersistentStoreCoordinator(managedObjectModel: .boxes("name"))
       let store = try coordinator.addPersistentStore(
         ofType: NSSQLiteStoreType, configurationName: nil, at: folder.appendingPathComponent("old.store"))
       coordinator.setMetadata(["note": "kept"], for: store)

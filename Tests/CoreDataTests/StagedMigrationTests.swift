@@ -13,21 +13,8 @@ final class StagedMigrationTests: XCTestCase {
 
   override func tearDown() { try? FileManager.default.removeItem(at: folder) }
 
-  private static func model(_ attributes: String...) -> NSManagedObjectModel {
-    let box = NSEntityDescription()
-    box.name = "Box"
-    box.properties = attributes.map { name in
-      let attribute = NSAttributeDescription()
-      (attribute.name, attribute.attributeType) = (name, .stringAttributeType)
-      return attribute
-    }
-    let model = NSManagedObjectModel()
-    model.entities = [box]
-    return model
-  }
-
   // The second version is the first with one attribute more; the third has two in the place of one.
-  private let versions = [model("name"), model("name", "size"), model("first", "last", "size")]
+  private let versions: [NSManagedObjectModel] = [.boxes("name"), .boxes("name", "size"), .boxes("first", "last", "size")]
 
   private func reference(_ version: Int) -> NSManagedObjectModelReference {
     // A checksum as Apple's tools compute it.
