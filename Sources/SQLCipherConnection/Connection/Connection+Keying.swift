@@ -46,8 +46,8 @@ extension Connection {
       if try authenticator.isAuthentic(page, number: 1) { return }
     }
     // A crash may have torn the page while it was written: the newer copy is in the log, the older one in the rollback journal.
-    if try WriteAheadLog.holdsAuthenticFirstPage(path + "-wal", authenticator: authenticator) { return }
-    if StoreFile.size(path + "-journal") ?? 0 > 512 { return }
+    if try WriteAheadLog.holdsAuthenticFirstPage(databasePath + "-wal", authenticator: authenticator) { return }
+    if try RollbackJournal.holdsAuthenticFirstPage(databasePath + "-journal", authenticator: authenticator) { return }
     // The salt stands in clear text: another one is that of another data key, unless pages of this one stand behind it. Nobody has ever written zeros.
     if key.isProven, !page[..<DatabaseKey.saltSize].elementsEqual(key.salt), page[..<DatabaseKey.saltSize].contains(where: { $0 != 0 }),
       try !hasAuthenticPage(authenticator, page)
@@ -71,12 +71,13 @@ extension Connection {
 
   /// Refuses a log that somebody put beside the store: SQLite checks a plain sum only, and would copy its pages into the file.
   private func checkLog() throws(StoreAccessError) {
-    guard let authenticator = database.authenticator, StoreFile.size(path + "-wal") ?? 0 > WriteAheadLog.headerSize else { return }
+    let log = databasePath + "-wal"
+    guard let authenticator = database.authenticator, StoreFile.size(log) ?? 0 > WriteAheadLog.headerSize else { return }
     for attempt in 0..<2 {
       if attempt > 0 { usleep(2_000) }
-      if try WriteAheadLog.isAuthentic(path + "-wal", authenticator: authenticator) { return }
+      if try WriteAheadLog.isAuthentic(log, authenticator: authenticator) { return }
     }
-    throw StoreAccessError(.storeCorrupt(.wal), path: path + "-wal", operation: .open)
+    throw StoreAccessError(.storeCorrupt(.wal), path: log, operation: .open)
   }
 
   /// Reads the database file through SQLite's own descriptor: closing another one would drop this process's locks.

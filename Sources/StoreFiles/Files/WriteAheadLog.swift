@@ -3,7 +3,7 @@
 import Foundation
 package import StoreKeys
 
-/// Reads frames of a write-ahead log. It has no locks of its own, so that opening and closing it disturbs nobody.
+/// Reads frames of a write-ahead log.
 package enum WriteAheadLog {
   package static let headerSize = 32
   package static let frameHeaderSize = 24
@@ -48,32 +48,27 @@ package enum WriteAheadLog {
   package static func forEachFrame(
     _ path: String, pageSize: Int, _ body: (Frame, UnsafeMutableRawBufferPointer) throws(StoreAccessError) -> Bool
   ) throws(StoreAccessError) -> Bool {
-    let descriptor = Descriptors.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-    guard descriptor >= 0 else {
-      if errno == ENOENT { return true }
-      throw .system(errno, path: path, operation: operation)
-    }
-    defer { _ = Foundation.close(descriptor) }
+    guard let file = try LogFile(opening: path) else { return true }
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: max(frameHeaderSize + pageSize, headerSize), alignment: 16)
     defer { buffer.deallocate() }
-    guard try read(descriptor, buffer, headerSize, 0, path) == headerSize else { return true }
-    let magic = bigEndian(buffer, 0)
+    guard try file.read(headerSize, at: 0, into: buffer) == headerSize else { return true }
+    let magic = buffer.bigEndian(at: 0)
     guard magic & ~1 == 0x377f_0682 else { return true }
     var sum = Sum(isBigEndian: magic & 1 == 1)
     sum.add(buffer, 0..<24)
-    guard sum.equals(bigEndian(buffer, 24), bigEndian(buffer, 28)) else { return true }
-    guard Int(bigEndian(buffer, 8)) == pageSize else { return false }
-    let salts = (bigEndian(buffer, 16), bigEndian(buffer, 20))
+    guard sum.equals(buffer.bigEndian(at: 24), buffer.bigEndian(at: 28)) else { return true }
+    guard Int(buffer.bigEndian(at: 8)) == pageSize else { return false }
+    let salts = (buffer.bigEndian(at: 16), buffer.bigEndian(at: 20))
 
     let page = UnsafeMutableRawBufferPointer(rebasing: buffer[frameHeaderSize..<frameHeaderSize + pageSize])
     let size = frameHeaderSize + pageSize
     var offset = headerSize
-    while try read(descriptor, buffer, size, offset, path) == size {
-      guard (bigEndian(buffer, 8), bigEndian(buffer, 12)) == salts, bigEndian(buffer, 0) != 0 else { break }
+    while try file.read(size, at: offset, into: buffer) == size {
+      guard (buffer.bigEndian(at: 8), buffer.bigEndian(at: 12)) == salts, buffer.bigEndian(at: 0) != 0 else { break }
       sum.add(buffer, 0..<8)
       sum.add(buffer, frameHeaderSize..<size)
-      guard sum.equals(bigEndian(buffer, 16), bigEndian(buffer, 20)) else { break }
-      let frame = Frame(page: bigEndian(buffer, 0), isCommit: bigEndian(buffer, 4) != 0, offset: offset + frameHeaderSize)
+      guard sum.equals(buffer.bigEndian(at: 16), buffer.bigEndian(at: 20)) else { break }
+      let frame = Frame(page: buffer.bigEndian(at: 0), isCommit: buffer.bigEndian(at: 4) != 0, offset: offset + frameHeaderSize)
       if try !body(frame, page) { break }
       offset += size
     }
@@ -108,10 +103,8 @@ package enum WriteAheadLog {
 
   /// Reads a page of the log; false where the log ends before it.
   package static func read(_ path: String, into page: UnsafeMutableRawBufferPointer, offset: Int) -> Bool {
-    let descriptor = Descriptors.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-    guard descriptor >= 0 else { return false }
-    defer { _ = Foundation.close(descriptor) }
-    return (try? read(descriptor, page, page.count, offset, path)) == page.count
+    guard let file = try? LogFile(opening: path) else { return false }
+    return (try? file.read(page.count, at: offset, into: page)) == page.count
   }
 
   /// Makes all that was written into the log durable. Where there is none, its frames are in the database, which is durable then.
@@ -119,26 +112,6 @@ package enum WriteAheadLog {
     do throws(StoreAccessError) {
       try StoreFile.syncFile(path)
     } catch  where error.kind == .noSuchFile {}
-  }
-
-  private static let operation: StoreAccessError.Operation = .readLog
-
-  /// What cannot be read is no end of the log, and neither is what comes in parts: the log would count as checked.
-  private static func read(
-    _ descriptor: Int32, _ buffer: UnsafeMutableRawBufferPointer, _ size: Int, _ offset: Int, _ path: String
-  ) throws(StoreAccessError) -> Int {
-    var position = 0
-    while position < size {
-      let count = pread(descriptor, buffer.baseAddress?.advanced(by: position), size - position, off_t(offset + position))
-      if count == 0 { break }
-      guard count > 0 || errno == EINTR else { throw .system(errno, path: path, operation: operation) }
-      position += max(0, count)
-    }
-    return position
-  }
-
-  private static func bigEndian(_ buffer: UnsafeMutableRawBufferPointer, _ offset: Int) -> UInt32 {
-    UInt32(bigEndian: UnsafeRawBufferPointer(buffer).loadUnaligned(fromByteOffset: offset, as: UInt32.self))
   }
 
   /// SQLite's running sum over pairs of 32-bit words.

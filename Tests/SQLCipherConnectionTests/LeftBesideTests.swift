@@ -1,0 +1,92 @@
+// LeftBesideTests: journals and logs that processes leave beside a store when they are killed, or give way to each other.
+
+import Foundation
+import XCTest
+
+@testable import SQLCipherConnection
+@testable import StoreFiles
+@testable import StoreKeys
+
+final class LeftBesideTests: StoreTestCase {
+  /// Makes a store that holds the number 1.
+  private func makeStore(key: StoreKey = cheap("one")) async throws -> StoreKeyring {
+    let keyring = try await StoreKeyring.create(storePath: path, key: key)
+    try keyring.withDatabaseKey { key in
+      let connection = try Connection(opening: path, key: key)
+      defer { connection.close() }
+      try connection.execute("CREATE TABLE t (a); INSERT INTO t VALUES (1)")
+    }
+    return keyring
+  }
+
+  private func rotate(_ keyring: StoreKeyring) async throws {
+    let pool = try ConnectionPool(path: path, key: keyring.databaseKey())
+    defer { pool.close() }
+    try await keyring.rotateDataKey(pool: pool)
+  }
+
+  private func value(_ keyring: StoreKeyring) throws -> Int64? {
+    try keyring.withDatabaseKey { key in
+      let connection = try Connection(opening: path, key: key)
+      defer { connection.close() }
+      return try connection.firstInteger("SELECT a FROM t")
+    }
+  }
+
+  /// Overwrites the second half of the first page, as a process leaves it that is killed while it writes it.
+  private func tearFirstPage() throws {
+    let file = try FileHandle(forUpdating: URL(fileURLWithPath: path))
+    defer { try? file.close() }
+    try file.seek(toOffset: 2_048)
+    try file.write(contentsOf: Data(repeating: 0x5A, count: 2_048))
+  }
+
+  // MARK: Journals
+
+  func testAKeyringThatIsBehindReadsTheKeyFileAgainBesideAJournal() async throws {
+    let keyring = try await makeStore()
+    for isTorn in [false, true] {
+      let behind = try await StoreKeyring.unlock(storePath: path, key: cheap("one"))
+      try await rotate(keyring)
+      try InterruptedStore(path, keyring.databaseKey()).put()
+      if isTorn { try tearFirstPage() }
+      XCTAssertEqual(try value(behind), 1)
+    }
+  }
+
+  func testAJournalThatWasNeverSyncedHidesNoNewKey() async throws {
+    let keyring = try await makeStore()
+    let behind = try await StoreKeyring.unlock(storePath: path, key: cheap("one"))
+    try await rotate(keyring)
+    // A process that is killed before its journal counts leaves a head of zeros, and pages behind it.
+    try Data(repeating: 0, count: 5_000).write(to: URL(fileURLWithPath: path + "-journal"))
+    XCTAssertEqual(try value(behind), 1)
+  }
+
+  func testAFirstPageThatAKilledProcessHasTornComesBackFromTheJournal() async throws {
+    let keyring = try await makeStore()
+    try InterruptedStore(path, keyring.databaseKey()).put()
+    try tearFirstPage()
+    XCTAssertEqual(try value(keyring), 1)
+  }
+
+  func testAWrongKeyIsAWrongKeyBesideAJournal() async throws {
+    let keyring = try await makeStore(key: .databaseKey(SecretBytes([UInt8](repeating: 5, count: 32))))
+    try InterruptedStore(path, keyring.databaseKey()).put()
+    let before = try snapshot()
+    assertThrows(.unreadableStore) { try Connection(opening: path, key: testKey()) }
+    XCTAssertEqual(try snapshot(), before)
+  }
+
+  func testADamagedFirstPageIsDamageBesideAStrangeJournalToo() async throws {
+    let keyring = try await makeStore()
+    try tearFirstPage()
+    let strange = Data(repeating: 7, count: 5_000)
+    // The head of a journal whose sectors and pages no file has.
+    let impossible = Data([0xD9, 0xD5, 0x05, 0xF9, 0x20, 0xA1, 0x63, 0xD7]) + Data(repeating: 0xFF, count: 9_000)
+    for bytes in [strange, impossible] {
+      try bytes.write(to: URL(fileURLWithPath: path + "-journal"))
+      assertThrows(.storeCorrupt(.pageMAC)) { try value(keyring) }
+    }
+  }
+}
