@@ -37,7 +37,7 @@ private func finish(_ body: @escaping @Sendable () async throws -> Void) throws 
 
 final class ExchangeTests: StoreTestCase {
   override func tearDownWithError() throws {
-    DatabasePlace.whenOpened.withLock { $0 = nil }
+    DatabasePlace.whenLocking.withLock { $0 = nil }
     StoreKeyring.folderSync.withLock { $0 = nil }
     try super.tearDownWithError()
   }
@@ -56,7 +56,7 @@ final class ExchangeTests: StoreTestCase {
   private func stretchOnce(_ body: @escaping @Sendable () throws -> Void) {
     let path = path
     let isDone = Mutex(false)
-    DatabasePlace.whenOpened.withLock {
+    DatabasePlace.whenLocking.withLock {
       $0 = { opened in
         let isFirst = isDone.withLock { isDone in
           defer { if opened == path { isDone = true } }

@@ -1,6 +1,7 @@
 // LeftBesideTests: journals and logs that processes leave beside a store when they are killed, or give way to each other.
 
 import Foundation
+import Synchronization
 import XCTest
 
 @testable import SQLCipherConnection
@@ -8,6 +9,11 @@ import XCTest
 @testable import StoreKeys
 
 final class LeftBesideTests: StoreTestCase {
+  override func tearDownWithError() throws {
+    DatabasePlace.whenLocking.withLock { $0 = nil }
+    try super.tearDownWithError()
+  }
+
   /// Makes a store that holds the number 1.
   private func makeStore(key: StoreKey = cheap("one")) async throws -> StoreKeyring {
     let keyring = try await StoreKeyring.create(storePath: path, key: key)
@@ -71,7 +77,8 @@ final class LeftBesideTests: StoreTestCase {
   }
 
   func testAWrongKeyIsAWrongKeyBesideAJournal() async throws {
-    let keyring = try await makeStore(key: .databaseKey(SecretBytes([UInt8](repeating: 5, count: 32))))
+    let keyring = try await makeStore(
+      key: .databaseKey(SecretBytes([UInt8](repeating: 5, count: 32))))
     try InterruptedStore(path, keyring.databaseKey()).put()
     let before = try snapshot()
     assertThrows(.unreadableStore) { try Connection(opening: path, key: testKey()) }
@@ -88,5 +95,34 @@ final class LeftBesideTests: StoreTestCase {
       try bytes.write(to: URL(fileURLWithPath: path + "-journal"))
       assertThrows(.storeCorrupt(.pageMAC)) { try value(keyring) }
     }
+  }
+
+  // MARK: Logs
+
+  func testAStoreThatLosesItsLogWhileItIsOpenedGetsItAgain() async throws {
+    let key = try await makeStore().databaseKey()
+    try Connection(opening: path, key: key, options: InterruptedStore.options).close()
+    // Whoever wants to have the store alone takes the log away, between any two locks of the one who opens it.
+    let path = path
+    let calls = Mutex((count: 0, isInside: false))
+    DatabasePlace.whenLocking.withLock {
+      $0 = { _ in
+        let comesIn = calls.withLock { calls in
+          guard !calls.isInside, calls.count < 6 else { return false }
+          calls = (calls.count + 1, true)
+          return true
+        }
+        guard comesIn else { return }
+        // Where the store is locked it stays as it is.
+        try? Connection(opening: path, key: key, options: InterruptedStore.options).close()
+        calls.withLock { $0.isInside = false }
+      }
+    }
+    let connection = try Connection(opening: path, key: key)
+    defer { connection.close() }
+    XCTAssertEqual(try connection.pragma("journal_mode"), "wal")
+    XCTAssertGreaterThan(calls.withLock { $0.count }, 4)
+    // An open connection is noticed, although it does nothing.
+    assertThrows(.busy) { try ExclusiveFileLock(path, operation: .destroy) }
   }
 }

@@ -118,7 +118,7 @@ final class ReadingTests: StoreTestCase {
     let parting = Parting(writer)
     writer = nil
     let isDone = Mutex(false)
-    DatabasePlace.whenOpened.withLock {
+    DatabasePlace.whenLocking.withLock {
       $0 = { opened in
         guard opened == path,
           isDone.withLock({ isDone in
@@ -130,7 +130,7 @@ final class ReadingTests: StoreTestCase {
         do { try Connection(opening: path, key: testKey(), options: InterruptedStore.options).close() } catch { XCTFail("\(error)") }
       }
     }
-    defer { DatabasePlace.whenOpened.withLock { $0 = nil } }
+    defer { DatabasePlace.whenLocking.withLock { $0 = nil } }
     let reader = try Connection.reading(path, key: testKey(isProven: true))
     XCTAssertTrue(isDone.withLock { $0 })
     try interrupted.put()

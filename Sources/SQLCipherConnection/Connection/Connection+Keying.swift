@@ -130,22 +130,26 @@ extension Connection {
   }
 
   private func setJournal() throws(StoreAccessError) {
-    let mode = options.journalMode.rawValue
-    var now = try pragma("journal_mode")
     if !options.isReadOnly {
-      // Asking first: changing the mode, even to the same one, takes locks.
-      if !options.keepsJournalMode, now != mode {
-        try lockPlace()
-        now = try pragma("journal_mode = \(mode)")
-        guard now == mode else { throw refused("journal_mode", found: now ?? "") }
-        // The lock went with the change, and the next read opens the log.
-        try lockPlace()
-        try firstRead()
-      }
+      if !options.keepsJournalMode { try changeJournal(to: options.journalMode.rawValue) }
       try set("wal_autocheckpoint", options.checkpointPages)
     }
-    keepsLock = now == ConnectionOptions.JournalMode.wal.rawValue
+    keepsLock = try pragma("journal_mode") == ConnectionOptions.JournalMode.wal.rawValue
     try set("synchronous", options.durability == .full ? 2 : 1)
+  }
+
+  private func changeJournal(to mode: String) throws(StoreAccessError) {
+    for _ in 0..<DatabasePlace.maximumAttempts {
+      // Asking first: changing the mode, even to the same one, takes locks.
+      if try pragma("journal_mode") == mode { return }
+      try lockPlace()
+      let answer = try pragma("journal_mode = \(mode)")
+      guard answer == mode else { throw refused("journal_mode", found: answer ?? "") }
+      // The lock went with the change, and the next read opens the log; unless another process, which wants another mode, has come in between.
+      try lockPlace()
+      try firstRead()
+    }
+    throw StoreAccessError(.busy, path: path, operation: .open)
   }
 
   /// Takes a reader's lock where SQLite holds none, and makes sure that the file is the one at its path: to be called before SQLite reads.

@@ -16,8 +16,8 @@ struct DatabasePlace {
   let path: String
   let identity: FileIdentity
 
-  /// Called between opening a file and locking it, for tests.
-  static let whenOpened = Mutex<(@Sendable (String) -> Void)?>(nil)
+  /// Called before a file is locked, also for the first time after it was opened, for tests.
+  static let whenLocking = Mutex<(@Sendable (String) -> Void)?>(nil)
   /// How often an opening begins anew.
   static let maximumAttempts = 20
 
@@ -29,7 +29,6 @@ struct DatabasePlace {
     while true {
       let identity = try StoreFile.checkBeforeOpening(path)
       let pointer = try DatabaseHandle.openFile(path, flags, layer: layer, operation: operation)
-      whenOpened.withLock { $0 }?(path)
       let place = DatabasePlace(pointer: pointer, path: path, identity: identity)
       do throws(StoreAccessError) {
         try place.lock(timeoutMilliseconds: timeoutMilliseconds, operation: operation)
@@ -46,6 +45,7 @@ struct DatabasePlace {
   ///
   /// - Throws: `.exchanged` where another file stands at the path, or none; then the lock is given back.
   func lock(timeoutMilliseconds: Int, operation: StoreAccessError.Operation) throws(StoreAccessError) {
+    Self.whenLocking.withLock { $0 }?(path)
     let end = DispatchTime.now().uptimeNanoseconds + UInt64(max(0, timeoutMilliseconds)) * 1_000_000
     var pause: UInt32 = 1_000
     while true {
