@@ -99,6 +99,21 @@ final class LeftBesideTests: StoreTestCase {
 
   // MARK: Logs
 
+  func testAnEmptyLogThatNobodyUsesKeepsNobodyFromRotatingOrCompacting() async throws {
+    let keyring = try await makeStore()
+    let works: [() async throws -> Void] = [
+      { try await self.rotate(keyring) }, { _ = try await keyring.compact() },
+    ]
+    for work in works {
+      try Connection(opening: path, key: keyring.databaseKey(), options: InterruptedStore.options)
+        .close()
+      try Data().write(to: URL(fileURLWithPath: path + "-wal"))
+      try await work()
+      XCTAssertEqual(try names(), ["test.store", "test.store.keys"])
+      XCTAssertEqual(try value(keyring), 1)
+    }
+  }
+
   func testAStoreThatLosesItsLogWhileItIsOpenedGetsItAgain() async throws {
     let key = try await makeStore().databaseKey()
     try Connection(opening: path, key: key, options: InterruptedStore.options).close()

@@ -31,8 +31,10 @@ extension StoreKeyring {
       guard try source.pragma("journal_mode") == options.journalMode.rawValue else {
         throw StoreAccessError(.busy, path: storePath, operation: operation)
       }
-      // A log that nobody uses, and that could not be removed, would be taken for the new database's.
+      // A log that nobody uses would be taken for the new database's. One without pages, which SQLite does not see, stays behind where somebody came in while
+      // this connection left the log.
       let log = source.databasePath + "-wal"
+      if StoreFile.size(log) == 0 { unlink(log) }
       guard !StoreFile.exists(log) else { throw StoreAccessError(.io(0), path: log, operation: operation) }
       return source
     } catch {
