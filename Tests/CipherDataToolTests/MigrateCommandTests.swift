@@ -75,6 +75,27 @@ final class MigrateCommandTests: XCTestCase {
     try coordinator.persistentStores.forEach { try coordinator.remove($0) }
   }
 
+  func testAStoreThatIsMigratedWhileItIsClearedUpIsClearedUpWithTheNewerModel() async throws {
+    let fixture = try await fixture(books: 3)
+    let url = URL(fileURLWithPath: fixture.store)
+    let file = try await SQLCipherStoreFile.unlock(at: url, key: .passphrase(ToolFixture.passphrase))
+    var tries = 0
+    try await file.withStoredModel { model in
+      tries += 1
+      let coordinator = try PersistentStoreCoordinator(managedObjectModel: model)
+      var description = PersistentStoreDescription(url: url, key: file.key)
+      description.createsStore = false
+      let store = try await coordinator.addPersistentStore(with: description)
+      defer { try? coordinator.remove(store) }
+      // Another process does it, as soon as the store is open.
+      if tries == 1 {
+        XCTAssertEqual(try fixture.run(["migrate", "test.store", "--model", "New.xcdatamodel", "--defer"]).status, 0)
+      }
+      while try coordinator.finishDeferredLightweightMigrationTask() {}
+    }
+    XCTAssertEqual(tries, 2)
+  }
+
   private func write(_ model: ManagedObjectModel, _ name: String, _ fixture: ToolFixture) throws {
     let folder = fixture.path(name + ".xcdatamodel")
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)

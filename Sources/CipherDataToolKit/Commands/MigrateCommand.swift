@@ -150,13 +150,13 @@ struct MigrateCommand: AsyncParsableCommand {
   private func finishDeferred(_ file: SQLCipherStoreFile, _ sink: OutputSink) async throws {
     var description = PersistentStoreDescription(url: file.url, key: file.key)
     description.createsStore = false
-    let (coordinator, opened) = try await file.withStoredModel { model in
-      let coordinator = try PersistentStoreCoordinator(managedObjectModel: model)
-      return (coordinator, try await coordinator.addPersistentStore(with: description))
-    }
     var count = 0
-    while try coordinator.finishDeferredLightweightMigrationTask() { count += 1 }
-    try coordinator.remove(opened)
+    try await file.withStoredModel { model in
+      let coordinator = try PersistentStoreCoordinator(managedObjectModel: model)
+      let opened = try await coordinator.addPersistentStore(with: description)
+      defer { try? coordinator.remove(opened) }
+      while try coordinator.finishDeferredLightweightMigrationTask() { count += 1 }
+    }
     try sink.line(count == 0 ? "Nothing was put off." : count == 1 ? "One task done." : "\(count) tasks done.")
   }
 }

@@ -4,10 +4,13 @@ import ObjectStore
 package import SQLCipherStore
 
 extension SQLCipherStoreFile {
-  /// Runs work, which opens the store, with the model that is inside it; again with the newer one where another process migrates it in between.
+  /// Runs work, which opens the store, with the model that is inside it; again with the newer one where another process migrates it before the opening, or before
+  /// the end of the work.
   package func withStoredModel<Result>(_ body: (ManagedObjectModel) async throws -> Result) async throws -> Result {
     for _ in 0..<3 {
-      do { return try await body(try await readModel()) } catch let error as StoreError where error.code == .storeNewerThanModel {}
+      do { return try await body(try await readModel()) } catch let error as StoreError
+        where [.storeNewerThanModel, .modelIncompatible].contains(error.code)
+      {}
     }
     return try await body(try await readModel())
   }
