@@ -56,6 +56,11 @@ final class ResolutionErrorTests: XCTestCase {
       try error("title + 1 == 2"), .operatorNotSupported(op: "add:to:", expression: "title and an integer", type: "string and integer"))
   }
 
+  func testAConstantIsNamedByItsTypeOnce() throws {
+    XCTAssertEqual(try error("5 BEGINSWITH 'x'").description, "BEGINSWITH does not apply to an integer.")
+    XCTAssertEqual(try error("pages BEGINSWITH 'x'").description, "BEGINSWITH does not apply to pages, which is of type integer.")
+  }
+
   func testFormsThatMeanNothingAreRefused() throws {
     XCTAssertEqual(try error("title == $x"), .unsubstitutedVariable(name: "x"))
     XCTAssertEqual(try error("title == $x.name"), .unsubstitutedVariable(name: "x"))

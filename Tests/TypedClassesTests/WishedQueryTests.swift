@@ -134,7 +134,7 @@ final class WishedQueryTests: XCTestCase {
     packages[0].installedSize = 99
     XCTAssertEqual(try packages.filtered(using: FetchCondition { $0.installedSize > 15 }).map(\.name), ["apt", "curl"])
     XCTAssertEqual(try packages.filtered(using: try FetchPredicate(format: "installedSize > 15")).map(\.name), ["apt", "curl"])
-    XCTAssertEqual(try packages.sorted(using: [FetchSortDescriptor("installedSize")]).map(\.name), ["bash", "curl", "apt"])
+    XCTAssertEqual(try packages.sorted(using: FetchSortDescriptor("installedSize")).map(\.name), ["bash", "curl", "apt"])
     XCTAssertThrowsError(try packages.sorted(using: [FetchSortDescriptor("instaledSize")])) {
       XCTAssertTrue("\($0)".contains("Did you mean installedSize"), "\($0)")
     }
@@ -143,7 +143,7 @@ final class WishedQueryTests: XCTestCase {
   func testTextsNumbersAndDictionariesAreSortedByDescriptors() throws {
     XCTAssertEqual(
       try ["b10", "B9", "a"].sorted(using: [FetchSortDescriptor("SELF", comparison: .localizedStandard)]), ["a", "B9", "b10"])
-    XCTAssertEqual(try [2, 3, 1].sorted(using: [FetchSortDescriptor("self", ascending: false)]), [3, 2, 1])
+    XCTAssertEqual(try [2, 3, 1].sorted(using: FetchSortDescriptor("self", ascending: false)), [3, 2, 1])
     XCTAssertEqual(
       try ["ccc", "a", "bb"].sorted(using: [FetchSortDescriptor(expression: FetchExpression(format: "length(SELF)"))]), ["a", "bb", "ccc"])
     let rows: [[String: Any]] = [

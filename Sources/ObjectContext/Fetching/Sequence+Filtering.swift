@@ -14,6 +14,11 @@ extension Sequence where Element: ManagedObject {
   /// - Throws: ``FetchPredicateError`` when the condition does not fit an object's entity; the error of reading a value that decides it.
   public func filtered(using condition: FetchCondition<Element>) throws -> [Element] { try filtered(using: condition.predicate) }
 
+  /// The objects in the order of one descriptor; equal ones keep theirs.
+  ///
+  /// - Throws: ``FetchPredicateError`` for a key that the objects do not have, or where they have no superentity in common; the error of reading a value.
+  public func sorted(using descriptor: FetchSortDescriptor) throws -> [Element] { try sorted(using: [descriptor]) }
+
   /// The objects in the order that a fetch with the descriptors would give them, unsaved changes included; equal ones keep theirs.
   ///
   /// Each value is read once. Objects of several entities are ordered by what their common superentity has.

@@ -9,6 +9,11 @@ extension Sequence where Element: FetchConstantConvertible {
   public func sorted(using descriptors: [FetchSortDescriptor]) throws -> [Element] {
     try DictionaryEvaluator.sorted(self, using: descriptors) { try DictionaryValue($0, at: "SELF") }
   }
+
+  /// The elements in the order of one descriptor: `try names.sorted(using: FetchSortDescriptor("SELF"))`.
+  ///
+  /// - Throws: ``FetchPredicateError`` where an element has no such value.
+  public func sorted(using descriptor: FetchSortDescriptor) throws -> [Element] { try sorted(using: [descriptor]) }
 }
 
 extension Sequence where Element == [String: Any] {
@@ -18,6 +23,11 @@ extension Sequence where Element == [String: Any] {
   public func sorted(using descriptors: [FetchSortDescriptor]) throws -> [Element] {
     try DictionaryEvaluator.sorted(self, using: descriptors) { .object($0) }
   }
+
+  /// The dictionaries in the order of one descriptor.
+  ///
+  /// - Throws: ``FetchPredicateError`` where the descriptor names something that has no order, such as a list.
+  public func sorted(using descriptor: FetchSortDescriptor) throws -> [Element] { try sorted(using: [descriptor]) }
 }
 
 extension DictionaryEvaluator {

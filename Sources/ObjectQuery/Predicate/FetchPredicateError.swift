@@ -84,7 +84,10 @@ extension FetchPredicateError: CustomStringConvertible {
         "The block predicate \(block) is Swift code: no store can be asked for it. Set allowsInMemoryFiltering on the request to have objects filtered by it."
     case .typeMismatch(let expression, let type, let other):
       return "\(expression) is of type \(type) and cannot be compared with \(other).\(Self.advice(type: type, other: other))"
-    case .operatorNotSupported(let op, let expression, let type): return "\(op) does not apply to \(expression), which is of type \(type)."
+    case .operatorNotSupported(let op, let expression, let type):
+      // A constant has no name but its type.
+      return ["a \(type)", "an \(type)"].contains(expression)
+        ? "\(op) does not apply to \(expression)." : "\(op) does not apply to \(expression), which is of type \(type)."
     case .invalidRightSide(let op, let expression, let expected): return "\(op) after \(expression) needs \(expected) on its right."
     case .unsubstitutedVariable(let variable):
       return "The variable $\(variable) has no value. Call withSubstitutionVariables(_:) with one before the predicate is used."

@@ -44,7 +44,8 @@ extension StoreError.Code {
       ErrorAdvice(
         user: "A file that belongs to the data is missing.",
         developer:
-          "Put the key file back beside the store, from a backup: without it the store cannot be opened.")
+          "Put the key file back beside the store, from a backup: without it the store cannot be opened. Where there never was one, check the URL, or open the store with its database key or SQLCipher passphrase."
+      )
     case .keyFileCorrupt:
       ErrorAdvice(
         user: "A file that belongs to the data is damaged.",

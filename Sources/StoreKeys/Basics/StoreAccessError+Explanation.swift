@@ -31,7 +31,8 @@ extension StoreAccessError {
     case .invalidKey(.malformed(let why)): "the key cannot be used: \(why.sentence)"
     case .invalidKey(.parameters(let parameter)): "the key cannot be used: \(parameter.sentence)"
     case .wrongKey: "the key opens none of the store's key slots"
-    case .keyFileMissing: "the key file beside the store is missing; restore it from a backup, without it the store cannot be opened"
+    case .keyFileMissing:
+      "the key file beside the store is missing; restore it from a backup, without it the store cannot be opened; a file that never had one is no store, or one of another kind of key"
     case .keyFileCorrupt(let what): "the key file is damaged (\(what.sentence)); restore it from a backup"
     case .keyFileExists: "a key file without a store stands here already; move it away before creating a store of this name"
     case .keyFileOutdated:
