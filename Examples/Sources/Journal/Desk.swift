@@ -231,6 +231,7 @@ import Foundation
 
   private func keep(_ whose: String) throws {
     guard whose == "mine" || whose == "theirs" else { return fail("keep mine, or keep theirs?") }
+    guard !document.conflicts.isEmpty else { return fail("Nobody else has changed what was changed here.") }
     try document.resolveConflicts(keeping: whose == "mine" ? .mine : .theirs)
     say("kept \(whose)")
   }

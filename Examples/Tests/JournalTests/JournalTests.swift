@@ -97,6 +97,8 @@ final class JournalTests: JournalTestCase {
       // Ada saves when she says so.
       let ada = try writer(in: folder, adding: ("Work", "Plan"), savingAfter: 3_600)
       let bob = try reader(of: folder, finding: 1)
+      ada.type("keep \(choice)")
+      ada.wait(for: "! Nobody else has changed what was changed here.")
       ada.type("edit 1")
       ada.type("title Ada's plan")
       ada.type("done")
