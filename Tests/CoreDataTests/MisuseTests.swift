@@ -60,7 +60,15 @@ final class MisuseTests: XCTestCase {
       let book = context.performAndWait { Book(context: context) }
       XCTAssertNil(context.performAndWait { context.pendingError })
       let uses: [(String, () -> Void)] = [
+        // What takes the object away comes last.
         ("value", { _ = book.value(forKey: "title") }),
+        ("registeredObject(for:)", { _ = context.registeredObject(for: book.objectID) }), ("hasChanges", { _ = context.hasChanges }),
+        ("insertedObjects", { _ = context.insertedObjects }), ("registeredObjects", { _ = context.registeredObjects }),
+        ("undo()", { context.undo() }), ("redo()", { context.redo() }), ("changedValues()", { _ = book.changedValues() }),
+        ("committedValues", { _ = book.committedValues(forKeys: nil) }), ("primitiveValue", { _ = book.primitiveValue(forKey: "title") }),
+        ("setPrimitiveValue", { book.setPrimitiveValue("Emma", forKey: "title") }),
+        ("value(forKeyPath:)", { _ = book.value(forKeyPath: "author.name") }),
+        ("objectIDs(forRelationshipNamed:)", { _ = book.objectIDs(forRelationshipNamed: "author") }),
         ("setValue", { book.setValue("Emma", forKey: "title") }), ("delete", { context.delete(book) }), ("reset", { context.reset() }),
         ("object(with:)", { _ = context.object(with: book.objectID) }), ("init", { _ = Comic(context: context) }),
       ]

@@ -79,15 +79,14 @@ open class NSManagedObject: ManagedObject, NSObjectProtocol, NSFetchRequestResul
   }
   /// The IDs of a relationship's objects, without firing their faults.
   public final func objectIDs(forRelationshipNamed key: String) -> [NSManagedObjectID] {
-    telling([]) { try ($0 as ManagedObject).objectIDs(forRelationshipNamed: key) }
+    telling([], "objectIDs(forRelationshipNamed:)") { try ($0 as ManagedObject).objectIDs(forRelationshipNamed: key) }
   }
 
   // MARK: Properties by their names
 
   /// The value of a property; nil when there is none.
   open func value(forKey key: String) -> Any? {
-    checkQueue("value(forKey:)")
-    return telling(nil) { object in
+    telling(nil, "value(forKey:)") { object in
       let value = try (object as ManagedObject).value(forKey: key)
       // Ordered relationships are sets; what a fetched property has found is none.
       if value is [ManagedObject], case .toMany = object.compiledEntity.property(named: key) { return ManagedValue.shown(value) }
@@ -96,8 +95,7 @@ open class NSManagedObject: ManagedObject, NSObjectProtocol, NSFetchRequestResul
   }
   /// Sets a property, and the inverse of a relationship.
   open func setValue(_ value: Any?, forKey key: String) {
-    checkQueue("setValue(_:forKey:)")
-    telling(()) { try ($0 as ManagedObject).setValue(taken(value, key), forKey: key) }
+    telling((), "setValue(_:forKey:)") { try ($0 as ManagedObject).setValue(taken(value, key), forKey: key) }
   }
   private final func taken(_ value: Any?, _ key: String) -> Any? {
     let taken = ManagedValue.taken(value)
@@ -108,11 +106,11 @@ open class NSManagedObject: ManagedObject, NSObjectProtocol, NSFetchRequestResul
   }
   /// The value at the end of a dotted path.
   open func value(forKeyPath keyPath: String) -> Any? {
-    telling(nil) { ManagedValue.shown(try ($0 as ManagedObject).value(forKeyPath: keyPath)) }
+    telling(nil, "value(forKeyPath:)") { ManagedValue.shown(try ($0 as ManagedObject).value(forKeyPath: keyPath)) }
   }
   /// Sets the property at the end of a dotted path of to-one relationships.
   open func setValue(_ value: Any?, forKeyPath keyPath: String) {
-    telling(()) { try ($0 as ManagedObject).setValue(ManagedValue.taken(value), forKeyPath: keyPath) }
+    telling((), "setValue(_:forKeyPath:)") { try ($0 as ManagedObject).setValue(ManagedValue.taken(value), forKeyPath: keyPath) }
   }
   /// Sets properties by their names.
   open func setValuesForKeys(_ values: [String: Any]) {
@@ -124,28 +122,31 @@ open class NSManagedObject: ManagedObject, NSObjectProtocol, NSFetchRequestResul
   }
   /// The value of an attribute as it stands, without firing a fault.
   public final func primitiveValue(forKey key: String) -> Any? {
-    telling(nil) { ManagedValue.shown(try ($0 as ManagedObject).primitiveValue(forKey: key)) }
+    telling(nil, "primitiveValue(forKey:)") { ManagedValue.shown(try ($0 as ManagedObject).primitiveValue(forKey: key)) }
   }
   /// Sets an attribute without making the object changed.
   public final func setPrimitiveValue(_ value: Any?, forKey key: String) {
-    telling(()) { try ($0 as ManagedObject).setPrimitiveValue(ManagedValue.taken(value), forKey: key) }
+    telling((), "setPrimitiveValue(_:forKey:)") { try ($0 as ManagedObject).setPrimitiveValue(ManagedValue.taken(value), forKey: key) }
   }
 
   // MARK: Changes
 
   /// The new values of the properties changed since the object was read or saved; `NSNull` for a cleared one.
-  public final func changedValues() -> [String: Any] { ManagedValue.shown((self as ManagedObject).changedValues()) }
+  public final func changedValues() -> [String: Any] {
+    telling([:], "changedValues()") { ManagedValue.shown(($0 as ManagedObject).changedValues()) }
+  }
   /// The new values of what was changed since changes were last processed.
   public final func changedValuesForCurrentEvent() -> [String: Any] {
-    ManagedValue.shown((self as ManagedObject).changedValuesForCurrentEvent())
+    telling([:], "changedValuesForCurrentEvent()") { ManagedValue.shown(($0 as ManagedObject).changedValuesForCurrentEvent()) }
   }
   /// The values that were last read or saved; nil keys ask for all attributes and to-one relationships.
   public final func committedValues(forKeys keys: [String]?) -> [String: Any] {
-    telling([:]) { ManagedValue.shown(try ($0 as ManagedObject).committedValues(forKeys: keys)) }
+    telling([:], "committedValues(forKeys:)") { ManagedValue.shown(try ($0 as ManagedObject).committedValues(forKeys: keys)) }
   }
 
-  /// Does what may throw; of what it throws the context is told.
-  private func telling<Result>(_ empty: Result, _ work: (NSManagedObject) throws -> Result) -> Result {
+  /// Does, where the context's queue is, what may throw; of what it throws the context is told.
+  private func telling<Result>(_ empty: Result, _ use: StaticString, _ work: (NSManagedObject) throws -> Result) -> Result {
+    checkQueue(use)
     do { return try work(self) } catch {
       noteFailure(error)
       return empty

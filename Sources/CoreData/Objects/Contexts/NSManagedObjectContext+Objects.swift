@@ -51,7 +51,10 @@ extension NSManagedObjectContext {
     return typed(context.object(with: objectID))
   }
   /// The object of an ID, if the context has it already.
-  public func registeredObject(for objectID: NSManagedObjectID) -> NSManagedObject? { context.registeredObject(for: objectID).map(typed) }
+  public func registeredObject(for objectID: NSManagedObjectID) -> NSManagedObject? {
+    checkQueue("registeredObject(for:)")
+    return context.registeredObject(for: objectID).map(typed)
+  }
   /// The object of an ID, which is looked for in the store where it is not there.
   ///
   /// - Throws: `NSError` where there is none.
@@ -69,18 +72,26 @@ extension NSManagedObjectContext {
   }
 
   /// The objects that the next save inserts.
-  public var insertedObjects: Set<NSManagedObject> { Set(context.insertedObjects.map(typed)) }
+  public var insertedObjects: Set<NSManagedObject> { all(context.insertedObjects, "insertedObjects") }
   /// The objects that the next save updates.
-  public var updatedObjects: Set<NSManagedObject> { Set(context.updatedObjects.map(typed)) }
+  public var updatedObjects: Set<NSManagedObject> { all(context.updatedObjects, "updatedObjects") }
   /// The objects that the next save deletes.
-  public var deletedObjects: Set<NSManagedObject> { Set(context.deletedObjects.map(typed)) }
+  public var deletedObjects: Set<NSManagedObject> { all(context.deletedObjects, "deletedObjects") }
   /// All living objects of the context.
-  public var registeredObjects: Set<NSManagedObject> { Set(context.registeredObjects.map(typed)) }
+  public var registeredObjects: Set<NSManagedObject> { all(context.registeredObjects, "registeredObjects") }
+
+  private func all(_ objects: @autoclosure () -> Set<ManagedObject>, _ use: StaticString) -> Set<NSManagedObject> {
+    checkQueue(use)
+    return Set(objects().map(typed))
+  }
 
   // MARK: Changing
 
   /// Whether objects were inserted, changed or deleted since the last save.
-  public var hasChanges: Bool { context.hasChanges }
+  public var hasChanges: Bool {
+    checkQueue("hasChanges")
+    return context.hasChanges
+  }
   /// Inserts an object that was made without a context.
   public func insert(_ object: NSManagedObject) {
     checkQueue("insert(_:)")
@@ -112,9 +123,15 @@ extension NSManagedObjectContext {
     context.processPendingChanges()
   }
   /// Takes back the last group of changes of the ``undoManager``. What goes wrong is told by ``pendingError``.
-  public func undo() { undoManager?.undo() }
+  public func undo() {
+    checkQueue("undo()")
+    undoManager?.undo()
+  }
   /// Makes again what was taken back last.
-  public func redo() { undoManager?.redo() }
+  public func redo() {
+    checkQueue("redo()")
+    undoManager?.redo()
+  }
   /// Has a new object saved to a store. What goes wrong, such as a store that does not hold the entity, is told by ``pendingError``.
   ///
   /// - Parameters:
