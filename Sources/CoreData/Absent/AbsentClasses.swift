@@ -48,7 +48,3 @@ public enum NSKeyValueSetMutationKind: UInt, Sendable {
   /// All members are others.
   case set
 }
-
-/// Absent: compositions of attributes are made in the model's file.
-@available(*, unavailable, message: "declare the composite attribute in the model's file")
-public final class NSCompositeAttributeDescription: NSObject {}

@@ -37,7 +37,11 @@ public final class NSEntityDescription: NSObject, NSCopying, NSFetchRequestResul
   /// An entity without a name.
   public override init() { original = EntityDescription(name: "") }
 
-  package init(_ entity: EntityDescription, of model: NSManagedObjectModel?) {
+  /// - Parameters:
+  ///   - entity: The entity as a value.
+  ///   - model: The model that has it; nil for none.
+  ///   - composites: The composites that the model knows.
+  package init(_ entity: EntityDescription, of model: NSManagedObjectModel?, _ composites: [CompositeDescription] = []) {
     original = entity
     self.model = model
     name = entity.name
@@ -49,7 +53,7 @@ public final class NSEntityDescription: NSObject, NSCopying, NSFetchRequestResul
     renamingIdentifier = entity.renamingIdentifier
     versionHashModifier = entity.versionHashModifier
     super.init()
-    properties = entity.properties.map { NSPropertyDescription.make($0, of: self) }
+    properties = entity.properties.map { NSPropertyDescription.make($0, of: self, composites) }
     indexes = entity.indexes.map { NSFetchIndexDescription($0, of: self) }
     coreSpotlightDisplayNameExpression = entity.coreSpotlightDisplayNameExpression.map { NSExpression(format: $0) }
   }
@@ -97,7 +101,7 @@ public final class NSEntityDescription: NSObject, NSCopying, NSFetchRequestResul
 
   /// The entity with copies of its properties and of the entities below it, for a model that is being made.
   public func copy(with zone: NSZone? = nil) -> Any {
-    let copy = NSEntityDescription(value, of: nil)
+    let copy = NSEntityDescription(value, of: nil, composites)
     copy.subentities = subentities.compactMap { $0.copy() as? NSEntityDescription }
     return copy
   }
@@ -131,9 +135,24 @@ public final class NSEntityDescription: NSObject, NSCopying, NSFetchRequestResul
     return entity
   }
 
+  /// The composites that its properties are.
+  private var composites: [CompositeDescription] {
+    var known: [CompositeDescription] = []
+    noteComposites(in: &known)
+    return known
+  }
+
+  /// Writes what the parts of its composites are among a model's.
+  func noteComposites(in composites: inout [CompositeDescription]) {
+    for case let property as NSCompositeAttributeDescription in properties {
+      property.join(self)
+      property.note(in: &composites)
+    }
+  }
+
   /// Entities of a model, each with those below it.
-  static func make(_ entities: [EntityDescription], of model: NSManagedObjectModel) -> [NSEntityDescription] {
-    let made = entities.map { NSEntityDescription($0, of: model) }
+  static func make(_ value: ManagedObjectModel, of model: NSManagedObjectModel) -> [NSEntityDescription] {
+    let made = value.entities.map { NSEntityDescription($0, of: model, value.composites) }
     let byName = Dictionary(made.map { ($0.name ?? "", $0) }) { first, _ in first }
     for entity in made { entity.superentityName.flatMap { byName[$0] }?.subentities.append(entity) }
     return made

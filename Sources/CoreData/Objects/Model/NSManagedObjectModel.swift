@@ -20,7 +20,7 @@ public final class NSManagedObjectModel: NSObject, NSCopying, @unchecked Sendabl
     /// The entities as objects.
     mutating func show(of model: NSManagedObjectModel) -> [NSEntityDescription] {
       if let shown { return shown }
-      let entities = NSEntityDescription.make(value.entities, of: model)
+      let entities = NSEntityDescription.make(value, of: model)
       shown = entities
       return entities
     }
@@ -29,7 +29,9 @@ public final class NSManagedObjectModel: NSObject, NSCopying, @unchecked Sendabl
     var model: ManagedObjectModel {
       guard !isFrozen, let shown else { return value }
       var model = value
-      model.entities = NSEntityDescription.flattened(shown).map(\.value)
+      let entities = NSEntityDescription.flattened(shown)
+      for entity in entities { entity.noteComposites(in: &model.composites) }
+      model.entities = entities.map(\.value)
       return model
     }
   }

@@ -38,9 +38,16 @@ public class NSPropertyDescription: NSObject, NSCopying {
 
   var notes: [String: String] { (userInfo ?? [:]).reduce(into: [:]) { notes, note in notes["\(note.key)"] = "\(note.value)" } }
 
-  static func make(_ property: PropertyDescription, of entity: NSEntityDescription?) -> NSPropertyDescription {
+  /// - Parameters:
+  ///   - property: The property as a value.
+  ///   - entity: The entity that has it; nil for none.
+  ///   - composites: The composites that the model knows.
+  static func make(
+    _ property: PropertyDescription, of entity: NSEntityDescription?, _ composites: [CompositeDescription] = []
+  ) -> NSPropertyDescription {
     let made: NSPropertyDescription
     switch property {
+    case .attribute(let attribute) where attribute.type == .composite: made = NSCompositeAttributeDescription(attribute, composites)
     case .attribute(let attribute) where attribute.derivationExpression != nil: made = NSDerivedAttributeDescription(attribute)
     case .attribute(let attribute): made = NSAttributeDescription(attribute)
     case .relationship(let relationship): made = NSRelationshipDescription(relationship)
