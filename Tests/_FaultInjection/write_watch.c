@@ -285,7 +285,7 @@ static void finish_watch(void) {
   write_watch_figures figures = write_watch_count();
   dprintf(STDERR_FILENO, "Looked for %llu pieces of stored values in %llu writes of %llu bytes: %llu found.\n", (unsigned long long)figures.noted,
           (unsigned long long)figures.writes, (unsigned long long)figures.bytes, (unsigned long long)figures.found);
-  // What all suites write in the clear on purpose is not listed yet: without the word it is told only.
+  // In a run of many suites one may write what another one has stored: without the word it is told only.
   const char *mode = getenv("CIPHERDATA_WRITE_WATCH");
   if (figures.found == 0 || mode == NULL || strcmp(mode, "strict") != 0) { return; }
   dprintf(STDERR_FILENO, "Stored values were written in the clear:\n%.*s", (int)report_size, report);
