@@ -20,7 +20,7 @@ final class PseudoTerminal {
     process.executableURL = try ToolFixture.executable
     process.currentDirectoryURL = fixture.folder.url
     process.arguments = arguments + ["--passphrase-file", "passphrase"]
-    process.environment = ProcessInfo.processInfo.environment.filter { $0.key == "LD_LIBRARY_PATH" }
+    process.environment = ToolFixture.keptEnvironment
       .merging(["TERM": "xterm", "LC_ALL": "C.UTF-8", "HOME": fixture.folder.url.path], uniquingKeysWith: { _, new in new })
     process.standardInput = terminal
     process.standardOutput = terminal

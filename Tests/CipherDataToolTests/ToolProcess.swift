@@ -55,6 +55,11 @@ final class ToolFixture {
     }
   }
 
+  /// What a tool's process has of the environment: where libraries are, as the suite may run on a SQLCipher in a folder of its own, and a sanitizer's settings.
+  static var keptEnvironment: [String: String] {
+    ProcessInfo.processInfo.environment.filter { $0.key == "LD_LIBRARY_PATH" || $0.key.hasSuffix("SAN_OPTIONS") }
+  }
+
   /// Runs the tool in the folder, with the store's passphrase unless told otherwise.
   ///
   /// - Parameter wrapper: A program, by its whole path, and arguments of it, that runs the tool: to give it other rights or fewer resources.
@@ -70,9 +75,7 @@ final class ToolFixture {
     process.executableURL = URL(fileURLWithPath: command[0])
     process.currentDirectoryURL = folder.url
     process.arguments = Array(command.dropFirst())
-    // An empty environment but for where libraries are: the suite may run on a SQLCipher in a folder of its own.
-    process.environment = environment.merging(
-      ProcessInfo.processInfo.environment.filter { $0.key == "LD_LIBRARY_PATH" }, uniquingKeysWith: { first, _ in first })
+    process.environment = environment.merging(Self.keptEnvironment, uniquingKeysWith: { first, _ in first })
     let id = UUID().uuidString
     // Files in place of pipes: no process waits for another to read.
     let streams = try ["in", "out", "err"].map { name -> FileHandle in

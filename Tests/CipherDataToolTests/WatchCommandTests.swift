@@ -35,7 +35,7 @@ final class WatchCommandTests: XCTestCase {
     process.executableURL = try ToolFixture.executable
     process.currentDirectoryURL = fixture.folder.url
     process.arguments = ["watch", "test.store", "--passphrase-file", "passphrase"] + options
-    process.environment = ProcessInfo.processInfo.environment.filter { $0.key == "LD_LIBRARY_PATH" }
+    process.environment = ToolFixture.keptEnvironment
     let name = UUID().uuidString
     let (output, errors) = (try fixture.folder.file("\(name).out", ""), try fixture.folder.file("\(name).err", ""))
     process.standardInput = FileHandle.nullDevice
