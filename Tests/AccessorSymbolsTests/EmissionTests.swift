@@ -46,6 +46,15 @@ final class EmissionTests: XCTestCase {
     XCTAssertEqual(try output(["-O", "-wmo", "-swift-version", "6", "-enable-testing"]), Self.expected)
   }
 
+  func testPropertiesWithAccessorsOfTheirOwnHaveKeyPathsOnly() {
+    let text = "import CoreData\nclass A: NSManagedObject { @NSManaged var x: Int\n @NSManaged func addToX(_ a: A) }"
+    let module = ScannedModule(name: "M", sources: [ScannedSource(text, file: "M.xcdatamodeld", hasOwnAccessors: true)])
+    let written = AccessorSource(ManagedAccessors(of: module), of: module).text
+    XCTAssertTrue(written.contains("names.add("), written)
+    XCTAssertTrue(written.contains("_managedAdd("), written)
+    XCTAssertFalse(written.contains("_managedValue("), written)
+  }
+
   func testWhatIsWrongUnderAConditionIsAnErrorWhereItHolds() throws {
     XCTAssertThrowsError(try output(["-Onone", "-swift-version", "6", "-D", "NOT_SET"])) { error in
       XCTAssertTrue("\(error)".contains("Shelf.swift:16: error: the type Nowhere of absent is none of this target"), "\(error)")

@@ -7,6 +7,8 @@
 package struct AccessorSource {
   private let module: ScannedModule
   private let accessors: [ManagedAccessor]
+  /// Those that are written here.
+  private let missing: [(accessor: ManagedAccessor, name: String)]
   private let classes: [ManagedClass]
 
   /// What is wrong however the module is built. What is wrong under conditions only is an error in the source, under these.
@@ -15,6 +17,12 @@ package struct AccessorSource {
 
   package init(_ accessors: ManagedAccessors, of module: ScannedModule) {
     (self.module, self.accessors, classes) = (module, accessors.accessors, accessors.classes)
+    let finished = Set(module.sources.filter(\.hasOwnAccessors).map(\.file))
+    missing = accessors.accessors.enumerated().filter { _, accessor in
+      accessor.isMethod || !finished.contains(accessor.file)
+    }.map { index, accessor in
+      (accessor, "_\(module.name)_\(accessor.owner.components.map(\.name).joined(separator: "_"))_\(accessor.name)_\(index)")
+    }
     // Methods that stand for nothing get no body.
     let methods = accessors.accessors.compactMap { accessor -> AccessorIssue? in
       guard case .method(let labels, _, let result, _) = accessor.kind, Self.method(accessor.name, labels, result) == nil else {
@@ -40,13 +48,7 @@ package struct AccessorSource {
     ]
     lines += imports
     lines += [""] + aliases + resources + [""] + classTable + keyPaths
-    for (index, accessor) in accessors.enumerated() {
-      lines.append("")
-      lines += guarded(
-        accessor.conditions,
-        declarations(
-          of: accessor, "_\(module.name)_\(accessor.owner.components.map(\.name).joined(separator: "_"))_\(accessor.name)_\(index)"))
-    }
+    for (accessor, name) in missing { lines += [""] + guarded(accessor.conditions, declarations(of: accessor, name)) }
     for issue in conditionalIssues {
       lines += [""] + guarded(issue.conditions, ["#error(\(Self.literal(issue.description)))"])
     }
