@@ -258,7 +258,7 @@ let package = Package(
       swiftSettings: strict),
     .executableTarget(name: "generate-core-data-sources", dependencies: ["AccessorSymbols"], swiftSettings: strict),
     .plugin(name: "CoreDataSources", capability: .buildTool(), dependencies: ["generate-core-data-sources"]),
-    module("CoreData", ["ObjectModel", "ObjectQuery", "ObjectStore", "ObjectContext", "SQLCipherStore", "StoreKeys"]),
+    module("CoreData", ["CProcessor", "ObjectModel", "ObjectQuery", "ObjectStore", "ObjectContext", "SQLCipherStore", "StoreKeys"]),
     // Written as applications are: without the settings of the library's own code.
     .testTarget(
       name: "CoreDataTests", dependencies: ["CoreData", "StoreKeys"], resources: [.copy("Library.xcdatamodeld")],

@@ -13,4 +13,10 @@ static inline uint64_t cipherdata_opaque(uint64_t word) {
   return word;
 }
 
+// Reads a word that others may be storing. It is said to be pure, since who reads it sees by the word itself whether it is of use: the compiler may read it
+// once for several times, and, unlike around Swift's own atomic loads, it need not keep objects alive across it.
+static inline __attribute__((pure)) uint64_t cipherdata_relaxed_word(const void *address) {
+  return __atomic_load_n((const uint64_t *)address, __ATOMIC_RELAXED);
+}
+
 #endif

@@ -38,10 +38,10 @@ func fail(_ message: String, _ code: Int32) -> Never {
 
 guard let arguments = SourceArguments(Array(CommandLine.arguments.dropFirst())) else { fail(SourceArguments.usage, 64) }
 /// The classes that the models of a module have generated.
-func classes(of models: [String]) -> String {
+func classes(of models: [String]) -> [EntityClassSource] {
   models.map { path in
-    do { return try EntityClassSource(modelAt: URL(fileURLWithPath: path)).text } catch { fail("\(path): error: \(error)", 65) }
-  }.joined()
+    do { return try EntityClassSource(modelAt: URL(fileURLWithPath: path)) } catch { fail("\(path): error: \(error)", 65) }
+  }
 }
 
 let generated = arguments.modules.map { classes(of: $0.models) }
@@ -51,10 +51,11 @@ let modules = zip(arguments.modules, generated).map { module, classes in
     sources: module.sources.map { path in
       guard let text = try? String(contentsOfFile: path, encoding: .utf8) else { fail("\(path): error: the source cannot be read", 66) }
       return ScannedSource(text, file: path)
-    } + [ScannedSource(classes, file: "\(module.name).xcdatamodeld")])
+    } + [ScannedSource(classes.map(\.text).joined(), file: "\(module.name).xcdatamodeld", hasOwnAccessors: true)])
 }
+let text = generated[0].map(\.implementation).joined()
 let source = AccessorSource(ManagedAccessors(of: modules[0], dependencies: Array(modules.dropFirst())), of: modules[0])
 if !source.issues.isEmpty { fail(source.issues.map(\.description).joined(separator: "\n"), 65) }
-do { try (source.text + generated[0]).write(toFile: arguments.output, atomically: true, encoding: .utf8) } catch {
+do { try (source.text + text).write(toFile: arguments.output, atomically: true, encoding: .utf8) } catch {
   fail("\(arguments.output): error: \(error.localizedDescription)", 73)
 }

@@ -26,6 +26,22 @@ final class ClassSourceTests: XCTestCase {
     }
   }
 
+  func testPropertiesAreCompiledWithAccessors() {
+    var entity = EntityDescription(name: "Shelf", managedObjectClassName: "Shelf")
+    entity.codeGeneration = .category
+    entity.properties = [
+      .attribute(AttributeDescription(name: "in", type: .string)),
+      .relationship(RelationshipDescription(name: "books", destination: "Shelf", inverse: "shelf", isToMany: true)),
+    ]
+    let text = EntityClassSource(ManagedObjectModel(entities: [entity])).implementation
+    let key = "`_key_Shelf_in`"
+    XCTAssertTrue(text.contains("private let \(key) = _ManagedKey(\"in\")\n"), text)
+    XCTAssertTrue(
+      text.contains("  public var `in`: String? { get { _managedValue(\(key)) } set { _setManagedValue(newValue, \(key)) } }\n"), text)
+    XCTAssertFalse(text.contains("@NSManaged public var"), text)
+    XCTAssertTrue(text.contains("@NSManaged public func addToBooks(_ value: Shelf)\n"), text)
+  }
+
   func testRelationshipsHaveTheirMethods() {
     var (shelf, book) = (EntityDescription(name: "Shelf", managedObjectClassName: ".Shelf"), EntityDescription(name: "Book"))
     shelf.codeGeneration = .category

@@ -67,6 +67,13 @@ struct CompiledModules {
     return run.output
   }
 
+  /// The symbols of the program that was linked last.
+  func programSymbols() throws -> [String] {
+    let listed = try ProgramRun(["nm", folder.appendingPathComponent("program").path])
+    guard listed.status == 0 else { throw Failure(description: listed.output) }
+    return listed.output.split(separator: "\n").compactMap { $0.split(separator: " ").last.map(String.init) }
+  }
+
   private static func errors(in text: String) -> String {
     text.split(separator: "\n").filter { $0.first != " " && $0.contains("error: ") }.joined(separator: "\n")
   }

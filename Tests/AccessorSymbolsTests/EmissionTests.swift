@@ -14,10 +14,16 @@ final class EmissionTests: XCTestCase {
     insert Books 2
     remove at Books 0
     replace Books 1
+    add Weights
+    replace Weights 3
+    3 weight
 
     """
 
-  private func output(_ flags: [String]) throws -> String {
+  private func output(_ flags: [String]) throws -> String { try run(flags).output }
+
+  /// What the program prints, and which getters and setters can be replaced while it runs.
+  private func run(_ flags: [String]) throws -> (output: String, replaceable: [String]) {
     try CompiledModules.with { modules in
       let files = try CompiledModules.files(of: "Running").filter { $0.lastPathComponent != "CoreData.swift" }
       let base = CompiledModules.fixtures.appendingPathComponent("Running/CoreData.swift")
@@ -27,7 +33,8 @@ final class EmissionTests: XCTestCase {
       let source = AccessorSource(ManagedAccessors(of: module), of: module)
       XCTAssertEqual(source.issues, [])
       let written = try modules.write(source.text, as: "Accessors.swift")
-      return try modules.output(of: "Program", files + [written], linking: ["CoreData"], flags: ["-parse-as-library"] + flags)
+      let output = try modules.output(of: "Program", files + [written], linking: ["CoreData"], flags: ["-parse-as-library"] + flags)
+      return (output, try modules.programSymbols().filter { $0.hasSuffix("vgTX") || $0.hasSuffix("vsTX") })
     }
   }
 
@@ -44,6 +51,42 @@ final class EmissionTests: XCTestCase {
     XCTAssertEqual(try output(["-Onone", "-wmo", "-swift-version", "6"]), Self.expected)
     XCTAssertEqual(try output(["-O", "-wmo", "-swift-version", "5"]), Self.expected)
     XCTAssertEqual(try output(["-O", "-wmo", "-swift-version", "6", "-enable-testing"]), Self.expected)
+  }
+
+  func testWhatASourceLeavesToTheFileIsOrdinary() throws {
+    let optimised = ["-O", "-wmo", "-swift-version", "6"]
+    let (left, declared) = (try run(optimised), try run(optimised + ["-D", "MANAGED_IN_SOURCE"]))
+    XCTAssertEqual(left.output, Self.expected)
+    XCTAssertEqual(declared.output, Self.expected)
+    XCTAssertEqual(Set(declared.replaceable).subtracting(left.replaceable).count, 2)
+    XCTAssertTrue(declared.replaceable.contains { $0.contains("weight") })
+    XCTAssertEqual(try output(["-Onone", "-swift-version", "5", "-D", "MANAGED_IN_SOURCE"]), Self.expected)
+  }
+
+  func testWhatAFileCannotSeeIsNotLeftToIt() {
+    let text = """
+      import CoreData
+      class A: NSManagedObject {
+        #if canImport(ObjectiveC) || MANAGED_IN_SOURCE
+        @NSManaged private var x: Int
+        @NSManaged public internal(set) var y: Int
+        #endif
+      }
+      """
+    let module = ScannedModule(name: "M", sources: [ScannedSource(text, file: "/m/F.swift")])
+    let source = AccessorSource(ManagedAccessors(of: module), of: module)
+    XCTAssertEqual(source.issues, [])
+    XCTAssertTrue(source.text.contains("#else\n#error(\"/m/F.swift:4: error: x is private to its file"), source.text)
+    XCTAssertTrue(source.text.contains("  public internal(set) var `y`: `Int` { get {"), source.text)
+  }
+
+  func testPropertiesWithAccessorsOfTheirOwnHaveKeyPathsOnly() {
+    let text = "import CoreData\nclass A: NSManagedObject { @NSManaged var x: Int\n @NSManaged func addToX(_ a: A) }"
+    let module = ScannedModule(name: "M", sources: [ScannedSource(text, file: "M.xcdatamodeld", hasOwnAccessors: true)])
+    let written = AccessorSource(ManagedAccessors(of: module), of: module).text
+    XCTAssertTrue(written.contains("names.add("), written)
+    XCTAssertTrue(written.contains("_managedAdd("), written)
+    XCTAssertFalse(written.contains("_managedValue("), written)
   }
 
   func testWhatIsWrongUnderAConditionIsAnErrorWhereItHolds() throws {

@@ -35,4 +35,18 @@ final class GeneratedClassTests: XCTestCase {
       XCTAssertEqual(byReason.key, "count")
     }
   }
+
+  func testObjectsOfABroaderEntityAreThoseOfTheClassThatIsAskedForOrNone() throws {
+    try LibraryStack.with { stack in
+      _ = LongLoan(context: stack.context)
+      try stack.context.save()
+      let request = NSFetchRequest<LongLoan>(entityName: "Loan")
+      XCTAssertEqual(try stack.context.fetch(request).map(\.count), [1])
+      _ = Loan(context: stack.context)
+      try stack.context.save()
+      XCTAssertThrowsError(try stack.context.fetch(request))
+      let objects = try stack.context.fetch(NSFetchRequest<NSManagedObject>(entityName: "Loan"))
+      XCTAssertEqual(objects.count, 2)
+    }
+  }
 }

@@ -1,7 +1,8 @@
 // The classes of the model as sources that import CoreData have them.
 import CoreData
 
-final class ManagedBook: NSManagedObject {
+/// Public, as the class of authors, which is generated and names it.
+public final class ManagedBook: NSManagedObject {
   @NSManaged var title: String
   @NSManaged var isbn: String
   @NSManaged var price: Double
@@ -10,12 +11,10 @@ final class ManagedBook: NSManagedObject {
   @NSManaged var author: ManagedAuthor?
 }
 
-final class ManagedAuthor: NSManagedObject {
-  @NSManaged var name: String
-  @NSManaged var email: String
-  @NSManaged var born: Int64
-}
-
-final class ManagedTag: NSManagedObject {
-  @NSManaged var name: String
+/// Its properties are left to the plugin: Documentation/CoreDataSources.md says why.
+public final class ManagedTag: NSManagedObject {
+  #if canImport(ObjectiveC) || MANAGED_IN_SOURCE
+    @NSManaged var name: String
+    @NSManaged var weight: Int64
+  #endif
 }

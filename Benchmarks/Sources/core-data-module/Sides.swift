@@ -26,6 +26,8 @@ struct ModuleSide: Side {
   let container: NSPersistentContainer
   let context: NSManagedObjectContext
   let hot: [ManagedBook]
+  let authors: [ManagedAuthor]
+  let tags: [ManagedTag]
   let sample: [ManagedBook]
   let ids: [NSManagedObjectID]
 
@@ -50,7 +52,13 @@ struct ModuleSide: Side {
       (book.published, book.pages) = (Date(timeIntervalSinceReferenceDate: Double(number)), Int64(number % 900))
       book.author = authors[number % authorCount]
     }
+    for number in 0..<authorCount {
+      let tag = ManagedTag(context: context)
+      (tag.name, tag.weight) = ("Tag \(number)", Int64(number % 100))
+    }
     try context.save()
+    self.authors = try context.fetch(NSFetchRequest<ManagedAuthor>(entityName: "Author"))
+    tags = try context.fetch(NSFetchRequest<ManagedTag>(entityName: "Tag"))
     let all = try context.fetch(NSFetchRequest<ManagedBook>(entityName: "Book"))
     ids = all.enumerated().filter { $0.offset % 10 == 0 }.map(\.element.objectID)
     hot = Array(all.prefix(1_000))
@@ -66,6 +74,28 @@ struct ModuleSide: Side {
 
   func writeNumbers() {
     for round in 0..<100 { for book in hot { book.pages = Int64(round) } }
+  }
+
+  /// The same with a class that is generated.
+  func readGeneratedNumbers() -> Int64 {
+    var sum: Int64 = 0
+    for _ in 0..<100 { for author in authors { sum &+= author.born } }
+    return sum
+  }
+
+  func writeGeneratedNumbers() {
+    for round in 0..<100 { for author in authors { author.born = Int64(round) } }
+  }
+
+  /// The same with a class whose properties are left to the plugin.
+  func readLeftNumbers() -> Int64 {
+    var sum: Int64 = 0
+    for _ in 0..<100 { for tag in tags { sum &+= tag.weight } }
+    return sum
+  }
+
+  func writeLeftNumbers() {
+    for round in 0..<100 { for tag in tags { tag.weight = Int64(round) } }
   }
 
   private static func touch(_ book: ManagedBook) -> Int {

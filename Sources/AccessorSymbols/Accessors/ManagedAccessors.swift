@@ -17,6 +17,8 @@ package struct ManagedAccessor: Sendable {
   package var conditions: [String]
   package var file: String
   package var line: Int
+
+  var isMethod: Bool { if case .method = kind { true } else { false } }
 }
 
 /// A class below `NSManagedObject`.

@@ -7,6 +7,8 @@
 package struct AccessorSource {
   private let module: ScannedModule
   private let accessors: [ManagedAccessor]
+  /// Those that are written here.
+  private let missing: [(accessor: ManagedAccessor, name: String)]
   private let classes: [ManagedClass]
 
   /// What is wrong however the module is built. What is wrong under conditions only is an error in the source, under these.
@@ -15,6 +17,12 @@ package struct AccessorSource {
 
   package init(_ accessors: ManagedAccessors, of module: ScannedModule) {
     (self.module, self.accessors, classes) = (module, accessors.accessors, accessors.classes)
+    let finished = Set(module.sources.filter(\.hasOwnAccessors).map(\.file))
+    missing = accessors.accessors.enumerated().filter { _, accessor in
+      accessor.isMethod || !finished.contains(accessor.file)
+    }.map { index, accessor in
+      (accessor, "_\(module.name)_\(accessor.owner.components.map(\.name).joined(separator: "_"))_\(accessor.name)_\(index)")
+    }
     // Methods that stand for nothing get no body.
     let methods = accessors.accessors.compactMap { accessor -> AccessorIssue? in
       guard case .method(let labels, _, let result, _) = accessor.kind, Self.method(accessor.name, labels, result) == nil else {
@@ -40,12 +48,10 @@ package struct AccessorSource {
     ]
     lines += imports
     lines += [""] + aliases + resources + [""] + classTable + keyPaths
-    for (index, accessor) in accessors.enumerated() {
-      lines.append("")
-      lines += guarded(
-        accessor.conditions,
-        declarations(
-          of: accessor, "_\(module.name)_\(accessor.owner.components.map(\.name).joined(separator: "_"))_\(accessor.name)_\(index)"))
+    for (accessor, name) in missing {
+      let declarations = declarations(of: accessor, name)
+      let (switches, conditions) = Self.parted(accessor.conditions)
+      lines += [""] + guarded(conditions, switches.isEmpty ? declarations : alternatives(accessor, name, declarations, switches))
     }
     for issue in conditionalIssues {
       lines += [""] + guarded(issue.conditions, ["#error(\(Self.literal(issue.description)))"])
@@ -94,6 +100,7 @@ package struct AccessorSource {
   private var keyPaths: [String] {
     if classes.isEmpty { return [] }
     let lines = classes.flatMap { type in
+      let (_, outer) = Self.parted(type.conditions)
       let properties = accessors.filter { accessor in
         guard case .property = accessor.kind, !accessor.access.isOfFile else { return false }
         return accessor.owner == type.nominal || type.superclasses.contains(accessor.owner)
@@ -101,7 +108,7 @@ package struct AccessorSource {
       return properties.flatMap { property in
         let (path, name) = (type.nominal.text, property.name)
         return guarded(
-          type.conditions + property.conditions.filter { !type.conditions.contains($0) },
+          outer + Self.parted(property.conditions).rest.filter { !outer.contains($0) },
           ["  names.add(\\\(path).`\(name)`, \\\(path)?.?.`\(name)`, \"\(name)\")"])
       }
     }
@@ -141,6 +148,46 @@ package struct AccessorSource {
       let parameters = types.enumerated().map { "_ p\($0.offset): \($0.element.text)" }.joined(separator: ", ")
       return [
         head, "  @_silgen_name(\"\(symbol)\") \(own)func `\(name)`(\(parameters)) {", "    \(Self.call(method))", "  }", "}",
+      ]
+    }
+  }
+
+  // MARK: What is written here otherwise
+
+  /// The name in conditions under which a source declares what is written here otherwise: without `@NSManaged`, which means `dynamic`, so that the compiler does not see through it.
+  private static let switchName = "MANAGED_IN_SOURCE"
+
+  /// Conditions with the name, and the rest.
+  private static func parted(_ conditions: [String]) -> (switches: [String], rest: [String]) {
+    (conditions.filter { $0.contains(switchName) }, conditions.filter { !$0.contains(switchName) })
+  }
+
+  /// The accessors of a declaration where its source has it, and else the declaration.
+  private func alternatives(_ accessor: ManagedAccessor, _ name: String, _ accessors: [String], _ switches: [String]) -> [String] {
+    let condition = switches.map { "(\($0))" }.joined(separator: " && ")
+    return ["#if \(condition)"] + accessors + ["#else"] + declaration(of: accessor, name) + ["#endif"]
+  }
+
+  private func declaration(of accessor: ManagedAccessor, _ name: String) -> [String] {
+    if accessor.access.isOfFile {
+      let issue = AccessorIssue(file: accessor.file, line: accessor.line, name: accessor.name, reason: .notWritten)
+      return ["#error(\(Self.literal(issue.description)))"]
+    }
+    let (own, head) = (Self.modifier(accessor.access), "extension \(accessor.owner.text) {")
+    switch accessor.kind {
+    case .property(let type, _, _):
+      let (key, setter) = ("`key\(name)`", max(accessor.setterAccess, .internal))
+      let limit = setter < min(accessor.access, .public) ? "\(setter.rawValue)(set) " : ""
+      return [
+        "private let \(key) = _ManagedKey(\"\(accessor.name)\")", head,
+        "  \(own)\(limit)var `\(accessor.name)`: \(type.text) { get { _managedValue(\(key)) } set { _setManagedValue(newValue, \(key)) } }",
+        "}",
+      ]
+    case .method(let labels, let types, let result, _):
+      guard let method = Self.method(accessor.name, labels, result) else { return [] }
+      let parameters = zip(labels, types).enumerated().map { "\($0.element.0 ?? "_") p\($0.offset): \($0.element.1.text)" }
+      return [
+        head, "  \(own)func `\(accessor.name)`(\(parameters.joined(separator: ", "))) { \(Self.call(method)) }", "}",
       ]
     }
   }

@@ -4,7 +4,8 @@ package import ObjectModel
 
 /// Writes the classes that a model has generated: of entities whose code generation is “Class Definition” the class and its properties, of those whose is “Category/Extension” the properties.
 ///
-/// They are what Xcode's editor writes for the same model; the accessors are written as those of any other source.
+/// They are what Xcode's editor writes for the same model. Their properties are read as those of any other source, with `@NSManaged`, but are written with accessors of their own: what is
+/// `@NSManaged` is `dynamic`, and the compiler does not see through it.
 package struct EntityClassSource {
   private let model: ManagedObjectModel
 
@@ -19,28 +20,43 @@ package struct EntityClassSource {
     self.init(current ?? ManagedObjectModel())
   }
 
-  /// The declarations; empty where nothing is generated.
-  package var text: String {
-    model.entities.sorted { $0.name < $1.name }.filter { $0.codeGeneration != .manual }.map(declarations).joined()
+  /// The declarations as the editor writes them; empty where nothing is generated.
+  package var text: String { text(false) }
+
+  /// The declarations as they are compiled: properties have accessors.
+  package var implementation: String { text(true) }
+
+  private func text(_ isImplemented: Bool) -> String {
+    model.entities.sorted { $0.name < $1.name }.filter { $0.codeGeneration != .manual }.map { declarations(of: $0, isImplemented) }.joined()
   }
 
-  private func declarations(of entity: EntityDescription) -> String {
+  private func declarations(of entity: EntityDescription, _ isImplemented: Bool) -> String {
     let name = Self.quoted(className(of: entity.name))
+    let properties =
+      entity.attributes.map { ($0.name, Self.type(of: $0)) } + entity.relationships.map { ($0.name, type(of: $0)) }
     var lines: [String] = []
     if entity.codeGeneration == .classDefinition {
       lines += ["", "public class \(name): \(superclass(of: entity)) {}"]
       // Classes below another one of the model inherit it.
       if entity.superentityName == nil { lines += ["extension \(name): Identifiable {}"] }
     }
+    lines.append("")
+    if isImplemented { lines += properties.map { "private let \(key($0.0, entity)) = _ManagedKey(\"\($0.0)\")" } }
     lines += [
-      "", "extension \(name) {",
+      "extension \(name) {",
       "  @nonobjc public class func fetchRequest() -> NSFetchRequest<\(name)> { NSFetchRequest<\(name)>(entityName: \"\(entity.name)\") }",
     ]
-    lines += entity.attributes.map { "  @NSManaged public var \(Self.quoted($0.name)): \(Self.type(of: $0))" }
-    lines += entity.relationships.map { "  @NSManaged public var \(Self.quoted($0.name)): \(type(of: $0))" }
+    lines += properties.map { property, type in
+      let declared = "public var \(Self.quoted(property)): \(type)"
+      if !isImplemented { return "  @NSManaged \(declared)" }
+      let key = key(property, entity)
+      return "  \(declared) { get { _managedValue(\(key)) } set { _setManagedValue(newValue, \(key)) } }"
+    }
     lines += entity.relationships.filter(\.isToMany).flatMap(methods)
     return (lines + ["}"]).joined(separator: "\n") + "\n"
   }
+
+  private func key(_ property: String, _ entity: EntityDescription) -> String { "`_key_\(className(of: entity.name))_\(property)`" }
 
   // MARK: Classes
 

@@ -16,6 +16,7 @@ package struct AccessorIssue: Error, Equatable, CustomStringConvertible, Sendabl
     case declaredInFunction
     case unknownMethod
     case noDigest
+    case notWritten
   }
 
   package var file: String
@@ -53,6 +54,7 @@ package struct AccessorIssue: Error, Equatable, CustomStringConvertible, Sendabl
       "\(name) is no method that a to-many relationship has (addTo, removeFrom, insertInto and replace with its name); write its body"
     case .declaredInFunction: "@NSManaged stands in a class that a function declares; declare the class outside"
     case .noDigest: "libcrypto offers no MD5, which the symbol of the private declaration \(name) is made of; make it internal"
+    case .notWritten: "\(name) is private to its file, and would be written in another one; declare it outside of the #if"
     }
   }
 }

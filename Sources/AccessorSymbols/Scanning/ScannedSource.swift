@@ -88,14 +88,17 @@ package struct ScannedSource: Sendable {
   package var managedInFunctions: [Int] = []
   /// Whether it names models as Apple's tools compile them.
   package var namesCompiledModels = false
+  /// Whether its managed properties are written with accessors of their own in the end.
+  package var hasOwnAccessors: Bool
 
   /// Reads a source.
   ///
   /// - Parameters:
   ///   - source: The text.
   ///   - file: The path of its file, whose last name is in the symbols of private declarations.
-  package init(_ source: String, file: String) {
-    self.file = file
+  ///   - hasOwnAccessors: Whether its managed properties are written with accessors of their own in the end.
+  package init(_ source: String, file: String, hasOwnAccessors: Bool = false) {
+    (self.file, self.hasOwnAccessors) = (file, hasOwnAccessors)
     namesCompiledModels = source.contains("momd")
     var scanner = DeclarationScanner(SourceLexer.tokens(of: source), self)
     scanner.run()

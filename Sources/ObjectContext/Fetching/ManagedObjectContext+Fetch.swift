@@ -75,11 +75,17 @@ extension ManagedObjectContext {
 
   /// Throws unless every object that a request may return is of a class.
   func checkClass<Result: ManagedObject>(_ type: Result.Type, for specification: FetchSpecification) throws {
-    let entity = try entity(of: specification)
-    guard type == ManagedObject.self || entity.subtree.allSatisfy({ entityClasses.type(ofEntity: $0) is Result.Type }) else {
-      if classes.type(of: entity.name) == nil { throw StoreError(whyUnknown(type), operation: .fetch) }
-      throw StoreError(.otherClass(entity: entity.name, className: "\(type)"), operation: .fetch)
+    guard try returnsOnly(type, for: specification) else {
+      let name = try entity(of: specification).name
+      if classes.type(of: name) == nil { throw StoreError(whyUnknown(type), operation: .fetch) }
+      throw StoreError(.otherClass(entity: name, className: "\(type)"), operation: .fetch)
     }
+  }
+
+  /// Whether every object that a request may return is of a class.
+  package func returnsOnly<Result: ManagedObject>(_ type: Result.Type, for specification: FetchSpecification) throws -> Bool {
+    let entity = try entity(of: specification)
+    return type == ManagedObject.self || entity.subtree.allSatisfy { entityClasses.type(ofEntity: $0) is Result.Type }
   }
 
   func prepareFetch() throws {

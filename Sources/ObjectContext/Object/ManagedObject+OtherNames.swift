@@ -26,6 +26,11 @@ extension ManagedObject {
     @inline(__always) get { UInt64(ownSpace) << 32 | UInt64(UInt16(truncatingIfNeeded: ownReference.entity)) << 16 }
   }
 
+  /// The value of an attribute, where a row with one is at hand.
+  @inlinable public final func _valueAtHand<Value: _StoredAttributeValue>(_ slot: Int) -> Value? {
+    plainRow.flatMap { Value._read($0, slot) }
+  }
+
   /// Gets the values of a fault.
   package final func fireIfFault() { willAccess() }
 }

@@ -8,7 +8,9 @@ import CoreData
 #endif
 public class Note: NSManagedObject {
 
+    #if canImport(ObjectiveC) || MANAGED_IN_SOURCE
     @NSManaged public var text: String?
     @NSManaged public var book: Book?
+    #endif
 
 }

@@ -1,4 +1,5 @@
 // ManagedKey: the name of a managed property, and where its value lies.
+public import CProcessor
 import ObjectContext
 import ObjectModel
 public import Synchronization
@@ -24,7 +25,8 @@ public import Synchronization
 
   /// The slot at a place; nil where another place was asked last.
   @inlinable @inline(__always) func slot(at object: UInt64) -> Int? {
-    let place = place.load(ordering: .relaxed)
+    // As C reads it, so that a loop need not keep each object alive for it.
+    let place = withUnsafePointer(to: place) { cipherdata_relaxed_word($0) }
     return place & ~0xFFFF == object ? Int(Int16(truncatingIfNeeded: place)) : nil
   }
 

@@ -8,8 +8,9 @@ extension NSManagedObject {
 
   /// The value of an attribute; the type's empty value where there is none.
   @inlinable public final func _managedValue<Value: _StoredAttributeValue>(_ key: borrowing _ManagedKey) -> Value {
-    let slot = slot(key, of: Value._attributeType)
-    return slot >= 0 ? _value(slot) : converted(key) ?? Value._emptyValue
+    // One call where no value is at hand, so that a loop need not keep each object alive for the reads that find one.
+    if let slot = key.slot(at: _place), slot >= 0, let value: Value = _valueAtHand(slot) { return value }
+    return missedManagedValue(key)
   }
 
   /// The value of an attribute; nil where there is none.
@@ -20,8 +21,7 @@ extension NSManagedObject {
 
   /// Sets an attribute.
   @inlinable public final func _setManagedValue<Value: _StoredAttributeValue>(_ value: Value, _ key: borrowing _ManagedKey) {
-    let slot = slot(key, of: Value._attributeType)
-    if slot >= 0 { _setValue(value, at: slot) } else { set(value, key) }
+    if let slot = key.slot(at: _place), slot >= 0 { _setValue(value, at: slot) } else { setMissedManagedValue(value, key) }
   }
 
   /// Sets or clears an attribute.
@@ -127,6 +127,18 @@ extension NSManagedObject {
   }
 
   // MARK: Steps
+
+  @inlinable @inline(never) final func missedManagedValue<Value: _StoredAttributeValue>(_ key: borrowing _ManagedKey) -> Value {
+    let slot = slot(key, of: Value._attributeType)
+    return slot >= 0 ? _value(slot) : converted(key) ?? Value._emptyValue
+  }
+
+  @inlinable @inline(never) final func setMissedManagedValue<Value: _StoredAttributeValue>(
+    _ value: Value, _ key: borrowing _ManagedKey
+  ) {
+    let slot = slot(key, of: Value._attributeType)
+    if slot >= 0 { _setValue(value, at: slot) } else { set(value, key) }
+  }
 
   /// The slot of an attribute whose values are of a type; -1 where they have to be converted.
   @inlinable @inline(__always) final func slot(_ key: borrowing _ManagedKey, of type: AttributeType) -> Int {

@@ -22,7 +22,9 @@ extension NSManagedObjectContext {
       case .dictionaryResultType:
         found = try context.fetch(FetchRequest<[String: Any]>(asking: specification)).map { NSDictionary(dictionary: $0) }
       case .countResultType: found = [NSNumber(value: try context.count(for: FetchRequest<ManagedObject>(asking: specification)))]
-      default: found = try objects(Result.self as? ManagedObject.Type ?? ManagedObject.self, specification)
+      default:
+        let type = Result.self as? any (NSManagedObject & NSFetchRequestResult).Type
+        found = try type.map { try objects($0, specification) } ?? context.fetch(FetchRequest<ManagedObject>(asking: specification))
       }
       // An array of the very type is not looked through.
       if let results = found as? [Result] { return results }
@@ -30,9 +32,12 @@ extension NSManagedObjectContext {
     }
   }
 
-  /// Objects, in an array of their class.
-  private func objects<Object: ManagedObject>(_ type: Object.Type, _ specification: FetchSpecification) throws -> Any {
-    try context.fetch(FetchRequest<Object>(asking: specification))
+  /// Objects, in an array of a class where they are all of it: only a generic function knows it, which a protocol's metatype is opened for.
+  private func objects<Object: NSManagedObject & NSFetchRequestResult>(
+    _ type: Object.Type, _ specification: FetchSpecification
+  ) throws -> Any {
+    if try context.returnsOnly(type, for: specification) { return try context.fetch(FetchRequest<Object>(asking: specification)) }
+    return try context.fetch(FetchRequest<ManagedObject>(asking: specification))
   }
 
   /// How many objects a request asks for.

@@ -31,6 +31,16 @@ extension Shelf {
   func removeFirst() { removeFromBooks(at: 0) }
 }
 
+extension Shelf {
+  #if canImport(ObjectiveC) || MANAGED_IN_SOURCE
+  @NSManaged public private(set) var weight: Int
+  @NSManaged func addToWeights(_ value: Shelf)
+  @NSManaged func replaceWeights(at idx: Int, with value: Shelf)
+  #endif
+  func lighten() { weight = 1 }
+  func weigh() { weight += 2; addToWeights(self); replaceWeights(at: 3, with: self) }
+}
+
 final class Case: Shelf {
   @NSManaged var shelves: [Shelf]
   override var title: String { get { "case " + super.title } set { super.title = newValue.uppercased() } }
@@ -72,5 +82,8 @@ func rename(_ titled: inout some Titled) { titled.title += "!" }
     shelf.insertIntoBooks(box, at: 2)
     shelf.removeFirst()
     shelf.replaceBooks(at: 1, with: box)
+    shelf.lighten()
+    shelf.weigh()
+    print(shelf.weight, names[\Shelf.weight] ?? "-")
   }
 }
