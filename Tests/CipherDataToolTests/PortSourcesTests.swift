@@ -34,6 +34,18 @@ final class PortSourcesTests: XCTestCase {
     XCTAssertEqual(try String(contentsOfFile: book, encoding: .utf8), Self.source)
   }
 
+  func testPropertiesAreLeftToThePluginOnRequest() throws {
+    let tool = try ToolFixture()
+    let book = tool.path("Book.swift")
+    let property = "  @NSManaged var pages: Int32\n"
+    try "import CoreData\nclass Book: NSManagedObject {\n\(property)}\n".write(toFile: book, atomically: true, encoding: .utf8)
+    XCTAssertEqual(try tool.run(["port-sources", book, "--write"], passphrase: nil).output, "")
+    XCTAssertEqual(try tool.run(["port-sources", book, "--leave-properties", "--write"], passphrase: nil).status, 0)
+    let ported = try String(contentsOfFile: book, encoding: .utf8)
+    XCTAssertTrue(ported.contains("  #if canImport(ObjectiveC) || MANAGED_IN_SOURCE\n\(property)  #endif\n"), ported)
+    XCTAssertEqual(try tool.run(["port-sources", book, "--leave-properties", "--write"], passphrase: nil).output, "")
+  }
+
   func testTheFilesAreChangedOnRequestAndOnlyOnce() throws {
     let tool = try ToolFixture()
     let (folder, book) = try sources(in: tool)

@@ -155,7 +155,7 @@ package struct AccessorSource {
   // MARK: What is written here otherwise
 
   /// The name in conditions under which a source declares what is written here otherwise: without `@NSManaged`, which means `dynamic`, so that the compiler does not see through it.
-  private static let switchName = "MANAGED_IN_SOURCE"
+  static let switchName = "MANAGED_IN_SOURCE"
 
   /// Conditions with the name, and the rest.
   private static func parted(_ conditions: [String]) -> (switches: [String], rest: [String]) {

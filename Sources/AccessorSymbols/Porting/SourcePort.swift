@@ -24,6 +24,8 @@ package struct SourcePort {
   /// The places of classes that a function declares, and of extensions of `NSObject`: they are looked at when all of them is known.
   var localClasses: [Int] = []
   var extensions: [Int] = []
+  /// The places of `@NSManaged`, where properties are to be left to the plugin.
+  private var managed: [Int] = []
   /// Whether a rule has named classes of Core Data in a source that did not.
   var needsImport = false
   package var remarks: [Remark] = []
@@ -33,7 +35,8 @@ package struct SourcePort {
   /// - Parameters:
   ///   - source: Its text.
   ///   - folder: What is known of it and the sources beside it; nil where there are none.
-  package init(_ source: String, in folder: PortedFolder? = nil) {
+  ///   - leavesProperties: Whether managed properties are left to the plugin, which writes them so that numbers are read as fast as those of the library's own classes.
+  package init(_ source: String, in folder: PortedFolder? = nil, leavesProperties: Bool = false) {
     bytes = Array(source.utf8)
     self.folder = folder ?? PortedFolder([source])
     var cursor = TokenCursor(SourceLexer.tokens(of: source))
@@ -42,9 +45,17 @@ package struct SourcePort {
     while let token = cursor.token {
       if case .directive(let name, let condition) = token.kind { conditions.note(name, condition) }
       // What is not built on Linux may be as it is.
-      if build.mayHold(conditions.current) { look(at: token, cursor) }
+      if build.mayHold(conditions.current) {
+        if leavesProperties, token.isMark("@"), cursor.token(after: 1)?.word == "NSManaged",
+          !conditions.current.contains(where: { $0.contains(AccessorSource.switchName) })
+        {
+          managed.append(cursor.position)
+        }
+        look(at: token, cursor)
+      }
       cursor.position += 1
     }
+    leaveProperties(managed, cursor.tokens)
     completeExtensions(cursor.tokens)
     moveLocalClasses(cursor.tokens)
     completeImports(cursor.tokens)
@@ -216,6 +227,13 @@ package struct SourcePort {
     return String(decoding: result + bytes[position..<range.upperBound], as: UTF8.self)
   }
 
+  /// The lines of a range, with their ends.
+  func wholeLines(of range: Range<Int>) -> Range<Int> {
+    let start = bytes[..<range.lowerBound].lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
+    let end = bytes[range.upperBound...].firstIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? bytes.count
+    return start..<end
+  }
+
   // MARK: The difference
 
   /// The difference as `diff -U0` prints it; empty where nothing is changed.
@@ -257,9 +275,7 @@ package struct SourcePort {
   /// The lines that edits touch, with their ends.
   private func wholeLines(around edits: [(range: Range<Int>, text: String)]) -> Range<Int> {
     guard let first = edits.first, let last = edits.last else { return 0..<0 }
-    let start = bytes[..<first.range.lowerBound].lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
-    let end = bytes[last.range.upperBound...].firstIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? bytes.count
-    return start..<end
+    return wholeLines(of: first.range.lowerBound..<last.range.upperBound)
   }
 
   private static func lines(_ text: String) -> [Substring] {
