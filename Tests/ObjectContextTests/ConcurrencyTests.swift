@@ -147,6 +147,21 @@ final class ConcurrencyTests: XCTestCase {
     XCTAssertEqual(count, 50)
   }
 
+  func testAContextActorForgetsNoPieceOfWorkThatComesAsAnotherOneEnds() async throws {
+    let library = ContextActor(container: try await container())
+    let done = expectation(description: "every piece of work has had its turn")
+    Task.detached {
+      // Whoever is forgotten is found by the next piece: so nothing else comes than two.
+      for _ in 0..<2_000 {
+        await withTaskGroup(of: Void.self) { group in
+          for _ in 0..<2 { group.addTask { await library.perform { _ in await Task.yield() } } }
+        }
+      }
+      done.fulfill()
+    }
+    await fulfillment(of: [done], timeout: 60)
+  }
+
   func testTheViewContextIsOneAndSeesWhatOthersSaved() async throws {
     let container = try await container()
     let id = try await container.performBackgroundTask { context in

@@ -46,8 +46,7 @@ public actor ContextActor {
   /// context still has its changes.
   public func perform<Result: Sendable>(_ body: @Sendable (ManagedObjectContext) async throws -> Result) async rethrows -> Result {
     if let turn, Turn.held.contains(where: { $0 === turn }) { return try await run(body) }
-    if isTaken { await withCheckedContinuation { waiting.append($0) } }
-    isTaken = true
+    await takeContext()
     let turn = Turn()
     self.turn = turn
     context.mergeWaitingChanges()
@@ -57,6 +56,23 @@ public actor ContextActor {
       try await Turn.$held.withValue(Turn.held + [turn]) { try await run(body) }
     } onCancel: {
       cancellation.cancel()
+    }
+  }
+
+  /// Waits until nobody else has the context, and takes it.
+  private func takeContext() async {
+    if !isTaken {
+      isTaken = true
+      return
+    }
+    await withCheckedContinuation { continuation in
+      // Calling this may already have left the actor for a moment, in which the context was given back.
+      if isTaken {
+        waiting.append(continuation)
+      } else {
+        isTaken = true
+        continuation.resume()
+      }
     }
   }
 
