@@ -45,7 +45,7 @@ enum CoreDataError {
   }
 
   /// Runs work, and turns what it throws into what Core Data would.
-  static func translating<Result>(_ work: () throws -> Result) throws -> Result {
+  @inline(__always) static func translating<Result>(_ work: () throws -> Result) throws -> Result {
     do { return try work() } catch { throw make(error) }
   }
 

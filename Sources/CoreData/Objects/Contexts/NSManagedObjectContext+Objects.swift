@@ -69,10 +69,14 @@ extension NSManagedObjectContext {
   }
 
   private func typed(_ object: ManagedObject) -> NSManagedObject {
+    let type = ObjectIdentifier(Swift.type(of: object))
+    // unsafeDowncast: an object of this class was found to be one below.
+    if type == lastClass { return unsafeDowncast(object, to: NSManagedObject.self) }
     guard let typed = object as? NSManagedObject else {
       // Every entity's class is entered as one below NSManagedObject.
-      preconditionFailure("an object of the class \(type(of: object)) is in a context of the module CoreData")
+      preconditionFailure("an object of the class \(Swift.type(of: object)) is in a context of the module CoreData")
     }
+    lastClass = type
     return typed
   }
 

@@ -36,6 +36,8 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {  // used on i
   private var endsEvent = false
   /// Whether it is lent to somebody who uses it on a thread of his own, as a migration does, or a store.
   final var isLent = false
+  /// The class of the object that was handed out last: that of the next one is seldom another.
+  final var lastClass: ObjectIdentifier?
   /// That it was used off its queue.
   let misuse = Mutex<QueueError?>(nil)
 
