@@ -130,11 +130,11 @@ extension Connection {
   }
 
   private func setJournal() throws(StoreAccessError) {
-    if !options.isReadOnly {
-      if !options.keepsJournalMode { try changeJournal(to: options.journalMode.rawValue) }
-      try set("wal_autocheckpoint", options.checkpointPages)
-    }
-    keepsLock = try pragma("journal_mode") == ConnectionOptions.JournalMode.wal.rawValue
+    let keepsMode = options.isReadOnly || options.keepsJournalMode
+    if !keepsMode { try changeJournal(to: options.journalMode.rawValue) }
+    let mode = keepsMode ? try pragma("journal_mode") : options.journalMode.rawValue
+    if !options.isReadOnly { try set("wal_autocheckpoint", options.checkpointPages) }
+    keepsLock = mode == ConnectionOptions.JournalMode.wal.rawValue
     try set("synchronous", options.durability == .full ? 2 : 1)
   }
 
