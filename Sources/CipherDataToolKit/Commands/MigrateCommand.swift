@@ -154,8 +154,8 @@ struct MigrateCommand: AsyncParsableCommand {
     try await file.withStoredModel { model in
       let coordinator = try PersistentStoreCoordinator(managedObjectModel: model)
       let opened = try await coordinator.addPersistentStore(with: description)
-      defer { try? coordinator.remove(opened) }
       while try coordinator.finishDeferredLightweightMigrationTask() { count += 1 }
+      try coordinator.remove(opened)
     }
     try sink.line(count == 0 ? "Nothing was put off." : count == 1 ? "One task done." : "\(count) tasks done.")
   }
