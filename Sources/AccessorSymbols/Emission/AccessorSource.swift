@@ -138,7 +138,7 @@ package struct AccessorSource {
     switch accessor.kind {
     case .property(let type, let getter, let setter):
       return [
-        "private let `key\(name)` = _ManagedKey(\"\(accessor.name)\")", head,
+        Self.declaration(ofKey: "`key\(name)`", accessor.name), head,
         "  @_silgen_name(\"\(getter)\") \(own)func `\(name)_get`() -> \(type.text) { _managedValue(`key\(name)`) }",
         "  @_silgen_name(\"\(setter)\") \(Self.modifier(accessor.setterAccess))func `\(name)_set`(_ value: __owned \(type.text)) {",
         "    _setManagedValue(value, `key\(name)`)", "  }", "}",
@@ -179,8 +179,8 @@ package struct AccessorSource {
       let (key, setter) = ("`key\(name)`", max(accessor.setterAccess, .internal))
       let limit = setter < min(accessor.access, .public) ? "\(setter.rawValue)(set) " : ""
       return [
-        "private let \(key) = _ManagedKey(\"\(accessor.name)\")", head,
-        "  \(own)\(limit)var `\(accessor.name)`: \(type.text) { get { _managedValue(\(key)) } set { _setManagedValue(newValue, \(key)) } }",
+        Self.declaration(ofKey: key, accessor.name), head,
+        "  \(own)\(limit)var `\(accessor.name)`: \(type.text) \(Self.body(with: key))",
         "}",
       ]
     case .method(let labels, let types, let result, _):
@@ -191,6 +191,12 @@ package struct AccessorSource {
       ]
     }
   }
+
+  /// The key of a property that is written with a body.
+  static func declaration(ofKey key: String, _ name: String) -> String { "private let \(key) = _ManagedKey(\"\(name)\")" }
+
+  /// The body of a property that is written without `@NSManaged`.
+  static func body(with key: String) -> String { "{ get { _managedValue(\(key)) } set { _setManagedValue(newValue, \(key)) } }" }
 
   /// A function is no `open` one in an extension. What is private is used from the declaration's file.
   private static func modifier(_ access: DeclaredAccess) -> String {

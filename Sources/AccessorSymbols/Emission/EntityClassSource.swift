@@ -41,16 +41,14 @@ package struct EntityClassSource {
       if entity.superentityName == nil { lines += ["extension \(name): Identifiable {}"] }
     }
     lines.append("")
-    if isImplemented { lines += properties.map { "private let \(key($0.0, entity)) = _ManagedKey(\"\($0.0)\")" } }
+    if isImplemented { lines += properties.map { AccessorSource.declaration(ofKey: key($0.0, entity), $0.0) } }
     lines += [
       "extension \(name) {",
       "  @nonobjc public class func fetchRequest() -> NSFetchRequest<\(name)> { NSFetchRequest<\(name)>(entityName: \"\(entity.name)\") }",
     ]
     lines += properties.map { property, type in
       let declared = "public var \(Self.quoted(property)): \(type)"
-      if !isImplemented { return "  @NSManaged \(declared)" }
-      let key = key(property, entity)
-      return "  \(declared) { get { _managedValue(\(key)) } set { _setManagedValue(newValue, \(key)) } }"
+      return isImplemented ? "  \(declared) \(AccessorSource.body(with: key(property, entity)))" : "  @NSManaged \(declared)"
     }
     lines += entity.relationships.filter(\.isToMany).flatMap(methods)
     return (lines + ["}"]).joined(separator: "\n") + "\n"

@@ -64,7 +64,7 @@ extension SourcePort {
   }
 
   /// Where a declaration begins, with its modifiers and attributes.
-  private static func start(ofDeclarationAt keyword: Int, _ tokens: [SourceToken]) -> Int {
+  static func start(ofDeclarationAt keyword: Int, _ tokens: [SourceToken]) -> Int {
     var first = keyword
     while first > 0 {
       if let word = tokens[first - 1].word, modifiers.contains(word) {
@@ -73,6 +73,11 @@ extension SourcePort {
       }
       var attribute = first - 1
       if tokens[attribute].isMark(")") { attribute = TokenCursor.opener(tokens, ofBracketAt: attribute) - 1 }
+      // `private(set)`.
+      if attribute >= 0, let word = tokens[attribute].word, modifiers.contains(word) {
+        first = attribute
+        continue
+      }
       guard attribute > 0, tokens[attribute].name != nil, tokens[attribute - 1].isMark("@") else { return first }
       first = attribute - 1
     }

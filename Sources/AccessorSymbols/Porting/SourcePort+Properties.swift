@@ -27,10 +27,6 @@ extension SourcePort {
 
   /// The tokens of a declaration with `@NSManaged`, which fill lines of their own; nil where it has to stay.
   private func declaration(at place: Int, _ tokens: [SourceToken]) -> Range<Int>? {
-    var first = place
-    while first > 0, !tokens[first].beginsLine { first -= 1 }
-    // Attributes may stand in lines above.
-    while first > 0, let start = Self.attribute(endingAt: first - 1, tokens), tokens[start].beginsLine { first = start }
     var cursor = TokenCursor(tokens)
     cursor.position = place
     while let word = cursor.token, word.word != "var" {
@@ -39,14 +35,14 @@ extension SourcePort {
       cursor.position += 1
     }
     let keyword = cursor.position
+    let first = Self.start(ofDeclarationAt: keyword, tokens)
     while let token = cursor.token, !token.isMark("}"), !(token.beginsLine && cursor.position > keyword && Self.begins(token)) {
       if TokenCursor.isOpening(token) { cursor.skipBracketed() } else { cursor.position += 1 }
     }
     let declaration = first..<cursor.position
     guard keyword + 1 < cursor.position, let name = tokens[keyword + 1].name, !folder.overridden.contains(name),
       // What else stands in the lines would go with it.
-      cursor.token?.beginsLine ?? true, !tokens[declaration].contains(where: { $0.isMark(";") }),
-      !tokens[first..<place].contains(where: { $0.isMark("{") || $0.isMark("}") })
+      tokens[first].beginsLine, cursor.token?.beginsLine ?? true, !tokens[declaration].contains(where: { $0.isMark(";") })
     else { return nil }
     for word in first..<keyword {
       if tokens[word].word == "override" { return nil }
@@ -54,12 +50,6 @@ extension SourcePort {
       if ["private", "fileprivate"].contains(tokens[word].word), !tokens[word + 1].isMark("(") { return nil }
     }
     return declaration
-  }
-
-  /// Where an attribute begins that ends at a token.
-  private static func attribute(endingAt last: Int, _ tokens: [SourceToken]) -> Int? {
-    let name = tokens[last].isMark(")") ? TokenCursor.opener(tokens, ofBracketAt: last) - 1 : last
-    return name > 0 && tokens[name].name != nil && tokens[name - 1].isMark("@") ? name - 1 : nil
   }
 
   /// Whether what begins a line begins a declaration, and does not go on with the one before.
