@@ -17,6 +17,15 @@ final class StackTests: XCTestCase {
     }
   }
 
+  func testModelsOfTheProgramAreMerged() throws {
+    let merged = try XCTUnwrap(NSManagedObjectModel.mergedModel(from: nil))
+    XCTAssertEqual(merged.entitiesByName["Book"]?.attributesByName["title"]?.attributeType, .stringAttributeType)
+    let both = try XCTUnwrap(NSManagedObjectModel(byMerging: [merged, .boxes("name")]))
+    XCTAssertEqual(Set(both.entitiesByName.keys), Set(merged.entitiesByName.keys).union(["Box"]))
+    // Two entities of one name do not go together.
+    XCTAssertNil(NSManagedObjectModel(byMerging: [.boxes("name"), .boxes("size")]))
+  }
+
   func testTheStoreIsEncrypted() throws {
     try LibraryStack.with { stack in
       stack.book("A title that would stand in the file")
