@@ -36,6 +36,9 @@ final class FailingMemoryTests: XCTestCase {
   /// The page size was read as nothing, and the library was held for another one.
   func testASettingThatIsNotReadForWantOfMemoryIsNoLackOfEncryption() throws { try play("setting", atLeast: 5) }
 
+  /// SQLCipher freed a piece twice when a handle was closed whose key had got too little memory.
+  func testAKeyWithoutMemoryDoesNotEndTheProcess() throws { try play("key", atLeast: 150) }
+
   /// A snapshot that could not be ended was in the way of what was checked next, which was told as a mistake of the library's.
   func testACheckWithoutMemorySaysSo() throws { try play("check", atLeast: 20) }
 
@@ -53,6 +56,7 @@ final class FailingMemoryTests: XCTestCase {
     case "setting": return try readSettings(say)
     case "check": return try check(say)
     case "beginning": return try begin(say)
+    case "key": return try unlock(say)
     default: break
     }
     var random = SeededGenerator(seed: 6)
@@ -74,11 +78,9 @@ final class FailingMemoryTests: XCTestCase {
 
   /// Does something without each of the pieces of memory that it takes; it has to succeed, or to say so.
   ///
-  /// - Parameters:
-  ///   - first: The first piece that it does not get.
-  ///   - body: Prepares the work, and gives it.
-  private func withoutEachPiece(from first: Int = 1, _ say: (String) -> Void, _ body: () throws -> () throws -> Void) throws {
-    for number in first... {
+  /// - Parameter body: Prepares the work, and gives it.
+  private func withoutEachPiece(_ say: (String) -> Void, _ body: () throws -> () throws -> Void) throws {
+    for number in 1... {
       let work = try body()
       fault_memory_arm(UInt64(number), 1)
       let result = Result { try work() }
@@ -105,15 +107,19 @@ final class FailingMemoryTests: XCTestCase {
   private func check(_ say: @escaping (String) -> Void) throws {
     let folder = try TemporaryFolder("FailingMemoryTests")
     let (path, key) = try makeDatabase(in: folder)
-    // A key that gets no memory may end the process, as SQLCipher frees a piece twice then: what follows the opening is tried.
-    fault_memory_arm(.max, 1)
-    try Connection(opening: path, key: key).close()
-    let opening = Int(fault_memory_disarm())
-    try withoutEachPiece(from: opening + 1, say) {
+    try withoutEachPiece(say) {
       {
         let findings = try StoreVerification.run(path: path, key: key, level: .full)
         if findings != [] { say("PROBLEM \(findings)") }
       }
+    }
+  }
+
+  private func unlock(_ say: (String) -> Void) throws {
+    let folder = try TemporaryFolder("FailingMemoryTests")
+    let (path, key) = try makeDatabase(in: folder)
+    try withoutEachPiece(say) {
+      { try Connection(opening: path, key: key).close() }
     }
   }
 

@@ -15,8 +15,7 @@ extension Connection {
     guard code == SQLITE_OK else { throw database.failure(code, operation: .key) }
     // Only now: before the key it would be reset, after the first read it would have written to standard error.
     if LibraryVersion.hasCipherLog { try execute("PRAGMA cipher_log_level = NONE") }
-    if LibraryVersion.isSQLCipher4 && key.format.version == 3 { try execute("PRAGMA cipher_compatibility = 3") }
-    try execute("PRAGMA cipher_page_size = \(key.format.pageSize)")
+    try execute(key.format.settings(of: "main"))
     database.authenticator = try PageAuthenticator(key: key)
     if !isNew {
       try checkFirstPage(key)

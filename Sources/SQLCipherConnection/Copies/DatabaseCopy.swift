@@ -205,8 +205,7 @@ private struct Exporter {
       attach.clearBindings()
     }
     guard let key else { return GuardedFile.allowZeros(in: "target", of: database.pointer) }
-    if LibraryVersion.isSQLCipher4 && key.format.version == 3 { try run("PRAGMA target.cipher_compatibility = 3") }
-    try run("PRAGMA target.cipher_page_size = \(key.format.pageSize)")
+    try run(key.format.settings(of: "target"))
     try run("PRAGMA target.page_size = \(key.format.pageSize)")
   }
 
