@@ -4,6 +4,7 @@ import ObjectContext
 import ObjectModel
 import ObjectStore
 import StoreKeys
+import Synchronization
 import XCTest
 import _StoreSpecification
 import _TestSupport
@@ -16,8 +17,8 @@ final class ExternalStorageCopyTests: XCTestCase {
   private let other = StoreKey.raw(SecretBytes([UInt8](repeating: 4, count: 32)))
 
   /// A store with two large values and a small one.
-  private func makeStore() throws -> FilmStore {
-    let films = try FilmStore(key: raw)
+  private func makeStore(_ key: StoreKey? = nil) throws -> FilmStore {
+    let films = try FilmStore(key: key ?? raw)
     let store = try films.open()
     for number in 0..<2 { try store.addFilm("\(number)", bytes(200_000 + number, number)) }
     try store.addFilm("2", bytes(20, 2))
@@ -98,6 +99,42 @@ final class ExternalStorageCopyTests: XCTestCase {
     XCTAssertEqual(findings, [])
     XCTAssertEqual(films.files().count, 3)
     XCTAssertFalse(FileManager.default.fileExists(atPath: copy.path))
+  }
+
+  /// Of two copies with one name each took the other's files for left over, and the one that came too late removed them.
+  func testOfTwoBackupsWithOneNameOneIsMadeWhole() async throws {
+    for key in [FilmStore.databaseKey, raw] {
+      let films = try makeStore(key)
+      let copy = films.folder.file("copy.store")
+      let support = FilmStore.support(copy).path
+      let file = try await films.unlock()
+      let later = try await films.unlock()
+      let second = Mutex<Task<Bool, Never>?>(nil)
+      let isFirstMade = await Self.isMade {
+        try await file.backUp(to: copy) { _, _ in
+          second.withLock { second in
+            guard second == nil, let names = try? FileManager.default.contentsOfDirectory(atPath: support), !names.isEmpty else { return }
+            second = Task.detached { await Self.isMade { try await later.backUp(to: copy) } }
+            // The other one has time to do harm.
+            usleep(200_000)
+          }
+          return true
+        }
+      }
+      let isSecondMade = await second.withLock { $0 }?.value
+      XCTAssertNotEqual(isFirstMade, try XCTUnwrap(isSecondMade))
+      try await check(films, at: copy, key: key)
+      let findings = try await films.unlock(copy).findings(.full)
+      XCTAssertEqual(findings.map(\.description), [])
+    }
+  }
+
+  private static func isMade(_ copy: () async throws -> Void) async -> Bool {
+    do { try await copy() } catch {
+      XCTAssertEqual((error as? StoreError)?.code, .alreadyExists, "\(error)")
+      return false
+    }
+    return true
   }
 
   func testAfterARotationTheOldKeyOpensNoFile() async throws {

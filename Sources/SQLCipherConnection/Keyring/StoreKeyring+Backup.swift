@@ -19,7 +19,9 @@ extension StoreKeyring {
       try self.withDatabaseKey(options: options) { key in
         let contents = StoreContents.copy(of: self.storePath, key: key, largeValues: largeValues)
         guard self.hasSlots else {
-          return try Connection.prepare(path: target, key: key, options: options, contents: contents, progress: progress)
+          return try Self.createKeyless(target, contents) {
+            try Connection.prepare(path: target, key: key, options: options, contents: contents, progress: progress)
+          }
         }
         let keyFile = try KeyFileStorage.read(self.keyFilePath)
         guard try KeyFile(parsing: keyFile, path: self.keyFilePath).generations.contains(where: { $0.salt == key.salt }) else {

@@ -33,13 +33,13 @@ extension StoreKeyring {
     switch key {
     case .databaseKey(let secret):
       let key = try DatabaseKey(key: secret, salt: Cryptography.randomBytes(DatabaseKey.saltSize), format: format)
-      try await offActor { try prepare(key) }
+      try await offActor { try createKeyless(path, contents) { try prepare(key) } }
       return StoreKeyring(storePath: path, state: State(file: nil, keys: UnlockedKeys(dataKeys: []), single: key))
     case .sqlcipherPassphrase(let passphrase, let format):
       let salt = try Cryptography.randomBytes(DatabaseKey.saltSize)
       let key = try await offActor {
         let key = try sqlcipherKey(passphrase, salt: salt, format: format)
-        try prepare(key)
+        try createKeyless(path, contents) { try prepare(key) }
         return key
       }
       return StoreKeyring(storePath: path, state: State(file: nil, keys: UnlockedKeys(dataKeys: []), single: key))
@@ -66,6 +66,15 @@ extension StoreKeyring {
     try StoreFile.checkFolder(StoreFile.folder(of: path))
     try StoreFile.checkName(path)
     try KeyFileStorage.withLock(for: KeyFileStorage.path(for: path), operation: .create) { try createLocked(path, keyFile, prepare) }
+  }
+
+  /// Makes a store without a key file. Where it brings large values it has the lock of a key file all the same: of two copies with one name each would take
+  /// the other's files for left over.
+  static func createKeyless(_ path: String, _ contents: StoreContents, _ prepare: () throws -> Void) throws {
+    if case .empty = contents { return try prepare() }
+    try StoreFile.checkFolder(StoreFile.folder(of: path))
+    try StoreFile.checkName(path)
+    try KeyFileStorage.withLock(for: KeyFileStorage.path(for: path), operation: .create, prepare)
   }
 
   private static func createLocked(_ path: String, _ keyFile: [UInt8], _ prepare: () throws -> Void) throws {
