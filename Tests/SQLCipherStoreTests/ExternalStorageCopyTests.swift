@@ -3,6 +3,7 @@ import Foundation
 import ObjectContext
 import ObjectModel
 import ObjectStore
+import SQLCipherConnection
 import StoreKeys
 import Synchronization
 import XCTest
@@ -99,6 +100,45 @@ final class ExternalStorageCopyTests: XCTestCase {
     XCTAssertEqual(findings, [])
     XCTAssertEqual(films.files().count, 3)
     XCTAssertFalse(FileManager.default.fileExists(atPath: copy.path))
+  }
+
+  /// While there was no folder of large values there was no lock either that keeps files until they are copied.
+  func testABackupHasTheFilesOfItsSnapshotWhereTheFirstOneCameWhileItBegan() async throws {
+    let films = try FilmStore(key: raw)
+    let store = try films.open()
+    let context = store.newContext()
+    for number in 0..<3_000 { try context.insert("Film", ["title": "\(number)"]) }
+    try context.save()
+    let copy = films.folder.file("copy.store")
+    let calls = Mutex((opened: 0, told: 0))
+    // Pages of another size are exported: what that takes is asked for behind the lock and before the snapshot.
+    try await films.unlock().keyring.backUp(
+      to: copy.path, key: .sqlcipherPassphrase(SecretBytes(utf8: "other"), .sqlcipher3), largeValues: ExternalTable.ids,
+      onOpen: { connection in
+        try FoldedIndexes.register(on: connection)
+        calls.withLock { $0.opened += 1 }
+        if calls.withLock({ $0.opened }) == 1 { try store.addFilm("large", FilmStore.bytes(200_000)) }
+      },
+      progress: { _, _ in
+        calls.withLock { $0.told += 1 }
+        if calls.withLock({ $0.told }) == 2 { Self.clearPoster(store) }
+        return true
+      }
+    ).close()
+    XCTAssertEqual(calls.withLock { $0.opened }, 2, "it begins anew")
+    try store.close()
+    XCTAssertEqual(films.files(), [])
+    let findings = try await films.unlock(copy, .sqlcipherPassphrase(SecretBytes(utf8: "other"), .sqlcipher3)).findings(.full)
+    XCTAssertEqual(findings.map(\.description), [])
+  }
+
+  private static func clearPoster(_ store: OpenStore) {
+    do {
+      try store.withFilm("large") { film, context in
+        try film.setValue(nil, forKey: "poster")
+        try context.save()
+      }
+    } catch { XCTFail("\(error)") }
   }
 
   /// Of two copies with one name each took the other's files for left over, and the one that came too late removed them.

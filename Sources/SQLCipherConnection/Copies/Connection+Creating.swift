@@ -23,6 +23,20 @@ extension Connection {
   ) throws {
     try LibraryVersion.checkEncryptionIsAvailable(path: path)
     try key.format.checkSupported(path: path)
+    while true {
+      do {
+        return try prepareOnce(path: path, key: key, options: options, contents: contents, onOpen: onOpen, progress: progress)
+      } catch is UnlockedFolder {}
+    }
+  }
+
+  /// A store has its first large value since its copy was begun: there was no folder yet, nor a lock that keeps files, and they may be gone again.
+  private struct UnlockedFolder: Error {}
+
+  private static func prepareOnce(
+    path: String, key: DatabaseKey, options: ConnectionOptions, contents: StoreContents,
+    onOpen: (Connection) throws -> Void, progress: ProgressHandler?
+  ) throws {
     // Its lock is held from before the snapshot, so that the files of its large values are there until they are copied.
     let source: ExternalFolder?
     if case .copy(let sourcePath, let sourceKey, _) = contents {
@@ -62,9 +76,12 @@ extension Connection {
         throw StoreAccessError(.encryptionUnavailable(.newFileInPlainText), path: path, operation: .create)
       }
       if let source, case .copy(_, _, let largeValues) = contents {
-        try copyExternals(
-          of: temporary, largeValues, key: key, options: options, from: source, to: target,
-          progress: work.files)
+        let ids = try externals(of: temporary, largeValues, key: key, options: options)
+        if lock == nil, !ids.isEmpty, source.exists { throw UnlockedFolder() }
+        // There is no store of this name yet: what lies in its folder is left over from a copy that was interrupted.
+        if target.exists { try target.sweep(keeping: []) }
+        try ExternalCopy.copy(ids, from: source, to: target, progress: work.files)
+        target.clearPending()
       }
     }
     // The store has its name, and the files are its own.
@@ -100,23 +117,15 @@ extension Connection {
     return ids
   }
 
-  /// Copies the files of the large values that a finished copy of a store has, before the copy gets its name.
-  private static func copyExternals(
-    of copy: String, _ largeValues: LargeValueList, key: DatabaseKey, options: ConnectionOptions, from source: ExternalFolder,
-    to target: ExternalFolder, progress: ProgressHandler?
-  ) throws {
+  /// The large values that a finished copy of a store has.
+  private static func externals(
+    of copy: String, _ largeValues: LargeValueList, key: DatabaseKey, options: ConnectionOptions
+  ) throws -> [Int64] {
     var options = options
     options.journalMode = .delete
     let connection = try Connection(opening: copy, key: key, options: options)
-    let ids: [Int64]
-    do {
-      defer { connection.close() }
-      ids = try connection.readTransaction { try largeValues(connection) }
-    }
-    // There is no store of this name yet: what lies in its folder is left over from a copy that was interrupted.
-    if target.exists { try target.sweep(keeping: []) }
-    try ExternalCopy.copy(ids, from: source, to: target, progress: progress)
-    target.clearPending()
+    defer { connection.close() }
+    return try connection.readTransaction { try largeValues(connection) }
   }
 }
 
