@@ -131,10 +131,19 @@ struct DamagedFile: ProofCase {
     } catch { return StoreError.problem(of: error, allowed: kind.codes) }
   }
 
+  /// Where two files of one length differ, halved again and again: a comparison of slices is one of memory, that of bytes is slow in a debug build.
   private static func difference(_ first: Data, _ second: Data) -> Range<Int>? {
-    guard let start = zip(first, second).enumerated().first(where: { $0.element.0 != $0.element.1 })?.offset else { return nil }
-    let end = zip(first.reversed(), second.reversed()).enumerated().first { $0.element.0 != $0.element.1 }?.offset ?? 0
-    return start..<first.count - end
+    guard first != second else { return nil }
+    var (start, end) = (0..<first.count, 0..<first.count)
+    while start.count > 1 {
+      let middle = start.lowerBound + start.count / 2
+      start = first[start.lowerBound..<middle] == second[start.lowerBound..<middle] ? middle..<start.upperBound : start.lowerBound..<middle
+    }
+    while end.count > 1 {
+      let middle = end.lowerBound + end.count / 2
+      end = first[middle..<end.upperBound] == second[middle..<end.upperBound] ? end.lowerBound..<middle : middle..<end.upperBound
+    }
+    return start.lowerBound..<end.upperBound
   }
 
   // MARK: What is done
