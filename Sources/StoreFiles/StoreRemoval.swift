@@ -25,7 +25,14 @@ package enum StoreRemoval {
       let lock = try lock.take(path, .destroy)
       defer { withExtendedLifetime(lock) {} }
       try removeAll(path)
+      // A link would lead nowhere, and be in the way of a new store.
+      if isLink(storePath) { try StoreFile.remove(storePath) }
     }
+  }
+
+  private static func isLink(_ path: String) -> Bool {
+    var status = stat()
+    return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFLNK
   }
 
   /// Whether there is a file or folder, or a link to a missing one.
@@ -44,7 +51,10 @@ package enum StoreRemoval {
 
   private static func removeAll(_ path: String) throws {
     for name in [KeyFileStorage.path(for: path), KeyFileStorage.pendingPath(for: path)] {
-      overwrite(name)
+      // It may be kept elsewhere.
+      let place = StoreFile.place(of: name)
+      overwrite(place)
+      try StoreFile.remove(place)
       try StoreFile.remove(name)
     }
     for suffix in StoreFile.companionSuffixes { try StoreFile.remove(path + suffix) }

@@ -178,6 +178,84 @@ final class OddPathTests: XCTestCase {
     XCTAssertEqual(try settings.damage(linked), [])
   }
 
+  /// Keys, large values and whatever comes in the store's place were beside the link: two stores came of one, and the old key went on opening the other.
+  func testALinkToTheFileOfAStoreIsTheStore() throws {
+    let folder = try TemporaryFolder("OddPathTests")
+    let files = FileManager.default
+    for name in ["place", "links"] { try files.createDirectory(at: folder.file(name), withIntermediateDirectories: false) }
+    let (direct, linked) = (folder.file("place/store"), folder.file("links/second"))
+    let first = try settings.open(direct)
+    try first.addFilms(["one"], poster: 4_000)
+    try first.close()
+    try files.createSymbolicLink(atPath: folder.file("links/first").path, withDestinationPath: "../place/store")
+    try files.createSymbolicLink(atPath: linked.path, withDestinationPath: "first")
+    let store = try settings.open(linked)
+    try store.addFilms(["two"], poster: 4_500)
+    let contents = try store.contents()
+    try store.close()
+    XCTAssertEqual(contents.count, 4)
+    XCTAssertEqual(try settings.contents(direct), contents)
+
+    let file = try settings.unlock(linked)
+    var renewed = settings
+    renewed.key = 2
+    let copy = folder.file("copy")
+    try waitFor {
+      _ = try await file.changeKey(from: ProofSettings.key(1), to: ProofSettings.key(2))
+      try await file.rotateDataKey()
+      _ = try await file.compact()
+      try await file.backUp(to: copy)
+    }
+    for url in [direct, linked, copy] {
+      XCTAssertThrowsError(try settings.contents(url)) { XCTAssertEqual(($0 as? StoreError)?.code, .wrongKey) }
+      XCTAssertEqual(try renewed.contents(url), contents)
+      XCTAssertEqual(try renewed.damage(url), [])
+    }
+    let information = try waitFor { try await file.information() }
+    XCTAssertEqual(information.fileSize, try Data(contentsOf: direct).count)
+
+    let (target, source) = (renewed.description(linked), renewed.description(copy))
+    let coordinator = try PersistentStoreCoordinator(managedObjectModel: ManagedObjectModel())
+    let changed = try renewed.open(direct)
+    try changed.addFilms(["three"])
+    try changed.close()
+    try waitFor { try await coordinator.replacePersistentStore(with: target, withPersistentStoreFrom: source) }
+    XCTAssertEqual(try renewed.contents(direct), contents)
+    XCTAssertEqual(try files.contentsOfDirectory(atPath: folder.file("links").path).sorted(), ["first", "second"])
+    XCTAssertEqual(try files.destinationOfSymbolicLink(atPath: linked.path), "first")
+    try waitFor { try await coordinator.destroyPersistentStore(with: target) }
+    XCTAssertEqual(try files.contentsOfDirectory(atPath: folder.file("place").path), [])
+    // Nothing is at the place that was named.
+    XCTAssertEqual(try files.contentsOfDirectory(atPath: folder.file("links").path), ["first"])
+  }
+
+  /// A key file may be kept elsewhere: it stays there, and nothing of an older one does.
+  func testALinkToAKeyFileStaysOne() throws {
+    let folder = try TemporaryFolder("OddPathTests")
+    let files = FileManager.default
+    let (url, keys, elsewhere) = (folder.file("store"), folder.file("store.keys"), folder.file("elsewhere"))
+    let store = try settings.open(url)
+    try store.addFilms(["one"])
+    try store.close()
+    try files.moveItem(at: keys, to: elsewhere)
+    try files.createSymbolicLink(atPath: keys.path, withDestinationPath: elsewhere.path)
+    let old = try Data(contentsOf: elsewhere)
+    let file = try settings.unlock(url)
+    try waitFor {
+      _ = try await file.changeKey(from: ProofSettings.key(1), to: ProofSettings.key(2))
+      try await file.rotateDataKey()
+    }
+    var renewed = settings
+    renewed.key = 2
+    XCTAssertEqual(try renewed.contents(url).count, 2)
+    XCTAssertNotEqual(try Data(contentsOf: elsewhere), old)
+    XCTAssertEqual(try files.destinationOfSymbolicLink(atPath: keys.path), elsewhere.path)
+    let description = renewed.description(url)
+    let coordinator = try PersistentStoreCoordinator(managedObjectModel: ManagedObjectModel())
+    try waitFor { try await coordinator.destroyPersistentStore(with: description) }
+    XCTAssertEqual(folder.fileNames(), [])
+  }
+
   func testALinkThatLeadsNowhereIsToldAndLeftAlone() throws {
     let folder = try TemporaryFolder("OddPathTests")
     let files = FileManager.default

@@ -2,6 +2,7 @@
 import Foundation
 import ObjectStore
 import SQLCipherConnection
+import StoreFiles
 import StoreKeys
 
 /// Stands for a store's unlocked keys where a `StoreKey` is asked for, so that no passphrase is stretched twice.
@@ -19,9 +20,9 @@ final class UnlockedKey: StoreKeyProvider {
 extension StoreKey {
   /// The unlocked keys inside, if it is such and of the store at a path.
   func unlockedKeyring(for path: String) -> StoreKeyring? {
-    guard case .provider(let provider) = self, let unlocked = provider as? UnlockedKey, unlocked.keyring.storePath == path else {
-      return nil
-    }
+    guard case .provider(let provider) = self, let unlocked = provider as? UnlockedKey,
+      unlocked.keyring.storePath == StoreFile.place(of: path)
+    else { return nil }
     return unlocked.keyring
   }
 }

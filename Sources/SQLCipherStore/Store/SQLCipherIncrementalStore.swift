@@ -4,6 +4,7 @@ public import ObjectModel
 public import ObjectStore
 public import ObjectQuery
 import SQLCipherConnection
+import StoreFiles
 import Synchronization
 
 /// A store in a database encrypted with SQLCipher.
@@ -49,7 +50,7 @@ public final class SQLCipherIncrementalStore: IncrementalStore {
     guard let url = configuration.description.url, url.isFileURL else {
       throw StoreError(.misuse(.storeWithoutFile), operation: .open)
     }
-    path = url.path
+    path = StoreFile.place(of: url.path)
   }
 
   /// A store over an engine that is somebody else's.

@@ -30,8 +30,9 @@ package enum KeyFileStorage {
   }
 
   /// Replaces the file as a whole, durably; who could read and write the old one can the new one, a new file its owner alone. After a crash either the
-  /// old or the new one stands there.
+  /// old or the new one stands there. A file that a link leads to is replaced where it is.
   package static func write(_ bytes: [UInt8], to path: String, mayReplace: Bool = true) throws(StoreAccessError) {
+    let path = mayReplace ? StoreFile.place(of: path) : path
     let temporary = try StoreFile.temporaryName(beside: path)
     let descriptor = try StoreFile.openExclusively(temporary)
     do throws(StoreAccessError) {

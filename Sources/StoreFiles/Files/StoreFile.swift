@@ -9,13 +9,32 @@ package enum StoreFile {
   /// The files that SQLite keeps beside a database.
   package static let companionSuffixes = ["-wal", "-shm", "-journal"]
 
-  /// An absolute path, so that no name is taken for `:memory:` or a URI, and none is cut at a NUL.
+  /// An absolute path, so that no name is taken for `:memory:` or a URI, and none is cut at a NUL. Of a link to a file it is that of the file.
   package static func absolutePath(_ path: String) throws(StoreAccessError) -> String {
     guard !path.isEmpty, !path.utf8.contains(0) else {
       throw StoreAccessError(.noSuchFile, path: nil, operation: .open, circumstance: .unusablePath)
     }
-    if path.hasPrefix("/") { return path }
-    return FileManager.default.currentDirectoryPath + "/" + path
+    return place(of: path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path)
+  }
+
+  /// The file that a path leads to where there are links to it: all that belongs to a store stands beside the file, not beside a link. A link that leads
+  /// nowhere is left as it is.
+  package static func place(of path: String) -> String {
+    var place = path
+    // As many as the system follows.
+    for _ in 0..<40 {
+      guard let target = destination(of: place) else { return exists(place) ? place : path }
+      place = target.hasPrefix("/") ? target : folder(of: place) + "/" + target
+    }
+    return path
+  }
+
+  /// Where a link leads; nil for what is no link.
+  private static func destination(of path: String) -> String? {
+    // Most are no links: that is one call, without memory of its own.
+    var status = stat()
+    guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFLNK else { return nil }
+    return try? FileManager.default.destinationOfSymbolicLink(atPath: path)
   }
 
   /// The longest path of a database that SQLite takes, in bytes: with the name of its journal it has to stay within 512.
