@@ -35,7 +35,7 @@ final class PlantedValueTests: XCTestCase {
       try handle.close()
     }
     let file = open(folder.file("three").path, O_RDWR | O_CREAT, 0o600)
-    let stream = fdopen(dup(file), "w")
+    let stream = try XCTUnwrap(fdopen(dup(file), "w"))
     assertFound("pwrite") { data in _ = data.withUnsafeBytes { pwrite(file, $0.baseAddress, $0.count, 3) } }
     assertFound("writev") { data in
       var bytes = Array(data)
@@ -46,7 +46,7 @@ final class PlantedValueTests: XCTestCase {
       }
     }
     assertFound("a stream") { data in _ = data.withUnsafeBytes { fwrite($0.baseAddress, 1, $0.count, stream) } }
-    if let stream { fclose(stream) }
+    fclose(stream)
     close(file)
     // A value that is bound to a statement of an encrypted database is noted by itself.
     let noted = write_watch_count().noted
