@@ -38,6 +38,20 @@ final class HostileModelFileTests: XCTestCase {
     expect(Data("<model a=\"".utf8) + Data([0xFF, 0xFE]) + Data("\"/>".utf8), .malformed)
   }
 
+  /// Foundation's parser ends the process over one without contents.
+  func testProcessingInstructionsWithoutContentsAreRefused() throws {
+    for instruction in ["<?xm?>", "<?x-y.z:\u{e9}?>", "<?xml?>", "<??>"] {
+      expect(instruction + "<model/>", .malformed)
+      expect("<?xml version=\"1.0\"?><model>\n<a b='1'/>" + instruction + "</model>", .malformed)
+      expect("<model/>" + instruction, .malformed)
+    }
+    XCTAssertThrowsError(try ManagedObjectModel(xmlData: Data("<model>\n\n<?x?></model>".utf8))) { error in
+      XCTAssertEqual((error as? ModelFileError)?.line, 3)
+    }
+    XCTAssertNoThrow(try Fixtures.model("<?xml version=\"1.0\"?><?xm ?><?x a?><model><?y\t?><a b='?>'/></model>"))
+    for end in ["<?", "<?x", "<?x?", "<? ?>"] { expect("<model/>" + end, .malformed) }
+  }
+
   func testDeepNestingIsRefused() {
     for depth in [65, 1_000, 100_000] {
       expect("<model>" + String(repeating: "<a>", count: depth) + String(repeating: "</a>", count: depth) + "</model>", .tooLarge)

@@ -58,7 +58,24 @@ final class XMLTreeParser: NSObject, XMLParserDelegate {
     if let found = declaration(in: data, bounds: bounds) {
       throw ModelFileError(.unsafe, path: path, "the file has a \(found) declaration; remove it, a model needs none")
     }
+    if let offset = emptyInstruction(in: data) {
+      let line = 1 + data[..<offset].count { $0 == UInt8(ascii: "\n") }
+      throw ModelFileError(.malformed, path: path, line: line, "there is a processing instruction without contents; remove it")
+    }
     return try XMLTreeParser(bounds: bounds, path: path).run(data)
+  }
+
+  /// Where the first processing instruction is that has nothing but a name: Foundation's parser takes the contents for a text without looking whether there
+  /// are any, and ends the process.
+  @_optimize(none) private static func emptyInstruction(in data: Data) -> Int? {
+    var start = data.startIndex
+    while let found = data.range(of: Data("<?".utf8), in: start..<data.endIndex) {
+      let rest = data[found.upperBound...]
+      let end = rest.firstIndex { $0 == UInt8(ascii: "?") || $0 <= UInt8(ascii: " ") } ?? data.endIndex
+      if data[end...].starts(with: Data("?>".utf8)) { return found.lowerBound }
+      start = found.upperBound
+    }
+    return nil
   }
 
   /// The first declaration that the reader refuses to see expanded.
