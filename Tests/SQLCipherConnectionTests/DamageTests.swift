@@ -94,7 +94,7 @@ final class DamageTests: StoreTestCase {
     let writer = try Connection(opening: path, key: key)
     defer { writer.close() }
     // Every page is in the log, which is not checked again by those who open the store after this.
-    try writer.execute("UPDATE t SET text = text")
+    try writer.execute("UPDATE t SET text = text || ' '")
     let reader = try Connection(opening: path, key: key)
     defer { reader.close() }
     try reader.readTransaction { XCTAssertEqual(try reader.firstInteger("SELECT count(*) FROM t"), Int64(expected.count)) }

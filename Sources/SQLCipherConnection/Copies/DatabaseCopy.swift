@@ -106,7 +106,9 @@ enum DatabaseCopy {
       guard finished == SQLITE_OK else {
         let error = StoreAccessError.sqlite(finished, handle: destination.pointer, path: target, operation: .backUp)
         // A page of the source that cannot be read shows as an error here too. The copy, which is new and removed, is never what is damaged.
-        if finished == SQLITE_ERROR { throw error.with(kind: .storeCorrupt(.pageMAC), path: source.path) }
+        if finished == SQLITE_ERROR {
+          throw error.with(kind: source.database.isShortOfMemory ? .outOfMemory : .storeCorrupt(.pageMAC), path: source.path)
+        }
         if case .storeCorrupt = error.kind { throw error.with(kind: error.kind, path: source.path) }
         throw error
       }

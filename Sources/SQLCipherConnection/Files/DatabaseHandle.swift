@@ -75,13 +75,20 @@ import Synchronization
   ) -> StoreAccessError {
     var error = StoreAccessError.sqlite(
       code, handle: pointer, path: path, operation: operation, sql: sql, subject: subject, source: source)
-    if error.kind == .storeCorrupt(.structure), let authenticator, GuardedFile.lastPageFails(pointer, authenticator) {
+    if error.kind == .storeCorrupt(.structure), let authenticator, GuardedFile.isLastPageAuthentic(pointer, authenticator) == false {
       error = error.with(kind: .storeCorrupt(.pageMAC))
+    } else if code == SQLITE_ERROR, error.kind == .storeCorrupt(.pageMAC), isShortOfMemory {
+      // SQLCipher remembers this too.
+      isDamaged = true
+      error = error.with(kind: .outOfMemory)
     }
     // A large value's file is none of the database's, and one strange value does not damage the others.
     if case .storeCorrupt(let part) = error.kind, part != .externalFile, part != .value { isDamaged = true }
     return error
   }
+
+  /// What SQLCipher 4 means by an error without a name where the page that was read last is whole: it got no memory for its key.
+  var isShortOfMemory: Bool { authenticator.flatMap { GuardedFile.isLastPageAuthentic(pointer, $0) } ?? false }
 
   /// Nothing more can be done with it: whoever has the connection closes it.
   func giveUp() { isDamaged = true }

@@ -98,10 +98,10 @@ struct GuardedFile {
     state.pointee.admitted = pages.map { Unmanaged.passRetained($0) }  // released by the next call
   }
 
-  /// Whether the page that was read last for the main database is none that was written with its key. SQLCipher hands such a page on as zeros, in which SQLite
-  /// finds no database: this tells the two apart. The page is read again.
-  static func lastPageFails(_ database: OpaquePointer, _ authenticator: PageAuthenticator) -> Bool {
-    guard let main = DatabaseHandle.file(database), let mainState = state(database, "main") else { return false }
+  /// Whether the page that was read last for the main database was written with its key; nil where that is not known. SQLCipher hands a page that was not on as
+  /// zeros, in which SQLite finds no database, or has the same error for it as for too little memory: this tells them apart. The page is read again.
+  static func isLastPageAuthentic(_ database: OpaquePointer, _ authenticator: PageAuthenticator) -> Bool? {
+    guard let main = DatabaseHandle.file(database), let mainState = state(database, "main") else { return nil }
     var (file, last) = (main, mainState.pointee)
     if let log = DatabaseHandle.log(database), lower(log) != log, state(log).pointee.kind == .log,
       state(log).pointee.lastRead.turn > last.lastRead.turn
@@ -110,19 +110,19 @@ struct GuardedFile {
     }
     let (pageSize, offset) = (authenticator.format.pageSize, last.lastRead.offset)
     let inner = below(file)
-    guard last.lastRead.turn > 0, let read = inner.pointee.pMethods?.pointee.xRead else { return false }
+    guard last.lastRead.turn > 0, let read = inner.pointee.pMethods?.pointee.xRead else { return nil }
     var number = UInt32(truncatingIfNeeded: offset / Int64(pageSize) + 1)
     if last.kind == .log {
       // Before a page in the log stands its number.
-      guard read(inner, &number, 4, offset - Int64(WriteAheadLog.frameHeaderSize)) == SQLITE_OK else { return false }
+      guard read(inner, &number, 4, offset - Int64(WriteAheadLog.frameHeaderSize)) == SQLITE_OK else { return nil }
       number = UInt32(bigEndian: number)
     } else if offset % Int64(pageSize) != 0 {
-      return false
+      return nil
     }
     let page = UnsafeMutableRawBufferPointer.allocate(byteCount: pageSize, alignment: 16)
     defer { page.deallocate() }
-    guard read(inner, page.baseAddress, Int32(pageSize), offset) == SQLITE_OK else { return false }
-    return (try? authenticator.isAuthentic(page, number: number)) == false
+    guard read(inner, page.baseAddress, Int32(pageSize), offset) == SQLITE_OK else { return nil }
+    return try? authenticator.isAuthentic(page, number: number)
   }
 
   // MARK: Reading
@@ -133,6 +133,8 @@ struct GuardedFile {
     let inner = below(file)
     guard let read = inner.pointee.pMethods?.pointee.xRead, let output else { return SQLITE_IOERR }
     let code = read(inner, output, count, offset)
+    // SQLite would make damage of it.
+    if code == ResultCode.readError { return SQLITE_IOERR }
     guard code == SQLITE_OK || code == ResultCode.shortRead else { return code }
     let page = UnsafeMutableRawBufferPointer(start: output, count: Int(count))
     let state = state(file)

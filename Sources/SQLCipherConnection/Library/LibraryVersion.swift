@@ -7,6 +7,8 @@ package import StoreKeys
 enum ResultCode {
   /// A page ends before its size (SQLITE_IOERR_SHORT_READ).
   static let shortRead = SQLITE_IOERR | 2 << 8
+  /// The system has failed to read, in the words of newer SQLites (SQLITE_IOERR_CORRUPTFS), which tell statements of it as SQLITE_CORRUPT.
+  static let readError = SQLITE_IOERR | 33 << 8
   /// A transaction was interrupted, and who may only read cannot take it back (SQLITE_READONLY_ROLLBACK).
   static let readOnlyRollback = SQLITE_READONLY | 3 << 8
   /// Another file stands where the database stood (SQLITE_READONLY_DBMOVED).
