@@ -10,9 +10,14 @@ bool cipherdata_fuzz_choose(const char *name);
 bool cipherdata_fuzz_seeds(const char *folder);
 bool cipherdata_fuzz_one(const uint8_t *bytes, intptr_t count);
 
+// Names the target to the processes that libFuzzer starts itself, as when it merges corpora: it hands on its own arguments only.
+static const char *const variable = "CIPHERDATA_FUZZ_TARGET";
+
 int LLVMFuzzerInitialize(int *count, char ***arguments) {
   char **words = *arguments;
-  if (*count < 2 || !cipherdata_fuzz_choose(words[1])) {
+  const char *known = getenv(variable);
+  if (known != NULL && cipherdata_fuzz_choose(known)) { return 0; }
+  if (*count < 2 || !cipherdata_fuzz_choose(words[1]) || setenv(variable, words[1], 1) != 0) {
     fprintf(stderr, "fuzz TARGET [arguments of libFuzzer], or fuzz TARGET --seeds FOLDER\n");
     exit(64);
   }
