@@ -26,13 +26,8 @@ package enum StoreRemoval {
       defer { withExtendedLifetime(lock) {} }
       try removeAll(path)
       // A link would lead nowhere, and be in the way of a new store.
-      if isLink(storePath) { try StoreFile.remove(storePath) }
+      if StoreFile.isLink(storePath) { try StoreFile.remove(storePath) }
     }
-  }
-
-  private static func isLink(_ path: String) -> Bool {
-    var status = stat()
-    return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFLNK
   }
 
   /// Whether there is a file or folder, or a link to a missing one.

@@ -35,10 +35,11 @@ package struct AppleFixtureWriter {
 
   /// Writes the store.
   ///
+  /// - Parameter settings: Pragmas that come first.
   /// - Returns: The database, still open, for changes of one's own; closing it ends the fixture.
   @discardableResult
-  package func write(to url: URL) throws -> FixtureDatabase {
-    let database = try FixtureDatabase(url)
+  package func write(to url: URL, settings: [String] = []) throws -> FixtureDatabase {
+    let database = try FixtureDatabase(url, settings: settings)
     if usesLog { try database.run("PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0") }
     try database.run("BEGIN")
     try createTables(database)

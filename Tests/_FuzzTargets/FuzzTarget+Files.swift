@@ -151,7 +151,8 @@ extension FuzzTarget {
           FixtureObject("Tag", 1, ["name": .text("silent")], toMany: ["films": [0]]),
         ])
       let url = URL(fileURLWithPath: file.path)
-      guard let database = try? AppleFixtureWriter(graph).write(to: url) else { return [] }
+      // Small pages: an input is read whole, whatever is changed in it.
+      guard let database = try? AppleFixtureWriter(graph).write(to: url, settings: ["page_size = 512"]) else { return [] }
       database.close()
       return (try? Data(contentsOf: url)).map { [$0] } ?? []
     }()

@@ -23,18 +23,17 @@ package enum StoreFile {
     var place = path
     // As many as the system follows.
     for _ in 0..<40 {
-      guard let target = destination(of: place) else { return exists(place) ? place : path }
+      // Most are no links: that is one call, without memory of its own.
+      guard isLink(place) else { return exists(place) ? place : path }
+      guard let target = try? FileManager.default.destinationOfSymbolicLink(atPath: place) else { return path }
       place = target.hasPrefix("/") ? target : folder(of: place) + "/" + target
     }
     return path
   }
 
-  /// Where a link leads; nil for what is no link.
-  private static func destination(of path: String) -> String? {
-    // Most are no links: that is one call, without memory of its own.
+  static func isLink(_ path: String) -> Bool {
     var status = stat()
-    guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFLNK else { return nil }
-    return try? FileManager.default.destinationOfSymbolicLink(atPath: path)
+    return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFLNK
   }
 
   /// The longest path of a database that SQLite takes, in bytes: with the name of its journal it has to stay within 512.
