@@ -99,7 +99,7 @@ struct DamagedFile: ProofCase {
     let contents: [String]
     do { contents = try base.settings.contents(folder.store) } catch {
       // A whole database of an earlier day, and a key file that does not open it.
-      if damage == .olderFile || damage == .olderPages, (error as? StoreError)?.code == .keyFileOutdated { return nil }
+      if damage == .olderFile || damage == .olderPages || isUnrecognizable, (error as? StoreError)?.code == .keyFileOutdated { return nil }
       if let problem = StoreError.problem(of: error, allowed: kind.codes) { return problem }
       return try problemOfNaming(error)
     }
@@ -109,6 +109,14 @@ struct DamagedFile: ProofCase {
       return "a wrong answer without an error: \(contents.count) lines for \(base.contents.count)"
     }
     return try problemOfVerifying(folder.store)
+  }
+
+  /// Whether nothing is left by which the store of its key could be told: the salt is another one, and no page is as it was.
+  private var isUnrecognizable: Bool {
+    guard kind == .database, let original = base.files[path], let changed, changed.lowerBound < DatabaseKey.saltSize else { return false }
+    return stride(from: 0, to: original.count, by: Damage.pageSize).allSatisfy { start in
+      original[start..<min(start + Damage.pageSize, original.count)] != bytes[start..<min(start + Damage.pageSize, bytes.count)]
+    }
   }
 
   /// An error says which of a store's files is damaged, and a page that was changed is told as one that fails its authentication.

@@ -56,11 +56,11 @@ extension Connection {
     throw StoreAccessError(key.isProven ? .storeCorrupt(.pageMAC) : .unreadableStore, path: path, operation: .open, code: SQLITE_NOTADB)
   }
 
-  /// Whether one of a few pages behind the first was written with the key.
+  /// Whether one of some pages behind the first was written with the key: of all where there are few.
   private func hasAuthenticPage(_ authenticator: PageAuthenticator, _ page: UnsafeMutableRawBufferPointer) throws(StoreAccessError) -> Bool
   {
     let count = (StoreFile.size(path) ?? 0) / format.pageSize
-    for number in stride(from: 2, through: count, by: max(1, count / 8)) {
+    for number in stride(from: 2, through: count, by: max(1, count / 64)) {
       let code = readFile(into: page, offset: Int64(number - 1) * Int64(format.pageSize))
       guard code == SQLITE_OK else { throw database.failure(code, operation: .open) }
       if try authenticator.isAuthentic(page, number: UInt32(clamping: number)) { return true }
