@@ -73,6 +73,17 @@ final class VerificationTests: StoreTestCase {
     XCTAssertTrue(found.contains(.page(3)))
   }
 
+  /// The code of the first page leaves it out, and the store is read all the same.
+  func testAnotherSaltIsFound() throws {
+    try makeStore()
+    for offset in [0, 7, 15] {
+      try change { $0[offset] ^= 1 }
+      XCTAssertEqual(try findings(), [.salt])
+      try change { $0[offset] ^= 1 }
+    }
+    XCTAssertEqual(try findings(), [])
+  }
+
   func testAWrongSizeIsFound() throws {
     try makeStore()
     try change { $0.append(Data(repeating: 7, count: 100)) }

@@ -17,6 +17,8 @@ package enum VerificationLevel: Sendable {
 package enum VerificationFinding: Sendable, Hashable, CustomStringConvertible {
   /// A page of the file is not what was written there with the store's key.
   case page(Int)
+  /// The salt in the file's first bytes is not the key's. Nobody needs it who has a key file, and SQLCipher's codes leave it out.
+  case salt
   /// A page in the write-ahead log is not what was written with the store's key.
   case logFrame(index: Int, page: Int)
   /// The file's size is no multiple of the page size; so many bytes stand behind the last whole page.
@@ -41,6 +43,7 @@ package enum VerificationFinding: Sendable, Hashable, CustomStringConvertible {
   package var description: String {
     switch self {
     case .page(let number): "page \(number) fails its authentication"
+    case .salt: "the salt at the beginning of the file is not the one of the key"
     case .logFrame(let index, let page): "frame \(index) of the write-ahead log (page \(page)) fails its authentication"
     case .partialPage(let bytes): "\(bytes) bytes stand behind the last whole page"
     case .missingPages(let expected, let found): "the file has \(found) of \(expected) pages"
@@ -145,7 +148,9 @@ package struct StoreVerification {
       }
       // A page that is newer in the log may stand half written in the file.
       switch try state(of: number, page, file, authenticator) {
-      case .authentic: break
+      case .authentic:
+        let isSalted = number > 1 || page[..<DatabaseKey.saltSize].elementsEqual(key.salt)
+        if !isSalted, !logged.contains(number) { findings.append(.salt) }
       case .zero: if !logged.contains(number) { zeros.append(number) }
       case .damaged: if !logged.contains(number) { findings.append(.page(number)) }
       }
