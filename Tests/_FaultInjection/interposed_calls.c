@@ -13,6 +13,7 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 NEXT(openat)
@@ -32,6 +33,7 @@ NEXT(unlinkat)
 NEXT(mkdirat)
 NEXT(mmap)
 NEXT(usleep)
+NEXT(nanosleep)
 
 /// Ends a call that is to fail. The mutex is held before.
 static int refuse(int error) {
@@ -299,6 +301,9 @@ int mkdirat(int folder, const char *path, mode_t mode) { return change_one(folde
 // Waiting, which leads nowhere while calls are made to fail: SQLite waits for ten seconds for a lock that it cannot have.
 
 int usleep(useconds_t microseconds) { return fault_watches() && fault_is_failing() ? 0 : real_usleep()(microseconds); }
+int nanosleep(const struct timespec *wanted, struct timespec *left) {
+  return fault_watches() && fault_is_failing() ? 0 : real_nanosleep()(wanted, left);
+}
 
 // Mapping, which SQLite does with the index of a log.
 

@@ -35,11 +35,20 @@ struct Journal {
 
 /// What comes from the terminal.
 enum Input {
-  /// The lines that somebody types. They are read on a thread of their own, so that the main actor can tell meanwhile what others write.
+  /// The lines that somebody types. They are read on a thread of their own, so that the main actor can tell meanwhile what others write; not by `readLine()`,
+  /// which has a lock of the C library while it waits, and glibc 2.41 waits for that lock when the process ends.
   static func lines() -> AsyncStream<String> {
     let (stream, continuation) = AsyncStream.makeStream(of: String.self)
     Thread.detachNewThread {
-      while let line = readLine() { continuation.yield(line) }
+      var typed = Data()
+      while case let bytes = FileHandle.standardInput.availableData, !bytes.isEmpty {
+        typed += bytes
+        while let end = typed.firstIndex(of: UInt8(ascii: "\n")) {
+          continuation.yield(String(decoding: typed[..<end], as: UTF8.self))
+          typed.removeSubrange(...end)
+        }
+      }
+      if !typed.isEmpty { continuation.yield(String(decoding: typed, as: UTF8.self)) }
       continuation.finish()
     }
     return stream
