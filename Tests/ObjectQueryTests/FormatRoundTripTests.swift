@@ -69,6 +69,22 @@ final class FormatRoundTripTests: XCTestCase {
     }
   }
 
+  /// One beyond decimals' range was read as a decimal, which its digits may make.
+  func testRealNumbersOfEverySizeSurvivePrintingAndParsing() throws {
+    var random = SeededGenerator(seed: 127)
+    let exponents = Array(-330...308)
+    for exponent in exponents {
+      for digits in ["1", "2.5", "2.44445", "\(Int64.random(in: 1...Int64.max, using: &random))"] {
+        guard let value = Double("\(digits)e\(exponent)"), value.isFinite else { continue }
+        let predicate = FetchPredicate.compare("a", .equal, -value)
+        XCTAssertEqual(try FetchPredicate(format: predicate.predicateFormat), predicate, predicate.predicateFormat)
+      }
+    }
+    let digits = String(repeating: "4", count: 133)
+    let predicate = try FetchPredicate(format: "a == \(digits)")
+    XCTAssertEqual(try FetchPredicate(format: predicate.predicateFormat), predicate)
+  }
+
   func testDeepPredicatesSurvivePrintingAndParsing() throws {
     var sum = FetchExpression.keyPath(["a"])
     for _ in 0..<97 { sum = .function("add:to:", [sum, .constant(.int(1))]) }

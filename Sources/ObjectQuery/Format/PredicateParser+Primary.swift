@@ -284,9 +284,9 @@ extension PredicateParser {
     }
     if let value = Int64(text) { return .int(value) }
     guard let real = Double(text) else { throw error("This is no number") }
-    // What a double would round is kept as a decimal, if that holds it.
+    // What a double would round is kept as a decimal, if that holds it. A double beyond decimals is printed in digits that decimals may hold, and stays one.
     if let decimal = Decimal(string: text, locale: Locale(identifier: "en_US_POSIX")), !decimal.isNaN,
-      SlotComparison.decimal(of: real) != decimal, digits.filter(\.isNumber).count <= 38
+      let shortest = SlotComparison.decimal(of: real), shortest != decimal, digits.filter(\.isNumber).count <= 38
     {
       return .decimal(decimal)
     }
