@@ -316,6 +316,52 @@ final class ExchangeTests: StoreTestCase {
     reader.close()
   }
 
+  /// The end of a rotation forgot every key but its own, that of the next rotation too: nothing opened the store any more.
+  func testARotationThatEndsLateKeepsTheKeyOfTheNextOne() async throws {
+    try await makeStore(1)
+    let path = path
+    @Sendable func rotate() async throws {
+      let keyring = try await StoreKeyring.unlock(storePath: path, key: cheap("one"))
+      let key = try keyring.withDatabaseKey {
+        try Connection(opening: path, key: $0).close(); return $0
+      }
+      let failure = try keyring.rotate(
+        from: key, to: .random(format: key.format), largeValues: { _ in [] }, options: ConnectionOptions(), onOpen: { _ in }, progress: nil)
+      if let failure { throw failure }
+    }
+    let second = Mutex<Task<Void, any Error>?>(nil)
+    let calls = Mutex(0)
+    let (isReplaced, mayEnd) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    // The store has the key of the one that calls, which has not said so in the key file yet.
+    StoreKeyring.folderSync.withLock {
+      $0 = { _ in
+        let call = calls.withLock { calls in
+          calls += 1
+          return calls
+        }
+        switch call {
+        case 1:
+          second.withLock { $0 = Task.detached { try await rotate() } }
+          isReplaced.wait()
+        case 2:
+          isReplaced.signal()
+          mayEnd.wait()
+        default: break
+        }
+      }
+    }
+    try await rotate()
+    mayEnd.signal()
+    try await second.withLock { $0 }?.value
+    StoreKeyring.folderSync.withLock { $0 = nil }
+    XCTAssertEqual(calls.withLock { $0 }, 2)
+    let keyring = try await StoreKeyring.unlock(storePath: path, key: cheap("one"))
+    let connection = try keyring.withDatabaseKey { try Connection(opening: path, key: $0) }
+    XCTAssertEqual(try values(connection), [1])
+    connection.close()
+    XCTAssertEqual(try KeyFile(parsing: KeyFileStorage.read(path + ".keys"), path: path).generations.count, 1)
+  }
+
   func testTheOldDataKeyStaysWhereTheFolderCouldNotBeSynced() async throws {
     let keyring = try await makeStore(1)
     let old = try Data(contentsOf: URL(fileURLWithPath: path))

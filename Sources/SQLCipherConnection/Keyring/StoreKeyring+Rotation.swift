@@ -82,7 +82,7 @@ extension StoreKeyring {
     } catch {
       StoreFile.removeDatabase(copy)
       renewed.removeFiles(externalIDs)
-      if let numbers { _ = try? edit { file, keys in file.keepGeneration(numbers.old, keys: &keys) } }
+      if let numbers { try? edit { file, keys in file.removeGeneration(numbers.new, keys: &keys) } }
       // Whichever part was stopped: the rotation was.
       if let error = error as? StoreAccessError, error.kind == .cancelled {
         throw error.with(kind: .cancelled, path: storePath, operation: .rotateDataKey)
@@ -97,8 +97,8 @@ extension StoreKeyring {
       return error
     }
     if externalLock != nil { _ = try? renewed.sweep(keeping: externalIDs) }
-    // The store has its new key: should this fail, the next opening finds both generations and finishes.
-    if let numbers { _ = try? edit { file, keys in file.keepGeneration(numbers.new, keys: &keys) } }
+    // The store has its new key: should this fail, the next opening finds both generations and finishes. Another process may be rotating it already.
+    if let numbers { try? edit { file, keys in file.removeGeneration(numbers.old, keys: &keys) } }
     return nil
   }
 

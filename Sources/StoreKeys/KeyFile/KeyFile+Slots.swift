@@ -180,6 +180,16 @@ extension KeyFile {
     return true
   }
 
+  /// Forgets a generation, where the file has it and others: a rotation forgets the key that it has added, or the one before, and no later one's.
+  package mutating func removeGeneration(_ number: UInt32, keys: inout UnlockedKeys) {
+    guard generations.count > 1, let index = generations.firstIndex(where: { $0.number == number }), index < keys.dataKeys.count,
+      slots.allSatisfy({ index < $0.sealedKeys.count })
+    else { return }
+    generations.remove(at: index)
+    for slot in slots.indices { slots[slot].sealedKeys.remove(at: index) }
+    keys.dataKeys.remove(at: index)
+  }
+
   /// Seals the table and computes the code: the last step before the file is written.
   package mutating func finish(_ keys: UnlockedKeys) throws(StoreAccessError) {
     guard let first = keys.dataKeys.first else { return }
