@@ -63,18 +63,20 @@ extension StoreKeyring {
   /// Writes a key file, makes its store, and gives the key file its name; under the key file's lock, so that of several who make a store at the same
   /// time one does, and none takes the waiting key file of another one for its own.
   static func createStore(_ path: String, keyFile: [UInt8], _ prepare: () throws -> Void) throws {
-    try StoreFile.checkFolder(StoreFile.folder(of: path))
-    try StoreFile.checkName(path)
-    try KeyFileStorage.withLock(for: KeyFileStorage.path(for: path), operation: .create) { try createLocked(path, keyFile, prepare) }
+    try withCreationLock(path) { try createLocked(path, keyFile, prepare) }
   }
 
   /// Makes a store without a key file. Where it brings large values it has the lock of a key file all the same: of two copies with one name each would take
   /// the other's files for left over.
   static func createKeyless(_ path: String, _ contents: StoreContents, _ prepare: () throws -> Void) throws {
     if case .empty = contents { return try prepare() }
+    try withCreationLock(path, prepare)
+  }
+
+  private static func withCreationLock(_ path: String, _ body: () throws -> Void) throws {
     try StoreFile.checkFolder(StoreFile.folder(of: path))
     try StoreFile.checkName(path)
-    try KeyFileStorage.withLock(for: KeyFileStorage.path(for: path), operation: .create, prepare)
+    try KeyFileStorage.withLock(for: KeyFileStorage.path(for: path), operation: .create, body)
   }
 
   private static func createLocked(_ path: String, _ keyFile: [UInt8], _ prepare: () throws -> Void) throws {

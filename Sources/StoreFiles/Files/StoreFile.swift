@@ -24,7 +24,7 @@ package enum StoreFile {
     // As many as the system follows.
     for _ in 0..<40 {
       // Most are no links: that is one call, without memory of its own.
-      guard isLink(place) else { return exists(place) ? place : path }
+      guard isLink(place) else { return place == path || exists(place) ? place : path }
       guard let target = try? FileManager.default.destinationOfSymbolicLink(atPath: place) else { return path }
       place = target.hasPrefix("/") ? target : folder(of: place) + "/" + target
     }

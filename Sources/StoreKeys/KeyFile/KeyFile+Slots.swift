@@ -171,9 +171,7 @@ extension KeyFile {
   ///
   /// - Returns: False where the file does not have it; nothing is changed then.
   package mutating func keepGeneration(_ number: UInt32, keys: inout UnlockedKeys) -> Bool {
-    guard let index = generations.firstIndex(where: { $0.number == number }), index < keys.dataKeys.count,
-      slots.allSatisfy({ index < $0.sealedKeys.count })
-    else { return false }
+    guard let index = place(of: number, keys) else { return false }
     generations = [generations[index]]
     for slot in slots.indices { slots[slot].sealedKeys = [slots[slot].sealedKeys[index]] }
     keys.dataKeys = [keys.dataKeys[index]]
@@ -182,12 +180,18 @@ extension KeyFile {
 
   /// Forgets a generation, where the file has it and others: a rotation forgets the key that it has added, or the one before, and no later one's.
   package mutating func removeGeneration(_ number: UInt32, keys: inout UnlockedKeys) {
-    guard generations.count > 1, let index = generations.firstIndex(where: { $0.number == number }), index < keys.dataKeys.count,
-      slots.allSatisfy({ index < $0.sealedKeys.count })
-    else { return }
+    guard generations.count > 1, let index = place(of: number, keys) else { return }
     generations.remove(at: index)
     for slot in slots.indices { slots[slot].sealedKeys.remove(at: index) }
     keys.dataKeys.remove(at: index)
+  }
+
+  /// Where a generation stands in the file, in the keys and in every slot; nil where one of them does not have it.
+  private func place(of number: UInt32, _ keys: UnlockedKeys) -> Int? {
+    guard let index = generations.firstIndex(where: { $0.number == number }), index < keys.dataKeys.count,
+      slots.allSatisfy({ index < $0.sealedKeys.count })
+    else { return nil }
+    return index
   }
 
   /// Seals the table and computes the code: the last step before the file is written.
