@@ -12,7 +12,7 @@ struct FuzzRun: ProofCase {
   let folder: URL
 
   var description: String { "\(target), seed \(seed)" }
-  var count: Int { inputs }
+  var faultCount: Int { inputs }
 
   private var corpus: URL { folder.appendingPathComponent("fuzz/corpus/\(target)", isDirectory: true) }
   private var findings: URL { folder.appendingPathComponent("fuzz/findings/\(target)-\(seed)", isDirectory: true) }

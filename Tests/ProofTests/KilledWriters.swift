@@ -64,7 +64,7 @@ struct KilledWriters: ProofCase {
   init(_ writer: KillWriter, theme: KillTheme, seed: UInt64) { (self.writer, self.theme, self.seed) = (writer, theme, seed) }
 
   var description: String { "\(theme.name), seed \(seed)" }
-  var count: Int { result.counts.withLock { $0.kills } }
+  var faultCount: Int { result.counts.withLock { $0.kills } }
   var acknowledgedWorks: Int { result.counts.withLock { $0.acknowledged } }
 
   func keep(in folder: URL) throws {

@@ -11,7 +11,7 @@ final class KilledWritersTests: XCTestCase {
     for number in 0..<RandomSteps.count(rounds * themes.count) {
       let round = KilledWriters(writer, theme: themes[number % themes.count], seed: UInt64(number))
       if let problem = round.outcome { XCTFail(problem) }
-      figures.kills += round.count
+      figures.kills += round.faultCount
       figures.acknowledged += round.acknowledgedWorks
     }
     return figures

@@ -29,4 +29,11 @@ final class PowerCutTests: XCTestCase {
     let problems = (0..<20).compactMap { PowerCut(recorded, seed: 3 + $0, ignoresSyncs: true).outcome }
     XCTAssertGreaterThan(problems.count, 5)
   }
+
+  func testACutIsCountedOnceWhateverCallItComesBehind() throws {
+    guard fault_injection_works() else { return }
+    let recorded = try Rehearsal.record(.saves, isFast: false)
+    let cuts: [any ProofCase] = (0..<20).map { PowerCut(recorded, seed: $0) }
+    XCTAssertEqual(cuts.map(\.faultCount), Array(repeating: 1, count: 20))
+  }
 }

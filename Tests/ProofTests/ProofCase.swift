@@ -6,7 +6,7 @@ protocol ProofCase: Sendable, CustomStringConvertible {
   /// Plays it; what is wrong, nil where nothing is.
   func problem() throws -> String?
   /// How many faults it was, once it has been played.
-  var count: Int { get }
+  var faultCount: Int { get }
   /// How many works were acknowledged in it, once it has been played.
   var acknowledgedWorks: Int { get }
   /// Puts the files that show it into a folder.
@@ -14,7 +14,7 @@ protocol ProofCase: Sendable, CustomStringConvertible {
 }
 
 extension ProofCase {
-  var count: Int { 1 }
+  var faultCount: Int { 1 }
   var acknowledgedWorks: Int { 0 }
   func keep(in folder: URL) throws {}
 

@@ -56,14 +56,14 @@ struct TortureRun {
       }
       try Data("\(figures.next)".utf8).write(to: runningFile)
       let problem = next.outcome
-      figures.tried += next.count
+      figures.tried += next.faultCount
       figures.acknowledged += next.acknowledgedWorks
       if let problem {
         figures.bad += 1
-        figures.survived += max(next.count - 1, 0)
+        figures.survived += max(next.faultCount - 1, 0)
         try keep(next, figures.next, problem)
       } else {
-        figures.survived += next.count
+        figures.survived += next.faultCount
       }
       figures.next += 1
       try write(figures)
