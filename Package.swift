@@ -172,7 +172,7 @@ let package = Package(
       name: "_ProofStore",
       dependencies: [
         "ObjectContext", "ObjectModel", "ObjectQuery", "ObjectStore", "SQLCipherStore", "StoreKeys", "_FaultInjection",
-        "_StoreSpecification",
+        "_StoreSpecification", "_TestSupport",
       ],
       path: "Tests/_ProofStore", swiftSettings: strict),
     .executableTarget(
@@ -192,7 +192,7 @@ let package = Package(
       name: "_CountedWork",
       dependencies: [
         "ObjectContext", "ObjectModel", "ObjectQuery", "ObjectStore", "SQLCipherConnection", "SQLCipherStore", "StoreKeys", "CLibcrypto",
-        "_AllocationCounter",
+        "_AllocationCounter", "_TestSupport",
       ],
       path: "Tests/_CountedWork", exclude: ["Costs.txt"], swiftSettings: strict),
     // The store under power cuts, failing calls, too little memory, kills, damaged files and hostile input; Scripts/torture goes as far as there is time.
@@ -210,7 +210,7 @@ let package = Package(
       name: "_FuzzTargets",
       dependencies: [
         "CipherDataToolKit", "CoreDataImport", "ModelCodeGeneration", "ObjectModel", "ObjectQuery", "ObjectStore", "StoreFiles",
-        "StoreKeys", "_CoreDataFixture",
+        "StoreKeys", "_CoreDataFixture", "_TestSupport",
       ],
       path: "Tests/_FuzzTargets", swiftSettings: strict),
 

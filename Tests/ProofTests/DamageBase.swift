@@ -9,6 +9,7 @@ import XCTest
 import _ProofStore
 import _ProofStore
 import _StoreSpecification
+import _TestSupport
 
 /// A store as files, and what it held.
 struct DamageBase: Codable, Sendable {

@@ -8,6 +8,7 @@ import StoreKeys
 import XCTest
 import _ProofStore
 import _StoreSpecification
+import _TestSupport
 
 /// A store in a folder of its own, on which one work is tried.
 final class Attempt {

@@ -7,6 +7,7 @@ import SQLCipherStore
 import StoreKeys
 import _ProofStore
 import _StoreSpecification
+import _TestSupport
 
 extension ProofWork {
   static let all: [ProofWork] = [saves, batches, largeValues, keys, rotation, migration, replacing, purging, copies]

@@ -3,6 +3,7 @@
 import Foundation
 import Synchronization
 import XCTest
+import _TestSupport
 
 @testable import SQLCipherConnection
 @testable import StoreFiles
@@ -21,18 +22,7 @@ private func values(_ connection: Connection) throws -> [Int64] {
 
 /// Puts a copy of a store in the place of one, in the middle of somebody's opening.
 private func replace(_ path: String, by keyring: StoreKeyring) throws {
-  try finish { try await StoreReplacement.replace(path) { try await keyring.backUp(to: $0) } }
-}
-
-private func finish(_ body: @escaping @Sendable () async throws -> Void) throws {
-  let done = DispatchSemaphore(value: 0)
-  let failure = Mutex<(any Error)?>(nil)
-  Task.detached {
-    do { try await body() } catch { failure.withLock { $0 = error } }
-    done.signal()
-  }
-  done.wait()
-  if let error = failure.withLock({ $0 }) { throw error }
+  try waitFor { try await StoreReplacement.replace(path) { try await keyring.backUp(to: $0) } }
 }
 
 final class ExchangeTests: StoreTestCase {
@@ -139,7 +129,7 @@ final class ExchangeTests: StoreTestCase {
     for _ in 0..<3 {
       let rotating = try await StoreKeyring.unlock(storePath: path, key: cheap("one"))
       stretchOnce { [path] in
-        try finish {
+        try waitFor {
           let pool = try ConnectionPool(path: path, key: rotating.databaseKey())
           try await rotating.rotateDataKey(pool: pool)
           pool.close()
@@ -172,7 +162,7 @@ final class ExchangeTests: StoreTestCase {
     // Somebody opens the rotated store while the old one is about to be locked: it is not to be taken from him.
     let kept = Mutex<Holder?>(nil)
     stretchOnce {
-      try finish {
+      try waitFor {
         let pool = try ConnectionPool(path: path, key: keyring.databaseKey())
         try await keyring.rotateDataKey(pool: pool)
         pool.close()

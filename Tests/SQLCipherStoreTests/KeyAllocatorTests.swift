@@ -3,6 +3,7 @@ import ObjectModel
 import ObjectStore
 import XCTest
 import _StoreSpecification
+import _TestSupport
 
 @testable import SQLCipherStore
 

@@ -8,6 +8,7 @@ import StoreKeys
 import Synchronization
 import XCTest
 import _StoreSpecification
+import _TestSupport
 
 @testable import SQLCipherStore
 

@@ -6,6 +6,7 @@ import ObjectQuery
 import ObjectStore
 import XCTest
 import _StoreSpecification
+import _TestSupport
 
 @testable import SQLCipherStore
 

@@ -7,6 +7,7 @@ import SQLCipherConnection
 import Synchronization
 import XCTest
 import _StoreSpecification
+import _TestSupport
 
 @testable import SQLCipherStore
 

@@ -6,7 +6,7 @@ import ObjectQuery
 import ObjectStore
 import SQLCipherStore
 import StoreKeys
-import Synchronization
+import _TestSupport
 
 /// A store with books of some authors under some subjects.
 final class CountedStore {
@@ -110,21 +110,6 @@ final class CountedStore {
 extension PersistentStoreCoordinator {
   /// Adds a store from a synchronous program.
   func addPersistentStoreAndWait(_ description: PersistentStoreDescription) throws -> PersistentStore {
-    try wait { try await self.addPersistentStore(with: description) }
+    try waitFor { try await self.addPersistentStore(with: description) }
   }
-}
-
-/// Waits for asynchronous work, in a synchronous program.
-func wait<Result: Sendable>(for work: @escaping @Sendable () async throws -> Result) throws -> Result {
-  let box = Mutex<Swift.Result<Result, any Error>?>(nil)
-  let done = DispatchSemaphore(value: 0)
-  Task.detached {
-    let result: Swift.Result<Result, any Error>
-    do { result = .success(try await work()) } catch { result = .failure(error) }
-    box.withLock { $0 = result }
-    done.signal()
-  }
-  done.wait()
-  guard let result = box.withLock({ $0 }) else { throw CocoaError(.featureUnsupported) }
-  return try result.get()
 }

@@ -8,6 +8,7 @@ import ObjectStore
 import SQLCipherConnection
 import SQLCipherStore
 import StoreKeys
+import _TestSupport
 
 /// Measures three ratios, each the least of some tries: what else the machine does makes times longer only.
 enum Ratios {
@@ -33,7 +34,7 @@ enum Ratios {
     }
     try coordinator.remove(store)
 
-    let keyring = try wait { try await StoreKeyring.unlock(storePath: path, key: .passphrase(SecretBytes(utf8: "a passphrase"))) }
+    let keyring = try waitFor { try await StoreKeyring.unlock(storePath: path, key: .passphrase(SecretBytes(utf8: "a passphrase"))) }
     let key = try keyring.databaseKey()
     let open = try least(of: 100) { try Connection(opening: path, key: key).close() }
     let connection = try Connection(opening: path, key: key)
@@ -42,7 +43,7 @@ enum Ratios {
     }
     connection.close()
     let unlock = try least(of: 5) {
-      _ = try wait { try await StoreKeyring.unlock(storePath: path, key: .passphrase(SecretBytes(utf8: "a passphrase"))) }
+      _ = try waitFor { try await StoreKeyring.unlock(storePath: path, key: .passphrase(SecretBytes(utf8: "a passphrase"))) }
     }
     let derivation = try least(of: 5, scrypt)
 

@@ -6,6 +6,7 @@ import ObjectQuery
 import ObjectStore
 import SQLCipherStore
 import StoreKeys
+import _TestSupport
 
 /// Fills one store further and further, and measures it at each power of ten.
 struct Sizes {
@@ -88,9 +89,9 @@ struct Sizes {
         try context.save()
       }
     }
-    let file = try wait { [url, key] in try await SQLCipherStoreFile.unlock(at: url, key: key) }
+    let file = try waitFor { [url, key] in try await SQLCipherStoreFile.unlock(at: url, key: key) }
     func verify(_ level: StoreVerificationLevel) throws -> Double {
-      try time { guard try wait(for: { try await file.verify(level) }).isEmpty else { throw CocoaError(.fileReadCorruptFile) } }
+      try time { guard try waitFor({ try await file.verify(level) }).isEmpty else { throw CocoaError(.fileReadCorruptFile) } }
     }
     let (quick, full) = (try verify(.quick), try verify(.full))
     let bytes = try url.resourceValues(forKeys: [.fileSizeKey]).fileSize ?? 0

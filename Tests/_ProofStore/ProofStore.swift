@@ -8,6 +8,7 @@ package import SQLCipherStore
 package import StoreKeys
 import XCTest
 package import _StoreSpecification
+import _TestSupport
 
 /// The models of a store of films: the second one follows from the first by what is inferred.
 package enum ProofModel {

@@ -5,6 +5,7 @@ import SQLCipherStore
 import StoreKeys
 import _ProofStore
 import _StoreSpecification
+import _TestSupport
 
 extension KillActor {
   private func withFile(_ body: @escaping @Sendable (SQLCipherStoreFile) async throws -> Void) throws {

@@ -4,6 +4,7 @@ import Foundation
 import ObjectStore
 import _ProofStore
 import _StoreSpecification
+import _TestSupport
 
 extension KillActor {
   /// Runs a command of the tool as a step.

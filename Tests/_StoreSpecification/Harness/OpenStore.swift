@@ -3,8 +3,8 @@ import Foundation
 public import ObjectModel
 public import ObjectQuery
 public import ObjectStore
-import Synchronization
 import XCTest
+import _TestSupport
 
 /// An open store with its coordinator, asked through the public contract alone.
 public final class OpenStore: Sendable {
@@ -153,20 +153,6 @@ public final class OpenStore: Sendable {
     XCTAssertEqual(values.ends.count, 1)
     return values.ends.isEmpty ? [] : Array(values[0])
   }
-}
-
-/// Waits for asynchronous work from a synchronous test. The work must not need the main actor.
-public func waitFor<Result: Sendable>(_ work: @escaping @Sendable () async throws -> Result) throws -> Result {
-  let box = Mutex<Swift.Result<Result, any Error>?>(nil)
-  let done = DispatchSemaphore(value: 0)
-  Task.detached {
-    let result: Swift.Result<Result, any Error>
-    do { result = .success(try await work()) } catch { result = .failure(error) }
-    box.withLock { $0 = result }
-    done.signal()
-  }
-  done.wait()
-  return try box.withLock { try XCTUnwrap($0).get() }
 }
 
 extension ManagedObjectID {

@@ -5,6 +5,7 @@ import ObjectModel
 import ObjectQuery
 import ObjectStore
 import XCTest
+import _TestSupport
 
 /// Places in the histories of stores: what lies behind them, and what is deleted before them.
 public final class HistoryPlacesSpecification: ObjectSpecification {

@@ -5,6 +5,7 @@ import ObjectModel
 import ObjectQuery
 import ObjectStore
 import XCTest
+import _TestSupport
 
 /// What a context saves, gives up and refuses; what it does when somebody else saved first.
 public final class ContextSavingSpecification: ObjectSpecification {

@@ -5,6 +5,7 @@ import ObjectModel
 import ObjectQuery
 import ObjectStore
 import XCTest
+import _TestSupport
 
 extension QueryGenerationSpecification {
   func testASaveOverOthersChangesIsAConflict() throws {

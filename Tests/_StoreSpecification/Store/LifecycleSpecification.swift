@@ -4,6 +4,7 @@ import ObjectModel
 import ObjectQuery
 import ObjectStore
 import XCTest
+import _TestSupport
 
 /// Opening, closing, metadata and configurations.
 public final class LifecycleSpecification: StoreSpecification {
