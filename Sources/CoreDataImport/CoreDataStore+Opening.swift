@@ -21,7 +21,7 @@ extension CoreDataStore {
     at url: URL, model: ManagedObjectModel, configuration: String? = nil, key: StoreKey? = nil,
     options: CoreDataImportOptions = CoreDataImportOptions()
   ) async throws -> CoreDataStore {
-    let compiled = try CompiledModel(model)
+    let compiled = try CompiledModel.compiling(model)
     guard let numbers = compiled.entityNumbers(inConfiguration: configuration) else {
       throw StoreError(.unknownConfiguration(configuration), operation: .import, path: url.path)
     }
