@@ -193,8 +193,8 @@ extension FuzzTarget {
       "model\ndiff\na\nb",
     ]
   ) { input in
-    // No command takes more words; many names of commands in a row take long, since the options of each are made.
-    let words = input.split(separator: 0x0A, omittingEmptySubsequences: false).prefix(16).map { String(decoding: $0, as: UTF8.self) }
+    // As many as a command with all its options has; many names of commands in a row take long, since the options of each are made.
+    let words = input.split(separator: 0x0A, omittingEmptySubsequences: false).prefix(32).map { String(decoding: $0, as: UTF8.self) }
     guard let objection = Tool.objection(to: words) else { return nil }
     return objection.isEmpty ? "arguments are refused without a word" : nil
   }
