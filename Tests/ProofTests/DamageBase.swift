@@ -7,7 +7,6 @@ import ObjectStore
 import SQLCipherStore
 import XCTest
 import _ProofStore
-import _ProofStore
 import _StoreSpecification
 import _TestSupport
 
