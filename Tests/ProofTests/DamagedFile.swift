@@ -6,7 +6,6 @@ import StoreKeys
 import XCTest
 import _FaultInjection
 import _ProofStore
-import _ProofStore
 import _StoreSpecification
 import _TestSupport
 
