@@ -2,6 +2,7 @@
 
 import Dispatch
 import Foundation
+import Synchronization
 import XCTest
 
 @testable import SQLCipherConnection
@@ -172,6 +173,30 @@ final class TransactionTests: StoreTestCase {
       assertThrows(.busy) { try other.writeTransaction {} }
     }
     try other.writeTransaction { try other.execute("INSERT INTO t VALUES (1)") }
+  }
+
+  func testWhoWaitsForAWriterThatHardlyPausesGetsItsTurn() throws {
+    let connection = try make()
+    let isOver = Atomic<Bool>(false)
+    let (began, writing) = (DispatchSemaphore(value: 0), DispatchGroup())
+    DispatchQueue.global().async(group: writing) { [path] in
+      defer { began.signal() }
+      do {
+        let other = try Connection(opening: path, key: testKey())
+        try other.writeTransaction { began.signal() }
+        while !isOver.load(ordering: .relaxed) {
+          try other.writeTransaction { usleep(50_000) }
+          usleep(300)
+        }
+      } catch { XCTFail("\(error)") }
+    }
+    began.wait()
+    defer {
+      isOver.store(true, ordering: .relaxed)
+      writing.wait()
+    }
+    for number in 0..<8 { try connection.writeTransaction { try connection.execute("INSERT INTO t VALUES (\(number))") } }
+    XCTAssertEqual(try connection.firstInteger("SELECT count(*) FROM t"), 8)
   }
 
   func testALongStatementCanBeInterrupted() throws {

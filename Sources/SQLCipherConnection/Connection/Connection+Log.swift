@@ -60,7 +60,7 @@ extension Connection {
 
   /// Waits so long for another one's lock from now on.
   func setBusyTimeout(milliseconds: Int) {
-    if !isClosed { sqlite3_busy_timeout(pointer, Int32(clamping: milliseconds)) }
+    database.setBusyTimeout(milliseconds: milliseconds)
   }
 }
 

@@ -134,7 +134,7 @@ private final class PlainDatabase {
     database = DatabaseHandle(pointer: pointer, path: path)
     statements = StatementTable(database: database)
     sqlite3_extended_result_codes(pointer, 1)
-    sqlite3_busy_timeout(pointer, 5_000)
+    database.setBusyTimeout(milliseconds: ConnectionOptions().busyTimeoutMilliseconds)
   }
 
   func export(to target: String, key: DatabaseKey) throws {

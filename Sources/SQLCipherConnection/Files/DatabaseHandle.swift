@@ -48,6 +48,17 @@ import Synchronization
     return code == SQLITE_OK && file?.pointee.pMethods != nil ? file : nil
   }
 
+  /// SQLite knows it by its address.
+  private var waiting: LockWaiting?
+
+  /// Waits so long for another one's lock from now on.
+  func setBusyTimeout(milliseconds: Int) {
+    guard !isClosed else { return }
+    let new = LockWaiting(milliseconds: milliseconds)
+    new.install(in: pointer)
+    waiting = new
+  }
+
   /// Checks pages without SQLite, once the handle has its key.
   var authenticator: PageAuthenticator?
   private(set) var isClosed = false
