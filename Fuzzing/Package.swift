@@ -1,5 +1,5 @@
 // swift-tools-version: 6.1
-// Fuzzing: the parsers of CipherData under libFuzzer. Scripts/torture --only fuzz builds it with -sanitize=fuzzer and plays it.
+// Fuzzing: the parsers of CipherData under libFuzzer. Scripts/torture --only fuzz builds and plays it.
 import PackageDescription
 
 let package = Package(
@@ -8,6 +8,8 @@ let package = Package(
   dependencies: [.package(name: "CipherData", path: "..")],
   targets: [
     // In C, since the main function is that of libFuzzer.
-    .executableTarget(name: "fuzz", dependencies: [.product(name: "_FuzzTargets", package: "CipherData")])
+    .executableTarget(
+      name: "fuzz", dependencies: [.product(name: "_FuzzTargets", package: "CipherData")],
+      linkerSettings: [.unsafeFlags(["-sanitize=fuzzer"])])
   ]
 )

@@ -183,7 +183,7 @@ struct FuzzTorture: TorturePart {
   let seed: UInt64
   let folder: URL
   /// How many inputs make a run.
-  static let inputs = 50_000
+  static let inputs = 200_000
 
   func makeCase(_ number: Int) throws -> (any ProofCase)? {
     guard let program = ProcessInfo.processInfo.environment["CIPHERDATA_FUZZ_PROGRAM"] else { throw TortureError.noProgram("fuzz") }
