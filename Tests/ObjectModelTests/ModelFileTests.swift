@@ -135,6 +135,25 @@ final class ModelFileTests: XCTestCase {
     }
   }
 
+  func testKeptNamesAreWhateverXMLAllows() throws {
+    // The ends of the ranges of XML 1.0, fifth edition, productions 4 and 4a.
+    let starts =
+      "AZ_az\u{C0}\u{D6}\u{D8}\u{F6}\u{F8}\u{2D8}\u{2FF}\u{370}\u{37D}\u{37F}\u{1FFF}\u{200C}\u{200D}\u{2070}\u{218F}"
+      + "\u{2C00}\u{2FEF}\u{3001}\u{D7FF}\u{F900}\u{FDCF}\u{FDF0}\u{FFFD}\u{10000}\u{EFFFF}"
+    let others = "-.09\u{B7}\u{300}\u{36F}\u{203F}\u{2040}"
+    for scalar in (starts + others).unicodeScalars {
+      let name = (others.unicodeScalars.contains(scalar) ? "x" : "") + String(scalar)
+      let model = try Fixtures.model("<model \(name)='1'><entity name='E' b\(name)='2'/><\(name)/></model>")
+      XCTAssertEqual(try ManagedObjectModel(xmlData: try model.xmlData()), model, "U+\(String(scalar.value, radix: 16))")
+    }
+    for scalar in "\u{D7}\u{F7}\u{37E}\u{2000}\u{2190}\u{3000}".unicodeScalars {
+      XCTAssertThrowsError(try Fixtures.model("<model b\(scalar)='1'/>"), "U+\(String(scalar.value, radix: 16))")
+      var model = ManagedObjectModel(version: "") {}
+      model.preserved.attributes["b\(scalar)"] = "1"
+      XCTAssertThrowsError(try model.xmlData(), "U+\(String(scalar.value, radix: 16))")
+    }
+  }
+
   func testCollationsOfIndexesAreKeptAndNonsenseIsRefused() throws {
     func xml(_ attribute: String) -> String {
       """

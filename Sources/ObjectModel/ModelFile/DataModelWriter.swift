@@ -205,12 +205,7 @@ struct DataModelWriter {
   }
 
   private func check(name: String) throws(ModelFileError) {
-    let isName =
-      name.unicodeScalars.allSatisfy {
-        $0.properties.isAlphabetic || $0.properties.numericType != nil || "_-.:".unicodeScalars.contains($0)
-      }
-      && (name.unicodeScalars.first.map { $0.properties.isAlphabetic || $0 == "_" || $0 == ":" } ?? false)
-    guard isName else { throw ModelFileError(.badValue, "a kept element or attribute has a name that XML cannot hold") }
+    guard XMLName.isName(name) else { throw ModelFileError(.badValue, "a kept element or attribute has a name that XML cannot hold") }
   }
 
   @_optimize(none) private mutating func escape(_ text: String, where place: @autoclosure () -> String) throws(ModelFileError) {
