@@ -36,7 +36,8 @@ func work(at url: URL, _ key: StoreKey) async throws {
   let context = container.newBackgroundContext()
   for number in 0..<200 {
     let film = try context.insertObject(entityName: "Film")
-    try film.setValue("A film of number \(number)", forKey: "title")
+    // Its first sixteen bytes are looked for, and stand nowhere in the program.
+    try film.setValue("\(1_000_000_000_000_000 + number * 7_919_000_077) is its title", forKey: "title")
   }
   try context.save()
   stop("open")
