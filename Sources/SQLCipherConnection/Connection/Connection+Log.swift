@@ -57,11 +57,6 @@ extension Connection {
   func releaseMemory() {
     if !isClosed { sqlite3_db_release_memory(pointer) }
   }
-
-  /// Waits so long for another one's lock from now on.
-  func setBusyTimeout(milliseconds: Int) {
-    database.setBusyTimeout(milliseconds: milliseconds)
-  }
 }
 
 /// A Swift closure behind a C function pointer.

@@ -114,7 +114,7 @@ public import StoreKeys
       throw StoreAccessError(
         mayWrite ? .io(0) : .readOnly, path: path, operation: .open, code: mayWrite ? SQLITE_CANTOPEN : SQLITE_READONLY)
     }
-    database.setBusyTimeout(milliseconds: options.busyTimeoutMilliseconds)
+    database.waiting.milliseconds = options.busyTimeoutMilliseconds
     if let key {
       do throws(StoreAccessError) {
         try setKey(key, isNew: isNew)

@@ -134,7 +134,7 @@ private final class PlainDatabase {
     database = DatabaseHandle(pointer: pointer, path: path)
     statements = StatementTable(database: database)
     sqlite3_extended_result_codes(pointer, 1)
-    database.setBusyTimeout(milliseconds: ConnectionOptions().busyTimeoutMilliseconds)
+    database.waiting.milliseconds = ConnectionOptions().busyTimeoutMilliseconds
   }
 
   func export(to target: String, key: DatabaseKey) throws {

@@ -2,6 +2,7 @@
 
 import CSQLCipher
 import Foundation
+import StoreFiles
 import StoreKeys
 import Synchronization
 
@@ -11,11 +12,23 @@ import Synchronization
   let path: String
   /// Interrupts a running statement from any thread.
   let interrupter: Interrupter
+  /// How it waits for another one's lock: not at all, unless it is told how long.
+  let waiting = LockWaiting(milliseconds: 0)
 
   init(pointer: OpaquePointer, path: String) {
     self.pointer = pointer
     self.path = path
     interrupter = Interrupter(pointer)
+    sqlite3_busy_handler(
+      pointer,
+      { data, attempt in
+        guard let data else { return 0 }
+        // Every statement holds the handle, and so what it waits by.
+        return Unmanaged<LockWaiting>.fromOpaque(data)._withUnsafeGuaranteedRef {
+          if attempt == 0 { $0.restart() }
+          return $0.pause() ? 1 : 0
+        }
+      }, Unmanaged.passUnretained(waiting).toOpaque())  // as above
   }
 
   /// Opens a database file, and reads nothing of it.
@@ -46,17 +59,6 @@ import Synchronization
     var file: UnsafeMutablePointer<sqlite3_file>?
     let code = sqlite3_file_control(pointer, "main", SQLITE_FCNTL_JOURNAL_POINTER, &file)
     return code == SQLITE_OK && file?.pointee.pMethods != nil ? file : nil
-  }
-
-  /// SQLite knows it by its address.
-  private var waiting: LockWaiting?
-
-  /// Waits so long for another one's lock from now on.
-  func setBusyTimeout(milliseconds: Int) {
-    guard !isClosed else { return }
-    let new = LockWaiting(milliseconds: milliseconds)
-    new.install(in: pointer)
-    waiting = new
   }
 
   /// Checks pages without SQLite, once the handle has its key.

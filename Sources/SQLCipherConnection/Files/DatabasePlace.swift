@@ -46,8 +46,7 @@ struct DatabasePlace {
   /// - Throws: `.exchanged` where another file stands at the path, or none; then the lock is given back.
   func lock(timeoutMilliseconds: Int, operation: StoreAccessError.Operation) throws(StoreAccessError) {
     Self.whenLocking.withLock { $0 }?(path)
-    let end = DispatchTime.now().uptimeNanoseconds + UInt64(max(0, timeoutMilliseconds)) * 1_000_000
-    var pause: UInt32 = 1_000
+    let waiting = LockWaiting(milliseconds: timeoutMilliseconds)
     while true {
       let code = DatabaseFileLock.take(SQLITE_LOCK_SHARED, pointer)
       guard code == SQLITE_OK || code & 0xff == SQLITE_BUSY else { throw .sqlite(code, handle: nil, path: path, operation: operation) }
@@ -56,9 +55,7 @@ struct DatabasePlace {
         throw StoreAccessError(.exchanged, path: path, operation: operation)
       }
       if code == SQLITE_OK { return }
-      guard DispatchTime.now().uptimeNanoseconds < end else { throw .sqlite(code, handle: nil, path: path, operation: operation) }
-      usleep(pause)
-      pause = min(2 * pause, 50_000)
+      guard waiting.pause() else { throw .sqlite(code, handle: nil, path: path, operation: operation) }
     }
   }
 

@@ -64,8 +64,8 @@ extension ConnectionPool {
       // What can be copied beside readers is copied before anybody waits for them.
       writer.checkpoint(.passive)
       locked { _ = endIdleSnapshots() }
-      writer.setBusyTimeout(milliseconds: min(50, writer.options.busyTimeoutMilliseconds))
-      defer { writer.setBusyTimeout(milliseconds: writer.options.busyTimeoutMilliseconds) }
+      writer.database.waiting.milliseconds = min(50, writer.options.busyTimeoutMilliseconds)
+      defer { writer.database.waiting.milliseconds = writer.options.busyTimeoutMilliseconds }
       return writer.checkpoint(.truncate)
     }
   }

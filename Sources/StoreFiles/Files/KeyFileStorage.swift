@@ -93,8 +93,7 @@ package enum KeyFileStorage {
   private static func lock(
     _ path: String, _ operation: StoreAccessError.Operation, timeoutMilliseconds: Int
   ) throws(StoreAccessError) -> Int32 {
-    let end = DispatchTime.now().uptimeNanoseconds + UInt64(max(0, timeoutMilliseconds)) * 1_000_000
-    var pause: UInt32 = 1_000
+    let waiting = LockWaiting(milliseconds: timeoutMilliseconds)
     while true {
       let descriptor = Descriptors.open(path, O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW, mode: 0o600)
       // Another user's, root's for example, who is at it.
@@ -112,11 +111,7 @@ package enum KeyFileStorage {
         _ = Foundation.close(descriptor)
         guard number == EWOULDBLOCK || number == EINTR else { throw .system(number, path: path, operation: operation) }
       }
-      guard DispatchTime.now().uptimeNanoseconds < end else {
-        throw StoreAccessError(.busy, path: path, operation: operation, circumstance: .keyFileEdited)
-      }
-      usleep(pause)
-      pause = min(2 * pause, 20_000)
+      guard waiting.pause() else { throw StoreAccessError(.busy, path: path, operation: operation, circumstance: .keyFileEdited) }
     }
   }
 }
