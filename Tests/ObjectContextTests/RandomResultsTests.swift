@@ -19,6 +19,30 @@ final class RandomResultsTests: XCTestCase {
     try await run(.sqlcipher, seed: 15)
   }
 
+  func testSomeListsOfManyContextsAreWhatEveryObjectSaysInMemory() async throws {
+    try await runContexts(.inMemory, seed: 1_400, count: 60)
+  }
+
+  func testSomeListsOfManyContextsAreWhatEveryObjectSaysOverAnEncryptedStore() async throws {
+    try await runContexts(.sqlcipher, seed: 1_500, count: 40)
+  }
+
+  /// Contexts with one to four lists each, and changes that are seldom saved. Sets of objects have other orders in each context, and each list may be the first
+  /// one that looks at a new object.
+  private func runContexts(_ kind: StoreKind, seed: UInt64, count: Int) async throws {
+    for number in 0..<UInt64(RandomSteps.count(count)) {
+      try await onEachStore([kind]) { stack in
+        let world = try World(stack, seed: seed + number, listCount: Int(number % 4) + 1)
+        for step in 0..<50 {
+          let deed = try world.actWithoutSaving()
+          if let difference = try world.check(isWhole: step % 5 == 0) {
+            return XCTFail("\(kind), seed \(seed + number), step \(step), after \(deed), \(world.log): \(difference)")
+          }
+        }
+      }
+    }
+  }
+
   private func run(_ kind: StoreKind, seed: UInt64) async throws {
     try await onEachStore([kind]) { stack in
       let world = try World(stack, seed: seed)
@@ -184,7 +208,8 @@ private final class World {
   private(set) var lists: [any Watched] = []
   private(set) var deeds: [String: Int] = [:]
 
-  init(_ stack: Stack, seed: UInt64) throws {
+  /// - Parameter listCount: The number of lists, chosen at random; nil for all, in order.
+  init(_ stack: Stack, seed: UInt64, listCount: Int? = nil) throws {
     random = SeededGenerator(seed: seed)
     context = stack.makeContext()
     sibling = stack.makeContext()
@@ -197,7 +222,8 @@ private final class World {
     for _ in 0..<3 { try insertTag(in: context) }
     for _ in 0..<10 { try insertBook(in: context) }
     try context.save()
-    try makeLists()
+    let makers = listCount.map { listMakers.shuffled(using: &random).prefix($0) } ?? listMakers[...]
+    lists = try makers.map { try $0() }
     _ = context.addEventObserver { [unowned self] event in
       func names(_ changes: [ContextEvent.Change]) -> [String] {
         changes.map {
@@ -217,44 +243,74 @@ private final class World {
     return request
   }
 
-  private func makeLists() throws {
-    lists.append(
-      try List(
-        "cheap books", try books("price < 5", FetchSortDescriptor("price"), FetchSortDescriptor("title", ascending: false)), in: context,
-        matches: { $0.price < 5 }, keys: [(true, { Key(Int($0.price)) }), (false, { Key($0.title) })]))
-    lists.append(
-      try List(
-        "books by author", try books("author.name BEGINSWITH 'a'", FetchSortDescriptor("author.name"), FetchSortDescriptor("title")),
-        in: context, section: "author.name", matches: { $0.author?.name.hasPrefix("a") ?? false },
-        keys: [(true, { Key($0.author?.name) }), (true, { Key($0.title) })], sectionName: { $0.author?.name ?? "" }))
-    lists.append(
-      try List(
-        "tagged books", try books("ANY tags.name == 'a'", FetchSortDescriptor("pages", ascending: false)), in: context, section: "pages",
-        matches: { $0.tags.contains { $0.name == "a" } }, keys: [(false, { Key($0.pages) })],
-        sectionName: { $0.pages.map { "\($0)" } ?? "" }))
-    lists.append(
-      try List(
-        "books without tags", try books("tags.@count == 0 AND author.agent == nil", FetchSortDescriptor("title")), in: context,
-        matches: { $0.tags.isEmpty && $0.author?.one("agent") == nil }, keys: [(true, { Key($0.title) })]))
-    var authors = FetchRequest<Author>(entityName: "Author", predicate: try FetchPredicate(format: "books.@count > 1"))
-    authors.sortDescriptors = [FetchSortDescriptor("books.@count", ascending: false), FetchSortDescriptor("name")]
-    lists.append(
-      try List(
-        "busy authors", authors, in: context, matches: { $0.books.count > 1 },
-        keys: [(false, { Key($0.books.count) }), (true, { Key($0.name) })]))
-    authors = FetchRequest<Author>(
-      entityName: "Author",
-      predicate: try FetchPredicate(format: "SUBQUERY(books, $b, $b.price > 2 AND ANY $b.tags.name == 'b').@count > 0"))
-    authors.sortDescriptors = [FetchSortDescriptor("name")]
-    lists.append(
-      try List(
-        "authors of tagged books", authors, in: context,
-        matches: { $0.books.contains { $0.price > 2 && $0.tags.contains { $0.name == "b" } } }, keys: [(true, { Key($0.name) })]))
-    var window = try books("price > 1", FetchSortDescriptor("title"), FetchSortDescriptor("price"))
-    (window.fetchLimit, window.fetchOffset) = (4, 2)
-    lists.append(
-      try List(
-        "a window", window, in: context, matches: { $0.price > 1 }, keys: [(true, { Key($0.title) }), (true, { Key(Int($0.price)) })]))
+  private func authors(_ format: String, _ sort: FetchSortDescriptor...) throws -> FetchRequest<Author> {
+    FetchRequest<Author>(entityName: "Author", predicate: try FetchPredicate(format: format), sortDescriptors: sort)
+  }
+
+  private var listMakers: [() throws -> any Watched] {
+    [
+      { [self] in
+        try List(
+          "cheap books", try books("price < 5", FetchSortDescriptor("price"), FetchSortDescriptor("title", ascending: false)), in: context,
+          matches: { $0.price < 5 }, keys: [(true, { Key(Int($0.price)) }), (false, { Key($0.title) })])
+      },
+      { [self] in
+        try List(
+          "books by author", try books("author.name BEGINSWITH 'a'", FetchSortDescriptor("author.name"), FetchSortDescriptor("title")),
+          in: context, section: "author.name", matches: { $0.author?.name.hasPrefix("a") ?? false },
+          keys: [(true, { Key($0.author?.name) }), (true, { Key($0.title) })], sectionName: { $0.author?.name ?? "" })
+      },
+      { [self] in
+        try List(
+          "tagged books", try books("ANY tags.name == 'a'", FetchSortDescriptor("pages", ascending: false)), in: context, section: "pages",
+          matches: { $0.tags.contains { $0.name == "a" } }, keys: [(false, { Key($0.pages) })],
+          sectionName: { $0.pages.map { "\($0)" } ?? "" })
+      },
+      { [self] in
+        try List(
+          "books without tags", try books("tags.@count == 0 AND author.agent == nil", FetchSortDescriptor("title")), in: context,
+          matches: { $0.tags.isEmpty && $0.author?.one("agent") == nil }, keys: [(true, { Key($0.title) })])
+      },
+      { [self] in
+        try List(
+          "busy authors",
+          try authors("books.@count > 1", FetchSortDescriptor("books.@count", ascending: false), FetchSortDescriptor("name")), in: context,
+          matches: { $0.books.count > 1 }, keys: [(false, { Key($0.books.count) }), (true, { Key($0.name) })])
+      },
+      { [self] in
+        try List(
+          "authors of tagged books",
+          try authors("SUBQUERY(books, $b, $b.price > 2 AND ANY $b.tags.name == 'b').@count > 0", FetchSortDescriptor("name")), in: context,
+          matches: { $0.books.contains { $0.price > 2 && $0.tags.contains { $0.name == "b" } } }, keys: [(true, { Key($0.name) })])
+      },
+      { [self] in
+        var window = try books("price > 1", FetchSortDescriptor("title"), FetchSortDescriptor("price"))
+        (window.fetchLimit, window.fetchOffset) = (4, 2)
+        return try List(
+          "a window", window, in: context, matches: { $0.price > 1 }, keys: [(true, { Key($0.title) }), (true, { Key(Int($0.price)) })])
+      },
+      { [self] in
+        try List(
+          "books with siblings", try books("author.books.@count > 1", FetchSortDescriptor("author.books.@count")), in: context,
+          matches: { ($0.author?.books.count ?? 0) > 1 }, keys: [(true, { Key($0.author?.books.count) })])
+      },
+      { [self] in
+        try List(
+          "books beside cheap ones",
+          try books(
+            "ANY author.books.price < 4 OR ANY tags.books.price > 8", FetchSortDescriptor("tags.@count"), FetchSortDescriptor("title")),
+          in: context,
+          matches: {
+            $0.author?.books.contains { $0.price < 4 } ?? false || $0.tags.contains { $0.books.contains { $0.price > 8 } }
+          }, keys: [(true, { Key($0.tags.count) }), (true, { Key($0.title) })])
+      },
+      { [self] in
+        try List(
+          "authors without books", try authors("SUBQUERY(books, $b, $b.tags.@count > 0).@count == 0", FetchSortDescriptor("name")),
+          in: context,
+          matches: { author in !author.books.contains { !$0.tags.isEmpty } }, keys: [(true, { Key($0.name) })])
+      },
+    ]
   }
 
   // MARK: Checking
@@ -330,7 +386,7 @@ private final class World {
     case 15:
       if mayDelete(in: context), try context.all(Tag.self).count > 2, let tag = try any(Tag.self, in: context) { context.delete(tag) }
     case 16:
-      if true, try context.all(Author.self).count > 3, let author = try any(Author.self, in: context) {
+      if mayDelete(in: context), try context.all(Author.self).count > 3, let author = try any(Author.self, in: context) {
         author.one("agent").map { context.delete($0) }
         context.delete(author)
       }
@@ -375,6 +431,21 @@ private final class World {
         try context.execute(BatchInsertRequest(entityName: "Book", objects: rows))
       }
     }
+  }
+
+  /// Does something that is unlikely to be saved, and updates the results.
+  func actWithoutSaving() throws -> String {
+    switch number(0..<10) {
+    case 0..<5: _ = try change(in: context)
+    case 5..<7: for _ in 0..<number(2..<6) { _ = try change(in: context) }
+    case 7, 8:
+      if let object = context.insertedObjects.sorted(by: { $0.objectID.key < $1.objectID.key }).randomElement(using: &random) {
+        context.delete(object)
+      }
+    default: return try act()
+    }
+    context.processPendingChanges()
+    return "unsaved changes"
   }
 
   /// Does something, and brings the results in step.

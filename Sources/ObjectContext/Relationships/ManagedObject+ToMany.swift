@@ -83,7 +83,12 @@ extension ManagedObject {
     // Which members are to go is not known then; the context knows why.
     guard state.isLoaded else { return }
     for reference in state.members where !seen.contains(reference) {
-      if let member = context.object(reference, near: self) { _removeFromToMany(member, at: index) }
+      if let member = context.object(reference, near: self) {
+        _removeFromToMany(member, at: index)
+      } else {
+        // A new object that has left the context: of a relationship without inverse it was still a member.
+        removeMember(reference, from: state)
+      }
     }
     for member in members where seen.contains(member.currentID.reference) { _addToToMany(member, at: index) }
     if relationship.isOrdered {
@@ -274,7 +279,11 @@ extension ManagedObject {
 
   /// Removes from the state alone, without the inverse.
   final func removeMember(_ member: ManagedObject, from relationship: CompiledRelationship) {
-    let (state, reference) = (state(relationship.index), member.currentID.reference)
+    removeMember(member.currentID.reference, from: state(relationship.index))
+  }
+
+  /// Removes a reference from the state alone, without the inverse.
+  private final func removeMember(_ reference: ObjectReference, from state: ToManyState) {
     if hearsWrites { return removeMemberHeard(reference, from: state) }
     if state.remove(reference) { noteChange() }
   }

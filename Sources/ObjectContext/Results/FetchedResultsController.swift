@@ -131,8 +131,9 @@ public final class FetchedResultsController<Object: ManagedObject> {
     if isDelivering { return }
     isDelivering = true
     defer { isDelivering = false }
-    while let results, let taken = touched, !taken.isEmpty {
+    while let results, var taken = touched, !taken.isEmpty {
       touched = TouchedResults(results.question)
+      taken.adoptPermanentIDs()
       do {
         let change = try results.update(by: taken) { if !delegateTakesSnapshots { delegate?.controllerWillChangeContent(self) } }
         if !change.isEmpty { tell(change, taken) }

@@ -9,8 +9,8 @@ final class LiveResults {
   let question: ResultsQuestion
   let list: ResultList
   var names = SectionNames()
-  /// Whether some result has no permanent ID: there is none to be had.
-  private(set) var hasTemporaryIDs = false
+  /// Whether some result has a temporary ID, because no permanent one could be obtained.
+  private var hasTemporaryIDs = false
   /// Objects whose rows others have deleted, and which have stayed with their unsaved changes.
   private var outliving: Set<ManagedObjectID> = []
 
@@ -44,6 +44,7 @@ final class LiveResults {
 
   /// Finds all results.
   func find() throws -> Found {
+    hasTemporaryIDs = false
     let found = try fetch()
     let unsaved = TouchedResults(unsavedIn: context, question)
     if unsaved.isEmpty { return found }
@@ -203,7 +204,8 @@ final class LiveResults {
     if touched.isEmpty { return ResultsChange() }
     // A window shows nothing of the objects outside, which may be in it now.
     let isOtherWindow = question.hasWindow && (touched.hasRelevantChanges || touched.hasRelatedChanges)
-    if isOtherWindow || touched.isWhole(savedTemporaryIDs: hasTemporaryIDs) {
+    // Results with temporary IDs may have got permanent ones since, which changes name them by.
+    if isOtherWindow || touched.isUnknown || hasTemporaryIDs {
       return try exchange(with: find(), touched, willChange: willChange)
     }
     return try apply(question.hasWindow ? touched.updates : ResultsInquiry(touched, self).decisions(), willChange: willChange)

@@ -86,15 +86,15 @@ struct ResultRoots {
     guard let inverse = context.model.inverse(of: relationship), !inverse.isToMany, let object = known[id],
       object.flags.contains(.isGone), let reference = object.referenceValueAtHand(inverse.index), !reference.isNull
     else { return nil }
-    if reference.key < 0 { return context.temporaryObject(reference)?.currentID }
-    return ManagedObjectID(space: id.space, entityNumber: UInt32(reference.entity), key: reference.key)
+    // An object that was never saved has a temporary ID, whose space is not that of the store.
+    return context.objectID(reference, near: object)
   }
 
   /// The objects that lead to one, where it knows them itself.
   private func knownSources(of relationship: CompiledRelationship, to id: ManagedObjectID) -> [ManagedObjectID]? {
-    guard let inverse = context.model.inverse(of: relationship), let object = context.registeredObject(for: id),
-      object.flags.isDisjoint(with: [.isDeleted, .isGone, .isInaccessible, .isFault])
+    guard let object = context.registeredObject(for: id), object.flags.isDisjoint(with: [.isDeleted, .isGone, .isInaccessible, .isFault])
     else { return id.isTemporaryID ? [] : nil }
+    guard let inverse = context.model.inverse(of: relationship) else { return nil }
     if !inverse.isToMany { return object.destination(inverse.index).map { [$0.currentID] } ?? [] }
     guard object.flags.contains(.isInserted) || object.toManyStates[inverse.index]?.isLoaded ?? false else { return nil }
     return object._toManyArray(inverse.index, as: ManagedObject.self).map(\.currentID)

@@ -16,6 +16,13 @@ struct TouchedResults {
     var hasOtherChanges = false
     /// Whether it is known to be gone, unless there is an object of it.
     var isDeleted = false
+
+    /// What two records of one object say together.
+    func merged(with other: Touch) -> Touch {
+      Touch(
+        object: object ?? other.object, isRelevant: isRelevant || other.isRelevant, isUpdated: isUpdated || other.isUpdated,
+        hasOtherChanges: hasOtherChanges || other.hasOtherChanges, isDeleted: isDeleted || other.isDeleted)
+    }
   }
 
   private let question: ResultsQuestion
@@ -26,6 +33,7 @@ struct TouchedResults {
   private(set) var isUnknown = false
   /// Whether nobody knows which values of results were changed.
   private(set) var areValuesUnknown = false
+  /// Whether inserted objects were saved.
   private var hasSave = false
   private(set) var hasRelevantChanges = false
   /// The objects that results depend on, as far as there are any: held until they are looked at, since who has left the context is not found any more.
@@ -43,10 +51,20 @@ struct TouchedResults {
   var isEmpty: Bool { own.isEmpty && related.isEmpty && !isUnknown && !hasSave }
   var hasRelatedChanges: Bool { !related.isEmpty }
 
-  /// Whether all results are to be fetched anew.
-  ///
-  /// - Parameter savedTemporaryIDs: Whether saved results are known by IDs that they have no more.
-  func isWhole(savedTemporaryIDs: Bool) -> Bool { isUnknown || hasSave && savedTemporaryIDs }
+  /// Replaces temporary IDs by the permanent ones that objects have got since they were recorded, from another list or from the application. So one object has
+  /// one ID here, the one that results know it by.
+  mutating func adoptPermanentIDs() {
+    for (id, touch) in own where id.isTemporaryID {
+      guard let current = touch.object?.currentID, current != id else { continue }
+      own[id] = nil
+      own[current] = own[current].map { touch.merged(with: $0) } ?? touch
+    }
+    for (id, object) in held where id.isTemporaryID && object.currentID != id {
+      held[id] = nil
+      held[object.currentID] = object
+      for number in related.keys where related[number]?.remove(id) != nil { related[number]?.insert(object.currentID) }
+    }
+  }
 
   /// Whether values of a result were changed.
   func isUpdated(_ id: ManagedObjectID) -> Bool { areValuesUnknown || own[id]?.isUpdated ?? false }

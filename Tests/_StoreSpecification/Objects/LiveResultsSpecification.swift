@@ -27,6 +27,9 @@ public final class LiveResultsSpecification: ObjectSpecification {
         ("testUnsavedChangesOfOtherObjectsCountFromTheBeginning", { $0.testUnsavedChangesOfOtherObjectsCountFromTheBeginning }),
         ("testSnapshotsTellTheirDifference", { $0.testSnapshotsTellTheirDifference }),
         ("testADelegateThatTakesSnapshotsIsToldNothingElse", { $0.testADelegateThatTakesSnapshotsIsToldNothingElse }),
+        ("testDeletingAnUnsavedMemberLeavesNoStaleReference", { $0.testDeletingAnUnsavedMemberLeavesNoStaleReference }),
+        ("testSeveralListsOfOneContextHoldEachObjectOnce", { $0.testSeveralListsOfOneContextHoldEachObjectOnce }),
+        ("testUnsavedMembersWithoutAnInverseDecideResults", { $0.testUnsavedMembersWithoutAnInverseDecideResults }),
       ] as [(String, (LiveResultsSpecification) -> () throws -> Void)])
   }
 
