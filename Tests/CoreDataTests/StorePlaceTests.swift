@@ -77,6 +77,31 @@ final class StorePlaceTests: XCTestCase {
     XCTAssertFalse(FileManager.default.fileExists(atPath: stack.file.path + ".keys.3"))
   }
 
+  func testAStoreWhoseDatabaseFileWasDeletedWhileItWasOpenIsMadeAgain() throws {
+    for endings in [[""], ["", "-wal", "-shm"]] {
+      let stack = try LibraryStack()
+      defer { try? FileManager.default.removeItem(at: stack.folder) }
+      stack.book("Emma")
+      try stack.context.save()
+      for ending in endings { try? FileManager.default.removeItem(atPath: stack.file.path + ending) }
+      let other = try LibraryStack(folder: stack.folder)
+      XCTAssertNil(other.loadError, "\(endings)")
+      XCTAssertEqual(try other.context.count(for: NSFetchRequest<Book>(entityName: "Book")), 0, "\(endings)")
+      other.book("Persuasion")
+      try other.context.save()
+      // The deleted store ends, and the new one stays whole.
+      try stack.container.persistentStoreCoordinator.remove(
+        try XCTUnwrap(stack.container.persistentStoreCoordinator.persistentStores.first))
+      other.book("Sanditon")
+      try other.context.save()
+      try other.container.persistentStoreCoordinator.remove(
+        try XCTUnwrap(other.container.persistentStoreCoordinator.persistentStores.first))
+      let last = try LibraryStack(folder: stack.folder)
+      XCTAssertEqual(try last.context.count(for: NSFetchRequest<Book>(entityName: "Book")), 2, "\(endings)")
+      XCTAssertTrue(FileManager.default.fileExists(atPath: stack.file.path + ".keys.1"), "\(endings)")
+    }
+  }
+
   func testTheUsersFoldersAreThere() throws {
     let files = FileManager.default
     let group = try XCTUnwrap(files.containerURL(forSecurityApplicationGroupIdentifier: "group.coredata.\(UUID().uuidString)"))
