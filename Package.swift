@@ -265,7 +265,8 @@ let package = Package(
     module("CoreData", ["CProcessor", "ObjectModel", "ObjectQuery", "ObjectStore", "ObjectContext", "SQLCipherStore", "StoreKeys"]),
     // Written as applications are: without the settings of the library's own code.
     .testTarget(
-      name: "CoreDataTests", dependencies: ["CoreData", "StoreKeys"], resources: [.copy("Library.xcdatamodeld")],
+      name: "CoreDataTests", dependencies: ["CoreData", "StoreKeys"],
+      resources: [.copy("Ledger.xcdatamodeld"), .copy("Library.xcdatamodeld")],
       plugins: ["CoreDataSources"]),
   ]
 #endif

@@ -96,10 +96,25 @@ final class EmissionTests: XCTestCase {
   }
 
   func testOnlyWhoNamesCompiledModelsGetsBundlesThatFindThem() {
-    for (text, finds) in [("let a = \"Library.momd\"", true), ("let a = \"Library\"", false)] {
+    for (text, finds) in [("let a = \"Library.momd\"", true), ("let a = \"mom\"", true), ("let a = \"Library\"", false)] {
       let module = ScannedModule(name: "M", sources: [ScannedSource("import CoreData\n\(text)\n", file: "/m/F.swift")])
       let written = AccessorSource(ManagedAccessors(of: module), of: module).text
-      XCTAssertEqual(written.contains("func url(forResource name: String?, withExtension ext: String?) -> URL? {"), finds)
+      for function in [
+        "func url(forResource name: String?, withExtension ext: String?) -> URL? {",
+        "func path(forResource name: String?, ofType ext: String?) -> String? {",
+        "func paths(forResourcesOfType ext: String?, inDirectory subpath: String?) -> [String] {",
+      ] {
+        XCTAssertEqual(written.contains(function), finds, function)
+      }
+    }
+  }
+
+  func testAModuleThatReplacesFilesGetsMethodsThatDo() {
+    for (text, replaces) in [("_ = try files.replaceItemAt(a, withItemAt: b)", true), ("let a = 1", false)] {
+      let module = ScannedModule(name: "M", sources: [ScannedSource("import CoreData\n\(text)\n", file: "/m/F.swift")])
+      let written = AccessorSource(ManagedAccessors(of: module), of: module).text
+      XCTAssertEqual(written.contains("@discardableResult func replaceItemAt("), replaces)
+      XCTAssertEqual(written.contains("func replaceItem(\n"), replaces)
     }
   }
 

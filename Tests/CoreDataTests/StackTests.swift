@@ -146,8 +146,8 @@ final class StackTests: XCTestCase {
     XCTAssertEqual(coordinator.persistentStores, [])
     XCTAssertThrowsError(
       try coordinator.addPersistentStore(
-        ofType: NSInMemoryStoreType, configurationName: nil, at: nil, options: [NSSQLitePragmasOption: ["synchronous": "OFF"]])
-    ) { XCTAssertTrue(($0 as NSError).localizedDescription.contains("the pragma synchronous"), "\($0)") }
+        ofType: NSInMemoryStoreType, configurationName: nil, at: nil, options: [NSSQLitePragmasOption: ["secure_delete": "ON"]])
+    ) { XCTAssertTrue(($0 as NSError).localizedDescription.contains("the pragma secure_delete"), "\($0)") }
     try coordinator.addPersistentStore(
       ofType: NSInMemoryStoreType, configurationName: nil, at: nil, options: [NSSQLitePragmasOption: ["journal_mode": "WAL"]])
     XCTAssertEqual(coordinator.persistentStores.count, 1)

@@ -47,7 +47,7 @@ package struct AccessorSource {
       "// swift-format-ignore-file", "",
     ]
     lines += imports
-    lines += [""] + aliases + resources + [""] + classTable + keyPaths
+    lines += [""] + aliases + resources + replacements + [""] + classTable + keyPaths
     for (accessor, name) in missing {
       let declarations = declarations(of: accessor, name)
       let (switches, conditions) = Self.parted(accessor.conditions)
@@ -70,6 +70,22 @@ package struct AccessorSource {
     }
   }
 
+  /// Foundation's replacement of files fails on Linux and loses the new one: what the module itself declares comes before Foundation's methods.
+  private var replacements: [String] {
+    guard module.sources.contains(where: \.replacesItems) else { return [] }
+    return [
+      "", "extension FileManager {", "  @discardableResult func replaceItemAt(",
+      "    _ originalItemURL: URL, withItemAt newItemURL: URL, backupItemName: String? = nil, options: ItemReplacementOptions = []",
+      "  ) throws -> URL? {",
+      "    try _replaceItem(at: originalItemURL, withItemAt: newItemURL, backupItemName: backupItemName, options: options)", "  }",
+      "  func replaceItem(",
+      "    at originalItemURL: URL, withItemAt newItemURL: URL, backupItemName: String?, options: ItemReplacementOptions = [],",
+      "    resultingItemURL: UnsafeMutablePointer<NSURL?>?", "  ) throws {",
+      "    let url = try _replaceItem(at: originalItemURL, withItemAt: newItemURL, backupItemName: backupItemName, options: options)",
+      "    resultingItemURL?.pointee = url.map { NSURL(fileURLWithPath: $0.path) }", "  }", "}",
+    ]
+  }
+
   /// Bundles find models by the names that Apple's tools give them: what the module itself declares comes before Foundation's functions.
   private var resources: [String] {
     guard module.sources.contains(where: \.namesCompiledModels) else { return [] }
@@ -77,7 +93,13 @@ package struct AccessorSource {
       "", "extension Bundle {", "  func url(forResource name: String?, withExtension ext: String?) -> URL? {",
       "    _resourceURL(forResource: name, withExtension: ext, subdirectory: nil)", "  }",
       "  func url(forResource name: String?, withExtension ext: String?, subdirectory subpath: String?) -> URL? {",
-      "    _resourceURL(forResource: name, withExtension: ext, subdirectory: subpath)", "  }", "}",
+      "    _resourceURL(forResource: name, withExtension: ext, subdirectory: subpath)", "  }",
+      "  func path(forResource name: String?, ofType ext: String?) -> String? {",
+      "    _resourcePath(forResource: name, ofType: ext, inDirectory: nil)", "  }",
+      "  func path(forResource name: String?, ofType ext: String?, inDirectory subpath: String?) -> String? {",
+      "    _resourcePath(forResource: name, ofType: ext, inDirectory: subpath)", "  }",
+      "  func paths(forResourcesOfType ext: String?, inDirectory subpath: String?) -> [String] {",
+      "    _resourcePaths(ofType: ext, inDirectory: subpath)", "  }", "}",
     ]
   }
 

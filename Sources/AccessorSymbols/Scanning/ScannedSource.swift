@@ -88,6 +88,8 @@ package struct ScannedSource: Sendable {
   package var managedInFunctions: [Int] = []
   /// Whether it names models as Apple's tools compile them.
   package var namesCompiledModels = false
+  /// Whether the source replaces files by the file manager.
+  package var replacesItems = false
   /// Whether its managed properties are written with accessors of their own in the end.
   package var hasOwnAccessors: Bool
 
@@ -99,7 +101,8 @@ package struct ScannedSource: Sendable {
   ///   - hasOwnAccessors: Whether its managed properties are written with accessors of their own in the end.
   package init(_ source: String, file: String, hasOwnAccessors: Bool = false) {
     (self.file, self.hasOwnAccessors) = (file, hasOwnAccessors)
-    namesCompiledModels = source.contains("momd")
+    replacesItems = source.contains("replaceItem")
+    namesCompiledModels = source.contains("momd") || source.contains("\"mom\"")
     var scanner = DeclarationScanner(SourceLexer.tokens(of: source), self)
     scanner.run()
     self = scanner.result

@@ -31,12 +31,6 @@ extension NSManagedObjectContext {
 }
 
 extension NSPersistentStoreDescription {
-  /// Absent: the store sets its pragmas itself.
-  @available(*, unavailable, message: "the store sets its pragmas itself")
-  public func setValue(_ value: NSObject?, forPragmaNamed name: String) {}
-  /// Absent: the store sets its pragmas itself.
-  @available(*, unavailable, message: "the store sets its pragmas itself")
-  public var sqlitePragmas: [String: NSObject] { [:] }
   /// Absent: there is no CloudKit.
   @available(*, unavailable, message: "there is no CloudKit")
   public var cloudKitContainerOptions: Any? {

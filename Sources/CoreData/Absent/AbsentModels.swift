@@ -2,20 +2,6 @@
 public import Foundation
 
 extension NSManagedObjectModel {
-  /// Absent: a store has its own model.
-  ///
-  /// - Parameters:
-  ///   - bundles: Where the models are.
-  ///   - metadata: What the store says of itself.
-  @available(*, unavailable, message: "open the store, which migrates it; the library's ManagedObjectModel merges for a store's metadata")
-  public class func mergedModel(from bundles: [Bundle]?, forStoreMetadata metadata: [String: Any])
-    -> NSManagedObjectModel?
-  { nil }
-  /// Absent: a store has its own model.
-  @available(*, unavailable, message: "open the store, which migrates it; the library's ManagedObjectModel merges for a store's metadata")
-  public convenience init?(
-    byMerging models: [NSManagedObjectModel], forStoreMetadata metadata: [String: Any]
-  ) { nil }
   /// Absent: names are not translated.
   @available(*, unavailable, message: "errors name entities and properties as the model does; translate where they are shown")
   public var localizationDictionary: [String: String]? {

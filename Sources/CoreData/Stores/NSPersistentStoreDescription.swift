@@ -21,7 +21,8 @@ public let NSInferMappingModelAutomaticallyOption = "NSInferMappingModelAutomati
 public let NSReadOnlyPersistentStoreOption = "NSReadOnlyPersistentStoreOption"
 /// The option by which a store keeps its history.
 public let NSPersistentHistoryTrackingKey = "NSPersistentHistoryTrackingKey"
-/// The option of a database's pragmas. The store sets them itself: `journal_mode` with `WAL`, which it is in, is accepted, and others are errors.
+/// The option of a database's pragmas. `journal_mode` is accepted and has no effect: the journal is always a write-ahead log, which is emptied and removed when the last
+/// connection closes. `synchronous` chooses what a power cut may lose. Others are errors.
 public let NSSQLitePragmasOption = "NSSQLitePragmasOption"
 /// The option by which others' commits are told.
 public let NSPersistentStoreRemoteChangeNotificationPostOptionKey =
@@ -123,11 +124,34 @@ open class NSPersistentStoreDescription: NSObject, NSCopying {
     NSPersistentHistoryTrackingKey, NSPersistentStoreRemoteChangeNotificationPostOptionKey,
   ]
 
-  private static func check(pragmas: NSObject) throws {
-    for (name, value) in pragmas as? NSDictionary ?? [:] {
-      let (name, value) = ("\(name)", "\(value)")
-      guard name.lowercased() == "journal_mode", value.lowercased() == "wal" else {
-        throw StoreDescriptionError.pragma(name)
+  /// Sets a pragma, as an entry of ``NSSQLitePragmasOption``.
+  ///
+  /// - Parameters:
+  ///   - value: The value; nil to remove the pragma.
+  ///   - name: The pragma's name.
+  public func setValue(_ value: NSObject?, forPragmaNamed name: String) {
+    var pragmas = sqlitePragmas
+    pragmas[name] = value
+    setOption(pragmas.isEmpty ? nil : NSDictionary(dictionary: pragmas), forKey: NSSQLitePragmasOption)
+  }
+  /// The pragmas that were set.
+  public var sqlitePragmas: [String: NSObject] {
+    (options[NSSQLitePragmasOption] as? NSDictionary).map { pragmas in
+      pragmas.reduce(into: [:]) { $0["\($1.key)"] = $1.value as? NSObject ?? NSString(string: "\($1.value)") }
+    } ?? [:]
+  }
+
+  private func set(pragmas: NSObject, in value: inout PersistentStoreDescription) throws {
+    for (name, setting) in pragmas as? NSDictionary ?? [:] {
+      switch "\(name)".lowercased() {
+      case "journal_mode": break
+      case "synchronous":
+        switch "\(setting)".lowercased() {
+        case "2", "full", "3", "extra": value.durability = .full
+        case "0", "off", "1", "normal": value.durability = .fast
+        default: throw StoreDescriptionError.pragma("\(name)")
+        }
+      default: throw StoreDescriptionError.pragma("\(name)")
       }
     }
   }
@@ -142,7 +166,7 @@ open class NSPersistentStoreDescription: NSObject, NSCopying {
     case NSMigratePersistentStoresAutomaticallyOption, NSInferMappingModelAutomaticallyOption,
       NSReadOnlyPersistentStoreOption:
       break
-    case NSSQLitePragmasOption: try Self.check(pragmas: option)
+    case NSSQLitePragmasOption: try set(pragmas: option, in: &value)
     default:
       if !setStoreOption(option, key, in: &value) { throw StoreDescriptionError.unknownOption(key) }
     }

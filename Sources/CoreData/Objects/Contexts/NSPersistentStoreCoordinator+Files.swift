@@ -3,6 +3,7 @@ public import Foundation
 import ObjectContext
 import ObjectModel
 import ObjectStore
+import SQLCipherStore
 
 /// The option of a store's key, a `StoreKey`: where options are given instead of a description.
 public let NSPersistentStoreEncryptionKeyOption = "CipherData.EncryptionKey"
@@ -72,6 +73,8 @@ extension NSPersistentStoreCoordinator {
 
   /// Deletes a store's files. Where it is open in this coordinator it is removed first; nobody else may have it open.
   ///
+  /// If there is no store at the URL, the method does nothing, as Core Data does.
+  ///
   /// - Parameters:
   ///   - url: Where it lies.
   ///   - storeType: The kind of store.
@@ -81,7 +84,11 @@ extension NSPersistentStoreCoordinator {
     if let store = persistentStore(for: url) { try remove(store) }
     try CoreDataError.translating {
       let description = try NSPersistentStoreDescription(storeType, url, options).value(needsKey: false)
-      try Waiting.run { [coordinator] in try await coordinator.destroyPersistentStore(with: description) }
+      try Waiting.run { [coordinator] in
+        do { try await coordinator.destroyPersistentStore(with: description) } catch let error as StoreError
+          where error.code == .storeNotFound
+        {}
+      }
     }
   }
 
@@ -99,7 +106,10 @@ extension NSPersistentStoreCoordinator {
     sourceOptions: [AnyHashable: Any]? = nil, ofType storeType: String
   ) throws {
     try CoreDataError.translating {
-      let destination = try NSPersistentStoreDescription(storeType, destinationURL, destinationOptions).value(needsKey: false)
+      var target = try NSPersistentStoreDescription(storeType, destinationURL, destinationOptions).value(needsKey: false)
+      // Without a key among the options the copy opens with the keys of the source.
+      if destinationOptions?[NSPersistentStoreEncryptionKeyOption] == nil { target.key = nil }
+      let destination = target
       let source = try NSPersistentStoreDescription(storeType, sourceURL, sourceOptions).value(needsKey: false)
       try Waiting.run { [coordinator] in try await coordinator.replacePersistentStore(with: destination, withPersistentStoreFrom: source) }
     }

@@ -82,6 +82,15 @@ open class NSEntityMapping: NSObject {
   /// The name, also where none was given.
   final var knownName: String { name ?? [sourceEntityName, destinationEntityName].compactMap { $0 }.joined(separator: "To") }
 
+  /// What the mapping consists of, to tell whether it was changed.
+  final var contents: [String] {
+    func text(_ property: NSPropertyMapping) -> String { "\(property.name ?? "") \(property.isAsInferred)" }
+    return [
+      knownName, "\(mappingType)", sourceEntityName ?? "", destinationEntityName ?? "", entityMigrationPolicyClassName ?? "",
+      sourceExpression?.description ?? "",
+    ] + (attributeMappings ?? []).map(text) + [""] + (relationshipMappings ?? []).map(text)
+  }
+
   /// The mapping as a value, without its policy.
   ///
   /// - Throws: ``MappingModelError`` for an expression that is none.
@@ -137,6 +146,9 @@ open class NSPropertyMapping: NSObject {
     valueExpression = mapping.expression.map(NSExpression.init)
     inferred = mapping
   }
+
+  /// Whether inference has made the mapping, and nothing has changed it.
+  final var isAsInferred: Bool { inferred.map { $0.name == name } ?? false }
 
   /// The mapping as a value; nil where nothing is to be set.
   func value(in mapping: String) throws -> PropertyMapping? {

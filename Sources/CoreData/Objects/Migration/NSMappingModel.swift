@@ -15,6 +15,20 @@ open class NSMappingModel: NSObject {
 
   package init(_ mapping: MappingModel) { entityMappings = mapping.entityMappings.map(NSEntityMapping.init) }
 
+  /// The models that the mapping was inferred for, and what it was then.
+  private var inference: (source: ManagedObjectModel, destination: ManagedObjectModel, contents: [String])?
+
+  /// Whether the mapping model is still what inference has made of two models: the store can migrate its tables without making objects then.
+  ///
+  /// - Parameters:
+  ///   - source: The model of the store.
+  ///   - destination: The model that the store is to have.
+  func isAsInferred(from source: NSManagedObjectModel, to destination: NSManagedObjectModel) -> Bool {
+    guard let inference else { return false }
+    return inference.source == source.model && inference.destination == destination.model
+      && inference.contents == (entityMappings ?? []).flatMap(\.contents)
+  }
+
   /// The mapping model in a file: only Apple's tools make such files, and there are none.
   ///
   /// - Parameter url: The file.
@@ -41,7 +55,10 @@ open class NSMappingModel: NSObject {
     forSourceModel sourceModel: NSManagedObjectModel, destinationModel: NSManagedObjectModel
   ) throws -> NSMappingModel {
     try CoreDataError.translating {
-      NSMappingModel(try MappingModel.inferred(forSourceModel: sourceModel.model, destinationModel: destinationModel.model))
+      let (source, destination) = (sourceModel.model, destinationModel.model)
+      let model = NSMappingModel(try MappingModel.inferred(forSourceModel: source, destinationModel: destination))
+      model.inference = (source, destination, model.entityMappings.flatMap(\.contents))
+      return model
     }
   }
 

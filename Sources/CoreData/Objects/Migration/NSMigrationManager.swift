@@ -3,6 +3,7 @@ public import Foundation
 import ObjectContext
 import ObjectModel
 import ObjectStore
+import SQLCipherStore
 import Synchronization
 
 /// Takes a store from one model to another, into a file of its own.
@@ -20,7 +21,8 @@ open class NSMigrationManager: NSObject {
     set { notes = newValue }
   }
   private var notes: [AnyHashable: Any]?
-  /// Accepted, and of no effect: stores migrate by themselves.
+  /// Whether the store migrates its tables itself by an inferred mapping model that was not changed, which makes no objects and is faster. Such a migration is one step:
+  /// a cancellation takes effect at its end, and the functions that associate objects are not called.
   public var usesStoreSpecificMigrationManager = true
   private var work: Work?
   private let shared = Shared()
@@ -71,15 +73,21 @@ open class NSMigrationManager: NSObject {
       guard sourceModel.model.isConfiguration(withName: source.configuration, compatibleWithStoreMetadata: hashes) else {
         throw MappingModelError.otherSourceModel(path: sourceURL.path)
       }
-      let target = destination
+      let target = try Self.target(destination, destinationOptions, source)
+      if destinationOptions?[NSPersistentStoreEncryptionKeyOption] == nil { destination.key = source.key }
       destination.shouldMigrateStoreAutomatically = true
-      if let mappings { destination.stagedMigrationManager = StagedMigrationManager([try stage(mappings)]) }
+      destination.shouldInferMappingModelAutomatically = true
+      mappingModel = mappings
+      if let mappings, !usesStoreSpecificMigrationManager || !mappings.isAsInferred(from: sourceModel, to: destinationModel) {
+        destination.stagedMigrationManager = StagedMigrationManager([try stage(mappings)])
+      }
       destination.migrationProgress = { [shared] report in shared.progress.withLock { $0 = Float(report.fractionCompleted) } }
       let migrated = destination
-      try Waiting.run {
+      try Waiting.run { [shared] in
         try await coordinator.replacePersistentStore(with: target, withPersistentStoreFrom: source)
         do {
           try coordinator.remove(try await coordinator.addPersistentStore(with: migrated))
+          if let error = shared.cancellation.withLock({ $0 }) { throw error }
         } catch {
           // A copy that has not got to the other model is no store of it.
           try? await coordinator.destroyPersistentStore(with: target)
@@ -111,9 +119,27 @@ open class NSMigrationManager: NSObject {
       destinationType: destinationType.rawValue, destinationOptions: destinationOptions)
   }
 
+  /// Returns the description of the copy.
+  ///
+  /// The copy keeps the key file of the store if the destination's key opens the store: all of the store's keys open the copy then, and the application may move the
+  /// database file alone to the place of the store, next to the key file there.
+  private static func target(
+    _ destination: PersistentStoreDescription, _ options: [AnyHashable: Any]?, _ source: PersistentStoreDescription
+  ) throws -> PersistentStoreDescription {
+    var target = destination
+    if options?[NSPersistentStoreEncryptionKeyOption] == nil {
+      target.key = nil
+      return target
+    }
+    var sameKey = source
+    sameKey.key = destination.key
+    let attempt = sameKey
+    if (try? Waiting.run { try await PersistentStoreCoordinator.metadataForPersistentStore(with: attempt) }) != nil { target.key = nil }
+    return target
+  }
+
   /// A mapping model as the one stage of a migration, with the application's policies.
   private func stage(_ mappings: NSMappingModel) throws -> CustomMigrationStage {
-    mappingModel = mappings
     let mapped = try (mappings.entityMappings ?? []).map { mapping in
       mapping.name = mapping.knownName
       var value = try mapping.value()

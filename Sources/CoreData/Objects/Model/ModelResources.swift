@@ -31,39 +31,88 @@ extension Bundle {
     let file = ext.map { $0.isEmpty ? name : "\(name).\($0)" } ?? name
     return ModelResources.url(ofFile: file, in: subpath)
   }
+
+  /// Returns the path of a resource, as ``_resourceURL(forResource:withExtension:subdirectory:)`` returns its URL.
+  ///
+  /// The code that the plugin generates calls this method.
+  ///
+  /// - Parameters:
+  ///   - name: The name.
+  ///   - ext: Its extension; nil if the name includes it.
+  ///   - subpath: The folder; `Library.momd` for a version of a model.
+  /// - Returns: The path; nil if there is no such resource.
+  public func _resourcePath(forResource name: String?, ofType ext: String?, inDirectory subpath: String?) -> String? {
+    _resourceURL(forResource: name, withExtension: ext, subdirectory: subpath)?.path
+  }
+
+  /// Returns the paths of the resources with an extension, those of models included.
+  ///
+  /// The code that the plugin generates calls this method.
+  ///
+  /// - Parameters:
+  ///   - ext: The extension.
+  ///   - subpath: The folder; `Library.momd` for the versions of a model.
+  /// - Returns: The paths.
+  public func _resourcePaths(ofType ext: String?, inDirectory subpath: String?) -> [String] {
+    let found: [String] = paths(forResourcesOfType: ext, inDirectory: subpath)
+    return found + ModelResources.urls(withExtension: ext, in: subpath).map(\.path)
+  }
 }
 
 /// Models of a program under the names that Apple's tools give what they make of them.
 enum ModelResources {
-  /// What a model is made of, where its URL has the name of what Apple's tools make of it.
+  /// The file or folder that a model is read from, if its URL has the name of what Apple's tools make of it.
   static func source(of url: URL) -> URL {
-    if url.pathExtension == "momd" { return url.deletingPathExtension().appendingPathExtension("xcdatamodeld") }
-    guard url.pathExtension == "mom" else { return url }
-    let version = url.deletingPathExtension().appendingPathExtension("xcdatamodel").lastPathComponent
-    return source(of: url.deletingLastPathComponent()).appendingPathComponent(version)
+    switch url.pathExtension {
+    case "momd":
+      let bundle = url.deletingPathExtension().appendingPathExtension("xcdatamodeld")
+      if FileManager.default.fileExists(atPath: bundle.path) { return bundle }
+      return CompiledModelFolder.current(of: url) ?? bundle
+    case "mom":
+      if FileManager.default.fileExists(atPath: url.path) { return url }
+      let version = url.deletingPathExtension().appendingPathExtension("xcdatamodel").lastPathComponent
+      let bundle = url.deletingLastPathComponent().deletingPathExtension().appendingPathExtension("xcdatamodeld")
+      return bundle.appendingPathComponent(version)
+    default: return url
+    }
   }
 
   /// The URL of a model, or of a version of one in its bundle; nil where there is none.
   static func url(ofFile file: String, in subpath: String?) -> URL? {
     let asked = URL(fileURLWithPath: file)
-    let bundle = subpath.map { URL(fileURLWithPath: $0) } ?? asked
+    let bundle = subpath.flatMap { $0.isEmpty ? nil : URL(fileURLWithPath: $0) } ?? asked
     guard let model = ModelBundles.model(named: bundle.deletingPathExtension().lastPathComponent) else { return nil }
-    let place = model.deletingPathExtension()
-    if subpath == nil { return ["mom", "momd"].contains(asked.pathExtension) ? place.appendingPathExtension(asked.pathExtension) : nil }
+    let folder = compiled(model)
+    if bundle == asked {
+      switch asked.pathExtension {
+      case "momd": return folder
+      case "mom": return model.deletingPathExtension().appendingPathExtension("mom")
+      default: return nil
+      }
+    }
     guard bundle.pathExtension == "momd", asked.pathExtension == "mom" else { return nil }
-    let version = place.appendingPathExtension("momd").appendingPathComponent(asked.lastPathComponent)
+    let version = folder.appendingPathComponent(asked.lastPathComponent)
     return FileManager.default.fileExists(atPath: source(of: version).path) ? version : nil
   }
 
   /// The URLs of all models, or of the versions of one in its bundle.
   static func urls(withExtension ext: String?, in subpath: String?) -> [URL] {
-    guard let subpath else {
-      return ext == "momd" ? ModelBundles.all(in: .main).map { $0.deletingPathExtension().appendingPathExtension("momd") } : []
+    guard let subpath, !subpath.isEmpty else {
+      return ext == "momd" ? ModelBundles.all(in: .main).filter { $0.pathExtension == "xcdatamodeld" }.map(compiled) : []
     }
-    guard ext == "mom", let bundle = url(ofFile: URL(fileURLWithPath: subpath).lastPathComponent, in: nil) else { return [] }
-    let versions = (try? FileManager.default.contentsOfDirectory(at: source(of: bundle), includingPropertiesForKeys: nil)) ?? []
+    let file = URL(fileURLWithPath: subpath)
+    guard ext == "mom", file.pathExtension == "momd",
+      let model = ModelBundles.model(named: file.deletingPathExtension().lastPathComponent)
+    else { return [] }
+    let folder = compiled(model)
+    let versions = (try? FileManager.default.contentsOfDirectory(at: model, includingPropertiesForKeys: nil)) ?? []
     return versions.filter { $0.pathExtension == "xcdatamodel" }.sorted { $0.path < $1.path }.map {
-      bundle.appendingPathComponent($0.deletingPathExtension().lastPathComponent + ".mom")
+      folder.appendingPathComponent($0.deletingPathExtension().lastPathComponent + ".mom")
     }
+  }
+
+  /// The folder of a bundle's versions; if it cannot be written, a URL next to the bundle at which there is no file.
+  private static func compiled(_ model: URL) -> URL {
+    CompiledModelFolder.url(of: model) ?? model.deletingPathExtension().appendingPathExtension("momd")
   }
 }

@@ -75,6 +75,32 @@ public final class NSManagedObjectModel: NSObject, NSCopying, @unchecked Sendabl
     self.init(model)
   }
 
+  /// Returns the model that a store was written with, from the versions in bundles: one version, or the entities of several.
+  ///
+  /// - Parameters:
+  ///   - bundles: The bundles; nil for the main one.
+  ///   - metadata: The store's metadata.
+  /// - Returns: nil if an entity of the store is in no version with its hash.
+  public class func mergedModel(from bundles: [Bundle]?, forStoreMetadata metadata: [String: Any]) -> NSManagedObjectModel? {
+    merged((bundles ?? [.main]).flatMap { ModelBundles.versions(in: $0) }.map(\.model), metadata)
+  }
+
+  /// Creates the model that a store was written with from the entities of models.
+  ///
+  /// - Parameters:
+  ///   - models: The models.
+  ///   - metadata: The store's metadata.
+  /// - Returns: nil if an entity of the store is in none of the models with its hash.
+  public convenience init?(byMerging models: [NSManagedObjectModel], forStoreMetadata metadata: [String: Any]) {
+    guard let model = Self.merged(models.map(\.model), metadata) else { return nil }
+    self.init(model.model)
+  }
+
+  private static func merged(_ models: [ManagedObjectModel], _ metadata: [String: Any]) -> NSManagedObjectModel? {
+    guard let hashes = metadata[NSStoreModelVersionHashesKey] as? [String: Data] else { return nil }
+    return ManagedObjectModel(merging: models, forStoreMetadata: hashes).map(NSManagedObjectModel.init)
+  }
+
   /// Reads a model as this library does.
   ///
   /// - Throws: ``ModelFileError``.
