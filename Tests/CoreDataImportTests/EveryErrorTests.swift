@@ -37,6 +37,7 @@ final class EveryErrorTests: XCTestCase {
     .invalidRightSide(op: "IN", expression: "pages", expected: "a list"), .unsubstitutedVariable(name: "x"),
     .unknownTemplate(name: "long", suggestion: nil), .nestingTooDeep(limit: 200), .invalidPattern(expression: "title"),
     .notGrouped(keyPath: "title", clause: .propertiesToFetch), .havingWithoutGroups, .orderedByAnother(name: "title"),
+    .negativeNumber(clause: .fetchLimit),
     .unsupported(part: "This", advice: "Do that."),
   ]
   private static let resultsErrors: [ResultsError] = [

@@ -57,6 +57,9 @@ package struct Ending: Sendable, Hashable {
     case .havingPredicate: "--having"
     case .sortDescriptors: "--sort"
     case .returnsDistinctResults: "--distinct"
+    case .fetchLimit: "--limit"
+    case .fetchOffset: "--offset"
+    case .fetchBatchSize: "the batch size"
     }
   }
 

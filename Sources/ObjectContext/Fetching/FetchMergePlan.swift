@@ -21,6 +21,8 @@ struct FetchMergePlan {
   private let superseded: [ManagedObjectID]
 
   init(_ specification: FetchSpecification, context: ManagedObjectContext) throws {
+    // The stores may be asked without the limit and the offset, or after unsaved changes were applied.
+    try specification.checkNumbers()
     self.specification = specification
     let entity = try context.entity(of: specification)
     stores = try context.rowSource.openStores(

@@ -32,6 +32,7 @@ struct ResultsQuestion {
     if request.resultType == .dictionaries { throw ResultsError.dictionaryResults(entity: name) }
     if !request.includesPendingChanges { throw ResultsError.pendingChangesExcluded(entity: name) }
     guard let firstKey = request.sortDescriptors.first else { throw ResultsError.noSortDescriptors(entity: name) }
+    try request.checkNumbers()
     let entity = try context.entity(of: request)
     var specification = request
     // All that is wanted of a result is its row.

@@ -69,7 +69,7 @@ extension ManagedObjectContext {
   private func asynchronousFetch<Snapshot>(
     _ request: FetchSpecification, including names: [String], _ transform: @escaping ([ObjectSnapshot]) -> [Snapshot]
   ) throws -> AsynchronousFetch<Snapshot> {
-    let specification = request.ofSnapshots
+    let specification = try request.ofSnapshots
     let relationships = try toMany(named: names, of: specification)
     return try AsynchronousFetch(specification, context: self) { answers in
       transform(try self.snapshots(of: specification, relationships, readBefore: answers))

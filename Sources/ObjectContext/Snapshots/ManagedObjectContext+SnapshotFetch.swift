@@ -74,7 +74,7 @@ extension ManagedObjectContext {
   // MARK: Making
 
   private func snapshots(of request: FetchSpecification, including names: [String]) throws -> [ObjectSnapshot] {
-    let specification = request.ofSnapshots
+    let specification = try request.ofSnapshots
     let relationships = try toMany(named: names, of: specification)
     try prepareFetch()
     var snapshots = try snapshots(of: FetchMergePlan(specification, context: self), relationships)
@@ -196,12 +196,17 @@ extension ManagedObjectContext {
 
 extension FetchSpecification {
   /// The request for whole rows: what is for objects, or for dictionaries, counts for nothing.
+  ///
+  /// - Throws: ``FetchPredicateError`` for a negative number.
   var ofSnapshots: FetchSpecification {
-    var specification = self
-    specification.resultType = .objects
-    specification.propertiesToFetch = []
-    specification.fetchBatchSize = 0
-    specification.shouldRefreshRefetchedObjects = false
-    return specification
+    get throws {
+      try checkNumbers()
+      var specification = self
+      specification.resultType = .objects
+      specification.propertiesToFetch = []
+      specification.fetchBatchSize = 0
+      specification.shouldRefreshRefetchedObjects = false
+      return specification
+    }
   }
 }

@@ -93,6 +93,11 @@ extension FetchPredicateError: AdvisedError {
         user: "This search is not possible.",
         developer:
           "Add the property to propertiesToFetch, or leave returnsDistinctResults out.")
+    case .negativeNumber:
+      ErrorAdvice(
+        user: "This search is not possible.",
+        developer:
+          "Give a number that is 0 or positive.")
     case .unsupported:
       ErrorAdvice(
         user: "This search is not possible.",

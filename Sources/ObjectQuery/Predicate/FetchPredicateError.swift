@@ -12,6 +12,12 @@ public enum FetchClause: String, Sendable, Hashable, CaseIterable {
   case sortDescriptors
   /// Whether equal results count once.
   case returnsDistinctResults
+  /// The greatest number of results.
+  case fetchLimit
+  /// The number of results to skip.
+  case fetchOffset
+  /// The number of rows that are read together.
+  case fetchBatchSize
 }
 
 /// A mistake in a predicate or a sort key, found before anything is read. No case carries a value.
@@ -53,6 +59,8 @@ public enum FetchPredicateError: Error, Sendable, Hashable {
   case havingWithoutGroups
   /// Distinct results are ordered by what they do not have.
   case orderedByAnother(name: String)
+  /// A number of the request that counts results or rows is negative.
+  case negativeNumber(clause: FetchClause)
   /// A part that is not supported here, with what to do instead.
   case unsupported(part: String, advice: String)
 }
@@ -106,6 +114,15 @@ extension FetchPredicateError: CustomStringConvertible {
     case .orderedByAnother(let key):
       return
         "Ordering distinct results by \(key), which is not among them, is not supported here. Add it to \(name(.propertiesToFetch)), or leave \(name(.returnsDistinctResults)) out."
+    case .negativeNumber(let clause):
+      let meaning =
+        switch clause {
+        case .fetchLimit: "return all results"
+        case .fetchOffset: "skip no results"
+        case .fetchBatchSize: "read all rows at once"
+        default: "set no bound"
+        }
+      return "\(name(clause)) is negative. Give a positive number, or 0 to \(meaning)."
     case .unsupported(let part, let advice): return "\(part) is not supported here. \(advice)"
     }
   }

@@ -9,11 +9,11 @@ public struct FetchSpecification: Sendable, Hashable {
   public var predicate: FetchPredicate?
   /// The order; empty for none.
   public var sortDescriptors: [FetchSortDescriptor] = []
-  /// The greatest number of results; 0 for no bound.
+  /// The greatest number of results; 0 for no bound. A negative number makes the fetch throw.
   public var fetchLimit = 0
-  /// How many results are skipped first.
+  /// The number of results to skip. A negative number makes the fetch throw.
   public var fetchOffset = 0
-  /// How many rows a page of a batched result has; 0 reads all at once.
+  /// How many rows a page of a batched result has; 0 reads all at once. A negative number makes the fetch throw.
   public var fetchBatchSize = 0
   /// What is returned.
   public var resultType = FetchResultType.objects
@@ -52,6 +52,13 @@ public struct FetchSpecification: Sendable, Hashable {
   /// Whether there may be fewer results than objects, or their properties matter to what is counted.
   var shapesResults: Bool {
     !propertiesToFetch.isEmpty || !propertiesToGroupBy.isEmpty || havingPredicate != nil || returnsDistinctResults
+  }
+
+  /// Throws ``FetchPredicateError/negativeNumber(clause:)`` if the limit, the offset or the batch size is negative.
+  package func checkNumbers() throws(FetchPredicateError) {
+    if fetchLimit < 0 { throw .negativeNumber(clause: .fetchLimit) }
+    if fetchOffset < 0 { throw .negativeNumber(clause: .fetchOffset) }
+    if fetchBatchSize < 0 { throw .negativeNumber(clause: .fetchBatchSize) }
   }
 
   /// Asks for all objects of an entity.

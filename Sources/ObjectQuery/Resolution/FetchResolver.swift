@@ -26,6 +26,7 @@ package struct FetchResolver: Sendable {
 
   /// Resolves what a fetch asks: entity, predicate, order and what dictionaries are made of. Complexity: linear in the predicate's size.
   package func resolve(_ specification: FetchSpecification) throws(FetchPredicateError) -> ResolvedFetch {
+    try specification.checkNumbers()
     guard let entity = model.entity(named: specification.entityName) else {
       throw FetchPredicateError.unknownEntity(name: specification.entityName)
     }
@@ -49,6 +50,7 @@ package struct FetchResolver: Sendable {
   package func resolveWithSources(
     _ specification: FetchSpecification
   ) throws(FetchPredicateError) -> (fetch: ResolvedFetch, sources: ResolutionSources) {
+    try specification.checkNumbers()
     guard let entity = model.entity(named: specification.entityName) else {
       throw FetchPredicateError.unknownEntity(name: specification.entityName)
     }

@@ -13,7 +13,10 @@ extension FetchSpecification {
       // No name that a caller gives looks like it.
       .expression(descriptor.expression.replacing(names), as: "\u{0}\(number)")
     }
-    if fetchLimit > 0 { specification.fetchLimit += fetchOffset }
+    if fetchLimit > 0 {
+      let window = fetchLimit.addingReportingOverflow(fetchOffset)
+      specification.fetchLimit = window.overflow ? 0 : window.partialValue
+    }
     specification.fetchOffset = 0
     return specification
   }

@@ -48,7 +48,7 @@ public struct PersistentHistoryChangeRequest: Sendable {
   /// Which changes: a condition over `object` (its URI as a string), `entity`, `changeType` (`insert`, `update`, `delete`) and `properties`, a collection of names:
   /// `ANY properties == 'title'`.
   public var changePredicate: FetchPredicate?
-  /// At most so many transactions; 0 for all.
+  /// At most so many transactions; 0 for all. A negative number makes the request throw.
   public var fetchLimit = 0
   /// The UUIDs of the stores that are asked; nil for all that keep a history.
   public var affectedStores: [String]?

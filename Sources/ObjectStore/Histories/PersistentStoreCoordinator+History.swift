@@ -125,6 +125,7 @@ extension PersistentStoreCoordinator {
   private func fetch(
     _ request: PersistentHistoryChangeRequest, after place: PersistentHistoryChangeRequest.Place, from histories: [OpenHistory]
   ) throws -> PersistentHistoryResult {
+    if request.fetchLimit < 0 { throw FetchPredicateError.negativeNumber(clause: .fetchLimit) }
     let filter = try HistoryFilter(transactions: request.transactionPredicate, changes: request.changePredicate)
     var collector = HistoryCollector(request.resultType, limit: request.fetchLimit, isFiltered: request.changePredicate != nil)
     for history in histories {

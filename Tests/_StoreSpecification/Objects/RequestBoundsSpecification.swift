@@ -1,0 +1,187 @@
+// RequestBoundsSpecification: negative limits, offsets and batch sizes are mistakes of a request, and the largest numbers are not.
+import Foundation
+import ObjectContext
+import ObjectModel
+import ObjectQuery
+import ObjectStore
+import XCTest
+import _TestSupport
+
+/// A negative limit, offset or batch size makes every kind of request throw; numbers near the largest integer mean what they say.
+public final class RequestBoundsSpecification: ObjectSpecification {
+  public override class var cases: [Case] {
+    list(
+      [
+        ("testANegativeNumberMakesEveryKindOfFetchThrow", { $0.testANegativeNumberMakesEveryKindOfFetchThrow }),
+        ("testANegativeNumberMakesAFetchWithUnsavedChangesThrow", { $0.testANegativeNumberMakesAFetchWithUnsavedChangesThrow }),
+        ("testANegativeNumberMakesFetchesOfANestedContextThrow", { $0.testANegativeNumberMakesFetchesOfANestedContextThrow }),
+        ("testANegativeNumberMakesAsynchronousFetchesThrow", { $0.testANegativeNumberMakesAsynchronousFetchesThrow }),
+        ("testANegativeNumberMakesABatchDeletionThrow", { $0.testANegativeNumberMakesABatchDeletionThrow }),
+        ("testANegativeNumberMakesAControllerThrow", { $0.testANegativeNumberMakesAControllerThrow }),
+        ("testANegativeLimitMakesARequestForTheHistoryThrow", { $0.testANegativeLimitMakesARequestForTheHistoryThrow }),
+        ("testTheLargestLimitsAndOffsetsMeanWhatTheySay", { $0.testTheLargestLimitsAndOffsetsMeanWhatTheySay }),
+      ] as [(String, (RequestBoundsSpecification) -> () throws -> Void)])
+  }
+
+  /// Sets one of the three numbers of a request.
+  private typealias Change = @Sendable (inout FetchSpecification) -> Void
+
+  private static let mistakes: [(clause: FetchClause, change: Change)] = [
+    (.fetchLimit, { $0.fetchLimit = -1 }), (.fetchOffset, { $0.fetchOffset = -1 }), (.fetchBatchSize, { $0.fetchBatchSize = -1 }),
+    (.fetchLimit, { $0.fetchLimit = .min }), (.fetchOffset, { $0.fetchOffset = .min }), (.fetchBatchSize, { $0.fetchBatchSize = .min }),
+    (.fetchOffset, { ($0.fetchLimit, $0.fetchOffset) = (2, -3) }), (.fetchLimit, { ($0.fetchLimit, $0.fetchOffset) = (-2, 3) }),
+  ]
+
+  private func makeAuthors() throws -> OpenStore {
+    let open = try makeStore()
+    let context = open.newContext()
+    for name in ["Ada", "Bob", "Cyd"] { try context.insert("Author", ["name": name, "born": 1800]) }
+    try context.save()
+    return open
+  }
+
+  private func request<Result: FetchResult>(_ type: Result.Type, _ change: Change) -> FetchRequest<Result> {
+    var request = FetchRequest<Result>(entityName: "Author")
+    request.sortDescriptors = [FetchSortDescriptor("name")]
+    change(&request.specification)
+    return request
+  }
+
+  private func request(_ change: Change) -> FetchRequest<ManagedObject> { request(ManagedObject.self, change) }
+
+  private func expect(_ clause: FetchClause, _ what: String, line: UInt = #line, _ body: () throws -> Void) {
+    XCTAssertThrowsError(try body(), "\(what), \(clause)", line: line) { error in
+      XCTAssertEqual(error as? FetchPredicateError, .negativeNumber(clause: clause), "\(what): \(error)", line: line)
+      XCTAssertTrue("\(error)".hasPrefix("\(clause.rawValue) is negative. Give "), "\(error)", line: line)
+    }
+  }
+
+  /// Asks for everything that takes a request.
+  private func expectMistakes(in context: ManagedObjectContext, explains: Bool = true, line: UInt = #line) {
+    for (clause, change) in Self.mistakes {
+      let objects = request(change)
+      expect(clause, "objects", line: line) { _ = try context.fetch(objects) }
+      expect(clause, "IDs", line: line) { _ = try context.fetch(request(ManagedObjectID.self, change)) }
+      expect(clause, "dictionaries", line: line) { _ = try context.fetch(request([String: Any].self, change)) }
+      expect(clause, "groups", line: line) {
+        var groups = request([String: Any].self, change)
+        groups.sortDescriptors = []
+        groups.propertiesToGroupBy = [.keyPath("born")]
+        groups.propertiesToFetch = [.keyPath("born"), .expression(.function("count:", [.evaluatedObject]), as: "n")]
+        _ = try context.fetch(groups)
+      }
+      expect(clause, "a count", line: line) { _ = try context.count(for: objects) }
+      expect(clause, "a count of dictionaries", line: line) { _ = try context.count(for: request([String: Any].self, change)) }
+      expect(clause, "keys only", line: line) {
+        var keys = objects
+        keys.includesPropertyValues = false
+        _ = try context.fetch(keys)
+      }
+      expect(clause, "filtered in memory", line: line) {
+        var filtered = objects
+        filtered.allowsInMemoryFiltering = true
+        filtered.predicate = .block { (_: ManagedObject) in true }
+        _ = try context.fetch(filtered)
+      }
+      expect(clause, "batches", line: line) { _ = try context.fetchBatched(objects) }
+      expect(clause, "a walk", line: line) { try context.enumerate(objects) { _, _ in } }
+      expect(clause, "batches of IDs", line: line) { _ = try context.fetchIdentifiers(objects, batchSize: 2) }
+      expect(clause, "all IDs", line: line) { _ = try context.fetchIdentifiers(objects) }
+      expect(clause, "the first", line: line) { _ = try context.fetchFirst(objects) }
+      expect(clause, "the only one", line: line) { _ = try context.fetchOnly(objects) }
+      expect(clause, "snapshots", line: line) { _ = try context.fetch(objects, as: ObjectSnapshot.self) }
+      if explains { expect(clause, "explained", line: line) { _ = try context.explain(objects) } }
+    }
+    XCTAssertThrowsError(try context.fetch(request({ _ in }), batchSize: -1), line: line)
+    XCTAssertThrowsError(try context.enumerate(request({ _ in }), batchSize: -1) { _, _ in }, line: line)
+  }
+
+  func testANegativeNumberMakesEveryKindOfFetchThrow() throws {
+    let open = try makeAuthors()
+    let context = open.newContext()
+    expectMistakes(in: context)
+    XCTAssertEqual(try context.count(for: request({ _ in })), 3)
+  }
+
+  func testANegativeNumberMakesAFetchWithUnsavedChangesThrow() throws {
+    let open = try makeAuthors()
+    let context = open.newContext()
+    try context.insert("Author", ["name": "Dot"])
+    try find("Author", "name", "Ada", in: context).setValue("Eve", forKey: "name")
+    context.delete(try find("Author", "name", "Bob", in: context))
+    expectMistakes(in: context)
+    XCTAssertEqual(try context.texts("name", request { ($0.fetchLimit, $0.fetchOffset) = (1, 1) }), ["Dot"])
+  }
+
+  func testANegativeNumberMakesFetchesOfANestedContextThrow() throws {
+    let open = try makeAuthors()
+    let parent = open.newContext()
+    try parent.insert("Author", ["name": "Dot"])
+    let child = ManagedObjectContext(parent: parent)
+    expectMistakes(in: child, explains: false)
+    XCTAssertEqual(try child.texts("name", request { $0.fetchOffset = 3 }), ["Dot"])
+  }
+
+  func testANegativeNumberMakesAsynchronousFetchesThrow() throws {
+    let open = try makeAuthors()
+    let context = open.newContext()
+    for (clause, change) in Self.mistakes {
+      expect(clause, "asynchronously") { _ = try context.asynchronousFetch(request(change)) }
+      expect(clause, "snapshots asynchronously") { _ = try context.asynchronousFetch(request(change), as: ObjectSnapshot.self) }
+    }
+  }
+
+  func testANegativeNumberMakesABatchDeletionThrow() throws {
+    let open = try makeAuthors()
+    let context = open.newContext()
+    for (clause, change) in Self.mistakes {
+      expect(clause, "a batch deletion") { _ = try context.execute(BatchDeleteRequest(fetchRequest: request(change))) }
+      expect(clause, "a deletion") { _ = try context.delete(request(change)) }
+    }
+    for change: Change in [{ $0.fetchLimit = -1 }, { $0.fetchOffset = -1 }] {
+      assertStoreError(.invalidRequest) { try context.update(request(change)) { _ in } }
+    }
+    XCTAssertEqual(try context.count(for: request({ _ in })), 3)
+  }
+
+  func testANegativeNumberMakesAControllerThrow() throws {
+    let open = try makeAuthors()
+    let context = open.newContext()
+    for (clause, change) in Self.mistakes {
+      let controller = FetchedResultsController(fetchRequest: request(change), context: context, sectionNameExpression: nil)
+      expect(clause, "results") { try controller.performFetch() }
+    }
+  }
+
+  func testANegativeLimitMakesARequestForTheHistoryThrow() throws {
+    let open = try openStore(in: makeFolder()) { $0.historyTracking = true }
+    let context = open.newContext()
+    try context.insert("Author", ["name": "Ada"])
+    try context.save()
+    var request = PersistentHistoryChangeRequest.fetchHistory(after: PersistentHistoryToken?.none)
+    request.fetchLimit = -1
+    expect(.fetchLimit, "the history") { _ = try context.execute(request) }
+    request.fetchLimit = 1
+    XCTAssertEqual(try context.execute(request).transactions.count, 1)
+  }
+
+  func testTheLargestLimitsAndOffsetsMeanWhatTheySay() throws {
+    let open = try makeAuthors()
+    let context = open.newContext()
+    func check(_ limit: Int, _ offset: Int, _ names: [String], line: UInt = #line) throws {
+      let change: Change = { ($0.fetchLimit, $0.fetchOffset) = (limit, offset) }
+      XCTAssertEqual(try context.texts("name", request(change)), names, line: line)
+      XCTAssertEqual(try context.count(for: request(change)), names.count, line: line)
+      XCTAssertEqual(try context.fetch(request([String: Any].self, change)).compactMap { $0["name"] as? String }, names, line: line)
+    }
+    try check(.max, 1, ["Bob", "Cyd"])
+    try check(.max, .max, [])
+    try check(1, .max, [])
+    try check(0, .max, [])
+    try check(.max, 0, ["Ada", "Bob", "Cyd"])
+    let eve = try context.insert("Author", ["name": "Eve"])
+    XCTAssertEqual(try context.texts("name", request { ($0.fetchLimit, $0.fetchOffset) = (.max, 3) }), ["Eve"])
+    XCTAssertEqual(try context.texts("name", request { ($0.fetchLimit, $0.fetchOffset) = (.max, .max) }), [])
+    context.delete(eve)
+  }
+}
