@@ -46,9 +46,12 @@ final class LibraryStack {
 
 extension NSManagedObjectModel {
   /// A model with one entity, `Box`, whose attributes are texts.
-  static func boxes(_ attributes: String...) -> NSManagedObjectModel {
+  static func boxes(_ attributes: String...) -> NSManagedObjectModel { named("Box", attributes: attributes) }
+
+  /// A model with one entity, whose attributes are texts.
+  static func named(_ name: String, attributes: [String]) -> NSManagedObjectModel {
     let box = NSEntityDescription()
-    box.name = "Box"
+    box.name = name
     box.properties = attributes.map { name in
       let attribute = NSAttributeDescription()
       (attribute.name, attribute.attributeType) = (name, .stringAttributeType)

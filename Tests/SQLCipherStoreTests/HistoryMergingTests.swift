@@ -84,8 +84,8 @@ final class HistoryMergingTests: XCTestCase {
     try tag.setValue("blue", forKey: "name")
     try context.save()
     let found = try open.coordinator.execute(.fetchHistory(after: nil)).transactions
-    XCTAssertEqual(found.map(\.changeSet.inserted), [[], [tag.objectID], []])
-    XCTAssertEqual(found.map(\.changeSet.updated), [[], [], [tag.objectID]])
+    XCTAssertEqual(found.map(\.changeSet.inserted), [[tag.objectID], []])
+    XCTAssertEqual(found.map(\.changeSet.updated), [[], [tag.objectID]])
     XCTAssertEqual(found.map(\.changeSet.historyToken), found.map(\.token))
     let other = OpenContext(open)
     let copy = try XCTUnwrap(other.context.all("Tag").first)

@@ -46,6 +46,9 @@ struct HistoryCommand: AsyncParsableCommand {
   @Flag(help: "Show values before and after, where the history keeps them; with --enable: keep them.")
   var values = false
 
+  @Flag(help: "List the record with which the history begins too: what was written before is not in it.")
+  var beginning = false
+
   @Option(help: "At most so many transactions.")
   var limit: Int?
 
@@ -70,8 +73,8 @@ struct HistoryCommand: AsyncParsableCommand {
   func validate() throws {
     let actions = [enable, disable, purgeBefore != nil, consumers].count { $0 }
     if actions > 1 { throw ValidationError("Give one of --enable, --disable, --purge-before and --consumers.") }
-    if actions == 1, [after, filter.author, filter.entity, object].contains(where: { $0 != nil }) || limit != nil {
-      throw ValidationError("--after, --author, --entity, --object and --limit are for listing.")
+    if actions == 1, [after, filter.author, filter.entity, object].contains(where: { $0 != nil }) || limit != nil || beginning {
+      throw ValidationError("--after, --author, --entity, --object, --beginning and --limit are for listing.")
     }
     if force, purgeBefore == nil { throw ValidationError("--force belongs to --purge-before.") }
     if values, disable || purgeBefore != nil || consumers { throw ValidationError("--values is for listing and for --enable.") }
@@ -112,7 +115,8 @@ struct HistoryCommand: AsyncParsableCommand {
     let sink = OutputSink()
     if consumers { return try printConsumers(of: coordinator, to: sink) }
     let question = HistoryQuestion(
-      after: after, author: filter.author, entity: filter.entity, object: object, limit: limit, showsValues: values)
+      after: after, author: filter.author, entity: filter.entity, object: object, limit: limit, showsValues: values,
+      showsBeginning: beginning)
     let printer = HistoryPrinter(question, of: container, to: sink)
     switch format {
     case .table: try await printer.printTable()

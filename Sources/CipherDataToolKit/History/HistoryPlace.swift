@@ -45,12 +45,16 @@ struct HistoryQuestion: Sendable {
   var limit: Int?
   /// Whether values are told, where the history has them.
   var showsValues = false
+  /// Whether the record with which the history begins is listed too.
+  var showsBeginning = false
 
   /// The condition on transactions.
   var transactions: FetchPredicate? {
     var conditions: [FetchPredicate] = []
     if let condition = after?.condition { conditions.append(condition) }
     if let author { conditions.append(.compare("author", .equal, author)) }
+    // A condition over the kind finds the record of the beginning, which is left out otherwise.
+    if showsBeginning { conditions.append(.compare("kind", .notEqual, "")) }
     return conditions.isEmpty ? nil : .and(conditions)
   }
 

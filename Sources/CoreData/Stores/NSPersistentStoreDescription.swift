@@ -110,6 +110,8 @@ open class NSPersistentStoreDescription: NSObject, NSCopying {
       value.url = url
     }
     value.configuration = configuration
+    // The author that Core Data gives migrations.
+    value.migrationAuthor = "com.apple.coredata.schemamigrator"
     value.isReadOnly = isReadOnly
     value.shouldMigrateStoreAutomatically = shouldMigrateStoreAutomatically
     value.shouldInferMappingModelAutomatically = shouldInferMappingModelAutomatically

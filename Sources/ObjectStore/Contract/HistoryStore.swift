@@ -14,6 +14,8 @@ package struct HistoryQuery: Sendable {
   package var contexts: Set<String>?
   /// Only of these kinds.
   package var kinds: Set<HistoryKind>?
+  /// Whether the record with which the history begins is left out: it is the library's own.
+  package var omitsBeginning = false
   /// Only since a time, in seconds since 2001; before it.
   package var since: Double?
   package var before: Double?
@@ -26,6 +28,7 @@ package struct HistoryQuery: Sendable {
     if let authors, !(authorship.author.map(authors.contains) ?? false) { return false }
     if let contexts, !(authorship.context.map(contexts.contains) ?? false) { return false }
     if let kinds, !kinds.contains(authorship.kind) { return false }
+    if omitsBeginning, authorship.kind == .begin { return false }
     if let since, authorship.time < since { return false }
     if let before, authorship.time >= before { return false }
     return entry.transaction > after && entry.transaction <= upTo && entry.number > behindRow

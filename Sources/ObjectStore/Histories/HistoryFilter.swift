@@ -59,7 +59,10 @@ struct HistoryFilter {
   // MARK: In the store
 
   /// Narrows a query by what must hold of each transaction that is wanted.
+  ///
+  /// The record with which a history begins is no transaction of an application: only a condition over `kind` finds it.
   func narrow(_ query: inout HistoryQuery) {
+    query.omitsBeginning = !(transactions?.keyPathHeads.contains("kind") ?? false)
     if let transactions { narrow(&query, by: transactions) }
   }
 

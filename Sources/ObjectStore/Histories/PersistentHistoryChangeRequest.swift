@@ -43,7 +43,7 @@ public struct PersistentHistoryChangeRequest: Sendable {
   /// What is answered; transactions with their changes by default, of a deletion whether it was done.
   public var resultType: PersistentHistoryResultType
   /// Which transactions: a condition over ``PersistentHistoryTransaction`` by the names of its attributes: `token` (the number), `author`, `contextName`, `processID`,
-  /// `bundleID`, `storeID`, `timestamp`, `kind`.
+  /// `bundleID`, `storeID`, `timestamp`, `kind`. A condition over `kind` also finds the record of the library's own with which a history begins (`begin`).
   public var transactionPredicate: FetchPredicate?
   /// Which changes: a condition over `object` (its URI as a string), `entity`, `changeType` (`insert`, `update`, `delete`) and `properties`, a collection of names:
   /// `ANY properties == 'title'`.

@@ -17,7 +17,7 @@ public struct PersistentHistoryTransaction: Sendable, Hashable, Identifiable {
     case transfer
     /// What came from elsewhere was entered.
     case sync
-    /// The history was switched on: what was written before is not in it.
+    /// The history was switched on: what was written before is not in it. Only a request with a condition over `kind` returns this record.
     case begin
 
     package init(_ kind: HistoryKind) {

@@ -170,6 +170,7 @@ extension PersistentStoreCoordinator {
     case .date(let date):
       var query = HistoryQuery()
       query.since = date.timeIntervalSinceReferenceDate
+      query.omitsBeginning = true
       number = try history.history.historyEntries(query, byteLimit: 1).first?.transaction ?? extent.newest.number
     }
     if !forces {
@@ -186,6 +187,7 @@ extension PersistentStoreCoordinator {
     var query = HistoryQuery()
     query.after = consumer.position?.number ?? 0
     query.upTo = number - 1
+    query.omitsBeginning = true
     return try !history.history.historyEntries(query, byteLimit: 1).isEmpty
   }
 }

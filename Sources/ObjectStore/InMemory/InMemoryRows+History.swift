@@ -36,7 +36,7 @@ struct InMemoryHistory: Sendable {
   /// Deletes what is older than it is to be kept, but nothing that a consumer has still to read.
   private mutating func shorten(now: Double) {
     if retention == .unlimited { return }
-    let starts = entries.filter { $0.start == nil }
+    let starts = entries.filter { $0.start == nil && $0.authorship.kind != .begin }
     guard let newest = starts.last?.number else { return }
     var end: Int64
     switch retention {
@@ -46,7 +46,8 @@ struct InMemoryHistory: Sendable {
     }
     end = min(end, newest)
     for consumer in consumers.values { end = min(end, consumer.position?.number ?? 0) }
-    entries.removeAll { $0.number < end }
+    // Without a transaction before it the beginning stays: a place there is valid as long as nothing behind it is deleted.
+    if let first = starts.first?.number, first < end { entries.removeAll { $0.number < end } }
   }
 }
 

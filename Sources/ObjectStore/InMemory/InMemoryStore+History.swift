@@ -44,6 +44,7 @@ extension InMemoryStore: HistoryStore {
     try changeHistory(.deleteHistory) { history in
       let newest = history.entries.last { $0.start == nil }?.number ?? 0
       let end = history.entries.firstIndex { $0.number >= min(number, newest) } ?? 0
+      guard history.entries[..<end].contains(where: { $0.authorship.kind != .begin }) else { return }
       history.entries.removeFirst(min(end, rowLimit))
       isUnfinished = end > rowLimit
     }

@@ -207,6 +207,10 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     case .mergeConflict: 133020
     case .constraintConflict: 133021
     case .objectNotFound: 133000
+    case .crossStoreRelationship: 133010
+    case .unsupported: 134091
+    // A place that the history never had is treated as one that it no longer has: the application reads all objects again.
+    case .historyTokenExpired, .historyTokenUnknown: 134301
     default: nil
     }
   }

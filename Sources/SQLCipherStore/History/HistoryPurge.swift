@@ -63,7 +63,8 @@ final class HistoryPurge: TransactionParticipant {
     return try statement.step() ? statement.int64(0) : nil
   }
 
-  /// Deletes the oldest rows before a number, but not those of the newest transaction.
+  /// Deletes the oldest rows before a number, but not those of the newest transaction. The record with which the history begins is deleted with the first
+  /// transaction, never alone: a place there is valid as long as nothing behind it is deleted.
   ///
   /// - Returns: Whether there is more to delete.
   static func deleteRows(before number: Int64, rowLimit: Int, _ connection: Connection, _ trace: StatementTrace) throws -> Bool {

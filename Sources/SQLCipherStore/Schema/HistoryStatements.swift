@@ -46,7 +46,7 @@ enum HistoryStatement: Int, CaseIterable, Sendable {
   case newest, insertion
   /// The number of a name, and a new name.
   case name, newName
-  /// The number of the first row; the oldest transaction that is whole; the newest; the mark of a row.
+  /// The number of the first row after the record with which the history begins; the oldest transaction that is whole; the newest; the mark of a row.
   case first, oldest, newestTransaction, position
   /// The oldest transaction since a time; the transaction before which so many others come, from the newest on; the least that consumers have read.
   case oldestSince, beforeLast, leastConsumed
@@ -79,7 +79,7 @@ enum HistoryStatement: Int, CaseIterable, Sendable {
     case .insertion: "INSERT INTO \(history) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
     case .name: "SELECT id FROM \(names) WHERE text = ?"
     case .newName: "INSERT INTO \(names) (text) VALUES (?)"
-    case .first: "SELECT number FROM \(history) ORDER BY number LIMIT 1"
+    case .first: "SELECT number FROM \(history) WHERE kind <> \(HistoryKind.begin.rawValue) ORDER BY number LIMIT 1"
     case .oldest: "SELECT number, mark FROM \(history) WHERE start IS NULL ORDER BY number LIMIT 1"
     case .oldestSince: "SELECT number FROM \(history) WHERE start IS NULL AND time >= ? ORDER BY number LIMIT 1"
     case .beforeLast: "SELECT number FROM \(history) WHERE start IS NULL ORDER BY number DESC LIMIT 1 OFFSET ?"
@@ -124,6 +124,7 @@ enum HistoryStatement: Int, CaseIterable, Sendable {
     if let kinds = query.kinds {
       conditions.append("h.kind IN (\(kinds.map { "\($0.rawValue)" }.sorted().joined(separator: ", ")))")
     }
+    if query.omitsBeginning { conditions.append("h.kind <> \(HistoryKind.begin.rawValue)") }
     if let since = query.since { add("h.time >= ?", .real(since)) }
     if let before = query.before { add("h.time < ?", .real(before)) }
     let names = HistoryTables.names

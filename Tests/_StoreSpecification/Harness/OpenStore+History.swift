@@ -12,9 +12,9 @@ extension StoreSpecification {
     }
   }
 
-  /// The transactions behind a place, but for the beginning of the history.
+  /// The transactions behind a place.
   func transactions(_ open: OpenStore, after token: PersistentHistoryToken? = nil) throws -> [PersistentHistoryTransaction] {
-    try open.coordinator.execute(.fetchHistory(after: token)).transactions.filter { $0.kind != .begin }
+    try open.coordinator.execute(.fetchHistory(after: token)).transactions
   }
 
   /// The present place.

@@ -18,6 +18,9 @@ public final class HistoryPlacesSpecification: ObjectSpecification {
         ("testResultTypesTellWhatWasAskedFor", { $0.testResultTypesTellWhatWasAskedFor }),
         ("testConditionsOverTransactionsAndChanges", { $0.testConditionsOverTransactionsAndChanges }),
         ("testDeletingHistoryLeavesThePlaceItself", { $0.testDeletingHistoryLeavesThePlaceItself }),
+        ("testTheBeginningOfAHistoryIsNotATransactionOfTheApplication", { $0.testTheBeginningOfAHistoryIsNotATransactionOfTheApplication }),
+        ("testAPlaceAtTheBeginningIsValidUntilATransactionIsDeleted", { $0.testAPlaceAtTheBeginningIsValidUntilATransactionIsDeleted }),
+        ("testRetentionCountsTransactionsOfTheApplication", { $0.testRetentionCountsTransactionsOfTheApplication }),
         ("testConsumersHoldWhatTheyHaveNotRead", { $0.testConsumersHoldWhatTheyHaveNotRead }),
         ("testSwitchingOffForgetsAndIsRefusedWhileSomebodyReads", { $0.testSwitchingOffForgetsAndIsRefusedWhileSomebodyReads }),
         ("testLargeTransactionsComeInPieces", { $0.testLargeTransactionsComeInPieces }),
@@ -38,7 +41,7 @@ public final class HistoryPlacesSpecification: ObjectSpecification {
     XCTAssertEqual(try token(open), all[2].token)
     XCTAssertEqual(try open.coordinator.execute(.fetchHistory(after: all[0].token)).lastToken, all[2].token)
     XCTAssertEqual(try open.coordinator.execute(.fetchHistory(after: Date(timeIntervalSinceNow: 60))).transactions, [])
-    XCTAssertEqual(try open.coordinator.execute(.fetchHistory(after: Date(timeIntervalSinceNow: -60))).transactions.count, 4)
+    XCTAssertEqual(try open.coordinator.execute(.fetchHistory(after: Date(timeIntervalSinceNow: -60))).transactions, all)
     XCTAssertEqual(all[0].token.isOlder(than: all[1].token, inStore: open.persistentStore.identifier), true)
     XCTAssertEqual(all[1].token.isOlder(than: all[0].token, inStore: open.persistentStore.identifier), false)
     XCTAssertNil(all[0].token.isOlder(than: all[1].token, inStore: "another"))
@@ -140,19 +143,96 @@ public final class HistoryPlacesSpecification: ObjectSpecification {
     let open = try makeTracked()
     for name in ["1", "2", "3", "4"] { try open.insert("Tag", ["name": .text(name)]) }
     let all = try open.coordinator.execute(.fetchHistory(after: nil)).transactions
-    XCTAssertEqual(all.count, 5)
-    _ = try open.coordinator.execute(.deleteHistory(before: all[2].token))
-    XCTAssertEqual(try open.coordinator.execute(.fetchHistory(after: nil)).transactions, Array(all[2...]))
-    XCTAssertEqual(try transactions(open, after: all[2].token), Array(all[3...]), "the place itself is good further on")
-    let error = assertStoreError(.historyTokenExpired) { try transactions(open, after: all[1].token) }
-    XCTAssertTrue(error?.message.contains(all[2].token.description) ?? false, error?.message ?? "")
+    XCTAssertEqual(all.count, 4)
+    _ = try open.coordinator.execute(.deleteHistory(before: all[1].token))
+    XCTAssertEqual(try open.coordinator.execute(.fetchHistory(after: nil)).transactions, Array(all[1...]))
+    XCTAssertEqual(try transactions(open, after: all[1].token), Array(all[2...]), "the place itself is good further on")
+    let error = assertStoreError(.historyTokenExpired) { try transactions(open, after: all[0].token) }
+    XCTAssertTrue(error?.message.contains(all[1].token.description) ?? false, error?.message ?? "")
     _ = try open.coordinator.execute(.deleteHistory(before: Date(timeIntervalSinceNow: -60)))
     XCTAssertEqual(try open.coordinator.execute(.fetchHistory(after: nil)).transactions.count, 3)
     _ = try open.coordinator.execute(.deleteHistory(before: nil))
-    XCTAssertEqual(try open.coordinator.execute(.fetchHistory(after: nil)).transactions, [all[4]], "the newest is never deleted")
+    XCTAssertEqual(try open.coordinator.execute(.fetchHistory(after: nil)).transactions, [all[3]], "the newest is never deleted")
     try open.insert("Tag", ["name": .text("5")])
     let last = try XCTUnwrap(transactions(open).last)
-    XCTAssertGreaterThan(last.transactionNumber, all[4].transactionNumber, "no number comes twice")
+    XCTAssertGreaterThan(last.transactionNumber, all[3].transactionNumber, "no number comes twice")
+  }
+
+  func testTheBeginningOfAHistoryIsNotATransactionOfTheApplication() throws {
+    let open = try makeTracked()
+    let coordinator = open.coordinator
+    let start = try token(open)
+    func count(_ type: PersistentHistoryResultType, _ condition: String? = nil) throws -> Int {
+      var request = PersistentHistoryChangeRequest.fetchHistory(after: nil)
+      request.resultType = type
+      request.transactionPredicate = try condition.map { try FetchPredicate(format: $0) }
+      return try coordinator.execute(request).transactions.count
+    }
+    XCTAssertEqual(try count(.transactionsAndChanges), 0)
+    XCTAssertEqual(try coordinator.execute(.fetchHistory(after: .distantPast)).transactions, [])
+    XCTAssertNil(try coordinator.execute(.fetchHistory(after: nil)).lastToken)
+    XCTAssertEqual(try count(.transactionsOnly, "author != 'app'"), 0)
+    // A condition over the kind finds the record.
+    XCTAssertEqual(try count(.transactionsOnly, "kind == 'begin'"), 1)
+    XCTAssertEqual(try count(.transactionsOnly, "kind IN {'begin', 'save'} AND author == nil"), 1)
+    XCTAssertEqual(try count(.transactionsOnly, "NOT kind == 'save'"), 1)
+    let context = open.newContext()
+    context.transactionAuthor = "app"
+    for name in ["1", "2", "3"] {
+      try context.insert("Tag", ["name": name])
+      try context.save()
+    }
+    let all = try transactions(open)
+    XCTAssertEqual(all.map(\.author), ["app", "app", "app"])
+    XCTAssertEqual(try transactions(open, after: start), all)
+    XCTAssertEqual(try count(.transactionsOnly, "author != 'app'"), 0)
+    XCTAssertEqual(try count(.transactionsOnly, "kind == 'begin' OR author == 'app'"), 4)
+    var limited = PersistentHistoryChangeRequest.fetchHistory(after: nil)
+    limited.fetchLimit = 1
+    XCTAssertEqual(try coordinator.execute(limited).transactions, [all[0]])
+    let walked = try waitFor {
+      var found: [PersistentHistoryTransaction] = []
+      for try await transaction in coordinator.history() { found.append(transaction) }
+      return found
+    }
+    XCTAssertEqual(walked.map(\.transactionNumber), all.map(\.transactionNumber))
+    let observed = try waitFor {
+      var observer = HistoryObserver(coordinator).makeAsyncIterator()
+      return try await observer.next()
+    }
+    XCTAssertEqual(observed?.transactionNumber, all[0].transactionNumber)
+  }
+
+  func testAPlaceAtTheBeginningIsValidUntilATransactionIsDeleted() throws {
+    let open = try makeTracked()
+    let coordinator = open.coordinator
+    let start = try token(open)
+    // A consumer that has read nothing is behind no transaction.
+    try coordinator.registerHistoryConsumer("index")
+    for name in ["1", "2"] { try open.insert("Tag", ["name": .text(name)]) }
+    let all = try transactions(open)
+    _ = try coordinator.execute(.deleteHistory(before: all[0]))
+    _ = try coordinator.execute(.deleteHistory(before: .distantPast))
+    XCTAssertEqual(try transactions(open, after: start), all)
+    assertStoreError(.historyConsumerBehind) { try coordinator.execute(.deleteHistory(before: all[1])) }
+    try coordinator.historyConsumed(all[0].token, by: "index")
+    _ = try coordinator.execute(.deleteHistory(before: all[1]))
+    XCTAssertEqual(try transactions(open), [all[1]])
+    let error = assertStoreError(.historyTokenExpired) { try transactions(open, after: start) }
+    XCTAssertEqual(error?.coreDataCode, 134301)
+  }
+
+  func testRetentionCountsTransactionsOfTheApplication() throws {
+    let open = try openStore(in: makeFolder()) {
+      $0.historyTracking = true
+      $0.historyRetention = .transactions(2)
+    }
+    let start = try token(open)
+    for name in ["1", "2"] { try open.insert("Tag", ["name": .text(name)]) }
+    XCTAssertEqual(try transactions(open, after: start).count, 2)
+    for number in 3...80 { try open.insert("Tag", ["name": .text("\(number)")]) }
+    XCTAssertLessThan(try transactions(open).count, 80)
+    assertStoreError(.historyTokenExpired) { try transactions(open, after: start) }
   }
 
   func testConsumersHoldWhatTheyHaveNotRead() throws {

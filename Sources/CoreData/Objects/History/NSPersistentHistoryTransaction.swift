@@ -47,7 +47,7 @@ public final class NSPersistentHistoryChange: NSObject, @unchecked Sendable {  /
   /// Of an update the properties that were changed.
   public var updatedProperties: Set<NSPropertyDescription>? {
     guard changeType == .update else { return nil }
-    let entity = UsedModels.all.lazy.compactMap { [changedObjectID] in $0.entitiesByName[changedObjectID.entityName] }.first
+    let entity = UsedModels.entity(of: changedObjectID)
     return Set(names.compactMap { entity?.propertiesByName[$0] })
   }
 }

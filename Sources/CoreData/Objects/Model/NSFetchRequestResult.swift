@@ -16,10 +16,9 @@ extension Dictionary: NSFetchRequestResult where Key == String, Value == Any {}
 extension NSNumber: NSFetchRequestResult {}
 
 extension ManagedObjectID {
-  /// The object's entity, in the model that was loaded last and has it.
+  /// The object's entity, in the model that its store was opened with.
   public var entity: NSEntityDescription {
-    UsedModels.all.lazy.compactMap { [entityName] in $0.entitiesByName[entityName] }.first
-      ?? NSEntityDescription(EntityDescription(name: entityName), of: nil)
+    UsedModels.entity(of: self) ?? NSEntityDescription(EntityDescription(name: entityName), of: nil)
   }
 
   /// The store that the object is in; nil for a new object, and where no container has it open.

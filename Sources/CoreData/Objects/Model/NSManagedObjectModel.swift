@@ -16,6 +16,8 @@ public final class NSManagedObjectModel: NSObject, NSCopying, @unchecked Sendabl
     var shownByName: [String: NSEntityDescription]?
     var isFrozen = false
     weak var coordinator: PersistentStoreCoordinator?
+    /// The checksum of the model as coordinators have compiled it.
+    var checksum: String?
 
     /// The entities as objects.
     mutating func show(of model: NSManagedObjectModel) -> [NSEntityDescription] {
@@ -233,12 +235,15 @@ public final class NSManagedObjectModel: NSObject, NSCopying, @unchecked Sendabl
 
   package var coordinator: PersistentStoreCoordinator? { state.withLock { $0.coordinator } }
 
+  fileprivate var checksum: String? { state.withLock { $0.checksum } }
+
   package func noteUse(by coordinator: PersistentStoreCoordinator) {
     state.withLock { state in
       state.value = state.model
       state.shownByName = Dictionary(state.show(of: self).map { ($0.name ?? "", $0) }) { first, _ in first }
       state.isFrozen = true
       state.coordinator = coordinator
+      state.checksum = coordinator.compiledModel.checksum
     }
     UsedModels.add(self)
   }
@@ -254,6 +259,14 @@ package enum UsedModels {
       models.removeAll { $0.model == nil || $0.model === model }
       models.append(Reference(model: model))
     }
+  }
+
+  /// The entity of an object, in the model that its store was opened with; in another one that has an entity of the name where that model is gone.
+  package static func entity(of objectID: ManagedObjectID) -> NSEntityDescription? {
+    let (name, models) = (objectID.entityName, all)
+    let checksum = ObjectIDSpace.space(objectID.space)?.model.checksum
+    let own = models.first { $0.checksum == checksum }?.entitiesByName[name]
+    return own ?? models.lazy.compactMap { $0.entitiesByName[name] }.first
   }
 
   /// The models, the last one first.
