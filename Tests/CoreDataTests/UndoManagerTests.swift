@@ -1,6 +1,7 @@
 // Undo managers take back what was changed, in contexts and without them.
 import CoreData
 import Foundation
+import Synchronization
 import XCTest
 
 final class UndoManagerTests: XCTestCase {
@@ -127,6 +128,199 @@ final class UndoManagerTests: XCTestCase {
     manager.registerUndo(withTarget: self) { _ in XCTAssertTrue(manager.isUndoing) }
     manager.undo()
     wait(for: told, timeout: 60, enforceOrder: true)
+  }
+
+  // MARK: Names of actions
+
+  func testAnActionNamedWithinAGroupNamesTheGroup() throws {
+    for groupsByEvent in [true, false] {
+      try LibraryStack.with { stack in
+        let book = stack.book("Emma")
+        try stack.context.save()
+        let manager = UndoManager()
+        manager.groupsByEvent = groupsByEvent
+        stack.context.undoManager = manager
+        manager.beginUndoGrouping()
+        book.title = "Clueless"
+        manager.setActionName("Rename")
+        manager.endUndoGrouping()
+        XCTAssertEqual(manager.undoMenuItemTitle, "Undo Rename", "\(groupsByEvent)")
+        XCTAssertEqual(manager.redoMenuItemTitle, "Redo")
+        manager.beginUndoGrouping()
+        manager.setActionName("Count")
+        book.pages = 5
+        manager.endUndoGrouping()
+        XCTAssertEqual(manager.undoMenuItemTitle, "Undo Count", "\(groupsByEvent)")
+        manager.undo()
+        XCTAssertEqual(manager.undoMenuItemTitle, "Undo Rename")
+        XCTAssertEqual(manager.redoMenuItemTitle, "Redo Count")
+        manager.undo()
+        XCTAssertEqual(manager.undoMenuItemTitle, "Undo")
+        XCTAssertEqual(manager.redoMenuItemTitle, "Redo Rename")
+        manager.redo()
+        XCTAssertEqual(manager.undoMenuItemTitle, "Undo Rename")
+        XCTAssertEqual(manager.redoMenuItemTitle, "Redo Count")
+      }
+    }
+  }
+
+  func testAnActionNamedWithinANestedGroupNamesTheOutermostOne() throws {
+    try LibraryStack.with { stack in
+      let book = stack.book("Emma")
+      try stack.context.save()
+      let manager = UndoManager()
+      stack.context.undoManager = manager
+      manager.beginUndoGrouping()
+      book.pages = 1
+      manager.beginUndoGrouping()
+      book.title = "Clueless"
+      manager.setActionName("Rename")
+      XCTAssertEqual(manager.undoMenuItemTitle, "Undo Rename", "while the groups are open")
+      manager.endUndoGrouping()
+      XCTAssertEqual(manager.undoMenuItemTitle, "Undo Rename")
+      manager.endUndoGrouping()
+      XCTAssertEqual(manager.undoMenuItemTitle, "Undo Rename")
+      stack.context.processPendingChanges()
+      XCTAssertEqual(manager.undoMenuItemTitle, "Undo Rename")
+      manager.undo()
+      XCTAssertEqual([book.title, "\(book.pages)"], ["Emma", "0"])
+      XCTAssertEqual(manager.redoMenuItemTitle, "Redo Rename")
+    }
+  }
+
+  func testAnActionNamedAfterItsGroupNamesThatGroup() throws {
+    try LibraryStack.with { stack in
+      let book = stack.book("Emma")
+      try stack.context.save()
+      let manager = UndoManager()
+      manager.groupsByEvent = false
+      stack.context.undoManager = manager
+      manager.beginUndoGrouping()
+      book.title = "Clueless"
+      manager.endUndoGrouping()
+      manager.setActionName("Rename")
+      XCTAssertEqual(manager.undoMenuItemTitle, "Undo Rename")
+      XCTAssertNil(stack.context.pendingError)
+      manager.undo()
+      XCTAssertEqual(manager.redoMenuItemTitle, "Redo Rename")
+    }
+  }
+
+  func testTheNameOfAnEventIsThatOfItsGroup() throws {
+    try LibraryStack.with { stack in
+      let book = stack.book("Emma")
+      try stack.context.save()
+      let manager = UndoManager()
+      stack.context.undoManager = manager
+      book.title = "Clueless"
+      stack.context.processPendingChanges()
+      manager.setActionName("Rename")
+      XCTAssertEqual(manager.undoMenuItemTitle, "Undo Rename", "the event has ended, and nothing was changed since")
+      stack.context.processPendingChanges()
+      XCTAssertEqual(manager.undoMenuItemTitle, "Undo Rename")
+      book.pages = 3
+      XCTAssertEqual(manager.undoMenuItemTitle, "Undo", "of another group")
+      manager.setActionName("Count")
+      try stack.context.save()
+      XCTAssertEqual(manager.undoMenuItemTitle, "Undo Count")
+      manager.setActionName("Read")
+      book.isRead = true
+      XCTAssertEqual(manager.undoMenuItemTitle, "Undo Read", "a name that is set before the change")
+      manager.undo()
+      XCTAssertEqual(manager.undoMenuItemTitle, "Undo Count")
+      manager.undo()
+      XCTAssertEqual(manager.undoMenuItemTitle, "Undo Rename")
+      XCTAssertEqual(manager.redoMenuItemTitle, "Redo Count")
+    }
+  }
+
+  func testAManagerWithoutAContextNamesItsGroups() {
+    let manager = UndoManager()
+    manager.groupsByEvent = false
+    var texts: [String] = []
+    manager.beginUndoGrouping()
+    manager.registerUndo(withTarget: self) { target in
+      texts.append("first")
+      manager.registerUndo(withTarget: target) { _ in texts.append("again") }
+      manager.setActionName("Rename Back")
+    }
+    manager.setActionName("Rename")
+    XCTAssertEqual(manager.undoMenuItemTitle, "Undo Rename")
+    manager.endUndoGrouping()
+    XCTAssertEqual(manager.undoActionName, "Rename")
+    manager.undo()
+    XCTAssertEqual(texts, ["first"])
+    XCTAssertEqual(manager.redoMenuItemTitle, "Redo Rename Back")
+    XCTAssertEqual(manager.undoMenuItemTitle, "Undo")
+    manager.redo()
+    XCTAssertEqual(texts, ["first", "again"])
+  }
+
+  func testAnEmptyGroupIsNotUndone() throws {
+    try LibraryStack.with { stack in
+      let manager = UndoManager()
+      stack.context.undoManager = manager
+      manager.beginUndoGrouping()
+      manager.setActionName("Nothing")
+      manager.endUndoGrouping()
+      XCTAssertFalse(manager.canUndo)
+      XCTAssertEqual(manager.undoMenuItemTitle, "Undo")
+    }
+  }
+
+  func testUndoClosesTheOutermostGroup() throws {
+    try LibraryStack.with { stack in
+      let book = stack.book("Emma")
+      try stack.context.save()
+      let manager = UndoManager()
+      manager.groupsByEvent = false
+      stack.context.undoManager = manager
+      manager.beginUndoGrouping()
+      book.title = "Clueless"
+      manager.setActionName("Rename")
+      manager.undo()
+      XCTAssertEqual(book.title, "Emma")
+      XCTAssertEqual(manager.groupingLevel, 0)
+      XCTAssertEqual(manager.redoMenuItemTitle, "Redo Rename")
+      XCTAssertNil(stack.context.pendingError)
+    }
+  }
+
+  func testGroupsArePostedWhenTheyOpenAndClose() throws {
+    try LibraryStack.with { stack in
+      let book = stack.book("Emma")
+      try stack.context.save()
+      let manager = UndoManager()
+      stack.context.undoManager = manager
+      let names: [Notification.Name] = [
+        .NSUndoManagerDidOpenUndoGroup, .NSUndoManagerWillCloseUndoGroup, .NSUndoManagerDidCloseUndoGroup, .NSUndoManagerWillUndoChange,
+        .NSUndoManagerDidUndoChange, .NSUndoManagerWillRedoChange, .NSUndoManagerDidRedoChange,
+      ]
+      let posted = Mutex<[String]>([])
+      let observers = names.map { name in
+        NotificationCenter.default.addObserver(forName: name, object: manager, queue: nil) { note in
+          let name = note.name.rawValue.replacingOccurrences(of: "NSUndoManager", with: "")
+          posted.withLock { $0.append(name.replacingOccurrences(of: "Notification", with: "")) }
+        }
+      }
+      defer { for observer in observers { NotificationCenter.default.removeObserver(observer) } }
+      func take() -> [String] {
+        posted.withLock { posted in
+          defer { posted = [] }
+          return posted
+        }
+      }
+      manager.beginUndoGrouping()
+      book.title = "Clueless"
+      XCTAssertEqual(take(), ["DidOpenUndoGroup"])
+      manager.endUndoGrouping()
+      XCTAssertEqual(take(), ["WillCloseUndoGroup", "DidCloseUndoGroup"])
+      manager.undo()
+      XCTAssertEqual(take(), ["WillUndoChange", "DidUndoChange"])
+      manager.redo()
+      XCTAssertEqual(take(), ["WillRedoChange", "DidRedoChange"])
+      XCTAssertEqual(book.title, "Clueless")
+    }
   }
 
   func testAManagerOfOneContextIsRefusedByAnother() throws {

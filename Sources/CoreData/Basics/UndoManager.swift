@@ -125,7 +125,7 @@ open class UndoManager: NSObject {
 
   // MARK: Names
 
-  /// Names the group that is open.
+  /// Names the outermost open group, or, where none is open, the one that was closed last.
   open func setActionName(_ actionName: String) { manager.setActionName(actionName) }
   /// The name of what ``undo()`` takes back.
   open var undoActionName: String { manager.undoActionName }

@@ -82,6 +82,8 @@ public final class ContextUndoManager {
   /// The groups that can be undone, the newest one last, and those that can be redone.
   private(set) var undoStack: [UndoGroup] = []
   private(set) var redoStack: [UndoGroup] = []
+  /// The last group that was closed, as long as nothing was undone or redone since: a name that is set then is its.
+  private var lastClosed: ObjectIdentifier?
   /// The groups that are open, the outermost one first.
   private(set) var openGroups: [UndoGroup] = []
   /// The group that is being undone or redone, which is in no stack.
@@ -151,11 +153,18 @@ public final class ContextUndoManager {
       outer.byteCount += group.byteCount
       return
     }
+    let isOfEvent = isEventGroup
     isEventGroup = false
     openByteCount = 0
     if let dropReason { return finishDrop(of: group, dropReason) }
-    if group.isEmpty { return }
-    if activity == .idle { forget(&redoStack) }
+    if group.isEmpty {
+      if isOfEvent, let former = unnamedGroup { former.name = group.name }
+      return
+    }
+    if activity == .idle {
+      forget(&redoStack)
+      lastClosed = ObjectIdentifier(group)
+    }
     closedByteCount += group.byteCount
     if activity == .undoing { redoStack.append(group) } else { undoStack.append(group) }
     dropOldest()
@@ -166,11 +175,18 @@ public final class ContextUndoManager {
     if isEventGroup, openGroups.count == 1, activity == .idle { closeGroup() }
   }
 
+  /// The group that was closed last, where it has no name and is the next to be undone.
+  var unnamedGroup: UndoGroup? { newestGroup?.name.isEmpty ?? false ? newestGroup : nil }
+
+  /// The group that was closed last, where it is the next to be undone.
+  var newestGroup: UndoGroup? { undoStack.last.flatMap { ObjectIdentifier($0) == lastClosed ? $0 : nil } }
+
   /// Begins undoing or redoing: takes the newest group.
   func begin(_ activity: Activity) -> UndoGroup? {
     guard let group = activity == .undoing ? undoStack.popLast() : redoStack.popLast() else { return nil }
     closedByteCount -= group.byteCount
     applied = group
+    lastClosed = nil
     self.activity = activity
     openGroup()
     openGroups.last?.name = group.name

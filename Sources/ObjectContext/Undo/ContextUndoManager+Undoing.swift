@@ -48,19 +48,20 @@ extension ContextUndoManager {
 
   private var isIdleGroupFilled: Bool { activity == .idle && openGroups.first.map { !$0.isEmpty } ?? false }
 
-  /// Takes back the last group, that of the event under way first, which ends. Without one nothing happens.
+  /// Takes back the last group. The group of the event under way ends first, and so does one that was begun, if it is the only open one. Without a group
+  /// nothing happens.
   ///
   /// Values, members and their order, and whether objects are there are as they were before; after a save these are new changes, which the next save checks as
   /// any. No setter, delete rule or validation is called; objects hear of it by ``ManagedObject/awake(fromSnapshotEvents:)``, observers at the end. What others
   /// have deleted meanwhile stays deleted. The rows that it needs are read first, with one statement for each entity.
   ///
-  /// - Throws: ``StoreError`` with ``StoreError/Code/invalidRequest`` where another group is open, or while the context is saved, undone or redone; or what the
-  ///   store throws, and nothing is changed then.
+  /// - Throws: ``StoreError`` with ``StoreError/Code/invalidRequest`` where groups are open in each other, or while the context is saved, undone or redone; or
+  ///   what the store throws, and nothing is changed then.
   public func undo() throws { try run(.undoing) }
 
   /// Makes the changes again that ``undo()`` has taken back last. Without such nothing happens.
   ///
-  /// - Throws: As ``undo()``.
+  /// - Throws: As ``undo()``; ``StoreError`` with ``StoreError/Code/invalidRequest`` where a group is open that was begun.
   public func redo() throws { try run(.redoing) }
 
   /// Takes back the last group within the open one, such as one that has just ended; where no group is open, the last one.
@@ -96,9 +97,9 @@ extension ContextUndoManager {
 
   private func run(_ activity: Activity) throws {
     try checkReady()
-    if openGroups.count > (isEventGroup ? 1 : 0) { throw StoreError(.misuse(.undoInOpenGroup), operation: .undo) }
+    if openGroups.count > (isEventGroup || activity == .undoing ? 1 : 0) { throw StoreError(.misuse(.undoInOpenGroup), operation: .undo) }
     settle()
-    closeEventGroup()
+    if openGroups.count == 1 { closeGroup() }
     guard let group = activity == .undoing ? undoStack.last : redoStack.last else { return }
     guard let context else {
       guard let group = begin(activity) else { return }
@@ -117,14 +118,26 @@ extension ContextUndoManager {
 
   // MARK: Names
 
-  /// Names the group that is open, the outermost one, or else that of the event under way.
+  /// Names the outermost open group. Where none is open, it names the group that was closed last, if nothing was undone since; in an event in which something is
+  /// changed afterwards, it names that event's group instead.
   public func setActionName(_ name: String) {
-    if openGroups.isEmpty { _ = recordingGroup() }
+    if openGroups.isEmpty {
+      guard groupsByEvent else {
+        newestGroup?.name = name
+        return
+      }
+      _ = recordingGroup()
+    }
     openGroups.first?.name = name
   }
 
   /// The name of what ``undo()`` takes back; empty where it has none.
-  public var undoActionName: String { (isIdleGroupFilled ? openGroups.first : undoStack.last)?.name ?? "" }
+  public var undoActionName: String {
+    if isIdleGroupFilled { return openGroups.first?.name ?? "" }
+    // The event has a name and no change yet: without one the name is that of the group before.
+    if isEventGroup, openGroups.count == 1, unnamedGroup != nil { return openGroups[0].name }
+    return undoStack.last?.name ?? ""
+  }
   /// The name of what ``redo()`` makes again; empty where it has none.
   public var redoActionName: String { canRedo ? redoStack.last?.name ?? "" : "" }
 

@@ -43,6 +43,68 @@ extension UndoSpecification {
     XCTAssertEqual(manager.undoActionName, "Outer")
   }
 
+  func testUndoingEndsTheOnlyOpenGroup() throws {
+    let (_, context, manager) = try makeContext()
+    let book = try find("Book", "title", "A", in: context)
+    manager.beginUndoGrouping()
+    try book.setValue("one", forKey: "title")
+    manager.setActionName("Rename")
+    try context.undo()
+    XCTAssertEqual(manager.groupingLevel, 0)
+    XCTAssertEqual(book.text("title"), "A")
+    XCTAssertEqual(manager.redoActionName, "Rename")
+    assertStoreError(.invalidRequest) { try manager.endUndoGrouping() }
+    try context.redo()
+    XCTAssertEqual(book.text("title"), "one")
+    // In an event in which something was changed before, the group is not the only one.
+    try book.setValue("two", forKey: "title")
+    manager.beginUndoGrouping()
+    assertStoreError(.invalidRequest) { try context.undo() }
+    try manager.endUndoGrouping()
+    try context.undo()
+    XCTAssertEqual(book.text("title"), "one")
+    XCTAssertNil(context.pendingError)
+  }
+
+  func testANameIsThatOfTheGroupThatWasClosedLast() throws {
+    let (_, context, manager) = try makeContext()
+    let book = try find("Book", "title", "A", in: context)
+    func change(_ title: String) throws { try context.perform { try book.setValue(title, forKey: "title") } }
+    try change("one")
+    manager.setActionName("First")
+    XCTAssertEqual(manager.undoActionName, "First")
+    try change("two")
+    XCTAssertEqual(manager.undoActionName, "First", "the name was set in the event of the second change")
+    context.processPendingChanges()
+    try change("three")
+    context.processPendingChanges()
+    manager.setActionName("Third")
+    context.processPendingChanges()
+    XCTAssertEqual(manager.undoActionName, "Third")
+    manager.setActionName("Nothing")
+    context.processPendingChanges()
+    XCTAssertEqual(manager.undoActionName, "Third", "a group that has a name keeps it")
+    try context.undo()
+    XCTAssertEqual(manager.redoActionName, "Third")
+    manager.setActionName("Other")
+    XCTAssertEqual(manager.redoActionName, "Third")
+    context.processPendingChanges()
+    XCTAssertEqual(manager.undoActionName, "First", "something was undone since")
+    try context.undo()
+    XCTAssertEqual(manager.undoActionName, "")
+    manager.removeAllActions()
+    manager.groupsByEvent = false
+    manager.beginUndoGrouping()
+    try change("four")
+    try manager.endUndoGrouping()
+    manager.setActionName("Fourth")
+    manager.beginUndoGrouping()
+    manager.setActionName("Nothing")
+    try manager.endUndoGrouping()
+    XCTAssertEqual(manager.undoActionName, "Fourth", "a group without changes has no name to give")
+    XCTAssertNil(context.pendingError)
+  }
+
   func testDeleteRulesBelongToTheGroupOfTheDeletion() throws {
     let (_, context, manager) = try makeContext()
     let chapter = try find("Chapter", "title", "A1", in: context)
@@ -135,8 +197,11 @@ extension UndoSpecification {
     assertStoreError(.invalidRequest) { try manager.endUndoGrouping() }
     context.processPendingChanges()
     manager.beginUndoGrouping()
+    assertStoreError(.invalidRequest) { try context.redo() }
+    manager.beginUndoGrouping()
     assertStoreError(.invalidRequest) { try context.undo() }
     assertStoreError(.invalidRequest) { try context.redo() }
+    try manager.endUndoGrouping()
     try manager.endUndoGrouping()
     var refused = 0
     manager.registerUndo(withTarget: manager) { manager in

@@ -29,6 +29,8 @@ public final class UndoSpecification: ObjectSpecification {
         ("testDeleteRulesBelongToTheGroupOfTheDeletion", { $0.testDeleteRulesBelongToTheGroupOfTheDeletion }),
         ("testANestedGroupIsUndoneAlone", { $0.testANestedGroupIsUndoneAlone }),
         ("testTheApplicationsActionsStandAmongTheChanges", { $0.testTheApplicationsActionsStandAmongTheChanges }),
+        ("testUndoingEndsTheOnlyOpenGroup", { $0.testUndoingEndsTheOnlyOpenGroup }),
+        ("testANameIsThatOfTheGroupThatWasClosedLast", { $0.testANameIsThatOfTheGroupThatWasClosedLast }),
         ("testMisuseIsAnError", { $0.testMisuseIsAnError }),
         ("testOldGroupsGoAndALargeOneIsNotKept", { $0.testOldGroupsGoAndALargeOneIsNotKept }),
         ("testUndoingGoesOnOverSaves", { $0.testUndoingGoesOnOverSaves }),
