@@ -7,6 +7,11 @@ import ObjectStore
 import XCTest
 
 final class ValidationTests: XCTestCase {
+  /// An error of an application.
+  private struct Refusal: LocalizedError, Equatable {
+    var errorDescription: String? { "the range is reversed" }
+  }
+
   /// A class with rules of its own.
   final class Checked: ManagedObject {
     override class var keysWithCustomValidation: [String] { ["nick", "text"] }
@@ -14,10 +19,13 @@ final class ValidationTests: XCTestCase {
       if key == "nick", value as? String == "root" {
         throw ValidationError(object: self, key: key, reason: "is reserved")
       }
+      if key == "text", value as? String == "off" { throw Refusal() }
       try super.validateValue(&value, forKey: key)
     }
     override func validateForInsert() throws {
       try super.validateForInsert()
+      if self["low"] as? Int64 == 9 { throw Refusal() }
+      if self["low"] as? Int64 == 8 { throw StoreError(.objectNotFound, "a row that a rule reads is missing") }
       if self["low"] as? Int64 ?? 0 > self["high"] as? Int64 ?? 10 {
         throw ValidationError(object: self, reason: "the range is empty")
       }
@@ -164,6 +172,29 @@ final class ValidationTests: XCTestCase {
     }
   }
 
+  func testErrorsOfOtherTypesThatRulesThrowAreListedToo() async throws {
+    try await onThings { stack in
+      let context = stack.makeContext()
+      let thing = try context.make("Thing", ["needed": "x", "low": 9])
+      XCTAssertThrowsError(try context.save()) { XCTAssertEqual($0 as? Refusal, Refusal(), "\($0)") }
+      let other = try context.make("Thing", ["text": "off"])
+      let third = try context.make("Thing", ["needed": "x", "nick": "root"])
+      XCTAssertThrowsError(try context.save()) { error in
+        let error = error as? ValidationError
+        XCTAssertEqual(error?.code, .multipleErrors)
+        XCTAssertNil(error?.underlying)
+        XCTAssertEqual(
+          error?.errors.map { "\($0.code) \($0.key ?? "-") \($0.underlying != nil)" }.sorted(),
+          ["custom - true", "custom - true", "custom nick false", "missingValue needed false"])
+        XCTAssertEqual(Set(error?.errors.compactMap(\.objectID) ?? []), [thing.objectID, other.objectID, third.objectID])
+        XCTAssertTrue(error?.description.contains("Thing: the range is reversed (2 objects") ?? false, "\(error?.description ?? "")")
+      }
+      // What is no matter of validation is thrown at once.
+      try thing.setValue(8, forKey: "low")
+      XCTAssertThrowsError(try context.save()) { XCTAssertEqual(($0 as? StoreError)?.code, .objectNotFound) }
+    }
+  }
+
   func testTheNumberOfMembersIsCheckedOnBothEnds() async throws {
     try await onThings { stack in
       let context = stack.makeContext()
@@ -225,6 +256,15 @@ final class ValidationTests: XCTestCase {
         XCTAssertEqual(($0 as? KeyValueError)?.code, .unknownKey)
       }
       XCTAssertEqual(thing.text("needed"), "x")
+      let keeper = try stack.makeContext().make("Keeper")
+      for (members, expected) in [([thing], ValidationError.Code.tooFewObjects), (Array(repeating: thing, count: 4), .tooManyObjects)] {
+        XCTAssertThrowsError(try keeper.checkValue(members, forKey: "things")) {
+          XCTAssertEqual(($0 as? ValidationError)?.code, expected)
+          XCTAssertEqual(($0 as? ValidationError)?.key, "things")
+        }
+      }
+      XCTAssertNoThrow(try keeper.checkValue([thing, thing], forKey: "things"))
+      XCTAssertNoThrow(try keeper.checkValue(nil, forKey: "things"))
     }
   }
 

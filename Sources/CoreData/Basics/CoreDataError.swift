@@ -5,7 +5,7 @@ import ObjectStore
 
 /// The key of the errors of several objects in an error's user info.
 public let NSDetailedErrorsKey = "NSDetailedErrors"
-/// The key of the object that a validation failed for in an error's user info: its ID.
+/// The key of the object that a validation failed for in an error's user info.
 public let NSValidationObjectErrorKey = "NSValidationErrorObject"
 /// The key of the property that a validation failed for in an error's user info.
 public let NSValidationKeyErrorKey = "NSValidationErrorKey"
@@ -25,9 +25,14 @@ public let NSSQLiteErrorDomain = "NSSQLiteErrorDomain"
 
 /// The library's errors as those of Core Data: in the Cocoa domain with Core Data's numbers, the error itself under `NSUnderlyingErrorKey`.
 enum CoreDataError {
-  static func make(_ error: any Error) -> NSError {
+  /// Makes the error that Core Data would throw.
+  ///
+  /// - Parameters:
+  ///   - error: The library's error.
+  ///   - object: Finds the object that a validation failed for.
+  static func make(_ error: any Error, object: (NSManagedObjectID) -> NSManagedObject? = { _ in nil }) -> NSError {
     switch error {
-    case let error as ValidationError: validation(error)
+    case let error as ValidationError: validation(error, object)
     case let error as StoreError: cocoa(error.coreDataCode ?? NSCoreDataError, error)
     // What code of the application has thrown stays what it is.
     case let error where isOfOthers(error): error as NSError
@@ -56,11 +61,53 @@ enum CoreDataError {
     return NSError(domain: NSCocoaErrorDomain, code: code, userInfo: info)
   }
 
-  private static func validation(_ error: ValidationError) -> NSError {
+  private static func validation(_ error: ValidationError, _ object: (NSManagedObjectID) -> NSManagedObject?) -> NSError {
+    if error.code == .multipleErrors {
+      let all = listed(error.errors, object)
+      // A rule of the application may have thrown again what the model's rules find.
+      if all.count == 1 { return all[0] }
+      return cocoa(error.code.rawValue, error, [NSDetailedErrorsKey: all])
+    }
     var info: [String: Any] = [:]
-    if !error.errors.isEmpty { info[NSDetailedErrorsKey] = error.errors.map(validation) }
-    if let objectID = error.objectID { info[NSValidationObjectErrorKey] = objectID }
+    if let object = error.objectID.flatMap(object) { info[NSValidationObjectErrorKey] = object }
     if let key = error.key { info[NSValidationKeyErrorKey] = key }
     return cocoa(error.code.rawValue, error, info)
+  }
+
+  /// Errors of several objects and properties, none of them a list itself. Of two that say the same, the application's is listed.
+  private static func listed(_ errors: [ValidationError], _ object: (NSManagedObjectID) -> NSManagedObject?) -> [NSError] {
+    var listed: [NSError] = []
+    var places: [ValidationFailure: Int] = [:]
+    for error in errors {
+      let made = error.underlying.map { $0 as NSError } ?? validation(error, object)
+      for single in made.userInfo[NSDetailedErrorsKey] as? [NSError] ?? [made] {
+        guard let failure = ValidationFailure(single) else {
+          listed.append(single)
+          continue
+        }
+        if let place = places[failure] {
+          if error.underlying != nil { listed[place] = single }
+        } else {
+          places[failure] = listed.count
+          listed.append(single)
+        }
+      }
+    }
+    return listed
+  }
+}
+
+/// What an error of validation is about: two with the same one are the same error.
+private struct ValidationFailure: Hashable {
+  let code: Int
+  let key: String
+  let object: ObjectIdentifier
+
+  /// - Parameter error: An error; nil where it does not name an object and a property.
+  init?(_ error: NSError) {
+    guard error.domain == NSCocoaErrorDomain, let key = error.userInfo[NSValidationKeyErrorKey] as? String,
+      let object = error.userInfo[NSValidationObjectErrorKey] as? NSManagedObject
+    else { return nil }
+    (code, self.key, self.object) = (error.code, key, ObjectIdentifier(object))
   }
 }

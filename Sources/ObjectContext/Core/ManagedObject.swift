@@ -222,7 +222,8 @@ nonisolated open class ManagedObject {
     try validateValue(&value, forKey: key)
   }
 
-  /// Checks a new object before a save. Override it for rules over several properties, and call `super`.
+  /// Checks a new object before a save. Override it for rules over several properties, and call `super`. A save lists what it throws, of whatever type, with
+  /// the errors of other objects.
   ///
   /// - Throws: ``ValidationError``; with ``ValidationError/Code/multipleErrors`` when there are several.
   open func validateForInsert() throws { try validateProperties() }

@@ -13,7 +13,9 @@ extension ManagedObject {
       if !slot.isDerived, let error = attributeError(stored, slot) { throw error }
     case .toOne(let relationship):
       if value == nil, !relationship.isOptional { throw missingValue(key) }
-    case .toMany, .composite, .fetched: return
+    case .toMany(let relationship):
+      if let count = memberCount(value), let error = countError(count, relationship) { throw error }
+    case .composite, .fetched: return
     case nil: throw KeyValueError(unknown: key, of: entity)
     }
   }
@@ -24,8 +26,10 @@ extension ManagedObject {
     let custom = try customErrors()
     var errors: [ValidationError] = []
     collectPropertyErrors(into: &errors)
-    for error in custom where !errors.contains(where: { $0.key == error.key && $0.code == error.code }) { errors.append(error) }
-    if !errors.isEmpty { throw ValidationError(errors) }
+    for error in custom where error.underlying != nil || !errors.contains(where: { $0.key == error.key && $0.code == error.code }) {
+      errors.append(error)
+    }
+    try FoundValidationErrors(errors).check()
   }
 
   /// Whether a quick look at the values finds nothing wrong, as it does with most objects.
@@ -67,13 +71,13 @@ extension ManagedObject {
     let keys = Self.keysWithCustomValidation
     if keys.isEmpty { return [] }
     for _ in 0..<Self.validationRounds {
-      var errors: [ValidationError] = []
+      var found = FoundValidationErrors()
       var isReplaced = false
       for key in keys {
         let old = try value(forKey: key)
         var new = old
-        do { try validateValue(&new, forKey: key) } catch let error as ValidationError {
-          errors += error.code == .multipleErrors ? error.errors : [error]
+        do { try validateValue(&new, forKey: key) } catch {
+          try found.add(error, of: self)
           continue
         }
         if try differs(new, from: old, forKey: key) {
@@ -81,7 +85,7 @@ extension ManagedObject {
           isReplaced = true
         }
       }
-      if !isReplaced { return errors }
+      if !isReplaced { return found.errors }
     }
     return [
       ValidationError(
@@ -128,20 +132,32 @@ extension ManagedObject {
       let description = relationship.relationshipDescription
       guard !relationship.isOptional || description.minCount > 0 || description.maxCount > 0 else { continue }
       guard isNew || toManyStates[relationship.index]?.isChanged ?? false else { continue }
-      let count = livingCount(relationship)
-      let minimum = max(description.minCount, relationship.isOptional ? 0 : 1)
-      if count < minimum, count > 0 || !relationship.isOptional {
-        errors.append(
-          ValidationError(
-            .tooFewObjects, object: self, key: relationship.name,
-            reason: "has \(count == 1 ? "1 object" : "\(count) objects"), at least \(minimum) \(minimum == 1 ? "is" : "are") required"))
-      }
-      if description.maxCount > 0, count > description.maxCount {
-        errors.append(
-          ValidationError(
-            .tooManyObjects, object: self, key: relationship.name,
-            reason: "has \(count) objects, at most \(description.maxCount) \(description.maxCount == 1 ? "is" : "are") allowed"))
-      }
+      if let error = countError(livingCount(relationship), relationship) { errors.append(error) }
+    }
+  }
+
+  /// What is wrong with the number of members of a to-many relationship; nil where it is allowed.
+  private func countError(_ count: Int, _ relationship: CompiledRelationship) -> ValidationError? {
+    let description = relationship.relationshipDescription
+    let minimum = max(description.minCount, relationship.isOptional ? 0 : 1)
+    if count < minimum, count > 0 || !relationship.isOptional {
+      return ValidationError(
+        .tooFewObjects, object: self, key: relationship.name,
+        reason: "has \(count == 1 ? "1 object" : "\(count) objects"), at least \(minimum) \(minimum == 1 ? "is" : "are") required")
+    }
+    guard description.maxCount > 0, count > description.maxCount else { return nil }
+    return ValidationError(
+      .tooManyObjects, object: self, key: relationship.name,
+      reason: "has \(count) objects, at most \(description.maxCount) \(description.maxCount == 1 ? "is" : "are") allowed")
+  }
+
+  /// The number of members in a value of a to-many relationship; nil where it is not a value of one.
+  private func memberCount(_ value: Any?) -> Int? {
+    switch AttributeConversion.unwrapped(value) {
+    case nil: 0
+    case let members as Set<ManagedObject>: members.count
+    case let members as any Collection: members.count
+    default: nil
     }
   }
 
@@ -246,14 +262,11 @@ extension ManagedObject {
 extension ManagedObjectContext {
   /// Validates everything a save writes, and throws all errors at once.
   func validate(_ work: SaveWork) throws {
-    var errors: [ValidationError] = []
-    func collect(_ error: ValidationError) {
-      if error.code == .multipleErrors { errors.append(contentsOf: error.errors) } else { errors.append(error) }
-    }
-    for object in work.deleted { do { try object.validateForDelete() } catch let error as ValidationError { collect(error) } }
-    for object in work.inserted { do { try object.validateForInsert() } catch let error as ValidationError { collect(error) } }
-    for object in work.updated { do { try object.validateForUpdate() } catch let error as ValidationError { collect(error) } }
-    if !errors.isEmpty { throw ValidationError(errors) }
+    var found = FoundValidationErrors()
+    for object in work.deleted { do { try object.validateForDelete() } catch { try found.add(error, of: object) } }
+    for object in work.inserted { do { try object.validateForInsert() } catch { try found.add(error, of: object) } }
+    for object in work.updated { do { try object.validateForUpdate() } catch { try found.add(error, of: object) } }
+    try found.check()
   }
 }
 

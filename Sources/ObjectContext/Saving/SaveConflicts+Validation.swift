@@ -10,7 +10,7 @@ extension SaveConflicts {
   func validate() throws {
     let references = takeMergedRows()
     if references.isEmpty { return }
-    var errors: [ValidationError] = []
+    var found = FoundValidationErrors()
     for reference in references {
       do {
         if let row = inserted[reference] {
@@ -18,13 +18,14 @@ extension SaveConflicts {
         } else if let update = updates[reference] {
           try validate(update.row, over: base(reference) ?? update.row, changed: update.changedSlots)
         }
-      } catch let error as ValidationError {
-        errors += error.code == .multipleErrors ? error.errors : [error]
+      } catch {
+        guard let row = inserted[reference] ?? updates[reference]?.row else { throw error }
+        try found.add(error, of: holder(of: row))
       }
     }
     // What validators have put in place of values is validated as a part of what they were asked about.
     _ = takeMergedRows()
-    if !errors.isEmpty { throw ValidationError(errors) }
+    try found.check()
   }
 
   /// Validates a row, over the one that it takes the place of; a new one where there is none.

@@ -1,4 +1,5 @@
 // ValidationError: what a save finds wrong with objects.
+import Foundation
 public import ObjectModel
 
 /// What validation found wrong with an object, or, with ``Code/multipleErrors``, with several.
@@ -11,7 +12,8 @@ public import ObjectModel
 /// }
 /// ```
 ///
-/// A save throws all errors at once, and nothing is written. An application's own rules throw it from ``ManagedObject/validateForInsert()`` and its relatives.
+/// A save throws all errors at once, and nothing is written. An application's own rules throw it from ``ManagedObject/validateForInsert()`` and its relatives;
+/// an error of another type that they throw is listed with the others, see ``underlying``.
 public struct ValidationError: Error, Sendable, CustomStringConvertible {
   /// The kinds of errors, with Core Data's numbers.
   public enum Code: Int, Sendable, Hashable, CaseIterable {
@@ -59,6 +61,10 @@ public struct ValidationError: Error, Sendable, CustomStringConvertible {
   public let reason: String
   /// All errors, for ``Code/multipleErrors``; else empty.
   public let errors: [ValidationError]
+  /// The error that a rule of the application threw, where that is of another type; nil for all other errors.
+  ///
+  /// A save that finds nothing else wrong throws that error itself.
+  public let underlying: (any Error)?
 
   /// Makes an error, as of a rule of the application's own.
   ///
@@ -74,6 +80,18 @@ public struct ValidationError: Error, Sendable, CustomStringConvertible {
     self.key = key
     self.reason = reason
     errors = []
+    underlying = nil
+  }
+
+  /// Makes an error of what a rule of the application threw.
+  init(_ error: any Error, of object: ManagedObject) {
+    code = .custom
+    objectID = object.objectID
+    entityName = object.entity.name
+    key = nil
+    reason = error is any LocalizedError || type(of: error) is NSError.Type ? error.localizedDescription : "\(error)"
+    errors = []
+    underlying = error
   }
 
   /// Gathers several errors; one stays itself.
@@ -88,6 +106,7 @@ public struct ValidationError: Error, Sendable, CustomStringConvertible {
     key = nil
     reason = "\(errors.count) errors"
     self.errors = errors
+    underlying = nil
   }
 
   /// What is wrong, in a sentence.

@@ -144,6 +144,40 @@ open class NSManagedObject: ManagedObject, NSObjectProtocol, NSFetchRequestResul
     telling([:], "committedValues(forKeys:)") { ManagedValue.shown(try ($0 as ManagedObject).committedValues(forKeys: keys)) }
   }
 
+  // MARK: Validation
+
+  /// Checks a value for a property.
+  ///
+  /// - Throws: `NSError` with the object and the property in its user info.
+  open override func validateValue(_ value: inout Any?, forKey key: String) throws {
+    var taken = taken(value, key)
+    do { try super.validateValue(&taken, forKey: key) } catch { throw validationError(error) }
+  }
+  /// Checks a new object before a save. Override it for rules over several properties, and call `super`.
+  ///
+  /// - Throws: `NSError`, with ``NSDetailedErrorsKey`` where several values are invalid.
+  open override func validateForInsert() throws {
+    do { try super.validateForInsert() } catch { throw validationError(error) }
+  }
+  /// Checks a changed object before a save. See ``validateForInsert()``.
+  ///
+  /// - Throws: `NSError`, with ``NSDetailedErrorsKey`` where several values are invalid.
+  open override func validateForUpdate() throws {
+    do { try super.validateForUpdate() } catch { throw validationError(error) }
+  }
+  /// Checks an object that is to be deleted before a save.
+  ///
+  /// - Throws: `NSError` with ``NSValidationRelationshipDeniedDeleteError`` where a relationship with the rule `deny` has objects.
+  open override func validateForDelete() throws {
+    do { try super.validateForDelete() } catch { throw validationError(error) }
+  }
+
+  private func validationError(_ error: any Error) -> NSError {
+    CoreDataError.make(error) { id in
+      id == objectID ? self : (self as ManagedObject).managedObjectContext?.registeredObject(for: id) as? NSManagedObject
+    }
+  }
+
   /// Does, where the context's queue is, what may throw; of what it throws the context is told.
   private func telling<Result>(_ empty: Result, _ use: StaticString, _ work: (NSManagedObject) throws -> Result) -> Result {
     checkQueue(use)

@@ -197,7 +197,7 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {  // used on i
   /// Notes of the application.
   public var userInfo: NSMutableDictionary = [:]
   /// What went wrong where nothing could be thrown: the next fetch or save throws it.
-  public var pendingError: (any Error)? { (misuse.withLock { $0 } ?? context.pendingError).map(CoreDataError.make) }
+  public var pendingError: (any Error)? { (misuse.withLock { $0 } ?? context.pendingError).map({ CoreDataError.make($0) }) }
 
   /// Asked about a fault whose row is gone, in classes that override it; true says that the matter is dealt with.
   ///

@@ -159,7 +159,7 @@ final class MergePolicyFace: MergeResolver, CustomStringConvertible, @unchecked 
 extension NSManagedObjectContext {
   /// What a save throws, with its conflicts.
   func savingError(_ error: any Error) -> NSError {
-    let made = CoreDataError.make(error)
+    let made = CoreDataError.make(error) { [context] in context.registeredObject(for: $0) as? NSManagedObject }
     guard let error = error as? StoreError, !error.mergeConflicts.isEmpty || !error.constraintConflicts.isEmpty else { return made }
     var info = made.userInfo
     info[NSPersistentStoreSaveConflictsErrorKey] =
