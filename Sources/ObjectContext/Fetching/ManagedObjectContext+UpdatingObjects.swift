@@ -66,7 +66,7 @@ private struct ObjectUpdate {
     for (assignment, value) in zip(plan.assignments, values) {
       let slot = assignment.slot.index
       if assignment.slot.relationship == nil {
-        object.setSlotValue(value, at: slot)
+        object.setAttributeValue(value, at: slot)
       } else if case .int(let word) = value {
         object._setToOne(context.object(ObjectReference(rawValue: word), near: object), at: slot)
       } else {

@@ -99,7 +99,7 @@ extension ManagedObject {
       try checkSettable(slot)
       let stored = try slotValue(from: value, for: slot)
       try checkWritable(slot.index)
-      setSlotValue(stored, at: slot.index)
+      setAttributeValue(stored, at: slot.index)
       if slot.attributeType == .transformable { noteGivenOut(value, slot.index, stored: stored) }
     case .toOne(let relationship):
       let value = AttributeConversion.unwrapped(value)

@@ -24,6 +24,7 @@ extension ManagedObject {
   final func validateProperties() throws {
     if Self.keysWithCustomValidation.isEmpty, isFlawless { return }
     let custom = try customErrors()
+    completeComposites()
     var errors: [ValidationError] = []
     collectPropertyErrors(into: &errors)
     for error in custom where error.underlying != nil || !errors.contains(where: { $0.key == error.key && $0.code == error.code }) {
@@ -164,6 +165,8 @@ extension ManagedObject {
   /// What is wrong with the composite attributes: a required one without any value, or one that lacks a required part.
   private func collectCompositeErrors(into errors: inout [ValidationError]) {
     let isNew = flags.contains(.isInserted)
+    // A part of a composite part is required by both.
+    var missing = Set<Int>()
     for composite in compiledEntity.composites {
       guard isNew || composite.slots.contains(where: { overlay?.isDirty($0) ?? false }) else { continue }
       if composite.slots.allSatisfy({ !hasValue($0) }) {
@@ -172,7 +175,7 @@ extension ManagedObject {
       }
       // The parts of a required composite are required by themselves.
       for slot in composite.requiredSlots where compiledEntity.slots[slot].isOptional && !hasValue(slot) {
-        errors.append(missingValue(compiledEntity.slots[slot].name))
+        if missing.insert(slot).inserted { errors.append(missingValue(compiledEntity.slots[slot].name)) }
       }
     }
   }

@@ -57,7 +57,7 @@ extension ObjectSnapshot {
       if let external = value as? ExternalData, entity.largeSlots.contains(slot.index) {
         changes[slot.index] = .external(external)
       } else {
-        changes[slot.index] = .slot(try ManagedObject.slotValue(from: Self.plain(value, slot), for: slot, entityName: entityName))
+        setAttribute(try ManagedObject.slotValue(from: Self.plain(value, slot), for: slot, entityName: entityName), at: slot.index)
       }
     case .toOne(let relationship):
       try checkSettable(entity.slots[relationship.index])
@@ -80,6 +80,13 @@ extension ObjectSnapshot {
     case .fetched: throw KeyValueError(.readOnly, key: key, entityName: entityName)
     case nil: throw KeyValueError(.unknownKey, key: key, entityName: entityName)
     }
+  }
+
+  /// Sets an attribute, or a part of a composite; the required parts of a composite that gets its first value by it get their default values, as in objects.
+  private mutating func setAttribute(_ value: Slot, at slot: Int) {
+    let composites = value.isNull ? [] : entity.composites.filter { $0.slots.contains(slot) && !$0.slots.contains(where: hasValue(_:)) }
+    changes[slot] = .slot(value)
+    for part in Set(composites.flatMap(\.slotsWithDefaults)) where part != slot { changes[part] = .slot(entity.slots[part].defaultValue) }
   }
 
   private static let transient = "it is transient, and in no snapshot"

@@ -125,7 +125,7 @@ struct SnapshotWork {
       if let destination = destinations[index] {
         object._setToOne(destination, at: index)
       } else if let value = values[index] {
-        object.setSlotValue(value, at: index)
+        object.setAttributeValue(value, at: index)
       } else if taken.contains(index) {
         object._setExternalData(mine.external(index), at: index)
       }

@@ -147,12 +147,16 @@ public final class CompiledComposite: Sendable {
   public let partNames: [String]
   /// The slots of all parts, those of composite parts included. They follow each other.
   public let slots: Range<Int>
-  /// The slots that must have a value when any of ``slots`` has one.
+  /// The slots that must have a value when any of ``slots`` has one, those of required composite parts included.
   public let requiredSlots: [Int]
+  /// Those of ``requiredSlots`` that have a default value: they get it with the first value of the composite.
+  package let slotsWithDefaults: [Int]
 
   init(
-    name: String, declaringEntity: Int, attribute: AttributeDescription, partNames: [String], slots: Range<Int>, requiredSlots: [Int]
+    name: String, declaringEntity: Int, attribute: AttributeDescription, partNames: [String], slots: Range<Int>, requiredSlots: [Int],
+    slotsWithDefaults: [Int]
   ) {
+    self.slotsWithDefaults = slotsWithDefaults
     self.name = name
     self.declaringEntity = declaringEntity
     self.attribute = attribute

@@ -1,5 +1,21 @@
 // CompositeNumbering: the slots of attributes, those of composites part by part.
 
+extension CompiledComposite {
+  /// Gives required parts of a value their default values, unless the value names them. A composite without a value gets none.
+  ///
+  /// - Parameters:
+  ///   - values: The slots of the parts.
+  ///   - names: The names of the parts that the value gives.
+  ///   - entity: The entity of the slots.
+  package func addDefaults(to values: inout [Int: Slot], given names: some Collection<String>, of entity: CompiledEntity) {
+    guard !slotsWithDefaults.isEmpty, slots.contains(where: { !(values[$0] ?? .null).isNull }) else { return }
+    for slot in slotsWithDefaults where (values[slot] ?? .null).isNull {
+      let part = entity.slots[slot].name.dropFirst(name.count + 1).prefix { $0 != "." }
+      if !names.contains(String(part)) { values[slot] = entity.slots[slot].defaultValue }
+    }
+  }
+}
+
 /// Gives attributes their slots.
 struct CompositeNumbering {
   private let composites: [String: CompositeDescription]
@@ -41,10 +57,11 @@ struct CompositeNumbering {
       copy.isOptional = attribute.isOptional || part.isOptional
       if !part.isOptional, part.type != .composite { required.append(slots.count) }
       append(copy, of: entity, to: &slots, &bundles)
+      if !part.isOptional, part.type == .composite, let nested = bundles.last { required += nested.requiredSlots }
     }
     bundles.append(
       CompiledComposite(
         name: attribute.name, declaringEntity: entity, attribute: attribute, partNames: parts.map(\.name), slots: start..<slots.count,
-        requiredSlots: required))
+        requiredSlots: required, slotsWithDefaults: required.filter { !slots[$0].defaultValue.isNull }))
   }
 }

@@ -53,7 +53,7 @@ package final class BatchRowBuilder {
     }
   }
 
-  /// Sets all parts of a composite attribute: those that the dictionary does not name have no value then.
+  /// Sets all parts of a composite attribute: those that the dictionary does not name have no value then, or their default value where they are required.
   private func set(parts value: Any?, of composite: CompiledComposite) throws {
     for slot in composite.slots { set(.null, at: slot) }
     guard let value else { return }
@@ -61,6 +61,9 @@ package final class BatchRowBuilder {
       throw failure(.wrongType, composite.name, "is a composite: give it a dictionary of its parts.")
     }
     for (name, part) in parts { try set(part as Any, forKey: "\(composite.name).\(name)") }
+    var set = Dictionary(uniqueKeysWithValues: composite.slots.map { ($0, values[$0]) })
+    composite.addDefaults(to: &set, given: parts.keys, of: entity)
+    for (slot, value) in set { values[slot] = value }
   }
 
   /// A to-many relationship was set.

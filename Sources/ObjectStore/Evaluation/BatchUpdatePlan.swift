@@ -82,6 +82,7 @@ package struct BatchUpdatePlan: Sendable {
       for (name, part) in parts {
         try collect(AttributeConversion.unwrapped(part), "\(key).\(name)", entity, model, space, into: &constants)
       }
+      composite.addDefaults(to: &constants, given: parts.keys, of: entity)
       return
     }
     let slot = try slot(key, of: entity)

@@ -18,6 +18,11 @@ public final class CompositeSpecification: ObjectSpecification {
         ("testACompositeIsValidatedAsAWhole", { $0.testACompositeIsValidatedAsAWhole }),
         ("testUnsavedPartsAreAskedInMemory", { $0.testUnsavedPartsAreAskedInMemory }),
         ("testAWholeCompositeInAPredicateIsAnError", { $0.testAWholeCompositeInAPredicateIsAnError }),
+        ("testAPartOfANilCompositeBringsRequiredDefaults", { $0.testAPartOfANilCompositeBringsRequiredDefaults }),
+        ("testANilCompositeIsNilForEveryReader", { $0.testANilCompositeIsNilForEveryReader }),
+        ("testRequiredPartsOfRequiredPartsAreValidated", { $0.testRequiredPartsOfRequiredPartsAreValidated }),
+        ("testBatchRequestsBringRequiredDefaults", { $0.testBatchRequestsBringRequiredDefaults }),
+        ("testAMergedCompositeBringsRequiredDefaults", { $0.testAMergedCompositeBringsRequiredDefaults }),
       ] as [(String, (CompositeSpecification) -> () throws -> Void)])
   }
 
@@ -152,5 +157,143 @@ public final class CompositeSpecification: ObjectSpecification {
     let (_, context) = try makePeople()
     XCTAssertThrowsError(try names("home == nil", in: context)) { XCTAssertTrue("\($0)".contains("Name one of its parts"), "\($0)") }
     XCTAssertThrowsError(try names("home.planet == 'Mars'", in: context)) { XCTAssertTrue("\($0)".contains("home.planet"), "\($0)") }
+  }
+
+  // MARK: Default values of required parts
+
+  private static let withDefaults: CompiledModel = {
+    let model = ManagedObjectModel {
+      Composite("Address") {
+        Attribute("city", .string).required().initially("Ulm")
+        Attribute("zip", .string)
+        Attribute("floor", .integer16).required().initially(2)
+        Attribute("note", .string).initially("bell")
+      }
+      Composite("Estate") {
+        Attribute("label", .string)
+        Attribute("main", composite: "Address").required()
+        Attribute("annex", composite: "Address")
+      }
+      Composite("Plan") {
+        Attribute("label", .string)
+        Attribute("door", composite: "Door").required()
+      }
+      Composite("Door") { Attribute("width", .double).required() }
+      Entity("Person") {
+        Attribute("name", .string)
+        Attribute("home", composite: "Address")
+        Attribute("estate", composite: "Estate")
+        Attribute("plan", composite: "Plan")
+      }
+    }
+    guard let compiled = try? CompiledModel(model) else { preconditionFailure("\(model.validationIssues())") }
+    return compiled
+  }()
+
+  /// A saved person whose composites are nil, read again.
+  private func makeHomeless(_ store: OpenStore) throws -> (context: ManagedObjectContext, person: ManagedObject) {
+    let context = store.newContext()
+    try context.insert("Person", ["name": "Ann", "home": nil, "estate": nil])
+    try context.save()
+    let again = store.newContext()
+    let person = try find("Person", "name", "Ann", in: again)
+    hold([person])
+    return (again, person)
+  }
+
+  private func dictionary(_ object: ManagedObject, _ key: String) throws -> NSDictionary? {
+    (try object.value(forKey: key) as? [String: Any]).map { NSDictionary(dictionary: $0) }
+  }
+
+  func testAPartOfANilCompositeBringsRequiredDefaults() throws {
+    let store = try makeStore(Self.withDefaults)
+    let (context, person) = try makeHomeless(store)
+    try person.setValue("89073", forKeyPath: "home.zip")
+    XCTAssertEqual(try dictionary(person, "home"), ["city": "Ulm", "zip": "89073", "floor": 2])
+    person["estate.label"] = "north"
+    XCTAssertEqual(try dictionary(person, "estate"), ["label": "north", "main": ["city": "Ulm", "floor": 2]])
+    try person.setValue(["label": "south", "annex": ["zip": "1"]] as [String: Any], forKey: "estate")
+    let south: NSDictionary = [
+      "label": "south", "main": ["city": "Ulm", "floor": 2], "annex": ["city": "Ulm", "zip": "1", "floor": 2],
+    ]
+    XCTAssertEqual(try dictionary(person, "estate"), south)
+    XCTAssertEqual(try names("home.city == 'Ulm' AND home.note == nil AND estate.annex.floor == 2", in: context), ["Ann"])
+    try context.save()
+    let again = try find("Person", "name", "Ann", in: store.newContext())
+    XCTAssertEqual(try dictionary(again, "home"), ["city": "Ulm", "zip": "89073", "floor": 2])
+    XCTAssertEqual(try dictionary(again, "estate"), south)
+    // A value that is there keeps what it has.
+    try again.setValue("Bonn", forKeyPath: "home.city")
+    try again.setValue(nil, forKeyPath: "home.zip")
+    XCTAssertEqual(try dictionary(again, "home"), ["city": "Bonn", "floor": 2])
+  }
+
+  func testANilCompositeIsNilForEveryReader() throws {
+    let store = try makeStore(Self.withDefaults)
+    let (context, person) = try makeHomeless(store)
+    func check(_ line: UInt = #line) throws {
+      XCTAssertNil(try person.value(forKey: "home"), line: line)
+      XCTAssertNil(person["home.city"], line: line)
+      XCTAssertNil(try person.snapshot()["home"], line: line)
+      XCTAssertNil(try person.snapshot()["home.city"], line: line)
+      XCTAssertEqual(try names("home.city == nil AND home.floor == nil AND home.note == nil", in: context), ["Ann"], line: line)
+      XCTAssertNoThrow(try person.validateForUpdate(), line: line)
+    }
+    try check()
+    // Nothing begins a value by having none.
+    try person.setValue(nil, forKeyPath: "home.zip")
+    try person.setValue([String: Any](), forKey: "home")
+    try check()
+    try person.setValue("1", forKeyPath: "home.zip")
+    person["home"] = nil
+    try check()
+    try context.save()
+    try check()
+    try person.setValue(["city": nil, "zip": "2"] as [String: Any?], forKey: "home")
+    XCTAssertThrowsError(try context.save()) { XCTAssertEqual(($0 as? ValidationError)?.key, "home.city", "\($0)") }
+  }
+
+  func testRequiredPartsOfRequiredPartsAreValidated() throws {
+    let store = try makeStore(Self.withDefaults)
+    let (context, person) = try makeHomeless(store)
+    try person.setValue("flat", forKeyPath: "plan.label")
+    XCTAssertThrowsError(try context.save()) { XCTAssertEqual(($0 as? ValidationError)?.key, "plan.door.width", "\($0)") }
+    try person.setValue(0.9, forKeyPath: "plan.door.width")
+    try context.save()
+    XCTAssertEqual(try dictionary(person, "plan"), ["label": "flat", "door": ["width": 0.9]])
+  }
+
+  func testBatchRequestsBringRequiredDefaults() throws {
+    let store = try makeStore(Self.withDefaults)
+    let context = store.newContext()
+    let rows: [[String: Any]] = [
+      ["name": "Bob", "home": ["zip": "1"], "estate": ["label": "west"]], ["name": "Cat", "home": NSNull()], ["name": "Dan"],
+    ]
+    try context.execute(BatchInsertRequest(entityName: "Person", objects: rows))
+    let (bob, cat) = (try find("Person", "name", "Bob", in: context), try find("Person", "name", "Cat", in: context))
+    XCTAssertEqual(try dictionary(bob, "home"), ["city": "Ulm", "zip": "1", "floor": 2])
+    XCTAssertEqual(try dictionary(bob, "estate"), ["label": "west", "main": ["city": "Ulm", "floor": 2]])
+    XCTAssertNil(try dictionary(cat, "home"))
+    XCTAssertEqual(
+      try dictionary(find("Person", "name", "Dan", in: context), "home"), ["city": "Ulm", "floor": 2, "note": "bell"])
+    let update = BatchUpdateRequest(
+      entityName: "Person", predicate: try FetchPredicate(format: "name == 'Cat'"), propertiesToUpdate: ["home": ["zip": "3"]])
+    XCTAssertEqual(try context.execute(update).count, 1)
+    XCTAssertEqual(try dictionary(cat, "home"), ["city": "Ulm", "zip": "3", "floor": 2])
+  }
+
+  func testAMergedCompositeBringsRequiredDefaults() throws {
+    let store = try makeStore(Self.withDefaults)
+    let (context, person) = try makeHomeless(store)
+    try person.setValue("1", forKeyPath: "home.zip")
+    try context.save()
+    context.mergePolicy = .mergeByPropertyObjectTrump
+    try person.setValue("2", forKeyPath: "home.zip")
+    let other = store.newContext()
+    try find("Person", "name", "Ann", in: other).setValue(nil, forKey: "home")
+    try other.save()
+    context.refresh(person, mergeChanges: true)
+    try context.save()
+    XCTAssertEqual(try dictionary(person, "home"), ["city": "Ulm", "zip": "2", "floor": 2])
   }
 }
