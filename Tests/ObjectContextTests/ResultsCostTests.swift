@@ -12,7 +12,7 @@ final class ResultsCostTests: XCTestCase {
   // MARK: The list
 
   private static let order = ResultOrder([
-    ResolvedSortKey(expression: .constant(0, .integer), isAscending: true, comparison: .binary)
+    ResolvedSortKey(expression: .constant(0, .integer), isAscending: true, order: .binary)
   ])
 
   private func item(_ value: Int64, _ key: Int64) -> ResultItem {

@@ -119,7 +119,9 @@ final class PredicateCodingTests: XCTestCase {
 
   func testRequestsComeBackAndLeaveOutWhatIsUsual() throws {
     var request = FetchRequest<[String: Any]>(entityName: "Book", predicate: .compare("pages", .greater, 5))
-    request.sortDescriptors = [FetchSortDescriptor("title", ascending: false, comparison: .localized), FetchSortDescriptor("n")]
+    request.sortDescriptors = [
+      FetchSortDescriptor("title", ascending: false, comparison: .localized, locale: Locale(identifier: "sv_SE")), FetchSortDescriptor("n"),
+    ]
     request.propertiesToFetch = ["author.name", .expression(try FetchExpression(format: "count(title)"), as: "n", resultType: .integer64)]
     request.propertiesToGroupBy = ["author.name"]
     request.havingPredicate = .compare("n", .greater, 2)

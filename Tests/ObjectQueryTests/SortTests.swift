@@ -39,13 +39,13 @@ final class SortTests: XCTestCase {
 
   func testLocalizedStandardOrdersNumbersByTheirValueAndIgnoresCase() {
     let names = ["10 z", "2 a", "File 1", "file 1b", "file 02", "file 2", "File 9", "file 10", "file 100", "ﬁle 3", "zebra"]
-    let sorted = names.shuffled().sorted { SlotOrder.compare(.text($0), .text($1), by: .localizedStandard) < 0 }
+    let sorted = names.shuffled().sorted { SlotOrder.compare(.text($0), .text($1), by: TextOrder(.localizedStandard)) < 0 }
     XCTAssertEqual(
       sorted.filter { $0.lowercased().hasPrefix("file ") }, ["File 1", "file 1b", "file 02", "file 2", "File 9", "file 10", "file 100"])
     XCTAssertEqual(sorted.first, "2 a")
     XCTAssertEqual(sorted.last, "zebra")
     // Not so the others.
-    XCTAssertGreaterThan(SlotOrder.compare(.text("file 2"), .text("file 10"), by: .localizedCaseInsensitive), 0)
+    XCTAssertGreaterThan(SlotOrder.compare(.text("file 2"), .text("file 10"), by: TextOrder(.localizedCaseInsensitive)), 0)
   }
 
   func testEveryComparisonIsATotalOrder() {
@@ -58,19 +58,39 @@ final class SortTests: XCTestCase {
     let texts = (0..<40).map { _ in
       (0..<Int.random(in: 0...3, using: &random)).map { _ in letters.randomElement(using: &random) ?? "" }.joined()
     }
-    for comparison in FetchSortDescriptor.Comparison.allCases {
-      let orders = texts.map { left in texts.map { SlotOrder.compare(.text(left), .text($0), by: comparison).signum() } }
+    let locales = ["sv_SE", "de@collation=phonebook", "da_DK", "cs_CZ", "en_US_POSIX"].map { Locale(identifier: $0) }
+    let comparisons = FetchSortDescriptor.Comparison.allCases
+    for order in comparisons.map({ TextOrder($0) }) + locales.flatMap({ locale in comparisons.map { TextOrder($0, locale: locale) } }) {
+      let orders = texts.map { left in texts.map { SlotOrder.compare(.text(left), .text($0), by: order).signum() } }
       for first in texts.indices {
         for second in texts.indices {
-          XCTAssertEqual(orders[first][second], -orders[second][first], "\(comparison)")
+          XCTAssertEqual(orders[first][second], -orders[second][first], "\(order)")
           // Only equal bytes are equal, so that every store and every sort gives one order.
-          XCTAssertEqual(orders[first][second] == 0, texts[first].utf8.elementsEqual(texts[second].utf8), "\(comparison)")
+          XCTAssertEqual(orders[first][second] == 0, texts[first].utf8.elementsEqual(texts[second].utf8), "\(order)")
           guard orders[first][second] < 0 else { continue }
           for third in texts.indices where orders[second][third] < 0 {
-            XCTAssertLessThan(orders[first][third], 0, "\(comparison): \(texts[first]) \(texts[second]) \(texts[third])")
+            XCTAssertLessThan(orders[first][third], 0, "\(order): \(texts[first]) \(texts[second]) \(texts[third])")
           }
         }
       }
+    }
+  }
+
+  func testALocaleDecidesTheOrderOfItsLetters() throws {
+    let words = ["z", "ö", "ch", "h", "ä", "ad", "af"]
+    func sorted(_ locale: String, _ comparison: FetchSortDescriptor.Comparison = .localized) throws -> [String] {
+      try words.sorted(using: FetchSortDescriptor("SELF", comparison: comparison, locale: Locale(identifier: locale)))
+    }
+    XCTAssertEqual(try sorted("sv_SE"), ["ad", "af", "ch", "h", "z", "ä", "ö"])
+    XCTAssertEqual(try sorted("de_DE"), ["ä", "ad", "af", "ch", "h", "ö", "z"])
+    XCTAssertEqual(try sorted("de@collation=phonebook"), ["ad", "ä", "af", "ch", "h", "ö", "z"])
+    XCTAssertEqual(try sorted("cs_CZ"), ["ä", "ad", "af", "h", "ch", "ö", "z"])
+    for comparison in [FetchSortDescriptor.Comparison.localizedCaseInsensitive, .localizedStandard] {
+      XCTAssertEqual(try sorted("sv_SE", comparison), ["ad", "af", "ch", "h", "z", "ä", "ö"])
+    }
+    // Without a locale's rules there is one order.
+    for comparison in [FetchSortDescriptor.Comparison.binary, .caseInsensitive] {
+      XCTAssertEqual(try sorted("sv_SE", comparison), try sorted("de_DE", comparison))
     }
   }
 

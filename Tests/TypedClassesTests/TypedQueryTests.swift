@@ -210,6 +210,10 @@ final class TypedQueryTests: XCTestCase {
     XCTAssertEqual(
       Package.all.sorted { $0.name.count.descending }.sortDescriptors,
       [FetchSortDescriptor(expression: try FetchExpression(format: "length(name)"), ascending: false)])
+    let swedish = Locale(identifier: "sv_SE")
+    XCTAssertEqual(
+      Package.all.sorted { $0.name.ordered(.localized, locale: swedish).descending }.sortDescriptors,
+      Package.all.sorted(by: "name", ascending: false, comparison: .localized, locale: swedish).sortDescriptors)
     XCTAssertEqual(Package.all.limit(5).offset(2).fetchLimit, 5)
   }
 

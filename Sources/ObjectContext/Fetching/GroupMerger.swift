@@ -123,7 +123,7 @@ struct GroupMerger {
     }
     rows = rows.enumerated().sorted { left, right in
       for (index, key) in question.sortKeys.enumerated() {
-        let order = SlotOrder.compare(left.element.order[index], right.element.order[index], by: key.comparison)
+        let order = SlotOrder.compare(left.element.order[index], right.element.order[index], by: key.order)
         if order != 0 { return key.isAscending ? order < 0 : order > 0 }
       }
       for (first, second) in zip(left.element.tie, right.element.tie) {

@@ -118,7 +118,7 @@ extension ManagedObjectContext {
         let content = columns[count + index].content
         let order = SlotOrder.compare(
           sortValue(left.element.values[count + index], content), sortValue(right.element.values[count + index], content),
-          by: key.comparison)
+          by: key.order)
         if order != 0 { return key.isAscending ? order < 0 : order > 0 }
       }
       return left.offset < right.offset

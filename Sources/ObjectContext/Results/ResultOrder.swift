@@ -5,16 +5,16 @@ import ObjectStore
 
 /// The order of results. It leaves no two of them equal: a change of what nobody sorts by moves nothing.
 struct ResultOrder {
-  private let keys: [(comparison: FetchSortDescriptor.Comparison, isAscending: Bool)]
+  private let keys: [(order: TextOrder, isAscending: Bool)]
   /// How many values a result is sorted by.
   var keyCount: Int { keys.count }
 
-  init(_ keys: some Sequence<ResolvedSortKey>) { self.keys = keys.map { ($0.comparison, $0.isAscending) } }
+  init(_ keys: some Sequence<ResolvedSortKey>) { self.keys = keys.map { ($0.order, $0.isAscending) } }
 
   /// The order of two results: negative, zero or positive.
   func compare(_ left: ArraySlice<Slot>, _ leftID: ManagedObjectID, _ right: ArraySlice<Slot>, _ rightID: ManagedObjectID) -> Int {
     for (index, key) in keys.enumerated() {
-      let order = SlotOrder.compare(left[left.startIndex + index], right[right.startIndex + index], by: key.comparison)
+      let order = SlotOrder.compare(left[left.startIndex + index], right[right.startIndex + index], by: key.order)
       if order != 0 { return key.isAscending ? order : -order }
     }
     return Self.compare(leftID, rightID)
@@ -23,7 +23,7 @@ struct ResultOrder {
   /// Whether results can be sorted by the beginnings of what they are sorted by first, as numbers: not where these are texts in the order of a language.
   func hasWords(of kind: SlotKind) -> Bool {
     guard let key = keys.first else { return false }
-    return kind == .int || kind == .real || kind == .text && key.comparison == .binary
+    return kind == .int || kind == .real || kind == .text && key.order == .binary
   }
 
   /// The positions of results in their order.
@@ -38,7 +38,7 @@ struct ResultOrder {
     var (isWhole, isByID) = (keyCount == 1, true)
     let none = SortWord.none.directed(first.isAscending)
     for position in ids.indices {
-      let word = Self.word(of: values[position * keyCount], first.comparison).directed(first.isAscending)
+      let word = Self.word(of: values[position * keyCount], first.order).directed(first.isAscending)
       if word == none { isWhole = isWhole && SlotComparison.isMissing(values[position * keyCount]) }
       if case .text = values[position * keyCount] { isWhole = false }
       if position > 0, Self.compare(ids[position - 1], ids[position]) > 0 { isByID = false }
@@ -59,11 +59,11 @@ struct ResultOrder {
   }
 
   /// The beginning of a value: values are in the order of these, and equal ones say nothing.
-  private static func word(of value: Slot, _ comparison: FetchSortDescriptor.Comparison) -> SortWord {
+  private static func word(of value: Slot, _ order: TextOrder) -> SortWord {
     switch value {
     case .int(let number): SortWord(number)
     case .real(let number): number.isNaN ? .none : SortWord(number)
-    case .text(var text): comparison == .binary ? text.withUTF8 { SortWord(UnsafeRawBufferPointer($0)) } : .none
+    case .text(var text): order == .binary ? text.withUTF8 { SortWord(UnsafeRawBufferPointer($0)) } : .none
     case .null, .bytes: .none
     }
   }

@@ -1,11 +1,12 @@
 // FetchRequest+Codable: requests, sort keys and properties as JSON and in any other coder. What has its default is left out.
+import Foundation
 import ObjectModel
 
 extension FetchSortDescriptor: Codable {
   private enum Key: String, CodingKey {
     case expression = "by"
     case isDescending = "descending"
-    case comparison
+    case comparison, locale
   }
 
   /// Reads a sort key.
@@ -16,7 +17,8 @@ extension FetchSortDescriptor: Codable {
     self.init(
       expression: try container.decode(FetchExpression.self, forKey: .expression),
       ascending: try container.decodeIfPresent(Bool.self, forKey: .isDescending) != true,
-      comparison: try container.decodeIfPresent(Comparison.self, forKey: .comparison) ?? .binary)
+      comparison: try container.decodeIfPresent(Comparison.self, forKey: .comparison) ?? .binary,
+      locale: try container.decodeIfPresent(String.self, forKey: .locale).map { Locale(identifier: $0) })
   }
 
   /// Writes the sort key.
@@ -27,6 +29,7 @@ extension FetchSortDescriptor: Codable {
     try container.encode(expression, forKey: .expression)
     if !isAscending { try container.encode(true, forKey: .isDescending) }
     if comparison != .binary { try container.encode(comparison, forKey: .comparison) }
+    try container.encodeIfPresent(locale?.identifier, forKey: .locale)
   }
 }
 

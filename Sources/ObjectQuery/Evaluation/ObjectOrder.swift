@@ -20,7 +20,7 @@ package struct ObjectOrder<Resolver: ObjectResolver> {
   /// The order of two objects' values: negative, zero or positive.
   package func compare(_ left: [Slot], _ right: [Slot]) -> Int {
     for (index, key) in keys.enumerated() {
-      let order = SlotOrder.compare(left[index], right[index], by: key.comparison)
+      let order = SlotOrder.compare(left[index], right[index], by: key.order)
       if order != 0 { return key.isAscending ? order : -order }
     }
     return 0
@@ -39,26 +39,17 @@ package struct ObjectOrder<Resolver: ObjectResolver> {
 
 /// The order of two values of one attribute as sort keys define it.
 package enum SlotOrder {
-  /// The order of two values: negative, zero or positive. No value comes first; text that a comparison finds alike is ordered by its bytes.
-  package static func compare(_ left: Slot, _ right: Slot, by comparison: FetchSortDescriptor.Comparison = .binary) -> Int {
+  /// The order of two values: negative, zero or positive. No value comes first; texts that are alike in the order follow their bytes.
+  package static func compare(_ left: Slot, _ right: Slot, by textOrder: TextOrder = .binary) -> Int {
     switch (SlotComparison.isMissing(left), SlotComparison.isMissing(right)) {
     case (true, true): return 0
     case (true, false): return -1
     case (false, true): return 1
     case (false, false): break
     }
-    guard comparison != .binary, case .text(let first) = left, case .text(let second) = right else {
+    guard textOrder != .binary, case .text(let first) = left, case .text(let second) = right else {
       return SlotComparison.compare(left, right)
     }
-    let order =
-      switch comparison {
-      case .binary: 0
-      case .caseInsensitive:
-        TextMatching.compare(TextFolding.fold(first, .caseInsensitive), TextFolding.fold(second, .caseInsensitive))
-      case .localized: TextMatching.compareLocalized(first, second, caseInsensitive: false)
-      case .localizedCaseInsensitive: TextMatching.compareLocalized(first, second, caseInsensitive: true)
-      case .localizedStandard: TextMatching.compareLocalized(first, second, caseInsensitive: true, numeric: true)
-      }
-    return order != 0 ? order : TextMatching.compare(first, second)
+    return textOrder.compare(first, second)
   }
 }

@@ -41,7 +41,7 @@ extension DictionaryEvaluator {
     }
     return rows.sorted { left, right in
       for (index, descriptor) in descriptors.enumerated() {
-        let order = SlotOrder.compare(left.values[index], right.values[index], by: descriptor.comparison)
+        let order = SlotOrder.compare(left.values[index], right.values[index], by: descriptor.textOrder)
         if order != 0 { return (order < 0) == descriptor.isAscending }
       }
       return left.position < right.position

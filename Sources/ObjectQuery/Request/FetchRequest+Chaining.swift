@@ -1,4 +1,5 @@
 // FetchRequest+Chaining: requests put together in one expression.
+public import Foundation
 
 extension FetchRequest {
   // Disfavored: otherwise the compiler finds no words for a mistake in a typed closure.
@@ -16,10 +17,13 @@ extension FetchRequest {
   ///     name of a property to fetch.
   ///   - ascending: Whether lower values come first.
   ///   - comparison: How strings are ordered.
+  ///   - locale: The locale of a localized comparison; nil for the current one.
   public func sorted(
-    by keyPath: String, ascending: Bool = true, comparison: FetchSortDescriptor.Comparison = .binary
+    by keyPath: String, ascending: Bool = true, comparison: FetchSortDescriptor.Comparison = .binary, locale: Locale? = nil
   ) -> FetchRequest {
-    changed { $0.sortDescriptors.append(FetchSortDescriptor(keyPath, ascending: ascending, comparison: comparison)) }
+    changed {
+      $0.sortDescriptors.append(FetchSortDescriptor(keyPath, ascending: ascending, comparison: comparison, locale: locale))
+    }
   }
 
   /// The request with a further sort key that is an expression.
@@ -28,10 +32,14 @@ extension FetchRequest {
   ///   - expression: What is sorted by.
   ///   - ascending: Whether the smallest value comes first.
   ///   - comparison: How texts are compared.
+  ///   - locale: The locale of a localized comparison; nil for the current one.
   public func sorted(
-    by expression: FetchExpression, ascending: Bool = true, comparison: FetchSortDescriptor.Comparison = .binary
+    by expression: FetchExpression, ascending: Bool = true, comparison: FetchSortDescriptor.Comparison = .binary, locale: Locale? = nil
   ) -> FetchRequest {
-    changed { $0.sortDescriptors.append(FetchSortDescriptor(expression: expression, ascending: ascending, comparison: comparison)) }
+    changed {
+      $0.sortDescriptors.append(
+        FetchSortDescriptor(expression: expression, ascending: ascending, comparison: comparison, locale: locale))
+    }
   }
 
   /// The request with further properties to fetch.

@@ -1,4 +1,5 @@
 // FetchSortDescriptor: one key of an order.
+public import Foundation
 
 /// One key of the order of a fetch's results. Objects without a value come first where the order ascends, and last where it descends.
 ///
@@ -8,6 +9,13 @@
 /// ```
 ///
 /// An index over the properties in this order spares the store the sorting. Texts are compared byte by byte unless ``comparison`` says otherwise.
+///
+/// The localized comparisons follow the rules of ``locale``, or of `Locale.current` if it is nil. On Linux Foundation does not read `LANG` and the other
+/// variables of the environment: its current locale is `en_001`. So pass the user's locale:
+///
+/// ```swift
+/// Song.all.sorted { $0.title.ordered(.localizedStandard, locale: Locale(identifier: "sv_SE")) }
+/// ```
 public struct FetchSortDescriptor: Sendable, Hashable {
   /// How strings are ordered.
   public enum Comparison: String, Sendable, Hashable, CaseIterable {
@@ -15,11 +23,11 @@ public struct FetchSortDescriptor: Sendable, Hashable {
     case binary
     /// Upper and lower case alike (Unicode simple folding), ties by bytes.
     case caseInsensitive
-    /// By the rules of the current locale.
+    /// By the rules of the sort descriptor's locale.
     case localized
-    /// By the rules of the current locale, upper and lower case alike.
+    /// By the rules of the sort descriptor's locale, upper and lower case alike.
     case localizedCaseInsensitive
-    /// As a file browser orders names: numbers inside by value.
+    /// As a file browser orders names: by the rules of the sort descriptor's locale, upper and lower case alike, and numbers inside by value.
     case localizedStandard
   }
   /// What is ordered by: one value of each object, or of each group of a grouped fetch.
@@ -28,6 +36,9 @@ public struct FetchSortDescriptor: Sendable, Hashable {
   public var isAscending: Bool
   /// How strings are ordered.
   public var comparison: Comparison
+  /// The locale whose rules the localized comparisons follow. If it is nil, they follow the locale that is current when the request is executed. The other
+  /// comparisons ignore it.
+  public var locale: Locale?
 
   /// Makes a sort key.
   ///
@@ -36,8 +47,9 @@ public struct FetchSortDescriptor: Sendable, Hashable {
   ///     results also the name of a property to fetch.
   ///   - ascending: Whether lower values come first.
   ///   - comparison: How strings are ordered.
-  public init(_ keyPath: String, ascending: Bool = true, comparison: Comparison = .binary) {
-    self.init(expression: .keyPath(keyPath), ascending: ascending, comparison: comparison)
+  ///   - locale: The locale of a localized comparison; nil for the current one.
+  public init(_ keyPath: String, ascending: Bool = true, comparison: Comparison = .binary, locale: Locale? = nil) {
+    self.init(expression: .keyPath(keyPath), ascending: ascending, comparison: comparison, locale: locale)
   }
 
   /// Makes a sort key of an expression, such as `FetchExpression(format: "length(name)")`.
@@ -46,10 +58,12 @@ public struct FetchSortDescriptor: Sendable, Hashable {
   ///   - expression: What is sorted by.
   ///   - ascending: Whether the smallest value comes first.
   ///   - comparison: How texts are compared.
-  public init(expression: FetchExpression, ascending: Bool = true, comparison: Comparison = .binary) {
+  ///   - locale: The locale of a localized comparison; nil for the current one.
+  public init(expression: FetchExpression, ascending: Bool = true, comparison: Comparison = .binary, locale: Locale? = nil) {
     self.expression = expression
     isAscending = ascending
     self.comparison = comparison
+    self.locale = locale
   }
 
   /// Makes a sort key of how much of a query is in texts; the texts with most of it come first.

@@ -100,6 +100,6 @@ struct PredicateResolution {
     guard value.type != .opaque else {
       throw .unsupported(part: "Ordering by \(name)", advice: "Order by an attribute that is no transformable.")
     }
-    return ResolvedSortKey(expression: value, isAscending: descriptor.isAscending, comparison: isText ? descriptor.comparison : .binary)
+    return ResolvedSortKey(expression: value, isAscending: descriptor.isAscending, order: isText ? descriptor.textOrder : .binary)
   }
 }

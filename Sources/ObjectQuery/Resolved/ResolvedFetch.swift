@@ -52,12 +52,12 @@ package struct ResolvedSortKey: Sendable, Hashable {
   package var expression: ResolvedExpression
   /// Whether lower values come first.
   package var isAscending: Bool
-  /// How text is ordered; ``FetchSortDescriptor/Comparison/binary`` for all else.
-  package var comparison: FetchSortDescriptor.Comparison
+  /// How texts are ordered; ``TextOrder/binary`` for all other values.
+  package var order: TextOrder
 
-  package init(expression: ResolvedExpression, isAscending: Bool, comparison: FetchSortDescriptor.Comparison) {
+  package init(expression: ResolvedExpression, isAscending: Bool, order: TextOrder) {
     self.expression = expression
     self.isAscending = isAscending
-    self.comparison = comparison
+    self.order = order
   }
 }

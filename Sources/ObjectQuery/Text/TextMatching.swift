@@ -1,5 +1,5 @@
 // TextMatching: the string operators on UTF-8 bytes.
-import Foundation
+package import Foundation
 
 /// The string operators on bytes, so that a store's SQL functions can call them on its own buffers.
 package enum TextMatching {
@@ -93,12 +93,14 @@ package enum TextMatching {
     }
   }
 
-  /// The order of two texts by the rules of the current locale.
-  package static func compareLocalized(_ left: String, _ right: String, caseInsensitive: Bool, numeric: Bool = false) -> Int {
+  /// The order of two texts by the rules of a locale; nil stands for the current one.
+  package static func compareLocalized(
+    _ left: String, _ right: String, caseInsensitive: Bool, numeric: Bool = false, locale: Locale? = nil
+  ) -> Int {
     var options: String.CompareOptions = []
     if caseInsensitive { options.insert(.caseInsensitive) }
     if numeric { options.insert(.numeric) }
-    return left.compare(right, options: options, range: nil, locale: .current).rawValue
+    return left.compare(right, options: options, range: nil, locale: locale ?? .current).rawValue
   }
 }
 

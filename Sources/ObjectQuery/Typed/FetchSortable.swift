@@ -1,4 +1,5 @@
 // FetchSortable: what typed queries can be ordered by.
+public import Foundation
 
 /// What a typed query can be ordered by: a field, ascending, or a sort descriptor.
 public protocol FetchSortable {
@@ -15,9 +16,13 @@ extension FetchField: FetchSortable {
   /// The field as an ascending sort key.
   public var _fetchSortDescriptor: FetchSortDescriptor { FetchSortDescriptor(expression: fetchExpression) }
 
-  /// The field as a sort key with a way of ordering text.
-  public func ordered(_ comparison: FetchSortDescriptor.Comparison) -> FetchSortDescriptor {
-    FetchSortDescriptor(expression: fetchExpression, comparison: comparison)
+  /// Returns the field as a sort key.
+  ///
+  /// - Parameters:
+  ///   - comparison: How texts are compared.
+  ///   - locale: The locale of a localized comparison; nil for the current one.
+  public func ordered(_ comparison: FetchSortDescriptor.Comparison, locale: Locale? = nil) -> FetchSortDescriptor {
+    FetchSortDescriptor(expression: fetchExpression, comparison: comparison, locale: locale)
   }
 }
 

@@ -57,7 +57,7 @@ struct DictionaryEvaluation<Resolver: ObjectResolver> {
     guard !keys.isEmpty || isBounded else { return try rows.map { try converted($0.values) } }
     return try rows.sorted { left, right in
       for (index, key) in keys.enumerated() {
-        let order = SlotOrder.compare(left.order[index], right.order[index], by: key.comparison)
+        let order = SlotOrder.compare(left.order[index], right.order[index], by: key.order)
         if order != 0 { return key.isAscending ? order < 0 : order > 0 }
       }
       for index in left.tie.indices {

@@ -85,9 +85,12 @@ private final class FunctionBox {
   init(_ body: @escaping (FunctionCall) -> Void) { self.body = body }
 }
 
+/// Compares two UTF-8 texts: below, equal to or above 0.
+package typealias CollationComparison = (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Int32
+
 private final class CollationBox {
-  let compare: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Int32
-  init(_ compare: @escaping (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Int32) { self.compare = compare }
+  let compare: CollationComparison
+  init(_ compare: @escaping CollationComparison) { self.compare = compare }
 }
 
 extension Connection {
@@ -111,11 +114,35 @@ extension Connection {
     guard code == SQLITE_OK else { throw database.failure(code, operation: .registerFunction, subject: .name(name)) }
   }
 
-  /// Registers a collation over UTF-8 text; `compare` answers below, equal to or above 0.
-  package func registerCollation(
-    name: String, _ compare: @escaping (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Int32
-  ) throws(StoreAccessError) {
+  /// Registers a collation over UTF-8 text; `compare` returns a number below, equal to or above 0.
+  package func registerCollation(name: String, _ compare: @escaping CollationComparison) throws(StoreAccessError) {
     try database.checkOpen(.registerCollation)
+    try database.createCollation(name: name, compare)
+  }
+
+  /// Registers collations when a statement first names them.
+  ///
+  /// - Parameter collation: Returns the comparison of a name, or nil for an unknown name. SQLite then refuses the statement.
+  package func registerCollations(onDemand collation: @escaping (String) -> CollationComparison?) throws(StoreAccessError) {
+    try database.checkOpen(.registerCollation)
+    database.collationOnDemand = collation
+    let code = sqlite3_collation_needed(
+      pointer, Unmanaged.passUnretained(database).toOpaque(),  // statements, which call it, hold the handle
+      { data, _, _, name in
+        guard let data, let name else { return }
+        Unmanaged<DatabaseHandle>.fromOpaque(data)._withUnsafeGuaranteedRef { database in  // as above
+          let name = String(cString: name)
+          guard let compare = database.collationOnDemand?(name) else { return }
+          // SQLite reports a collation that is still missing after the callback.
+          try? database.createCollation(name: name, compare)
+        }
+      })
+    guard code == SQLITE_OK else { throw database.failure(code, operation: .registerCollation) }
+  }
+}
+
+extension DatabaseHandle {
+  fileprivate func createCollation(name: String, _ compare: @escaping CollationComparison) throws(StoreAccessError) {
     let box = Unmanaged.passRetained(CollationBox(compare))  // released by the destructor below
     let code = sqlite3_create_collation_v2(
       pointer, name, SQLITE_UTF8, box.toOpaque(),
@@ -128,7 +155,7 @@ extension Connection {
       }, { $0.map { Unmanaged<CollationBox>.fromOpaque($0).release() } })  // the destructor: once, at the end
     guard code == SQLITE_OK else {
       box.release()  // unlike with functions, SQLite does not call the destructor here
-      throw database.failure(code, operation: .registerCollation, subject: .name(name))
+      throw failure(code, operation: .registerCollation, subject: .name(name))
     }
   }
 }

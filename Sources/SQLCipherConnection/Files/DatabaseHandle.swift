@@ -14,6 +14,8 @@ import Synchronization
   let interrupter: Interrupter
   /// How it waits for another one's lock: not at all, unless it is told how long.
   let waiting = LockWaiting(milliseconds: 0)
+  /// Returns the comparison of a collation that a statement names and that is not registered.
+  var collationOnDemand: ((String) -> CollationComparison?)?
 
   init(pointer: OpaquePointer, path: String) {
     self.pointer = pointer

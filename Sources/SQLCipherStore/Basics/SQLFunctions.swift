@@ -116,11 +116,6 @@ enum SQLFunctions {
     }
   }
 
-  /// The collation of a text order; nil for the order of bytes, which is SQLite's own.
-  static func collation(_ comparison: FetchSortDescriptor.Comparison) -> String? {
-    comparison == .binary ? nil : "cd_\(comparison.rawValue)"
-  }
-
   /// Makes all of it known to a connection.
   ///
   /// - Parameter model: The model, whose indexes may be over functions; nil leaves those to others.
@@ -133,14 +128,7 @@ enum SQLFunctions {
     if model?.hasExpressionIndexes ?? false { try registerIndexed(indexed, on: connection) }
     if model?.hasFullTextIndexes ?? false { try registerWords(words, on: connection) }
     try registerNumbers(on: connection)
-    for comparison in FetchSortDescriptor.Comparison.allCases {
-      guard let name = collation(comparison) else { continue }
-      try connection.registerCollation(name: name) { left, right in
-        let order = SlotOrder.compare(
-          .text(String(decoding: left, as: UTF8.self)), .text(String(decoding: right, as: UTF8.self)), by: comparison)
-        return order < 0 ? -1 : order > 0 ? 1 : 0
-      }
-    }
+    try TextCollation.register(on: connection)
   }
 
   private static func bytes(_ buffer: UnsafeRawBufferPointer) -> UnsafeBufferPointer<UInt8> { buffer.assumingMemoryBound(to: UInt8.self) }

@@ -171,14 +171,14 @@ struct FetchExplainer {
       return .init(.sort, entityName: fetch.entity.name, message: "the results are sorted: an index has only an entity's own properties")
     }
     let name = attribute.slot.name
-    if key.comparison == .binary {
+    if key.order == .binary {
       guard unindexedFirst(name) else { return nil }
       return .init(
         .sort, entityName: fetch.entity.name, properties: [name], message: "the results are sorted: no index begins with \(name)")
     }
     return .init(
       .sort, entityName: fetch.entity.name, properties: [name],
-      message: "the results are sorted: no index has the order \(key.comparison.rawValue) of \(name)")
+      message: "the results are sorted: no index has the order \(key.order.comparison.rawValue) of \(name)")
   }
 
   private func unindexedFirst(_ name: String) -> Bool {

@@ -105,7 +105,7 @@ struct SelectGenerator {
     var keys: [TopRows.SortKey] = []
     var pieces: [SQLFragment] = [SQLFragment(scope.key)]
     for key in fetch.sortKeys {
-      guard key.comparison == .binary, let kind = sortKind(key.expression, isFirst: keys.isEmpty, generator) else { return nil }
+      guard key.order == .binary, let kind = sortKind(key.expression, isFirst: keys.isEmpty, generator) else { return nil }
       keys.append(TopRows.SortKey(kind: kind, isAscending: key.isAscending))
       pieces.append(try generator.value(key.expression, [scope]))
     }
@@ -140,7 +140,7 @@ struct SelectGenerator {
       || fetch.predicate.conjuncts.contains { if case .exists(let exists) = $0 { generator.canBegin(with: exists) } else { false } }
     var keys: [RowSortKey] = []
     for key in fetch.sortKeys {
-      guard key.comparison == .binary, case .path(let path) = key.expression, path.steps.isEmpty,
+      guard key.order == .binary, case .path(let path) = key.expression, path.steps.isEmpty,
         case .attribute(let attribute) = path.terminal
       else { return [] }
       if keys.isEmpty, !isSearched, schema.indexed.holdsPlain(attribute.slot) { return [] }
@@ -188,18 +188,18 @@ struct SelectGenerator {
     var pieces: [SQLFragment] = []
     for key in fetch.sortKeys {
       let direction = key.isAscending ? "" : " DESC"
-      if key.comparison == .binary, let place = fetch.projection.flatMap({ place(ofComputed: key.expression, in: $0) }) {
+      if key.order == .binary, let place = fetch.projection.flatMap({ place(ofComputed: key.expression, in: $0) }) {
         pieces.append("\(place)\(direction)")
         continue
       }
       let value = try generator.value(key.expression, [scope])
-      if key.comparison == .caseInsensitive, generator.hasFoldedIndex(key.expression, .caseInsensitive) {
+      if key.order == .caseInsensitive, generator.hasFoldedIndex(key.expression, .caseInsensitive) {
         // What the collation says, in the index's words.
         pieces.append("\(generator.folded(value, key.expression, .caseInsensitive))\(direction)")
         pieces.append("\(value)\(direction)")
         continue
       }
-      let collation = SQLFunctions.collation(key.comparison).map { " COLLATE \($0)" } ?? ""
+      let collation = TextCollation.name(of: key.order).map { " COLLATE \($0)" } ?? ""
       pieces.append("\(term(value))\(collation)\(direction)")
     }
     // Equal ones in the order of their keys, so that pages of a result neither overlap nor leave gaps.

@@ -25,6 +25,13 @@ public final class IndexSpecification: StoreSpecification {
     }
   }()
 
+  /// Every text order: each comparison, and the localized ones by the rules of several locales.
+  private static let orders: [TextOrder] = FetchSortDescriptor.Comparison.allCases.flatMap { comparison in
+    // The last one is no locale that is known, and has characters that mean something in SQL and in C.
+    let locales = ["sv_SE", "de@collation=phonebook", "en_US_POSIX", "a\"b'c:d\0"].map { Locale(identifier: $0) }
+    return [TextOrder(comparison)] + (comparison.isLocalized ? locales.map { TextOrder(comparison, locale: $0) } : [])
+  }
+
   private func makeModel(_ collation: FetchIndexElement.Collation, ascending: Bool) throws -> CompiledModel {
     var entity = SpecificationModels.entity("Word", [SpecificationModels.text("text"), SpecificationModels.integer("number")])
     entity.indexes = [
@@ -89,21 +96,22 @@ public final class IndexSpecification: StoreSpecification {
       try save.insert("Use", ["number": .int(Int64(texts.count))])
       texts.append(nil)
     }
-    for comparison in FetchSortDescriptor.Comparison.allCases {
+    for order in Self.orders {
       for ascending in [true, false] {
         var fetch = FetchSpecification(entityName: "Use")
         fetch.sortDescriptors = [
-          FetchSortDescriptor("word.text", ascending: ascending, comparison: comparison), FetchSortDescriptor("number", ascending: false),
+          FetchSortDescriptor("word.text", ascending: ascending, comparison: order.comparison, locale: order.locale),
+          FetchSortDescriptor("number", ascending: false),
         ]
         let slots = texts.map { $0.map(Slot.text) ?? .null }
         let expected = slots.indices.sorted { left, right in
-          let order = SlotOrder.compare(slots[left], slots[right], by: comparison)
-          return order == 0 ? left > right : (order < 0) == ascending
+          let result = SlotOrder.compare(slots[left], slots[right], by: order)
+          return result == 0 ? left > right : (result < 0) == ascending
         }.map(Int64.init)
-        XCTAssertEqual(try numbers(fetch, open), expected, "\(comparison), ascending \(ascending)")
+        XCTAssertEqual(try numbers(fetch, open), expected, "\(order), ascending \(ascending)")
         fetch.fetchOffset = 3
         fetch.fetchLimit = 20
-        XCTAssertEqual(try numbers(fetch, open), Array(expected[3..<23]), "a window of \(comparison), ascending \(ascending)")
+        XCTAssertEqual(try numbers(fetch, open), Array(expected[3..<23]), "a window of \(order), ascending \(ascending)")
       }
     }
   }
@@ -112,21 +120,22 @@ public final class IndexSpecification: StoreSpecification {
     for (position, collation) in FetchIndexElement.Collation.allCases.enumerated() {
       let open = try makeStore(makeModel(collation, ascending: position % 2 == 1))
       try fill(open)
-      for comparison in FetchSortDescriptor.Comparison.allCases {
+      for order in Self.orders {
         for ascending in [true, false] {
           var fetch = FetchSpecification(entityName: "Word")
           fetch.sortDescriptors = [
-            FetchSortDescriptor("text", ascending: ascending, comparison: comparison), FetchSortDescriptor("number"),
+            FetchSortDescriptor("text", ascending: ascending, comparison: order.comparison, locale: order.locale),
+            FetchSortDescriptor("number"),
           ]
           let expected = (Self.texts.indices.map { (Slot.text(Self.texts[$0]), Int64($0)) } + [(Slot.null, Int64(1_000))]).sorted {
             left, right in
-            let order = SlotOrder.compare(left.0, right.0, by: comparison)
-            return order == 0 ? left.1 < right.1 : (order < 0) == ascending
+            let result = SlotOrder.compare(left.0, right.0, by: order)
+            return result == 0 ? left.1 < right.1 : (result < 0) == ascending
           }.map(\.1)
-          XCTAssertEqual(try numbers(fetch, open), expected, "\(comparison), ascending \(ascending), with an index \(collation)")
+          XCTAssertEqual(try numbers(fetch, open), expected, "\(order), ascending \(ascending), with an index \(collation)")
           fetch.fetchOffset = 7
           fetch.fetchLimit = 11
-          XCTAssertEqual(try numbers(fetch, open), Array(expected[7..<18]), "a window of \(comparison) with an index \(collation)")
+          XCTAssertEqual(try numbers(fetch, open), Array(expected[7..<18]), "a window of \(order) with an index \(collation)")
         }
       }
     }
