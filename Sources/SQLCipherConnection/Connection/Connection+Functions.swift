@@ -85,9 +85,6 @@ private final class FunctionBox {
   init(_ body: @escaping (FunctionCall) -> Void) { self.body = body }
 }
 
-/// Compares two UTF-8 texts: below, equal to or above 0.
-package typealias CollationComparison = (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Int32
-
 private final class CollationBox {
   let compare: CollationComparison
   init(_ compare: @escaping CollationComparison) { self.compare = compare }

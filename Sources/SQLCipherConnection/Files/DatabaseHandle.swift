@@ -6,6 +6,9 @@ import StoreFiles
 import StoreKeys
 import Synchronization
 
+/// Compares two UTF-8 texts of a collation: below, equal to or above 0.
+package typealias CollationComparison = (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Int32
+
 /// Owns a `sqlite3 *`. Used by one thread at a time, as its connection is.
 @usableFromInline package final class DatabaseHandle {
   @usableFromInline let pointer: OpaquePointer
