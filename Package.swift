@@ -254,6 +254,7 @@ let package = Package(
 #if os(Linux)
   package.products += [
     .library(name: "CoreData", targets: ["CoreData"]),
+    .library(name: "UnifiedLogging", targets: ["UnifiedLogging"]),
     .plugin(name: "CoreDataSources", targets: ["CoreDataSources"]),
   ]
   package.targets += [
@@ -263,6 +264,9 @@ let package = Package(
     .executableTarget(name: "generate-core-data-sources", dependencies: ["AccessorSymbols"], swiftSettings: strict),
     .plugin(name: "CoreDataSources", capability: .buildTool(), dependencies: ["generate-core-data-sources"]),
     module("CoreData", ["CProcessor", "ObjectModel", "ObjectQuery", "ObjectStore", "ObjectContext", "SQLCipherStore", "StoreKeys"]),
+    // The names of os and OSLog for sources that write messages. Nothing else depends on it.
+    module("UnifiedLogging", [logging]),
+    tests("UnifiedLoggingTests", ["UnifiedLogging", logging]),
     // Written as applications are: without the settings of the library's own code.
     .testTarget(
       name: "CoreDataTests", dependencies: ["CoreData", "StoreKeys"],

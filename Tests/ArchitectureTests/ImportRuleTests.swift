@@ -21,6 +21,7 @@ final class ImportRuleTests: XCTestCase {
     "CipherDataEngine": ["ObjectModel", "ObjectQuery", "ObjectStore"],
     "CipherData": ["ObjectModel", "ObjectQuery", "ObjectStore", "ObjectContext", "SQLCipherStore", "StoreKeys"],
     "CoreData": ["ObjectModel", "ObjectQuery", "ObjectStore", "ObjectContext", "SQLCipherStore", "StoreKeys"],
+    "UnifiedLogging": ["Logging"],
     "CipherDataToolKit": [
       "AccessorSymbols", "CipherData", "CoreDataImport", "ModelCodeGeneration", "ObjectModel", "ObjectQuery", "ObjectStore",
       "ObjectContext", "SQLCipherStore", "StoreFiles", "ArgumentParser", "CLibedit",

@@ -1,0 +1,122 @@
+// OSLog: the destination of messages, and the functions os_log, which write them.
+public import Foundation
+package import Logging
+
+/// The destination of the messages of one part of an application.
+///
+/// ```swift
+/// let storage = OSLog(subsystem: "org.example.library", category: "storage")
+/// os_log("opened %{public}@ in %.2f s", log: storage, type: .info, url.lastPathComponent, seconds)
+/// ```
+///
+/// The subsystem is the label of a swift-log logger, and the category is in its metadata under `category`.
+public final class OSLog: NSObject, Sendable {
+  /// A category that Apple's tools know.
+  public struct Category: RawRepresentable, Hashable, Sendable {
+    /// The category's name.
+    public let rawValue: String
+    /// Creates a category from its name.
+    public init(rawValue: String) { self.rawValue = rawValue }
+    /// Points in time.
+    public static let pointsOfInterest = Category(rawValue: "PointsOfInterest")
+    /// Events that are recorded while a tool traces.
+    public static let dynamicTracing = Category(rawValue: "DynamicTracing")
+    /// Events with a stack that are recorded while a tool traces.
+    public static let dynamicStackTracing = Category(rawValue: "DynamicStackTracing")
+  }
+
+  /// The destination of messages without a subsystem: its label is the name of the process.
+  public static let `default` = OSLog(.logger(Logging.Logger(label: ProcessInfo.processInfo.processName)))
+  /// A destination that discards messages.
+  public static let disabled = OSLog(.none)
+
+  /// What takes the messages of a level and of higher ones. Tests have one of their own.
+  private enum Destination {
+    case none
+    case logger(Logging.Logger)
+    case sink(minimum: Logging.Logger.Level, @Sendable (Logging.Logger.Level, String) -> Void)
+  }
+  private let destination: Destination
+
+  private init(_ destination: Destination) { self.destination = destination }
+
+  package convenience init(minimum: Logging.Logger.Level, sink: @escaping @Sendable (Logging.Logger.Level, String) -> Void) {
+    self.init(.sink(minimum: minimum, sink))
+  }
+
+  /// Creates the destination of a part of an application.
+  public convenience init(subsystem: String, category: String) {
+    var logger = Logging.Logger(label: subsystem)
+    logger[metadataKey: "category"] = "\(category)"
+    self.init(.logger(logger))
+  }
+
+  /// Creates the destination of a part of an application for a category that Apple's tools know.
+  public convenience init(subsystem: String, category: Category) {
+    self.init(subsystem: subsystem, category: category.rawValue)
+  }
+
+  /// Whether messages of a level are written.
+  public func isEnabled(type: OSLogType) -> Bool { isEnabled(type.level) }
+
+  private func isEnabled(_ level: Logging.Logger.Level) -> Bool {
+    switch destination {
+    case .none: false
+    case .logger(let logger): logger.logLevel <= level
+    case .sink(let minimum, _): minimum <= level
+    }
+  }
+
+  func write(_ level: Logging.Logger.Level, _ text: () -> String) {
+    // The values of a message that is not written are not computed.
+    guard isEnabled(level) else { return }
+    switch destination {
+    case .none: break
+    case .logger(let logger): logger.log(level: level, "\(text())", source: logger.label, file: "", function: "", line: 0)
+    case .sink(_, let sink): sink(level, text())
+    }
+  }
+}
+
+/// Writes a message by a format and arguments.
+///
+/// The arguments may be of any type, since strings, errors and most objects are no `CVarArg` on Linux. Numbers are shown, and objects and strings are `<private>`, unless the format says otherwise: `%{public}@`, `%{private}d`.
+///
+/// - Parameters:
+///   - message: The format.
+///   - dso: Ignored.
+///   - log: The destination.
+///   - type: The level.
+///   - args: The arguments.
+public func os_log(
+  _ message: StaticString, dso: UnsafeRawPointer? = nil, log: OSLog = .default, type: OSLogType = .default, _ args: Any?...
+) {
+  log.write(type.level) { FormatString(message.description).text(args) }
+}
+
+/// Writes a message of a level by a format and arguments.
+///
+/// - Parameters:
+///   - type: The level.
+///   - dso: Ignored.
+///   - log: The destination.
+///   - message: The format.
+///   - args: The arguments.
+public func os_log(
+  _ type: OSLogType, dso: UnsafeRawPointer? = nil, log: OSLog = .default, _ message: StaticString, _ args: Any?...
+) {
+  log.write(type.level) { FormatString(message.description).text(args) }
+}
+
+/// Writes a message with interpolations.
+@_disfavoredOverload
+public func os_log(_ message: OSLogMessage) { OSLog.default.write(OSLogType.default.level) { message.text } }
+
+/// Writes a message of a level with interpolations.
+///
+/// - Parameters:
+///   - logLevel: The level.
+///   - log: The destination.
+///   - message: The message.
+@_disfavoredOverload
+public func os_log(_ logLevel: OSLogType, log: OSLog = .default, _ message: OSLogMessage) { log.write(logLevel.level) { message.text } }

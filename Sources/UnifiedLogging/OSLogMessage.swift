@@ -1,0 +1,142 @@
+// OSLogMessage: a message with interpolations, whose values are computed only if the message is written.
+
+/// A message with interpolations.
+///
+/// ```swift
+/// logger.debug("\(path, align: .left(columns: 40), privacy: .public) \(size, format: .hex(includePrefix: true))")
+/// ```
+public struct OSLogMessage: ExpressibleByStringInterpolation, ExpressibleByStringLiteral {
+  private let interpolation: OSLogInterpolation
+
+  /// Creates a message from its parts.
+  public init(stringInterpolation: OSLogInterpolation) { interpolation = stringInterpolation }
+  /// Creates a message without values.
+  public init(stringLiteral value: String) {
+    var interpolation = OSLogInterpolation(literalCapacity: value.utf8.count, interpolationCount: 0)
+    interpolation.appendLiteral(value)
+    self.interpolation = interpolation
+  }
+
+  /// The message as it is written.
+  package var text: String { interpolation.parts.reduce(into: "") { $0 += $1() } }
+}
+
+/// The parts of a message.
+public struct OSLogInterpolation: StringInterpolationProtocol {
+  fileprivate var parts: [() -> String] = []
+
+  /// Creates a message without parts.
+  public init(literalCapacity: Int, interpolationCount: Int) { parts.reserveCapacity(2 * interpolationCount + 1) }
+
+  /// Appends text.
+  public mutating func appendLiteral(_ literal: String) { parts.append { literal } }
+
+  private mutating func append(_ privacy: OSLogPrivacy, isNumber: Bool, _ align: OSLogStringAlignment, _ value: @escaping () -> String) {
+    parts.append { align.text(privacy.text(isNumber: isNumber, value)) }
+  }
+
+  /// Appends an integer.
+  ///
+  /// - Parameters:
+  ///   - number: The integer.
+  ///   - format: How it is written.
+  ///   - align: The columns that it fills.
+  ///   - privacy: Whether it is shown.
+  public mutating func appendInterpolation<T: FixedWidthInteger>(
+    _ number: @autoclosure @escaping () -> T, format: OSLogIntegerFormatting = .decimal, align: OSLogStringAlignment = .none,
+    privacy: OSLogPrivacy = .auto
+  ) {
+    append(privacy, isNumber: true, align) { format.text(number()) }
+  }
+
+  /// Appends a number.
+  ///
+  /// - Parameters:
+  ///   - number: The number.
+  ///   - format: How it is written.
+  ///   - align: The columns that it fills.
+  ///   - privacy: Whether it is shown.
+  public mutating func appendInterpolation(
+    _ number: @autoclosure @escaping () -> Double, format: OSLogFloatFormatting = .fixed, align: OSLogStringAlignment = .none,
+    privacy: OSLogPrivacy = .auto
+  ) {
+    append(privacy, isNumber: true, align) { format.text(number()) }
+  }
+
+  /// Appends a number.
+  ///
+  /// - Parameters:
+  ///   - number: The number.
+  ///   - format: How it is written.
+  ///   - align: The columns that it fills.
+  ///   - privacy: Whether it is shown.
+  public mutating func appendInterpolation(
+    _ number: @autoclosure @escaping () -> Float, format: OSLogFloatFormatting = .fixed, align: OSLogStringAlignment = .none,
+    privacy: OSLogPrivacy = .auto
+  ) {
+    append(privacy, isNumber: true, align) { format.text(Double(number())) }
+  }
+
+  /// Appends a Boolean.
+  ///
+  /// - Parameters:
+  ///   - boolean: The Boolean.
+  ///   - format: Its words.
+  ///   - privacy: Whether it is shown.
+  public mutating func appendInterpolation(
+    _ boolean: @autoclosure @escaping () -> Bool, format: OSLogBoolFormat = .truth, privacy: OSLogPrivacy = .auto
+  ) {
+    append(privacy, isNumber: true, .none) {
+      switch format {
+      case .truth: boolean() ? "true" : "false"
+      case .answer: boolean() ? "yes" : "no"
+      }
+    }
+  }
+
+  /// Appends a string.
+  ///
+  /// - Parameters:
+  ///   - argumentString: The string.
+  ///   - align: The columns that it fills.
+  ///   - privacy: Whether it is shown.
+  public mutating func appendInterpolation(
+    _ argumentString: @autoclosure @escaping () -> String, align: OSLogStringAlignment = .none, privacy: OSLogPrivacy = .auto
+  ) {
+    append(privacy, isNumber: false, align, argumentString)
+  }
+
+  /// Appends the description of a value.
+  ///
+  /// - Parameters:
+  ///   - value: The value.
+  ///   - align: The columns that it fills.
+  ///   - privacy: Whether it is shown.
+  @_disfavoredOverload
+  public mutating func appendInterpolation<T: CustomStringConvertible>(
+    _ value: @autoclosure @escaping () -> T, align: OSLogStringAlignment = .none, privacy: OSLogPrivacy = .auto
+  ) {
+    append(privacy, isNumber: false, align) { value().description }
+  }
+
+  /// Appends an error.
+  ///
+  /// - Parameters:
+  ///   - error: The error.
+  ///   - privacy: Whether it is shown.
+  public mutating func appendInterpolation(_ error: @autoclosure @escaping () -> any Error, privacy: OSLogPrivacy = .auto) {
+    append(privacy, isNumber: false, .none) { "\(error())" }
+  }
+
+  /// Appends the name of a type.
+  ///
+  /// - Parameters:
+  ///   - value: The type.
+  ///   - align: The columns that it fills.
+  ///   - privacy: Whether it is shown.
+  public mutating func appendInterpolation(
+    _ value: @autoclosure @escaping () -> any Any.Type, align: OSLogStringAlignment = .none, privacy: OSLogPrivacy = .auto
+  ) {
+    append(privacy, isNumber: true, align) { "\(value())" }
+  }
+}
