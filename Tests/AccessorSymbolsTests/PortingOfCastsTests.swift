@@ -109,4 +109,16 @@ final class PortingOfCastsTests: XCTestCase {
     let port = SourcePort("import CoreData\nvar token: NSKeyValueObservation?\n")
     XCTAssertEqual(port.remarks.map(\.line), [2])
   }
+
+  func testErrorsAmongTheArgumentsOfAFormatStayErrors() {
+    func check(_ line: String, becomes new: String, at place: UInt = #line) {
+      let port = SourcePort("import CoreData\n\(line)\n")
+      XCTAssertEqual(port.result, "import CoreData\n\(new)\n", line: place)
+      XCTAssertEqual(port.remarks, [], line: place)
+    }
+    check("os_log(\"%@\", error as CVarArg)", becomes: "os_log(\"%@\", error as NSError)")
+    check("os_log(\"%@\", self.loadError as CVarArg)", becomes: "os_log(\"%@\", self.loadError as NSError)")
+    // Its type is unknown.
+    check("os_log(\"%@\", title as CVarArg)", becomes: "os_log(\"%@\", title as CVarArg)")
+  }
 }

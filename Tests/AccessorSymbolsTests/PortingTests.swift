@@ -252,10 +252,10 @@ final class PortingTests: XCTestCase {
   }
 
   func testImportsOfApplesModulesStandWhereTheseAre() {
-    let port = SourcePort("import UIKit\n@preconcurrency import os.log\nlet flag = description.optional\n\nvar x = 1\n")
+    let port = SourcePort("import UIKit\n@preconcurrency import AVFoundation.AVAsset\nlet flag = description.optional\n\nvar x = 1\n")
     XCTAssertEqual(
       port.result,
-      "#if canImport(UIKit)\nimport UIKit\n#endif\n#if canImport(os)\n@preconcurrency import os.log\n#endif\nlet flag = description.optional\n\nvar x = 1\n"
+      "#if canImport(UIKit)\nimport UIKit\n#endif\n#if canImport(AVFoundation)\n@preconcurrency import AVFoundation.AVAsset\n#endif\nlet flag = description.optional\n\nvar x = 1\n"
     )
     XCTAssertEqual(port.remarks.map(\.line), [1, 2])
   }

@@ -9,11 +9,33 @@ package struct PortedFolder: Sendable {
   /// The names of properties and methods that some class overrides.
   let overridden: Set<String>
 
+  /// How methods that may take a notification are called with one, by their types and names.
+  private let calls: [String: [String: String]]
+  /// The types that observe notifications by selectors and remove themselves before they end.
+  let typesWithTokens: Set<String>
+
+  /// How a method of a type is called with a notification; that of a type above it, where only one type has a method of the name.
+  func call(of method: String, in type: String) -> String? {
+    if let own = calls[type]?[method] { return own }
+    let others = calls.values.compactMap { $0[method] }
+    return others.count == 1 ? others[0] : nil
+  }
+
+  /// Whether `removeObserver(self …)` of a notification center stands here.
+  static func removesItself(_ cursor: TokenCursor) -> Bool {
+    guard cursor.token?.word == "removeObserver", cursor.follows("."), cursor.token(after: 1)?.isMark("(") == true,
+      cursor.token(after: 2)?.word == "self", let next = cursor.token(after: 3)
+    else { return false }
+    return next.isMark(")") || next.isMark(",") && cursor.token(after: 4)?.word == "name"
+  }
+
   /// Reads sources.
   ///
   /// - Parameter sources: Their texts.
   package init(_ sources: [String]) {
     var (names, types, overridden): (Set<String>, [String: Int], Set<String>) = ([], [:], [])
+    var (calls, observing, removing): ([String: [String: String]], Set<String>, Set<String>) = ([:], [], [])
+    let observes = sources.contains { $0.contains("addObserver") }
     for source in sources {
       let tokens = SourceLexer.tokens(of: source)
       var isOfObjects = false
@@ -30,8 +52,51 @@ package struct PortedFolder: Sendable {
         else { continue }
         types[name, default: 0] += 1
       }
+      if observes { Self.readObservers(tokens, &calls, &observing, &removing) }
       if isOfObjects { names.formUnion(tokens.compactMap(\.name)) }
     }
     (namesOfObjects, self.types, self.overridden) = (names, types, overridden)
+    (self.calls, typesWithTokens) = (calls, observing.intersection(removing))
+  }
+
+  /// Reads what a source has to do with observers.
+  private static func readObservers(
+    _ tokens: [SourceToken], _ calls: inout [String: [String: String]], _ observing: inout Set<String>, _ removing: inout Set<String>
+  ) {
+    var (open, cursor): ([Int], TokenCursor) = ([], TokenCursor(tokens))
+    while let token = cursor.token {
+      let type = { open.reversed().lazy.compactMap { TokenCursor.type(tokens, atBrace: $0) }.first }
+      switch token.word {
+      case "func":
+        if let name = cursor.token(after: 1)?.name, let type = type(), let call = call(of: name, cursor) {
+          calls[type, default: [:]][name] = call
+        }
+      case "addObserver" where cursor.token(after: 2)?.word == "self" && cursor.token(after: 4)?.word == "selector":
+        if let type = type() { observing.insert(type) }
+      case "removeObserver" where removesItself(cursor) && !SourcePort.isInDeinit(cursor):
+        if let type = type() { removing.insert(type) }
+      default: break
+      }
+      if token.isMark("{") { open.append(cursor.position) }
+      if token.isMark("}") { _ = open.popLast() }
+      cursor.position += 1
+    }
+  }
+
+  /// How the method that is declared here is called with a notification; nil where it takes something else.
+  private static func call(of method: String, _ cursor: TokenCursor) -> String? {
+    var behind = cursor
+    behind.position += 2
+    guard behind.isAt("(") else { return nil }
+    let first = behind.position + 1
+    behind.skipBracketed()
+    let parameter = behind.tokens[first..<max(first, behind.position - 1)]
+    guard let label = parameter.first else { return "\(method)()" }
+    // `_ note: NSNotification` and `note: NSNotification`.
+    guard let name = label.name, !parameter.contains(where: { $0.isMark(",") }) else { return nil }
+    let types = parameter.drop { !$0.isMark(":") }.compactMap(\.word)
+    guard types.contains(where: ["Notification", "NSNotification", "Any", "AnyObject"].contains) else { return nil }
+    let argument = types.contains("NSNotification") ? "notification as NSNotification" : "notification"
+    return name == "_" ? "\(method)(\(argument))" : "\(method)(\(name): \(argument))"
   }
 }

@@ -3,6 +3,7 @@
 extension SourcePort {
   /// `request as! NSFetchRequest<Book>` is `NSFetchRequest<Book>(request)` on Linux: Swift's own generic classes have no such casts. The statement stands there twice.
   mutating func replaceCast(_ token: SourceToken, _ cursor: TokenCursor) {
+    if replaceArgument(cursor) { return }
     guard let statement = Self.statement(cursor) else {
       if Self.isCast(cursor) {
         remark(token, "the cast to NSFetchRequest fails on Linux: write NSFetchRequest<…>(request) behind #if !canImport(ObjectiveC)")
@@ -47,6 +48,17 @@ extension SourcePort {
     }
     edits.append((place, before + lines.joined(separator: "\n" + indentation) + after))
     handled.formUnion(statement)
+  }
+
+  /// `error as CVarArg`, an argument of a format, is `error as NSError`, which means the same: on Linux errors are no `CVarArg`.
+  ///
+  /// - Returns: Whether it stands here.
+  private mutating func replaceArgument(_ cursor: TokenCursor) -> Bool {
+    guard let type = cursor.token(after: 1), type.word == "CVarArg", cursor.position > 0,
+      cursor.tokens[cursor.position - 1].name?.lowercased().hasSuffix("error") == true
+    else { return false }
+    edits.append((type.range, "NSError"))
+    return true
   }
 
   /// Whether `as! NSFetchRequest<…>` or `as? NSFetchRequest<…>` stands here.

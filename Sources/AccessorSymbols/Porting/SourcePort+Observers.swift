@@ -1,38 +1,109 @@
-// SourcePort+Observers: observers of notifications by selectors as closures, and imports.
+// SourcePort+Observers: observers of notifications by selectors as closures.
 
 extension SourcePort {
-  /// `center.addObserver(self, selector: #selector(saved(_:)), name: …, object: …)` gets an `#else` with a closure, where the method stands in the same file.
+  /// `center.addObserver(self, selector: #selector(saved(_:)), name: …, object: …)` gets an `#else` with a closure, where the class has the method in one of the sources.
   ///
   /// - Returns: Whether it did.
   mutating func replaceObserver(_ cursor: TokenCursor) -> Bool {
-    var behind = cursor
-    behind.position += 1
-    guard behind.isAt("("), let start = Self.receiver(of: cursor) else { return false }
-    let first = behind.position + 1
-    behind.skipBracketed()
-    let arguments = Self.arguments(behind.tokens, first..<max(first, behind.position - 1))
+    guard let statement = statement(cursor), let type = TokenCursor.type(cursor.tokens, around: cursor.position) else { return false }
+    let (tokens, arguments) = (cursor.tokens, statement.arguments)
     guard arguments.count == 4, arguments.map(\.label) == [nil, "selector", "name", "object"],
-      behind.tokens[arguments[0].range].map(\.word) == ["self"],
-      let method = Self.method(behind.tokens, Self.selector(behind.tokens, arguments[1].range)),
-      let call = Self.call(of: method, behind.tokens)
+      tokens[arguments[0].range].map(\.word) == ["self"], let method = method(tokens, Self.selector(tokens, arguments[1].range)),
+      let call = folder.call(of: method, in: type)
     else { return false }
-    let tokens = behind.tokens
-    let whole = tokens[start].range.lowerBound..<tokens[behind.position - 1].range.upperBound
-    func text(_ range: Range<Int>) -> String {
-      self.text(of: tokens[range.lowerBound].range.lowerBound..<tokens[range.upperBound - 1].range.upperBound, applying: [])
-    }
-    let center = self.text(of: whole.lowerBound..<tokens[cursor.position].range.lowerBound, applying: [])
-    let indentation = indentation(of: tokens[start])
+    let (name, object) = (text(arguments[2].range, tokens), text(arguments[3].range, tokens))
     let parameter = call.hasSuffix("()") ? "_" : "notification"
-    let lines = [
-      "#if canImport(ObjectiveC)", self.text(of: whole, applying: []), "#else",
-      "_ = \(center)addObserver(forName: \(text(arguments[2].range)), object: \(text(arguments[3].range)), queue: nil) { [weak self] \(parameter) in",
-      "  self?.\(call)", "}", "#endif",
-    ]
-    edits.append((whole, lines.joined(separator: "\n" + indentation)))
+    let registration = "\(statement.receiver)addObserver(forName: \(name), object: \(object), queue: nil) { [weak self] \(parameter) in"
+    let keepsToken = folder.typesWithTokens.contains(type)
+    alternate(
+      statement, tokens,
+      [
+        keepsToken ? "self.\(Self.tokens).append((\(name), \(object) as AnyObject?, \(registration)" : "_ = \(registration)", "  self?.\(call)",
+        keepsToken ? "}))" : "}",
+      ])
     // The selector stands where Objective-C is.
     if let selector = arguments[1].range.first(where: { tokens[$0].word == "#selector" }) { handled.insert(selector) }
     return true
+  }
+
+  /// `center.removeObserver(self)` removes the closures that stand for the methods. In `deinit` it stays as it is: the closures do nothing without their object.
+  mutating func replaceRemoval(_ cursor: TokenCursor) {
+    guard let statement = statement(cursor), let type = TokenCursor.type(cursor.tokens, around: cursor.position),
+      folder.typesWithTokens.contains(type), !Self.isInDeinit(cursor), PortedFolder.removesItself(cursor)
+    else { return }
+    let (tokens, arguments) = (cursor.tokens, statement.arguments)
+    func condition(_ label: String, _ comparison: String) -> [String] {
+      guard let argument = arguments.first(where: { $0.label == label }) else { return [] }
+      let value = text(argument.range, tokens)
+      return value == "nil" ? [] : [comparison.replacing("…", with: value)]
+    }
+    let conditions = condition("name", "observer.name == …") + condition("object", "observer.object === (… as AnyObject?)")
+    var lines = ["self.\(Self.tokens).removeAll { observer in"]
+    if !conditions.isEmpty { lines.append("  guard \(conditions.joined(separator: ", ")) else { return false }") }
+    lines += ["  \(statement.receiver)removeObserver(observer.token)", "  return true", "}"]
+    alternate(statement, tokens, lines)
+  }
+
+  /// A class that removes its observers keeps the tokens of the closures.
+  mutating func declareTokens(_ cursor: TokenCursor) {
+    guard let name = cursor.token(after: 1)?.name, folder.typesWithTokens.contains(name) else { return }
+    var behind = cursor
+    while let next = behind.token, !next.isMark("{") {
+      if next.isMark("}") { return }
+      behind.position += 1
+    }
+    let brace = behind.position
+    behind.skipBracketed()
+    guard brace < behind.position, !cursor.tokens[brace..<behind.position].contains(where: { $0.word == Self.tokens }) else { return }
+    let place = cursor.tokens[brace].range.upperBound
+    let indentation = indentation(of: cursor.tokens[cursor.position]) + "  "
+    let lines = [
+      "", "#if !canImport(ObjectiveC)", "// The closures that observe notifications, by what they observe.",
+      "var \(Self.tokens): [(name: Notification.Name?, object: AnyObject?, token: any NSObjectProtocol)] = []", "#endif",
+    ]
+    // What follows the brace in its line begins one of its own.
+    let next = brace + 1 < cursor.tokens.count && !cursor.tokens[brace + 1].beginsLine ? "\n" + indentation : ""
+    edits.append((place..<place, lines.joined(separator: "\n" + indentation) + next))
+  }
+
+  private static let tokens = "notificationObservers"
+
+  /// Whether a place is in `deinit`.
+  static func isInDeinit(_ cursor: TokenCursor) -> Bool {
+    TokenCursor.openers(cursor.tokens, before: cursor.position).contains { brace in
+      cursor.tokens[brace].isMark("{") && brace > 0 && cursor.tokens[brace - 1].word == "deinit"
+    }
+  }
+
+  /// A call of a method of a notification center, which is a statement of its own.
+  private struct Statement {
+    /// The tokens of the call, with its receiver.
+    var range: Range<Int>
+    /// What stands before the method's name.
+    var receiver: String
+    var arguments: [(label: String?, range: Range<Int>)]
+  }
+
+  private func statement(_ cursor: TokenCursor) -> Statement? {
+    var behind = cursor
+    behind.position += 1
+    guard behind.isAt("("), let start = Self.receiver(of: cursor) else { return nil }
+    let first = behind.position + 1
+    behind.skipBracketed()
+    let arguments = Self.arguments(behind.tokens, first..<max(first, behind.position - 1))
+    let receiver = text(of: cursor.tokens[start].range.lowerBound..<cursor.tokens[cursor.position].range.lowerBound, applying: [])
+    return Statement(range: start..<behind.position, receiver: receiver, arguments: arguments)
+  }
+
+  private func text(_ range: Range<Int>, _ tokens: [SourceToken]) -> String {
+    text(of: tokens[range.lowerBound].range.lowerBound..<tokens[range.upperBound - 1].range.upperBound, applying: [])
+  }
+
+  /// The statement stands where Objective-C is, and other lines where it is not.
+  private mutating func alternate(_ statement: Statement, _ tokens: [SourceToken], _ other: [String]) {
+    let whole = tokens[statement.range.lowerBound].range.lowerBound..<tokens[statement.range.upperBound - 1].range.upperBound
+    let lines = ["#if canImport(ObjectiveC)", text(of: whole, applying: []), "#else"] + other + ["#endif"]
+    edits.append((whole, lines.joined(separator: "\n" + indentation(of: tokens[statement.range.lowerBound]))))
   }
 
   /// Where the receiver of a call begins; nil where something else stands before it in its line.
@@ -108,21 +179,14 @@ extension SourcePort {
     return true
   }
 
-  /// `import UIKit` stands where UIKit is.
-  mutating func guardImport(_ token: SourceToken, _ cursor: TokenCursor) {
-    guard let module = cursor.token(after: 1)?.word, BuildConditions.appleModules.contains(module) else { return }
-    remark(token, "import \(module): the module is not there on Linux; put what needs it behind #if canImport(\(module))")
-    var (first, last) = (cursor.position, cursor.position + 1)
-    while first > 0, !cursor.tokens[first].beginsLine { first -= 1 }
-    while last + 1 < cursor.tokens.count, !cursor.tokens[last + 1].beginsLine { last += 1 }
-    let whole = cursor.tokens[first].range.lowerBound..<cursor.tokens[last].range.upperBound
-    let lines = ["#if canImport(\(module))", text(of: whole, applying: []), "#endif"]
-    edits.append((whole, lines.joined(separator: "\n" + indentation(of: cursor.tokens[first]))))
-  }
-
-  /// The method that `#selector(…)` names.
-  private static func method(_ tokens: [SourceToken], _ range: Range<Int>) -> String? {
-    guard tokens[range].first?.word == "#selector" else { return nil }
+  /// The method that `#selector(…)`, `Selector("…")` or `NSSelectorFromString("…")` names.
+  private func method(_ tokens: [SourceToken], _ range: Range<Int>) -> String? {
+    guard let word = tokens[range].first?.word else { return nil }
+    if ["Selector", "NSSelectorFromString"].contains(word), let literal = tokens[range].first(where: { $0.kind == .literal }) {
+      let name = text(of: literal.range, applying: []).filter { $0 != "\"" }.prefix { $0 != ":" }
+      return name.isEmpty ? nil : String(name)
+    }
+    guard word == "#selector" else { return nil }
     // The last name of the path, without its labels.
     var (name, cursor): (String?, TokenCursor) = (nil, TokenCursor(tokens))
     cursor.position = range.lowerBound + 2
@@ -135,39 +199,5 @@ extension SourcePort {
       }
     }
     return name
-  }
-
-  /// How a method of the file is called with a notification.
-  private static func call(of method: String, _ tokens: [SourceToken]) -> String? {
-    guard tokens.count > 4 else { return nil }
-    for position in 0..<tokens.count - 4 where tokens[position].word == "func" && tokens[position + 1].name == method {
-      guard tokens[position + 2].isMark("(") else { continue }
-      if tokens[position + 3].isMark(")") { return "\(method)()" }
-      guard let label = tokens[position + 3].name else { return nil }
-      // `_ note: NSNotification` and `note: NSNotification`.
-      let parameter = tokens[position + 3..<tokens.count].prefix { !$0.isMark(")") }
-      let argument = parameter.contains { $0.word == "NSNotification" } ? "notification as NSNotification" : "notification"
-      return label == "_" ? "\(method)(\(argument))" : "\(method)(\(label): \(argument))"
-    }
-    return nil
-  }
-
-  /// A source that names classes of Core Data without importing it: on Apple's systems another file's import is enough.
-  mutating func completeImports(_ tokens: [SourceToken]) {
-    var (first, imports): (SourceToken?, Bool) = (nil, false)
-    for (position, token) in tokens.enumerated() where token.word == "import" && position + 1 < tokens.count {
-      if first == nil { first = token }
-      if tokens[position + 1].word == "CoreData" || tokens[position + 1].word == "CipherData" { imports = true }
-    }
-    guard !imports, let first, first.beginsLine, needsImport || tokens.contains(where: { $0.word.map(Self.isOfCoreData) ?? false }) else {
-      return
-    }
-    edits.insert((first.range.lowerBound..<first.range.lowerBound, "import CoreData\n"), at: 0)
-  }
-
-  private static func isOfCoreData(_ word: String) -> Bool {
-    ["NSManagedObject", "NSPersistent", "NSFetchRequest", "NSFetchedResults", "NSEntityDescription", "NSBatch", "NSMergePolicy"].contains {
-      word.hasPrefix($0)
-    }
   }
 }

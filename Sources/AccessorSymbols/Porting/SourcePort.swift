@@ -81,12 +81,15 @@ package struct SourcePort {
     switch token.word {
     case "as": replaceCast(token, cursor)
     case "Foundation", "CoreData": unqualify(token, cursor)
-    case "class": lookAtClass(token, cursor)
+    case "class":
+      lookAtClass(token, cursor)
+      declareTokens(cursor)
     case "extension" where cursor.token(after: 1)?.word == "NSObject" && cursor.token(after: 2)?.isMark("{") == true:
       extensions.append(cursor.position)
     case "NSKeyValueObservation", "observeValue":
       remark(token, "there is no key-value observing on Linux: observe NSManagedObjectContextObjectsDidChange")
     case "addObserver": _ = replaceObserver(cursor)
+    case "removeObserver": replaceRemoval(cursor)
     case "#keyPath": replaceKeyPath(token, cursor)
     case "#selector": if !guardSelectorConstant(token, cursor) { replaceSelector(token, cursor) }
     case "import": guardImport(token, cursor)

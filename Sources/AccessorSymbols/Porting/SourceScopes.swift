@@ -45,6 +45,23 @@ extension TokenCursor {
     return 0
   }
 
+  /// The name of the type, or of the extended one, around a place; nil outside of types.
+  static func type(_ tokens: [SourceToken], around position: Int) -> String? {
+    openers(tokens, before: position).reversed().lazy.compactMap { type(tokens, atBrace: $0) }.first
+  }
+
+  /// The name of the type, or of the extended one, that a brace begins.
+  static func type(_ tokens: [SourceToken], atBrace brace: Int) -> String? {
+    guard tokens[brace].isMark("{"), isOfType(tokens, braceAt: brace), let keyword = keyword(tokens, ofBraceAt: brace) else { return nil }
+    // Of `extension Outer.Inner` the last name.
+    var name: String?
+    for position in keyword + 1..<brace {
+      if let found = tokens[position].name { name = found } else if !tokens[position].isMark(".") { break }
+      if position + 1 < brace, !tokens[position + 1].isMark("."), tokens[position].name != nil { break }
+    }
+    return name
+  }
+
   /// Whether a brace begins a type or an extension of one.
   static func isOfType(_ tokens: [SourceToken], braceAt brace: Int) -> Bool {
     guard let place = keyword(tokens, ofBraceAt: brace), let word = tokens[place].word else { return false }
