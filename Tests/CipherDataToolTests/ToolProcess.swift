@@ -6,7 +6,7 @@ import StoreKeys
 import XCTest
 
 /// What a run of the tool gave.
-struct ToolResult {
+struct ToolResult: Sendable {
   let status: Int32
   let output: String
   let error: String
@@ -70,26 +70,33 @@ final class ToolFixture {
   ) throws
     -> ToolResult
   {
-    let process = Process()
     let command = wrapper + [try Self.executable.path] + arguments + (passphrase.map { ["--passphrase-file", $0] } ?? [])
+    return try Self.run(command, in: folder.url, input: input, environment: environment)
+  }
+
+  /// Runs the tool in a folder, also from several tasks at once.
+  static func run(in folder: URL, _ arguments: [String], input: String? = nil) throws -> ToolResult {
+    try run([try executable.path] + arguments, in: folder, input: input, environment: [:])
+  }
+
+  private static func run(_ command: [String], in folder: URL, input: String?, environment: [String: String]) throws -> ToolResult {
+    let process = Process()
     process.executableURL = URL(fileURLWithPath: command[0])
-    process.currentDirectoryURL = folder.url
+    process.currentDirectoryURL = folder
     process.arguments = Array(command.dropFirst())
-    process.environment = environment.merging(Self.keptEnvironment, uniquingKeysWith: { first, _ in first })
+    process.environment = environment.merging(keptEnvironment, uniquingKeysWith: { first, _ in first })
     let id = UUID().uuidString
     // Files in place of pipes: no process waits for another to read.
-    let streams = try ["in", "out", "err"].map { name -> FileHandle in
-      let url = try folder.file("\(id).\(name)", name == "in" ? input ?? "" : "")
-      return try FileHandle(forUpdating: url)
-    }
+    let urls = ["in", "out", "err"].map { folder.appendingPathComponent("\(id).\($0)") }
+    try Data((input ?? "").utf8).write(to: urls[0])
+    for url in urls.dropFirst() { try Data().write(to: url) }
+    let streams = try urls.map { try FileHandle(forUpdating: $0) }
     process.standardInput = streams[0]
     process.standardOutput = streams[1]
     process.standardError = streams[2]
     try process.run()
     process.waitUntilExit()
-    func text(_ name: String) throws -> String {
-      String(decoding: try Data(contentsOf: URL(fileURLWithPath: path("\(id).\(name)"))), as: UTF8.self)
-    }
-    return ToolResult(status: process.terminationStatus, output: try text("out"), error: try text("err"))
+    let texts = try urls.map { String(decoding: try Data(contentsOf: $0), as: UTF8.self) }
+    return ToolResult(status: process.terminationStatus, output: texts[1], error: texts[2])
   }
 }

@@ -44,8 +44,15 @@ final class ShellScratch {
   /// Whether changes are kept until somebody saves them.
   var isDraft: Bool { !drafts.isEmpty }
 
-  /// A context for questions: it shows what is not saved, and what it reads goes with it.
-  var reader: ManagedObjectContext { ManagedObjectContext(parent: context) }
+  /// Whether the next change is saved at once: there is no draft, and nothing that could not be saved.
+  private var isAtRest: Bool { !isDraft && !root.hasChanges }
+
+  /// Makes a context for queries. It shows unsaved changes; the objects that it reads are released with it.
+  func makeReader() -> ManagedObjectContext {
+    // The undo manager keeps objects of earlier lines, which other processes may have changed since.
+    if isAtRest { root.refreshAllObjects() }
+    return ManagedObjectContext(parent: context)
+  }
 
   var state: State {
     let unsaved = ([root] + drafts).map { $0.insertedObjects.count + $0.updatedObjects.count + $0.deletedObjects.count }
@@ -59,18 +66,42 @@ final class ShellScratch {
   /// - Parameter name: What ``undo()`` and ``redo()`` call it.
   /// - Returns: How many objects were changed or deleted; of a dry run, how many meet the condition.
   func perform(_ change: BatchChange, named name: String) throws -> Int {
-    if change.isDryRun { return try change.dryRun(in: reader) }
-    let isSaved = !isDraft && !root.hasChanges
-    if isSaved, try change.dryRun(in: reader) > Self.objectLimit {
+    if change.isDryRun { return try change.dryRun(in: makeReader()) }
+    guard isAtRest else { return try changeObjects(change, named: name) }
+    return try saveInOneTransaction {
+      guard try change.dryRun(in: root) > Self.objectLimit else { return try changeObjects(change, named: name) }
+      let count = try change.changeRows(in: root)
       root.undoManager?.removeAllActions()
       untold = "\(name) cannot be undone: it concerns more than \(Self.objectLimit) objects, and is done without any in memory."
-      return try change.changeRows(in: root)
+      return count
     }
+  }
+
+  private func changeObjects(_ change: BatchChange, named name: String) throws -> Int {
     let attempt = ManagedObjectContext(parent: context)
     let count = try change.changeObjects(in: attempt)
     try push(attempt, named: name)
-    if isSaved { try saveOrRollBack() }
     return count
+  }
+
+  /// Changes objects and saves them in one transaction of the store, so that no other process writes between the fetch and the save.
+  private func saveInOneTransaction<Result>(_ body: () throws -> Result) throws -> Result {
+    var result: Result?
+    do {
+      try root.persistentStoreCoordinator.performTransaction {
+        root.refreshAllObjects()
+        result = nil
+        let changed = try body()
+        try saveOrRollBack()
+        result = changed
+      }
+    } catch {
+      // The context has saved, but the store could not commit.
+      if result != nil { root.reset() }
+      throw error
+    }
+    guard let result else { throw ToolError(.software, "The store did not run the transaction (a bug in the tool).") }
+    return result
   }
 
   /// Saves a nested context into the one that is changed, as one group of its undo manager.
@@ -106,9 +137,7 @@ final class ShellScratch {
   }
 
   private func go(_ step: () throws -> Void) throws {
-    let isSaved = !isDraft && !root.hasChanges
-    try step()
-    if isSaved { try saveOrRollBack() }
+    if isAtRest { try saveInOneTransaction(step) } else { try step() }
   }
 
   private func saveOrRollBack() throws {

@@ -110,7 +110,7 @@ final class ShellSession {
 
   /// Asks a question, in a context of its own over what there is, saved or not. At the keyboard Ctrl-C calls it off.
   func ask<Result: Sendable>(_ body: @escaping @Sendable (ManagedObjectContext) throws -> Result) async throws -> Result {
-    try await perform { try body($0.reader) }
+    try await perform { try body($0.makeReader()) }
   }
 
   /// Does something to what is not saved, or in the store. At the keyboard Ctrl-C calls it off.

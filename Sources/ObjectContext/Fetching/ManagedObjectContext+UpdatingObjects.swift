@@ -15,6 +15,12 @@ extension ManagedObjectContext {
   ///   that could not be read. Objects before the one that failed are changed then.
   package func update(_ objects: some Sequence<ManagedObject>, by request: BatchUpdateRequest) throws {
     var updates: [UInt32: ObjectUpdate] = [:]
+    // As in a store, new values that the model does not allow are an error even if no object meets the condition.
+    if let entity = model.entity(named: request.entityName),
+      let store = persistentStoreCoordinator.stores(holding: entity, affectedStores: nil).first
+    {
+      _ = try BatchUpdatePlan(request, model: model, objectIDSpace: store.space)
+    }
     for object in objects {
       let space = space(of: object)
       let update: ObjectUpdate
