@@ -16,9 +16,7 @@ extension ManagedObjectContext {
   package func update(_ objects: some Sequence<ManagedObject>, by request: BatchUpdateRequest) throws {
     var updates: [UInt32: ObjectUpdate] = [:]
     // As in a store, new values that the model does not allow are an error even if no object meets the condition.
-    if let entity = model.entity(named: request.entityName),
-      let store = persistentStoreCoordinator.stores(holding: entity, affectedStores: nil).first
-    {
+    if let entity = model.entity(named: request.entityName), let store = rowSource.firstStore(holding: entity) {
       _ = try BatchUpdatePlan(request, model: model, objectIDSpace: store.space)
     }
     for object in objects {

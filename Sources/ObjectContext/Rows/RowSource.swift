@@ -75,6 +75,9 @@ package final class RowSource {
     return store
   }
 
+  /// The first open store that holds objects of an entity; nil if there is none.
+  func firstStore(holding entity: CompiledEntity) -> PersistentStore? { coordinator.stores(holding: entity, affectedStores: nil).first }
+
   /// Whether a space's store is open.
   func hasStore(numbered space: UInt32) -> Bool {
     if let lastStore, lastStore.version == coordinator.storesVersion, lastStore.space == space { return true }
