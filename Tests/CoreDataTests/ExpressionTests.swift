@@ -52,6 +52,26 @@ final class ExpressionTests: XCTestCase {
     }
   }
 
+  func testListsOnTheLeftAndKeysAsValuesAreRead() throws {
+    try library { stack in
+      XCTAssertEqual(try titles(stack, NSPredicate(format: "%@ CONTAINS pages", [1, 400] as NSArray)), ["Item 10", "Emma"])
+      XCTAssertEqual(try titles(stack, NSPredicate(format: "NOT %@ CONTAINS pages", [1, 2, 250])), ["Emma", "Évelina"])
+      XCTAssertEqual(try titles(stack, NSPredicate(format: "{pages, 2} CONTAINS %d AND pages < 3", 2)), ["Item 10", "Item 9"])
+      XCTAssertEqual(try titles(stack, NSPredicate(format: "SELF.%@ == %@", "title", "Emma")), ["Emma"])
+      XCTAssertEqual(try titles(stack, NSPredicate(format: "self.%@ contains[cd] %@", "author.name" as NSString, "AUS")).count, 3)
+      XCTAssertEqual(try titles(stack, NSPredicate(format: "author.%K == %@ AND %K.name != nil", "name", "Austen", "author")).count, 3)
+      let pages = NSExpression(forKeyPath: "pages")
+      XCTAssertEqual(try titles(stack, NSPredicate(format: "%@ CONTAINS %@", [400, 500], pages)), ["Emma", "Évelina"])
+      XCTAssertEqual(try titles(stack, NSPredicate(format: "%@ BETWEEN %@", NSExpression(forConstantValue: 300), [pages, 350])).count, 3)
+      let contains = NSComparisonPredicate(
+        leftExpression: NSExpression(forConstantValue: [1, 2]), rightExpression: pages, modifier: .direct, type: .contains)
+      XCTAssertEqual(try titles(stack, contains), ["Item 10", "Item 9"])
+      XCTAssertEqual(try titles(stack, NSPredicate(format: contains.predicateFormat)), ["Item 10", "Item 9"])
+      XCTAssertTrue(NSPredicate(format: "%@ CONTAINS SELF", ["a", "b"]).evaluate(with: "a"))
+      XCTAssertTrue(NSPredicate(format: "SELF.%@ == 1", "n").evaluate(with: ["n": 1]))
+    }
+  }
+
   func testKindsOfExpressionsAreTold() {
     XCTAssertEqual(NSExpression(forConstantValue: 3).constantValue as? Int64, 3)
     XCTAssertEqual(NSExpression(forVariable: "X").variable, "X")

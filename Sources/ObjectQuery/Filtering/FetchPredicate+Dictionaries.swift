@@ -42,6 +42,8 @@ struct DictionaryEvaluator {
   }
 
   private func evaluate(_ comparison: FetchComparison) throws -> Bool {
+    if let inverted = comparison.inverted { return try evaluate(inverted) }
+    if let expanded = comparison.expanded { return try evaluate(expanded) }
     switch comparison.modifier {
     case .direct: return try compare(comparison)
     case .any: return try members(comparison).contains { try compare($0) }

@@ -4,7 +4,7 @@ extension FetchPredicate {
   /// Parses a predicate.
   ///
   /// The language is Core Data's: `name BEGINSWITH[cd] %@ AND ANY tags.name IN {"a", "b"}`. Keywords may be in any case; `#name` is a key
-  /// that is spelled as a keyword. `%@` takes a value, `%K` a key path, `%d` and its like an integer, `%f` a number; `%%` is the
+  /// that is spelled as a keyword. `%@` takes a value, or a key behind a dot (`SELF.%@`), `%K` a key path, `%d` and its like an integer, `%f` a number; `%%` is the
   /// modulus operator; a placeholder between quotes is text. Complexity: linear in the text.
   ///
   /// - Parameters:
@@ -23,6 +23,17 @@ extension FetchPredicate {
   /// - Throws: ``PredicateFormatError``.
   public init(format: String, argumentArray: [(any FetchConstantConvertible)?]) throws(PredicateFormatError) {
     let parser = try PredicateParser(format, argumentArray.map { $0?._fetchConstant ?? .null })
+    self = try parser.parsePredicate()
+  }
+
+  /// Parses a predicate whose arguments may be expressions.
+  ///
+  /// - Parameters:
+  ///   - format: The text.
+  ///   - arguments: What the placeholders stand for, in order.
+  /// - Throws: ``PredicateFormatError``.
+  package init(format: String, arguments: [FetchExpression]) throws(PredicateFormatError) {
+    let parser = try PredicateParser(format, arguments)
     self = try parser.parsePredicate()
   }
 
@@ -45,17 +56,17 @@ extension FetchExpression {
   ///   - arguments: What the placeholders stand for, in order.
   /// - Throws: ``PredicateFormatError``.
   public init(format: String, _ arguments: (any FetchConstantConvertible)?...) throws(PredicateFormatError) {
-    try self.init(format: format, argumentArray: arguments.map { $0?._fetchConstant ?? .null })
+    try self.init(format: format, arguments: arguments.map { .constant($0?._fetchConstant ?? .null) })
   }
 
   /// Parses an expression with its arguments in an array.
   ///
   /// - Parameters:
   ///   - format: The text.
-  ///   - argumentArray: What the placeholders stand for, in order.
+  ///   - arguments: What the placeholders stand for, in order.
   /// - Throws: ``PredicateFormatError``.
-  package init(format: String, argumentArray: [FetchConstant]) throws(PredicateFormatError) {
-    let parser = try PredicateParser(format, argumentArray)
+  package init(format: String, arguments: [FetchExpression]) throws(PredicateFormatError) {
+    let parser = try PredicateParser(format, arguments)
     self = try parser.parseExpression()
   }
 }

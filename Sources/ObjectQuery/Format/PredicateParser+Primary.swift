@@ -15,6 +15,11 @@ extension PredicateParser {
     case .placeholder(let placeholder) where placeholder.kind == .keyPath: return .expression(.keyPath(try parseKeys()), depth: 1)
     case .placeholder(let placeholder):
       let value = try argument(for: placeholder)
+      if placeholder.kind == .value, let expression = expressions[argumentNumber] {
+        let depth = try checked(PredicateDepth.depth(of: expression))
+        advance()
+        return .expression(expression, depth: depth)
+      }
       advance()
       return .expression(.constant(value), depth: 1)
     case .variable(let name):
@@ -80,9 +85,15 @@ extension PredicateParser {
     case .identifier(let name) where !PredicateToken.hasColon(name), .escaped(let name), .collectionOperator(let name):
       advance()
       return [name]
-    case .placeholder(let placeholder) where placeholder.kind == .keyPath:
-      guard case .string(let path) = try argument(at: placeholder.position), !path.isEmpty else {
-        throw error("Argument \(argumentNumber), for %K, has to be a key path in a string")
+    case .placeholder(let placeholder) where placeholder.kind == .keyPath || placeholder.kind == .value || placeholder.kind == .string:
+      // Behind a dot %@ stands for a key too, as in SELF.%@.
+      let value = try argument(at: placeholder.position)
+      if placeholder.kind == .value, case .keyPath(let names)? = expressions[argumentNumber] {
+        advance()
+        return names
+      }
+      guard case .string(let path) = value, !path.isEmpty else {
+        throw error("Argument \(argumentNumber), for a key, has to be a key path in a string")
       }
       advance()
       return path.split(separator: ".", omittingEmptySubsequences: false).map(String.init)

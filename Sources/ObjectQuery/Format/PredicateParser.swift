@@ -21,14 +21,32 @@ struct PredicateParser {
   private var index = 0
   private var level = 0
   private let arguments: [FetchConstant]
+  /// The arguments that are not constants, by their positions from 1. They are null in ``arguments``.
+  let expressions: [Int: FetchExpression]
   private var nextArgument = 0
   /// The greatest number of an argument that the format has taken.
   private var greatestArgument = 0
 
-  init(_ text: String, _ arguments: [FetchConstant]) throws(PredicateFormatError) {
+  init(_ text: String, _ arguments: [FetchConstant], expressions: [Int: FetchExpression] = [:]) throws(PredicateFormatError) {
     scalars = Array(text.unicodeScalars)
     tokens = try PredicateLexer.tokens(of: scalars)
     self.arguments = arguments
+    self.expressions = expressions
+  }
+
+  /// A parser whose arguments may be expressions, which stand where a value does.
+  init(_ text: String, _ arguments: [FetchExpression]) throws(PredicateFormatError) {
+    var expressions: [Int: FetchExpression] = [:]
+    var constants: [FetchConstant] = []
+    for argument in arguments {
+      if case .constant(let constant) = argument {
+        constants.append(constant)
+      } else {
+        constants.append(.null)
+        expressions[constants.count] = argument
+      }
+    }
+    try self.init(text, constants, expressions: expressions)
   }
 
   /// The text as a predicate.

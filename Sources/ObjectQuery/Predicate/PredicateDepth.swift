@@ -13,16 +13,21 @@ package enum PredicateDepth {
 
   /// Throws ``FetchPredicateError/nestingTooDeep(limit:)`` for a predicate that is nested too deep. Itself it uses no recursion.
   package static func check(_ predicate: FetchPredicate) throws(FetchPredicateError) {
-    guard isWithinLimit([.predicate(predicate)]) else { throw .nestingTooDeep(limit: limit) }
+    guard depth(of: .predicate(predicate)) <= limit else { throw .nestingTooDeep(limit: limit) }
   }
 
   /// Whether an expression is nested within the limit.
-  package static func allows(_ expression: FetchExpression) -> Bool { isWithinLimit([.expression(expression)]) }
+  package static func allows(_ expression: FetchExpression) -> Bool { depth(of: expression) <= limit }
 
-  private static func isWithinLimit(_ roots: [Node]) -> Bool {
-    var stack = roots.map { (node: $0, depth: 1) }
+  /// The number of levels of an expression; more than ``limit`` if it is nested too deep.
+  static func depth(of expression: FetchExpression) -> Int { depth(of: .expression(expression)) }
+
+  private static func depth(of root: Node) -> Int {
+    var stack = [(node: root, depth: 1)]
+    var greatest = 1
     while let (node, depth) = stack.popLast() {
-      guard depth <= limit else { return false }
+      greatest = max(greatest, depth)
+      guard depth <= limit else { return depth }
       func push(_ node: Node) { stack.append((node, depth + 1)) }
       func pushLists(_ items: [FetchConstant]) {
         for case .list(let inner) in items { push(.constant(.list(inner))) }
@@ -53,6 +58,6 @@ package enum PredicateDepth {
         }
       }
     }
-    return true
+    return greatest
   }
 }

@@ -7,6 +7,8 @@ extension PredicateResolution {
     let scopeCount = scopes.count
     defer { scopes.removeSubrange(scopeCount...) }
     if comparison.op == .search { return try resolveSearch(comparison, isNegated: isNegated) }
+    if let inverted = comparison.inverted { return try resolve(inverted, isNegated: isNegated) }
+    if let expanded = comparison.expanded { return try resolve(expanded, isNegated: isNegated) }
     if comparison.modifier != .direct { return try resolveQuantified(comparison, isNegated: isNegated) }
     // A collection on the side that holds members: `object IN rel`, `rel CONTAINS object`, `value IN rel.attribute`.
     if comparison.op == .in, let path = try toManyPath(comparison.right) {
@@ -52,6 +54,12 @@ extension PredicateResolution {
     return nil
   }
 
+  private static func listOnTheLeft(of op: ComparisonOperator) -> FetchPredicateError {
+    .unsupported(
+      part: "A list on the left side of \(op.rawValue)", advice: "Put ANY, ALL or NONE before the list, or ask for one value with CONTAINS."
+    )
+  }
+
   // MARK: Leaves
 
   /// A comparison of two operands, or of its opposite.
@@ -62,7 +70,7 @@ extension PredicateResolution {
     if op == .between { return try makeBetween(left, right, options, isNegated: isNegated) }
     if op == .in { return try makeIn(left, right, options, isNegated: isNegated) }
     switch (left, right) {
-    case (.list, _): throw .invalidRightSide(op: op.rawValue, expression: "a list", expected: "one value, and on its left too")
+    case (.list, _): throw PredicateResolution.listOnTheLeft(of: op)
     case (_, .list): throw .invalidRightSide(op: op.rawValue, expression: left.name, expected: "one value, not a list")
     case (.constant(.null), .constant(let other)): return .constant((op == .equal && other.isNull) != isNegated)
     case (.constant(let value), .constant):
@@ -235,7 +243,7 @@ extension PredicateResolution {
     case .constant(.null): return .constant(false)
     case .constant(let value): (expression, name) = (try constantExpression(value), left.name)
     case .expression(let value, let described): (expression, name) = (value, described)
-    case .list: throw .invalidRightSide(op: "IN", expression: "a list", expected: "one value, and on its left too")
+    case .list: throw PredicateResolution.listOnTheLeft(of: .in)
     }
     try check(.in, expression, name)
     guard let (constant, domain) = try list(values, for: expression, name: name, options: options) else { return .constant(false) }

@@ -170,6 +170,16 @@ public final class PredicateSpecification: StoreSpecification {
     try assert(open, .compare("pages", .between, [0, 200]), "bce")
     try assert(open, .compare("pages", .between, [200, 0]), "")
     try assert(open, .compare("author.name", .in, ["Bob", "Eve"]), "d")
+    for (format, titles) in [
+      ("{100, 300, 7} CONTAINS pages", "bd"), ("NOT {100, 300, 7} CONTAINS pages", "acef"), ("{} CONTAINS pages", ""),
+      ("{pages, year} CONTAINS 200", "c"), ("{'BOB', 'eve'} CONTAINS[c] author.name", "d"), ("ANY {100, 300} == pages", "bd"),
+      ("ALL {-1, 99} < pages", "bcd"), ("NONE {100, 300} == pages", "acef"), ("ANY {'green'} IN tags.name", "df"),
+      ("ALL {'red', 'blue'} IN tags.name", "bf"), ("nil == author", "aef"), ("200 BETWEEN {year, pages}", "c"),
+      ("SUBQUERY(tags, $t, {'red', 'none'} CONTAINS $t.name).@count > 0", "bf"),
+    ] {
+      try assert(open, try FetchPredicate(format: format), titles)
+    }
+    try assert(open, try FetchPredicate(format: "SELF.%@.%@ == %@", "author", "name", "Bob"), "d")
   }
 
   func testLongLists() throws {

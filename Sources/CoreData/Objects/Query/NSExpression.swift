@@ -50,7 +50,7 @@ public final class NSExpression: NSObject, @unchecked Sendable {  // it never ch
 
   /// Reads an expression with its arguments in an array.
   public convenience init(format: String, argumentArray: [Any]) {
-    self.init(Result { try FetchExpression(format: format, argumentArray: argumentArray.map(PredicateArgument.constant)) })
+    self.init(Result { try FetchExpression(format: format, arguments: argumentArray.map(PredicateArgument.expression)) })
   }
 
   /// A constant.

@@ -27,7 +27,7 @@ public class NSPredicate: NSObject, @unchecked Sendable {  // it never changes
 
   /// Reads a condition with its arguments in an array.
   public convenience init(format: String, argumentArray: [Any]?) {
-    self.init(Result { try FetchPredicate(format: format, argumentArray: (argumentArray ?? []).map(PredicateArgument.constant)) })
+    self.init(Result { try FetchPredicate(format: format, arguments: (argumentArray ?? []).map(PredicateArgument.expression)) })
   }
 
   /// Reads a condition.
@@ -38,7 +38,7 @@ public class NSPredicate: NSObject, @unchecked Sendable {  // it never changes
   /// - Throws: `NSError` for a text that is no condition, and for an argument that no attribute has.
   public convenience init(checking format: String, argumentArray: [Any] = []) throws {
     let predicate = try CoreDataError.translating {
-      try FetchPredicate(format: format, argumentArray: argumentArray.map(PredicateArgument.constant))
+      try FetchPredicate(format: format, arguments: argumentArray.map(PredicateArgument.expression))
     }
     self.init(.success(predicate))
   }

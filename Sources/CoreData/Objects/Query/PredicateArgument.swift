@@ -14,12 +14,24 @@ struct PredicateArgumentError: LocalizedError {
 
 /// Arguments of predicates.
 enum PredicateArgument {
+  /// An argument of a format: a constant, an expression, or a list of both.
+  static func expression(_ value: Any?) throws -> FetchExpression {
+    switch AttributeConversion.unwrapped(value) {
+    case let expression as NSExpression: return try expression.outcome.get()
+    case let list as [Any] where list.contains { $0 is NSExpression }:
+      let items = try list.map(expression)
+      let constants = items.compactMap { if case .constant(let constant) = $0 { constant } else { nil } }
+      return constants.count == items.count ? .constant(.list(constants)) : .aggregate(items)
+    case let value: return .constant(try constant(value))
+    }
+  }
+
   /// A value as a constant.
   static func constant(_ value: Any?) throws -> FetchConstant {
     switch AttributeConversion.unwrapped(value) {
     case nil, is NSNull: return .null
     case let expression as NSExpression:
-      // Where a format takes a value it takes a constant.
+      // Where a value is needed only a constant will do.
       guard case .constant(let constant) = try expression.outcome.get() else { throw PredicateArgumentError(type: "\(expression)") }
       return constant
     case let entity as NSEntityDescription: return .entity(entity.name ?? "")
