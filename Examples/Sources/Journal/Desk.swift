@@ -11,8 +11,8 @@ import Foundation
   private var sheet: Sheet?
   /// The import that is going on in the background.
   private var running: Task<Void, Never>?
-  /// Whether something that was asked for could not be done.
-  private(set) var hasFailed = false
+  /// How a process that performs one command ends.
+  private(set) var status = EXIT_SUCCESS
 
   private var context: ManagedObjectContext { document.managedObjectContext }
 
@@ -85,9 +85,11 @@ import Foundation
     return true
   }
 
-  /// Says what could not be done.
-  private func fail(_ text: String) {
-    hasFailed = true
+  /// Reports what could not be done.
+  ///
+  /// - Parameter status: The process's status if it performs one command.
+  private func fail(_ text: String, _ status: Int32 = EXIT_FAILURE) {
+    self.status = status
     say("! \(text)")
   }
 
@@ -118,6 +120,7 @@ import Foundation
     case "keep": try keep(rest)
     case "save": try document.save()
     default:
+      if verb != "help" { fail("There is no command \(verb).", EX_USAGE) }
       say("add NOTEBOOK: TITLE, edit N, list, pin N, remove N, search WORDS, count, import FILE (Ctrl-C stops it),")
       say("undo, redo, keep mine|theirs, save, quit;")
       say("of an entry that is edited: title TEXT, text TEXT, move NOTEBOOK, show, undo, redo, done, cancel")
@@ -128,7 +131,7 @@ import Foundation
 
   private func add(_ text: String) throws {
     let parts = text.split(separator: ":", maxSplits: 1).map { $0.trimmingCharacters(in: .whitespaces) }
-    guard parts.count == 2, !parts[1].isEmpty else { return fail("add NOTEBOOK: TITLE") }
+    guard parts.count == 2, !parts[1].isEmpty else { return fail("add NOTEBOOK: TITLE", EX_USAGE) }
     // A fetch ends an event: before the entry is made, so that the list never sees it without a notebook.
     let notebook = try Notebook.named(parts[0], in: context)
     let entry = Entry(context: context)
@@ -158,6 +161,10 @@ import Foundation
 
   /// The entry of a number of the list.
   private func entry(_ number: String) -> Entry? {
+    guard !number.isEmpty else {
+      fail("Which entry? Give its number; list shows them.", EX_USAGE)
+      return nil
+    }
     guard let number = Int(number), number > 0, let place = list.snapshot.place(ofItem: number - 1) else {
       fail("There is no entry \(number); list shows them.")
       return nil
@@ -197,6 +204,7 @@ import Foundation
 
   /// Begins to import a file. The journal may be used meanwhile; its list has each portion as soon as it is saved.
   private func beginImport(of path: String) {
+    if path.isEmpty { return fail("import FILE", EX_USAGE) }
     if running != nil { return fail("An import is going on; Ctrl-C stops it.") }
     running = Task {
       defer { running = nil }
@@ -230,7 +238,7 @@ import Foundation
   }
 
   private func keep(_ whose: String) throws {
-    guard whose == "mine" || whose == "theirs" else { return fail("keep mine, or keep theirs?") }
+    guard whose == "mine" || whose == "theirs" else { return fail("keep mine, or keep theirs?", EX_USAGE) }
     guard !document.conflicts.isEmpty else { return fail("Nobody else has changed what was changed here.") }
     try document.resolveConflicts(keeping: whose == "mine" ? .mine : .theirs)
     say("kept \(whose)")

@@ -21,7 +21,8 @@ struct Journal {
       for await line in command.isEmpty ? Input.lines() : Input.one(command) where await !desk.perform(line) { break }
       try await desk.close()
       interruptions.cancel()
-      if !command.isEmpty, desk.hasFailed { exit(EXIT_FAILURE) }
+      let status = desk.status
+      if !command.isEmpty, status != EXIT_SUCCESS { exit(status) }
     } catch let error as StoreError where error.code == .wrongKey {
       end("That is not the passphrase of this journal. Nothing was changed.", EX_NOPERM)
     } catch { end("\(error)", EXIT_FAILURE) }

@@ -129,6 +129,22 @@ final class JournalTests: JournalTestCase {
     XCTAssertEqual(try reader(of: folder, finding: 1).quit(), 0)
   }
 
+  func testAWrongCommandEndsWithAUsageMessage() throws {
+    let folder = folder()
+    XCTAssertEqual(try writer(in: folder, adding: ("Work", "Plan")).quit(), 0)
+    for (command, message, status) in [
+      (["add"], "! add NOTEBOOK: TITLE", 64), (["add", "Work:"], "! add NOTEBOOK: TITLE", 64),
+      (["print"], "! There is no command print.", 64),
+      (["edit"], "! Which entry? Give its number; list shows them.", 64), (["import"], "! import FILE", 64),
+      (["keep"], "! keep mine, or keep theirs?", 64), (["remove", "7"], "! There is no entry 7; list shows them.", 1),
+      (["help"], "undo, redo, keep mine|theirs, save, quit;", 0),
+    ] as [([String], String, Int32)] {
+      let process = try Writer(folder, doing: command)
+      process.wait(for: message)
+      XCTAssertEqual(process.end(), status, "\(command)")
+    }
+  }
+
   func testASearchFindsTitlesAndTexts() throws {
     let ada = try writer(in: folder(), adding: ("Garden", "Sow beans"))
     ada.type("add Work: Plan")
