@@ -51,6 +51,11 @@ func fail(_ message: String, _ code: Int32) -> Never {
   exit(code)
 }
 
+/// The position of an entity or a property in a model's file, as `path:line:column`.
+func place(in url: URL, _ entity: String?, _ property: String?) -> String {
+  (try? ModelFileLocations(ofModelAt: url))?.location(entity: entity, property: property).description ?? url.path
+}
+
 /// Reads a model. Build systems read `path:line: error: reason`.
 func generator(of url: URL, name: String?, _ options: CodeGenerationOptions) -> ModelCodeGenerator {
   do {
@@ -59,7 +64,9 @@ func generator(of url: URL, name: String?, _ options: CodeGenerationOptions) -> 
     let place = [error.path ?? url.path, error.line.map(String.init)].compactMap { $0 }.joined(separator: ":")
     fail("\(place): error: \(error.reason)", 65)
   } catch let error as ModelValidationError {
-    fail(error.issues.map { "\(url.path): error: \($0)" }.joined(separator: "\n"), 65)
+    fail(error.issues.map { "\(place(in: url, $0.entityName, $0.propertyName)): error: \($0)" }.joined(separator: "\n"), 65)
+  } catch let error as CodeGenerationError {
+    fail("\(place(in: url, error.entityName, error.attributeName)): error: \(error)", 65)
   } catch {
     fail("\(url.path): error: \(error)", 65)
   }
@@ -74,7 +81,7 @@ func tellFindings(in url: URL, areMistakes: Bool) {
 }
 
 /// The models of a configuration file.
-func generators(_ file: String, package: String, _ arguments: Arguments) -> [ModelCodeGenerator] {
+func generators(_ file: String, package: String, _ arguments: Arguments) -> [(file: URL, generator: ModelCodeGenerator)] {
   guard let data = FileManager.default.contents(atPath: file) else { fail("\(file): error: the file cannot be read", 66) }
   let configuration: PluginConfiguration
   do { configuration = try PluginConfiguration(data, access: arguments.options.access) } catch { fail("\(file):\(error)", 65) }
@@ -93,29 +100,34 @@ func generators(_ file: String, package: String, _ arguments: Arguments) -> [Mod
     var options = model.options
     options.moduleName = options.moduleName ?? arguments.options.moduleName
     tellFindings(in: url, areMistakes: model.isStrict)
-    return generator(of: url, name: model.name, options)
+    return (url, generator(of: url, name: model.name, options))
   }
 }
 
 guard let arguments = Arguments(Array(CommandLine.arguments.dropFirst())), let output = arguments.output else { fail(Arguments.usage, 64) }
 let file = URL(fileURLWithPath: output)
-let made: [ModelCodeGenerator]
+let made: [(file: URL, generator: ModelCodeGenerator)]
 if let configuration = arguments.configuration, let package = arguments.package {
   made = generators(configuration, package: package, arguments)
 } else {
   let url = URL(fileURLWithPath: arguments.model ?? "")
   tellFindings(in: url, areMistakes: false)
-  made = [generator(of: url, name: arguments.name, arguments.options)]
+  made = [(url, generator(of: url, name: arguments.name, arguments.options))]
 }
 do {
-  let source = Data(try ModelCodeGenerator.source(of: made, fileName: file.lastPathComponent).utf8)
+  let source = Data(try ModelCodeGenerator.source(of: made.map(\.generator), fileName: file.lastPathComponent).utf8)
   // What has not changed is not compiled again.
   if FileManager.default.contents(atPath: output) != source {
     try FileManager.default.createDirectory(at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
     try FileReplacement.write(source, to: file)
   }
 } catch let error as CodeGenerationError {
-  fail("\(arguments.configuration ?? arguments.model ?? output): error: \(error)", 65)
+  let model = made.map(\.file).first { file in
+    guard let entity = error.entityName, let locations = try? ModelFileLocations(ofModelAt: file) else { return false }
+    return locations.describes(entity)
+  }
+  let location = model.map { place(in: $0, error.entityName, error.attributeName) }
+  fail("\(location ?? arguments.configuration ?? arguments.model ?? output): error: \(error)", 65)
 } catch let error as ModelFileError {
   fail("\(error.path ?? output): error: \(error.reason)", 73)
 } catch {

@@ -117,6 +117,7 @@ final class ShellConcurrencyTests: XCTestCase {
       ["fetch", "Package", "--where", "installedSize > 40", "--sort", "name,architecture", "--properties", "name,section.name"],
       ["fetch", "Package", "--sort", "nome"],
       ["fetch", "Package", "--limit", "-1"],
+      ["fetch", "--entity", "Package"],
     ]
     let fixture = try await ToolFixture.withPackages()
     let files = try FileManager.default.contentsOfDirectory(atPath: fixture.folder.url.path).filter { $0.hasPrefix("test.store") }
@@ -128,7 +129,8 @@ final class ShellConcurrencyTests: XCTestCase {
             atPath: fixture.path(file), toPath: fixture.path(file.replacingOccurrences(of: "test.store", with: store)))
         }
       }
-      let whole = try fixture.run([command[0], stores[0], "--entity"] + command.dropFirst())
+      let entity = command[1] == "--entity" ? [] : ["--entity"]
+      let whole = try fixture.run([command[0], stores[0]] + entity + command.dropFirst())
       let line = try fixture.run(["shell", stores[1]], input: command.joined(separator: " ") + "\n")
       XCTAssertEqual(line.output, whole.output, "\(command)")
       XCTAssertEqual(line.status, whole.status, "\(command): \(line.error) \(whole.error)")

@@ -44,7 +44,7 @@ package struct ShellCompletion: Sendable {
     if word.hasPrefix("-"), option == nil || option == word || word == "-" || word == "--" {
       return Self.choose(word, among: ShellGrammar.optionNames(of: command), ending: " ")
     }
-    let words = parts.first { !$0.isOption }.map { String($0.text).split(separator: " ").map(String.init) } ?? []
+    let words = parts.first.flatMap { $0.isOption ? nil : $0 }.map { String($0.text).split(separator: " ").map(String.init) } ?? []
     guard let option else {
       // The word behind the command; behind it options.
       guard words.count < 2, words.first ?? "" == word else {
@@ -54,7 +54,15 @@ package struct ShellCompletion: Sendable {
     }
     guard let value = parts.last, !value.isOption || word.isEmpty else { return Answer() }
     let isQuoted = value.isOption ? false : Self.isInsideQuotes(value.text)
-    return isQuoted ? Answer() : self.value(of: option, word: word, entity: words.first.flatMap { model.entity(named: $0) })
+    let name = words.first ?? Self.value(of: "--entity", in: parts)
+    return isQuoted ? Answer() : self.value(of: option, word: word, entity: name.flatMap { model.entity(named: $0) })
+  }
+
+  /// The value of an option that stands in a line.
+  private static func value(of option: String, in parts: [ShellWords.Part]) -> String? {
+    zip(parts, parts.dropFirst()).first { name, value in
+      name.isOption && !value.isOption && String(name.text.prefix { $0 != "=" }) == option
+    }.map { String($1.text) }
   }
 
   private func firstWords(of command: String) -> [String] {
@@ -70,6 +78,7 @@ package struct ShellCompletion: Sendable {
     // Brackets, operators and quotation marks part the words of the languages.
     let word = String(word.reversed().prefix { $0.isLetter || $0.isNumber || "_.@".contains($0) }.reversed())
     switch option {
+    case "--entity": return Self.choose(word, among: model.entities.map(\.name).sorted(), ending: " ")
     case "--format": return Self.choose(word, among: OutputFormat.allCases.map(\.rawValue), ending: " ")
     case "--where", "--having": return key(word, of: entity, beside: Self.cased(Self.conditionWords, like: word) + aggregates(option))
     case "--set": return key(word, of: entity, beside: [])

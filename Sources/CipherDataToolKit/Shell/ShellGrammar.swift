@@ -58,8 +58,17 @@ struct ShellGrammar: ParsableCommand {
 
   /// The entity that a command is about.
   struct EntityArgument: ParsableArguments {
-    @Argument(help: "The entity; the objects of entities below it are included.")
-    var entity: String
+    @Argument(help: ArgumentHelp("The entity; the objects of entities below it are included.", valueName: "entity"))
+    var name: String?
+
+    @Option(name: .customLong("entity"), help: "The entity, as the commands of the tool take it.")
+    var option: String?
+
+    var entity: String { name ?? option ?? "" }
+
+    func validate() throws {
+      if (name == nil) == (option == nil) { throw ValidationError("Name one entity, behind the command or with --entity.") }
+    }
   }
 
   /// `entities`.

@@ -70,6 +70,24 @@ public enum CodeGenerationError: Error, Sendable, Hashable, CustomStringConverti
   /// The module to import is not written as one.
   case badImport(String)
 
+  /// The entity that the error is about, the first of several; nil for errors of the whole source.
+  package var entityName: String? {
+    switch self {
+    case .sharedClass(_, let entities): entities.first
+    case .badClassName(let entity, _), .badSnapshotName(let entity, _): entity
+    case .badValueType(let entity, _), .badUnknownCase(let entity, _), .badRule(let entity, _): entity
+    case .sharedName, .badImport: nil
+    }
+  }
+
+  /// The attribute that the error is about.
+  package var attributeName: String? {
+    switch self {
+    case .badValueType(_, let attribute), .badUnknownCase(_, let attribute), .badRule(_, let attribute): attribute
+    case .sharedClass, .badClassName, .badSnapshotName, .sharedName, .badImport: nil
+    }
+  }
+
   /// What is wrong and what to do.
   @_optimize(none) public var description: String {
     switch self {
