@@ -15,12 +15,8 @@ extension SourcePort {
     let parameter = call.hasSuffix("()") ? "_" : "notification"
     let registration = "\(statement.receiver)addObserver(forName: \(name), object: \(object), queue: nil) { [weak self] \(parameter) in"
     let keepsToken = folder.typesWithTokens.contains(type)
-    alternate(
-      statement, tokens,
-      [
-        keepsToken ? "self.\(Self.tokens).append((\(name), \(object) as AnyObject?, \(registration)" : "_ = \(registration)", "  self?.\(call)",
-        keepsToken ? "}))" : "}",
-      ])
+    let begin = keepsToken ? "self.\(Self.tokens).append((\(name), \(object) as AnyObject?, " : "_ = "
+    alternate(statement, tokens, [begin + registration, "  self?.\(call)", keepsToken ? "}))" : "}"])
     // The selector stands where Objective-C is.
     if let selector = arguments[1].range.first(where: { tokens[$0].word == "#selector" }) { handled.insert(selector) }
     return true
