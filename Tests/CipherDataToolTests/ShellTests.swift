@@ -53,7 +53,7 @@ final class ShellTests: XCTestCase {
   func testHelpTellsTheCommandsAndTheirOptions() async throws {
     let result = try await fixture().run(["shell", "test.store"], input: "help\nhelp fetch\nfetch --help\n")
     XCTAssertEqual(result.status, 0, result.error)
-    for text in ["entities", "describe", "USAGE: fetch <entity>", "--where <predicate>"] {
+    for text in ["entities", "describe", "USAGE: fetch [<entity>] [--entity <entity>]", "--where <predicate>"] {
       XCTAssertTrue(result.output.contains(text), "\(text) is not in \(result.output)")
     }
     XCTAssertFalse(result.output.contains("shell "), result.output)
