@@ -57,8 +57,8 @@ extension SQLCipherIncrementalStore {
         let record = try SQLCipherStoreFile.record(connection, operation: .migrate)
         let past = try MetadataTable.readPastModels(connection, path: path)
         try StoreMigrator.checkNotNewer(record, past, configuration.model, path: path)
-        return try MetadataTable.readHashes(connection, path: path)
-          != configuration.model.versionHashes(ofEntities: configuration.entityNumbers)
+        return !configuration.model.fits(
+          try MetadataTable.readHashes(connection, path: path), entityNumbers: configuration.entityNumbers)
       }
     }
   }

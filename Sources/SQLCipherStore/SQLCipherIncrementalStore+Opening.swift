@@ -151,7 +151,7 @@ extension SQLCipherIncrementalStore {
       let hashes = try MetadataTable.readHashes(connection, path: path)
       let layout = try MetadataTable.readLayout(connection, path: path)
       let isInStep = record.layoutBasis == MetadataTable.indexesOnly + layoutBasis
-      if hashes == heldHashes, !configuration.description.isReadOnly, renewsModel || !isInStep {
+      if configuration.model.fits(hashes, entityNumbers: configuration.entityNumbers), !configuration.description.isReadOnly, renewsModel || !isInStep {
         return try WriteTransaction.run(on: connection, []) { transaction -> Stored in
           // Somebody has migrated the store meanwhile: his tables are no business of this model.
           if try connection.userVersion() != generation, let stored = try readStored(connection) { return stored }
@@ -214,7 +214,7 @@ extension SQLCipherIncrementalStore {
 
   /// The schema to work with; nil where the store was written with another model.
   private func schema(hashes: [String: Data], layout: TableLayout?, record: StoreRecord) throws -> StoreSchema? {
-    guard hashes == heldHashes else { return nil }
+    guard configuration.model.fits(hashes, entityNumbers: configuration.entityNumbers) else { return nil }
     if let layout {
       let isInStep = !configuration.description.isReadOnly || record.layoutBasis == MetadataTable.indexesOnly + layoutBasis
       return try StoreSchema(

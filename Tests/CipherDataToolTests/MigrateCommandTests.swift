@@ -135,6 +135,48 @@ final class MigrateCommandTests: XCTestCase {
     XCTAssertEqual(try count("Author", fixture), "20")
   }
 
+  func testEveryCommandGivesTheSameAnswerOnTwoModels() async throws {
+    func model(_ type: AttributeType, transformer: String? = nil, renamed: Bool = false, _ version: String) -> ManagedObjectModel {
+      var tags = AttributeDescription(name: "tags", type: .transformable, isOptional: true)
+      tags.valueTransformerName = transformer
+      return ManagedObjectModel(version: version) {
+        Entity("Item") {
+          Attribute("a", type).renamed(from: renamed ? "b" : "a")
+          Attribute("b", .string).renamed(from: renamed ? "a" : "b")
+          PropertyDescription.attribute(tags)
+        }
+      }
+    }
+    enum Answer { case fits, migrates, refused }
+    for (newer, answer) in [
+      (model(.integer64, transformer: "NSSecureUnarchiveFromData", "2"), Answer.fits), (model(.integer64, renamed: true, "2"), .fits),
+      (model(.integer64, transformer: "", "2"), .fits), (model(.double, transformer: "Mine", "2"), .migrates),
+      (model(.date, "2"), .refused),
+    ] {
+      let fixture = try ToolFixture()
+      try await fixture.makeStore(of: model(.integer64, "1"))
+      try write(model(.integer64, "1"), "Old", fixture)
+      try write(newer, "New", fixture)
+      let imported = try fixture.run(
+        ["import", "test.store", "--format", "jsonl", "-"], input: #"{"$entity":"Item","a":1,"b":"x"}"# + "\n")
+      XCTAssertEqual(imported.status, 0, imported.error)
+      let difference = try fixture.run(["model", "diff", "Old.xcdatamodel", "New.xcdatamodel"], passphrase: nil)
+      let plan = try fixture.run(["migrate", "test.store", "--model", "New.xcdatamodel", "--dry-run"])
+      let migration = try fixture.run(["migrate", "test.store", "--model", "New.xcdatamodel"])
+      let all = [difference, plan, migration].map { $0.output + $0.error }
+      for text in all {
+        XCTAssertEqual(text.contains("cannot be inferred") || text.contains("cannot follow"), answer == .refused, text)
+      }
+      XCTAssertEqual([plan.status == 0, migration.status == 0], [answer != .refused, answer != .refused], all.joined(separator: "\n"))
+      XCTAssertEqual(difference.output.contains("A store of the older version is one of the newer version too."), answer == .fits, all[0])
+      XCTAssertEqual(plan.output.contains("No migration is needed"), answer == .fits, all[1])
+      XCTAssertEqual(migration.output.contains("The store fits the model."), answer == .fits, all[2])
+      XCTAssertEqual(try count("Item", fixture, "b == 'x'"), "1")
+      let found = try fixture.run(["verify", "test.store"])
+      XCTAssertEqual(found.status, 0, found.output + found.error)
+    }
+  }
+
   func testStagesGoThroughTheVersionsOfABundle() async throws {
     let fixture = try await fixture(books: 20)
     var between = Self.older

@@ -97,7 +97,9 @@ final class MigrationPropertyTests: XCTestCase {
         }
         for name in evolution.lineage(plain.entity) {
           for attribute in evolution.model.entity(named: name)?.attributes ?? [] where attribute.name != "uid" {
-            if let value = try object.value(forKey: attribute.name) { plain.values[attribute.name] = "\(value)" }
+            if let value = try object.value(forKey: attribute.name) {
+              plain.values[attribute.name] = (value as? Double).map { "\(Decimal($0))" } ?? "\(value)"
+            }
           }
         }
         found[Int(object["uid"] as? Int64 ?? 0)] = plain

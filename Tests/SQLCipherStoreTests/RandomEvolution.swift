@@ -90,11 +90,18 @@ struct RandomEvolution {
     done.append("add \(name)")
   }
 
+  private static let numberTypes: [AttributeType] = [.integer16, .integer32, .integer64, .float, .double, .decimal]
+
+  private static func number(_ value: Int64, _ type: AttributeType) -> Slot {
+    AttributeType.integer64.converted(.int(value), to: type) ?? .null
+  }
+
   private mutating func addAttribute(to entity: Int) {
     let isText = Bool.random(using: &random)
-    var attribute = AttributeDescription(name: name("a"), type: isText ? .string : .integer64, isOptional: true)
+    let type = isText ? .string : pick(Self.numberTypes) ?? .integer64
+    var attribute = AttributeDescription(name: name("a"), type: type, isOptional: true)
     if Bool.random(using: &random) {
-      attribute.defaultValue = isText ? .text("d'") : .int(42)
+      attribute.defaultValue = isText ? .text("d'") : Self.number(42, type)
       attribute.isOptional = Bool.random(using: &random)
     }
     model.entities[entity].properties.append(.attribute(attribute))
@@ -190,7 +197,7 @@ struct RandomEvolution {
   private var renamed: Set<String> = []
 
   private mutating func change() {
-    switch Int.random(in: 0..<17, using: &random) {
+    switch Int.random(in: 0..<20, using: &random) {
     case 0: addAttribute(to: Int.random(in: model.entities.indices, using: &random))
     case 1: removeAttribute()
     case 2: renameAttribute()
@@ -206,6 +213,8 @@ struct RandomEvolution {
     case 13: moveAttributeUp()
     case 14: moveAttributeDown()
     case 15: insertParent()
+    case 16: changeType()
+    case 17, 18: renameOneSide()
     default: changeRule()
     }
   }
@@ -237,7 +246,7 @@ struct RandomEvolution {
       renamed.insert(attribute.name).inserted
     else { return }
     attribute.isOptional = false
-    attribute.defaultValue = attribute.type == .string ? .text("req") : .int(7)
+    attribute.defaultValue = attribute.type == .string ? .text("req") : Self.number(7, attribute.type)
     model.entities[place.entity].properties[place.property] = .attribute(attribute)
     let text = attribute.type == .string ? "req" : "7"
     give(model.entities[place.entity].name, attribute.name, text) { $0.values[attribute.name] == nil }
@@ -305,6 +314,39 @@ struct RandomEvolution {
       objects[number]?.links[old] = nil
     }
     done.append("rename \(old) to \(relationship.name)")
+  }
+
+  /// Renames one side of a pair without saying so: the other side tells what it was.
+  private mutating func renameOneSide() {
+    guard let place = pick(relationships), var relationship = relationship(place), let inverse = relationship.inverseName,
+      inverse != relationship.name, !renamed.contains(relationship.name), !renamed.contains(inverse)
+    else { return }
+    let old = relationship.name
+    relationship.name = name("r")
+    renamed.formUnion([relationship.name, inverse])
+    model.entities[place.entity].properties[place.property] = .relationship(relationship)
+    for other in relationships {
+      guard var back = self.relationship(other), back.name == inverse else { continue }
+      back.inverseName = relationship.name
+      model.entities[other.entity].properties[other.property] = .relationship(back)
+    }
+    for number in objects.keys {
+      let members = objects[number]?.links[old]
+      objects[number]?.links[relationship.name] = members
+      objects[number]?.links[old] = nil
+    }
+    done.append("\(old) becomes \(relationship.name)")
+  }
+
+  private mutating func changeType() {
+    guard let place = pick(attributes), var attribute = attribute(place), attribute.type != .string, let type = pick(Self.numberTypes)
+    else {
+      return
+    }
+    attribute.defaultValue = attribute.type.converted(attribute.defaultValue, to: type) ?? .null
+    done.append("\(attribute.name) from \(attribute.type.rawValue) to \(type.rawValue)")
+    attribute.type = type
+    model.entities[place.entity].properties[place.property] = .attribute(attribute)
   }
 
   private mutating func changeCardinality() {

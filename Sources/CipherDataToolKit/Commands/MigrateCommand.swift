@@ -101,9 +101,12 @@ struct MigrateCommand: AsyncParsableCommand {
   private func migrate(
     _ file: SQLCipherStoreFile, to model: CompiledModel, _ description: PersistentStoreDescription, _ sink: OutputSink
   ) async throws {
-    let before = try CompiledModel(try await file.readModel())
-    let changes = ModelDifference(from: before, to: model).changes.map { TableWriter.printable($0.description) }
-    guard before.versionHashes != model.versionHashes else { return try await renew(file, model, changes, description, sink) }
+    let comparison = try await file.comparison(with: model)
+    // What stages do is not what the way straight to the newer model would do.
+    let isStaged = stages && !comparison.fits
+    let differences = isStaged ? try await file.migrationPlan(to: model, with: description).changes : comparison.changes
+    let changes = differences.map { TableWriter.printable($0.description) }
+    guard !comparison.fits else { return try await renew(file, model, changes, description, sink) }
     let progress = SharedProgress("Migrating")
     var description = description
     description.migrationBackupURL = backup.map { .path($0) }

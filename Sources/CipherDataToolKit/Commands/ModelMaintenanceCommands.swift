@@ -33,13 +33,13 @@ extension ModelCommand {
       let difference = ModelDifference(from: source, to: destination)
       let sink = OutputSink()
       for change in difference.changes { try sink.write(change.description + "\n") }
-      try sink.write(summary(difference, sameHashes: source.versionHashes == destination.versionHashes) + "\n")
+      try sink.write(summary(difference) + "\n")
       try sink.flush()
     }
 
-    private func summary(_ difference: ModelDifference, sameHashes: Bool) -> String {
+    private func summary(_ difference: ModelDifference) -> String {
       if difference.isEmpty { return "No difference." }
-      if sameHashes { return "A store of the older version is one of the newer version too." }
+      if difference.hasEqualHashes { return "A store of the older version is one of the newer version too." }
       let count = difference.obstacles.count
       if count == 0 { return "The change can be inferred." }
       return count == 1 ? "One change cannot be inferred." : "\(count) changes cannot be inferred."

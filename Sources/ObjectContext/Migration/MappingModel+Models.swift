@@ -27,7 +27,7 @@ extension MappingModel {
         mappings.append(EntityMapping(name: "Add" + entity.name, .add, to: entity.name))
         continue
       }
-      mappings.append(inferred(from: older, to: entity, source, destination))
+      mappings.append(inferred(from: older, to: entity, source, destination, difference))
     }
     let kept = Set(difference.sources.compactMap { $0 })
     for entity in source.entities where !entity.isAbstract && !kept.contains(entity.number) {
@@ -38,30 +38,43 @@ extension MappingModel {
   }
 
   private static func inferred(
-    from older: CompiledEntity, to newer: CompiledEntity, _ source: CompiledModel, _ destination: CompiledModel
+    from older: CompiledEntity, to newer: CompiledEntity, _ source: CompiledModel, _ destination: CompiledModel,
+    _ difference: ModelDifference
   ) -> EntityMapping {
     var mapping = EntityMapping(
       source.versionHashes[older.name] == destination.versionHashes[newer.name] ? .copy : .transform, from: older.name, to: newer.name)
     if mapping.mappingType == .copy { return mapping }
     for slot in newer.slots where !slot.isTransient {
       guard let attribute = slot.attribute, attribute.derivationExpression == nil,
-        let name = newer.sourceName(ofProperty: slot.name, in: older), case .attribute(let before)? = older.property(named: name),
-        !before.isTransient
+        let name = difference.sourceName(ofProperty: slot.name, in: newer.number),
+        case .attribute(let before)? = older.property(named: name),
+        let olderType = before.attributeType, !before.isTransient
       else { continue }
-      guard !slot.isOptional, !slot.defaultValue.isNull else {
+      let writesValues = olderType.change(to: attribute.type)?.writesValues ?? false
+      guard writesValues || !slot.isOptional && !slot.defaultValue.isNull else {
         mapping.attributeMappings.append(PropertyMapping(name: slot.name, sourceKeyPath: name))
         continue
       }
-      // Required now: the default value stands where there was none.
       mapping.attributeMappings.append(
         PropertyMapping(name: slot.name) { source, _ in
-          if let value = try source.value(forKey: name) { return value }
-          return try ManagedObject.untypedValue(slot.defaultValue, attribute, entityName: newer.name)
+          // Required now: the default value stands where there was none.
+          guard let value = try source.value(forKey: name) else {
+            return try ManagedObject.untypedValue(slot.isOptional ? .null : slot.defaultValue, attribute, entityName: newer.name)
+          }
+          guard writesValues else { return value }
+          let stored = try ManagedObject.slotValue(from: value, for: before, entityName: older.name)
+          guard let converted = olderType.converted(stored, to: attribute.type) else {
+            throw StoreError(
+              .unconvertible(entity: newer.name, property: slot.name, type: attribute.type.rawValue, count: 1), operation: .migrate)
+          }
+          return try ManagedObject.untypedValue(converted, attribute, entityName: newer.name)
         })
     }
     for relationship in newer.relationships where !relationship.isTransient {
-      guard let name = newer.sourceName(ofProperty: relationship.name, in: older) else { continue }
-      if let inverse = destination.inverse(of: relationship), isSet(by: inverse, insteadOf: relationship, source, destination) { continue }
+      guard let name = difference.sourceName(ofProperty: relationship.name, in: newer.number) else { continue }
+      if let inverse = destination.inverse(of: relationship), isSet(by: inverse, insteadOf: relationship, destination, difference) {
+        continue
+      }
       mapping.relationshipMappings.append(PropertyMapping(name: relationship.name, sourceKeyPath: name))
     }
     return mapping
@@ -69,15 +82,14 @@ extension MappingModel {
 
   /// Whether setting the other side is enough.
   private static func isSet(
-    by inverse: CompiledRelationship, insteadOf relationship: CompiledRelationship, _ source: CompiledModel, _ destination: CompiledModel
+    by inverse: CompiledRelationship, insteadOf relationship: CompiledRelationship, _ destination: CompiledModel,
+    _ difference: ModelDifference
   ) -> Bool {
     guard relationship.isToMany, !relationship.isOrdered, !inverse.isToMany else { return false }
     let owner = destination.entities[inverse.sourceEntity]
     return owner.subtree.allSatisfy { number in
       let entity = destination.entities[number]
-      guard !entity.isAbstract else { return true }
-      let sources = ModelDifference(from: source, to: destination).sources
-      return sources[number].map { entity.sourceName(ofProperty: inverse.name, in: source.entities[$0]) != nil } ?? false
+      return entity.isAbstract || difference.sourceName(ofProperty: inverse.name, in: number) != nil
     }
   }
 

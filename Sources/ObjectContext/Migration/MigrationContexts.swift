@@ -17,6 +17,8 @@ final class MigrationContexts {
   let destinations: [Int?]
   /// The number of the older entity of each newer one.
   let sources: [Int?]
+  /// What changed between the two models.
+  let difference: ModelDifference
   /// The older entities that differ in the newer model, or are gone, with those below them.
   private let changedEntities: Set<Int>
 
@@ -46,6 +48,7 @@ final class MigrationContexts {
       coordinator: destinationCoordinator, classes: Self.classes(classes, plainClass, session.destinationModel))
     let (older, newer) = (session.sourceModel, session.destinationModel)
     let difference = ModelDifference(from: older, to: newer)
+    self.difference = difference
     var sources = difference.sources
     changedEntities = Set(
       difference.changes.compactMap(\.entityName).flatMap { name -> [Int] in

@@ -110,8 +110,12 @@ extension MigrationManager {
       guard case .attribute(let found)? = older.property(named: slot.name), let before = found.attribute, !found.isTransient else {
         continue
       }
-      guard before.type == attribute.type || before.type.widens(to: attribute.type) else { continue }
-      object.setSlotValue(source.slotValue(found.index), at: slot.index)
+      guard before.type.change(to: attribute.type) != nil else { continue }
+      guard let value = before.type.converted(source.slotValue(found.index), to: attribute.type) else {
+        throw StoreError(
+          .unconvertible(entity: newer.name, property: slot.name, type: attribute.type.rawValue, count: 1), operation: .migrate)
+      }
+      object.setSlotValue(value, at: slot.index)
     }
   }
 

@@ -115,7 +115,7 @@ struct MigrationSteps: Sendable {
   private static func wasRequired(_ name: String, of entity: CompiledEntity, _ contexts: MigrationContexts) -> Bool {
     guard let number = contexts.sources[entity.number] else { return false }
     let older = contexts.session.sourceModel.entities[number]
-    guard let before = entity.sourceName(ofProperty: name, in: older) else { return false }
+    guard let before = contexts.difference.sourceName(ofProperty: name, in: entity.number) else { return false }
     guard let slot = older.slots.first(where: { $0.name == before }), !slot.isTransient, !slot.isOptional else { return false }
     // A value of another type was not taken over.
     return slot.attribute?.type == entity.slots.first { $0.name == name }?.attribute?.type

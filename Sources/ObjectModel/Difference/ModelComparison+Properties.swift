@@ -4,7 +4,8 @@ extension ModelComparison {
   @_optimize(none) mutating func compareProperties(_ older: CompiledEntity, _ newer: CompiledEntity) {
     let before = ComparedProperty.all(of: older)
     let after = ComparedProperty.all(of: newer)
-    let known = ComparedProperty.sources(of: after, in: before)
+    let positions = Dictionary(before.indices.map { (before[$0].name, $0) }, uniquingKeysWith: { first, _ in first })
+    let known = matches.olderNames[newer.number].compactMapValues { positions[$0] }
     // Properties that stood further down before and were moved up.
     let below = source.entities[older.subtree].dropFirst().flatMap(ComparedProperty.all)
     for property in after where property.declaringEntity == newer.number {
@@ -20,14 +21,15 @@ extension ModelComparison {
     // What is declared there is gone when no entity of the tree below has it any more.
     var kept = Set(known.values.map { before[$0].name })
     for number in newer.subtree.dropFirst() {
-      guard let number = matches.sources[number] else { continue }
-      let (older, newer) = (source.entities[number], destination.entities[matches.destinations[number] ?? 0])
-      kept.formUnion(PropertyMatches(from: older, to: newer).olderNames.values)
+      kept.formUnion(matches.olderNames[number].values)
     }
     for property in before where property.declaringEntity == older.number && !kept.contains(property.name) {
+      // Links live on where the other side does.
+      let inverse = property.relationship.flatMap(source.inverse(of:))
+      let isKept = inverse.map { $0.id != property.relationship?.id && matches.keptRelationships.contains($0.id) } ?? false
       note(
         newer.name, property.name, property.attribute == nil ? "relationship removed" : "attribute removed with its values", .inferred,
-        dropsValues: true)
+        dropsValues: !isKept)
     }
   }
 
@@ -57,8 +59,10 @@ extension ModelComparison {
     }
     if older.type != newer.type {
       let change = "type changed from \(older.type.rawValue) to \(newer.type.rawValue)"
-      if older.type.widens(to: newer.type) || older.isTransient || newer.isTransient {
+      if older.isTransient || newer.isTransient || newer.derivationExpression != nil {
         note(change, .inferred)
+      } else if let typeChange = older.type.change(to: newer.type) {
+        note(change, typeChange.condition.map { .conditional(condition: $0) } ?? .inferred)
       } else {
         note(
           change,
@@ -90,13 +94,6 @@ extension ModelComparison {
     if older.allowsExternalBinaryDataStorage != newer.allowsExternalBinaryDataStorage {
       note(newer.allowsExternalBinaryDataStorage ? "large values may be kept in files" : "values are kept in the store", .inferred)
     }
-    if older.valueTransformerName != newer.valueTransformerName {
-      note(
-        "value transformer changed",
-        .notInferred(
-          reason: "stored bytes were written by \(older.valueTransformerName ?? "the default transformer")",
-          advice: "Give the new attribute another name and fill it in a custom migration stage."))
-    }
     compareMarks(older, newer, name, in: entity)
     if older.versionHashModifier != newer.versionHashModifier { note("the version hash modifier changed", .inferred) }
   }
@@ -114,6 +111,11 @@ extension ModelComparison {
     }
     if older.allowsCloudEncryption != newer.allowsCloudEncryption {
       note(newer.allowsCloudEncryption ? "sealed when it is mirrored" : "no longer sealed when it is mirrored")
+    }
+    let transformers = [older, newer].map { $0.valueTransformerName.flatMap { $0.isEmpty ? nil : $0 } ?? "the default one" }
+    if transformers[0] != transformers[1] {
+      note(
+        "value transformer changed from \(transformers[0]) to \(transformers[1]); the bytes stay as they are, and the new one reads them")
     }
     if older.valueClassName != newer.valueClassName {
       note("Swift type changed from \(older.valueClassName ?? "none") to \(newer.valueClassName ?? "none")")
@@ -178,10 +180,7 @@ extension ModelComparison {
     let isSame = matches.destinations[older.destinationEntity] == target.number
     let change = isSame ? "no longer leads to all that it did" : "destination changed from \(before.name) to \(target.name)"
     // Whatever the older relationship could refer to must be an object of the newer destination.
-    let lost = source.entities[before.subtree].filter { candidate in
-      guard let number = matches.destinations[candidate.number] else { return false }
-      return !destination.entities[number].isKind(of: target)
-    }
+    let lost = matches.lostDestinations(of: older, as: newer, source, destination)
     if lost.isEmpty {
       if !isSame { note(entity.name, name, change, .inferred) }
     } else {
@@ -197,21 +196,23 @@ extension ModelComparison {
     _ older: CompiledRelationship, _ newer: CompiledRelationship, _ name: String, in entity: CompiledEntity
   ) {
     let (before, after) = (source.inverse(of: older), destination.inverse(of: newer))
-    switch (before, after) {
-    case (nil, nil): break
-    case (nil, let new?): note(entity.name, name, "given the inverse \(new.name)", .inferred)
-    case (let old?, nil): note(entity.name, name, "no longer the inverse of \(old.name)", .inferred)
-    case (let old?, let new?):
-      let isSame =
-        old.name == new.name || new.relationshipDescription.renamingIdentifier == old.name
-        || (old.relationshipDescription.renamingIdentifier.map { $0 == new.relationshipDescription.renamingIdentifier || $0 == new.name }
-          ?? false)
-      guard !isSame else { return }
-      note(
-        entity.name, name, "inverse changed from \(old.name) to \(new.name)",
-        .notInferred(
-          reason: "links that two relationships shared would have to be told apart",
-          advice: "Give the new relationship another name and set it in a custom migration stage."))
+    guard let new = after else {
+      if let before { note(entity.name, name, "no longer the inverse of \(before.name)", .inferred) }
+      return
+    }
+    // What the newer inverse was: where it was another relationship, its links are added to this one's.
+    let known = matches.source(of: new, source)
+    guard before == nil || known?.id != before?.id else { return }
+    let hasOthers = known.map { $0.id != older.id } ?? false
+    var change = before.map { "inverse changed from \($0.name) to \(new.name)" } ?? "given the inverse \(new.name)"
+    if hasOthers, !(newer.isToMany && new.isToMany) {
+      note(entity.name, name, change, .conditional(condition: "the links of both agree"))
+    } else if !hasOthers, !new.isToMany, before?.isToMany ?? true {
+      let owner = destination.entities[new.sourceEntity].name
+      note(entity.name, name, change, .conditional(condition: "no object of \(owner) has more than one \(new.name)"))
+    } else {
+      if before != nil { change += hasOthers ? "; the links of both are kept" : ", which takes over the links" }
+      note(entity.name, name, change, .inferred)
     }
   }
 
@@ -223,17 +224,5 @@ extension ModelComparison {
     guard let relationship = property.relationship else { return "" }
     let target = model.entities[relationship.destinationEntity].name
     return relationship.isToMany ? "to many \(target)" : "to one \(target)"
-  }
-}
-
-extension AttributeType {
-  /// Whether every value of the type is one of another type, held in the same way.
-  package func widens(to other: AttributeType) -> Bool {
-    switch (self, other) {
-    case (.integer16, .integer32), (.integer16, .integer64), (.integer32, .integer64): true
-    case (.boolean, .integer16), (.boolean, .integer32), (.boolean, .integer64): true
-    case (.float, .double), (.uri, .string): true
-    default: false
-    }
   }
 }

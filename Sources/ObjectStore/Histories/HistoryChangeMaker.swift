@@ -204,15 +204,21 @@ struct HistoryChangeMaker {
         } else {
           values[name] = .attribute(.null)
         }
-      case .int(let value): values[name] = .attribute(.int(value))
-      case .real(let bits): values[name] = .attribute(.real(Double(bitPattern: bits)))
+      case .int(let value): values[name] = attribute(.int(value), assignment.property)
+      case .real(let bits): values[name] = attribute(.real(Double(bitPattern: bits)), assignment.property)
       case .text(let value): values[name] = .attribute(.text(value))
-      case .bytes(let value): values[name] = .attribute(.bytes(value))
+      case .bytes(let value): values[name] = attribute(.bytes(value), assignment.property)
       case .reference(let object): values[name] = .object(try reference(object).map { id($0) })
       case .large(_, let size, let digest): values[name] = .large(size: size, digest: Array(digest))
       }
     }
     return PersistentHistoryChange.Values(values, of: ids.model.entities[entity])
+  }
+
+  /// A value as the attribute has it now: a migration may have given it another number type since.
+  private func attribute(_ value: Slot, _ property: Int) -> PersistentHistoryChange.Values.Value {
+    guard case .slot(let slot) = ids.property(property), let type = slot.attributeType else { return .attribute(value) }
+    return .attribute(type.adopting(value))
   }
 }
 

@@ -111,8 +111,15 @@ extension StoreError.Reason {
     case .contradictingInverse(let entity, let property, let count):
       return Parts(
         .migrationFailed,
-        "\(count) link\(count == 1 ? "" : "s") of “\(entity).\(property)” and its new inverse contradict each other. Give the new"
-          + " relationship another name, and set it in a custom migration stage.", entity: entity, property: property)
+        "\(Self.objects(count)) of “\(entity)” would have more than one object in “\(property)”: its stored links and those of its new inverse"
+          + " contradict each other. Give the new relationship another name, and set it in a custom migration stage.", entity: entity,
+        property: property)
+    case .unconvertible(let entity, let property, let type, let count):
+      return Parts(
+        .migrationFailed,
+        "\(Self.objects(count)) of “\(entity)” \(count == 1 ? "has" : "have") a value in “\(property)” that the type \(type) cannot hold."
+          + " Keep the older type, or give the new attribute another name and fill it in a custom migration stage.", entity: entity,
+        property: property)
     case .stageWithinVersion(let label):
       return Parts(.invalidRequest, "The stage “\(label)” begins and ends with the same version of the model.")
     case .stagesOfOneVersion(let first, let second):

@@ -152,6 +152,7 @@ extension StoreError {
     case leftOutOfConfiguration(entity: String, count: Int)
     case severalOfToOne(entity: String, property: String, count: Int)
     case contradictingInverse(entity: String, property: String, count: Int)
+    case unconvertible(entity: String, property: String, type: String, count: Int)
     case stageWithinVersion(String)
     case stagesOfOneVersion(String, String)
     case unknownStage(String)

@@ -4,14 +4,23 @@ public import ObjectStore
 import SQLCipherConnection
 
 extension SQLCipherStoreFile {
+  /// Whether the store fits a model as it is, and what differs between the store's model and that one. No row is read.
+  package func comparison(with model: CompiledModel) async throws -> (fits: Bool, changes: [ModelChange]) {
+    let numbers = try entityNumbers(of: model, nil)
+    return try await read { connection in
+      let hashes = try MetadataTable.readHashes(connection, path: connection.path)
+      let stored = try StoredSchema.read(connection, path: connection.path)
+      return (model.fits(hashes, entityNumbers: numbers), ModelDifference(from: stored.model, to: model).changes)
+    }
+  }
+
   /// The plan for a model in numbers.
   package func migrationPlan(
     to model: CompiledModel, configuration: String? = nil, defersCleanUp: Bool = false
   ) async throws -> MigrationPlan {
     let numbers = try entityNumbers(of: model, configuration)
     return try await read { connection in
-      try FoldedIndexes.register(on: connection)
-      return try MigrationDryRun(
+      try MigrationDryRun(
         connection: connection, path: connection.path, model: model, entityNumbers: numbers, defersCleanUp: defersCleanUp
       ).plan()
     }
@@ -36,8 +45,7 @@ extension SQLCipherStoreFile {
   package func migrationPlan(to model: CompiledModel, with description: PersistentStoreDescription) async throws -> MigrationPlan {
     let numbers = try entityNumbers(of: model, description.configuration)
     return try await read { connection in
-      try FoldedIndexes.register(on: connection)
-      return try MigrationDryRun(
+      try MigrationDryRun(
         connection: connection, path: connection.path, model: model, entityNumbers: numbers,
         defersCleanUp: description.defersLightweightMigration, description: description
       ).plan()

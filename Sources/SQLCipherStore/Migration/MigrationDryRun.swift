@@ -16,12 +16,14 @@ struct MigrationDryRun {
 
   /// The plan; empty where the store fits.
   func plan() throws -> MigrationPlan {
+    try FoldedIndexes.register(on: connection)
+    try ValueConversion.register(on: connection)
     guard let record = try MetadataTable.read(connection, path: path) else {
       throw StoreError(.holdsNoStore(.never), operation: .planMigration, path: path)
     }
     let hashes = try MetadataTable.readHashes(connection, path: path)
     let schema = try StoredSchema.read(connection, path: path)
-    guard hashes != model.versionHashes(ofEntities: entityNumbers) else {
+    guard !model.fits(hashes, entityNumbers: entityNumbers) else {
       return MigrationPlan(changes: ModelDifference(from: schema.model, to: model).changes, steps: [], obstacles: [], conflicts: [])
     }
     let stages = try stages(record, hashes, schema)

@@ -14,8 +14,6 @@ struct MigrationMap {
   let held: Set<Int>
   /// The newer entity of each older one.
   private let destinations: [Int?]
-  /// For each newer entity that had an older one: the older names of its properties.
-  private let olderNames: [[String: String]]
 
   init(source: StoreSchema, destination: CompiledModel, entityNumbers: [Int]) {
     self.source = source
@@ -26,10 +24,6 @@ struct MigrationMap {
     var destinations = [Int?](repeating: nil, count: source.model.entities.count)
     for (number, older) in difference.sources.enumerated() { if let older { destinations[older] = number } }
     self.destinations = destinations
-    let sources = difference.sources
-    olderNames = destination.entities.map { entity in
-      sources[entity.number].map { PropertyMatches(from: source.model.entities[$0], to: entity).olderNames } ?? [:]
-    }
   }
 
   // MARK: Entities
@@ -53,17 +47,15 @@ struct MigrationMap {
 
   // MARK: Properties
 
-  /// The older slot whose values an entity's slot takes over; nil where there was none, or only one of another type.
+  /// The older slot whose values an entity's slot takes over; nil where there was none, or only one whose values do not become values of this one's type.
   func olderSlot(of slot: CompiledSlot, in entity: CompiledEntity) -> CompiledSlot? {
-    guard let older = older(entity), let name = olderNames[entity.number][slot.name] else { return nil }
+    guard let older = older(entity), let name = difference.sourceName(ofProperty: slot.name, in: entity.number) else { return nil }
     switch older.property(named: name) {
     case .attribute(let known):
-      guard let before = known.attribute, let after = slot.attribute, known.kind == slot.kind, known.kind != .none else { return nil }
-      guard before.type == after.type || before.type.widens(to: after.type), before.valueTransformerName == after.valueTransformerName
-      else {
-        return nil
-      }
-      return known
+      guard let before = known.attribute, let after = slot.attribute, known.kind != .none, slot.kind != .none else { return nil }
+      // What is derived is computed again.
+      guard before.type == after.type || after.derivationExpression == nil else { return nil }
+      return before.type.change(to: after.type) == nil ? nil : known
     case .toOne(let relationship):
       guard slot.relationship != nil, !slot.isTransient, !relationship.isTransient else { return nil }
       return older.slots[relationship.index]
@@ -77,7 +69,7 @@ struct MigrationMap {
     var result: [CompiledRelationship] = []
     for number in destination.entities[relationship.sourceEntity].subtree {
       let entity = destination.entities[number]
-      guard let older = older(entity), let name = olderNames[number][relationship.name] else { continue }
+      guard let older = older(entity), let name = difference.sourceName(ofProperty: relationship.name, in: number) else { continue }
       let known: CompiledRelationship
       switch older.property(named: name) {
       case .toOne(let found), .toMany(let found): known = found

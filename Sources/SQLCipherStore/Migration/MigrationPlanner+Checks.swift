@@ -8,7 +8,40 @@ extension MigrationPlanner {
   func checks(_ tables: [TableMigration], _ feeds: [ToOneFeed]) throws -> [MigrationCheck] {
     guard step?.infersRows ?? true else { return [] }
     // Where a handler sees both sides it chooses what stays of several objects.
-    return abstractChecks(tables) + configurationChecks() + (step?.handler == nil ? feeds.flatMap(linkChecks) : [])
+    return abstractChecks(tables) + configurationChecks()
+      + (step?.handler == nil ? feeds.flatMap(linkChecks) + tables.flatMap(conversionChecks) : [])
+  }
+
+  /// Attributes of another type hold all stored values.
+  private func conversionChecks(_ table: TableMigration) -> [MigrationCheck] {
+    guard let source = table.source else { return [] }
+    let rows = RowExpressions(map: map, table: source, prefix: "t")
+    return table.columns.flatMap { column -> [MigrationCheck] in
+      // One query for the entities whose values come from the same column.
+      var groups: [(condition: String, survivors: [TableMigration.Survivor])] = []
+      for (survivor, value) in zip(table.survivors, column.values) {
+        let condition: String? =
+          switch value {
+          case .column(let index), .columnOr(let index, _): rows.isUnconvertible(index, for: column)
+          case .null, .literal: nil
+          }
+        guard let condition else { continue }
+        if let index = groups.firstIndex(where: { $0.condition == condition }) {
+          groups[index].survivors.append(survivor)
+        } else {
+          groups.append((condition, [survivor]))
+        }
+      }
+      return groups.compactMap { group in
+        guard let type = column.slot.attributeType, let first = group.survivors.first else { return nil }
+        let members = rows.entity.map { NumberMap.membership($0, group.survivors.map(\.olderNumber).sorted()) }
+        let entity = group.survivors.count == 1 ? first.newer.name : column.layout.entity
+        return MigrationCheck(sql: source.count(where: [members, group.condition].compactMap { $0 }.joined(separator: " AND "))) { count in
+          StoreError(
+            .unconvertible(entity: entity, property: column.layout.property, type: type.rawValue, count: count), operation: .migrate)
+        }
+      }
+    }
   }
 
   private func rows(of entity: CompiledEntity) -> String? {
@@ -51,16 +84,13 @@ extension MigrationPlanner {
         MigrationCheck(sql: feed.links.countOfSeveral(where: condition)) { count in
           StoreError(.severalOfToOne(entity: entity, property: relationship.name, count: count), operation: .migrate)
         })
-      guard item.isMixed else { continue }
-      for older in map.olderRelationships(of: relationship) {
-        guard case .column(let index, let column) = map.source.relationships[older.id] else { continue }
-        let table = map.source.tables[index]
-        result.append(
-          MigrationCheck(sql: feed.links.countOfContradictions(with: column, in: table, where: condition)) { count in
-            StoreError(.contradictingInverse(entity: entity, property: relationship.name, count: count), operation: .migrate)
-          })
-      }
     }
+    guard item.all.count > 1 else { return result }
+    let sources = item.all.map { (links: $0.links, condition: $0.condition(map, as: relationship)) }
+    result.append(
+      MigrationCheck(sql: LinkColumns.countOfContradictions(among: sources)) { count in
+        StoreError(.contradictingInverse(entity: entity, property: relationship.name, count: count), operation: .migrate)
+      })
     return result
   }
 }

@@ -137,9 +137,12 @@ struct MigrationPlanner {
   /// A to-one relationship that takes over links from elsewhere than a column of its own.
   struct ToOneFeed {
     let relationship: CompiledRelationship
+    /// The links from elsewhere.
     let feeds: [LinkFeed]
+    /// All links, with those of columns of its own.
+    let all: [LinkFeed]
     /// Whether a column of its own has some of the links.
-    let isMixed: Bool
+    var isMixed: Bool { feeds.count < all.count }
   }
 
   private func toOneFeeds() -> [ToOneFeed] {
@@ -149,7 +152,7 @@ struct MigrationPlanner {
       let all = map.feeds(of: relationship)
       let others = all.filter { !($0.isOwn && !$0.feed.relationship.isToMany) }
       guard !others.isEmpty else { return nil }
-      return ToOneFeed(relationship: relationship, feeds: others.map(\.feed), isMixed: others.count < all.count)
+      return ToOneFeed(relationship: relationship, feeds: others.map(\.feed), all: all.map(\.feed))
     }
   }
 

@@ -27,6 +27,7 @@ struct StoreMigrator {
     do {
       // The file's indexes may need functions that the newer model does not.
       try FoldedIndexes.register(on: connection)
+      try ValueConversion.register(on: connection)
       // Tables go and come while references to them stay: nothing of it is to be checked row by row.
       try connection.withoutForeignKeys {
         try connection.cancelling(when: { [cancellation = request.cancellation] in cancellation?.isCancelled ?? false }) {
@@ -50,8 +51,7 @@ struct StoreMigrator {
     }
     try MetadataTable.upgrade(connection, path: path)
     let hashes = try MetadataTable.readHashes(connection, path: path)
-    let wanted = model.versionHashes(ofEntities: entityNumbers)
-    if hashes == wanted { return nil }
+    if model.fits(hashes, entityNumbers: entityNumbers) { return nil }
     var past = try MetadataTable.readPastModels(connection, path: path)
     try Self.checkNotNewer(record, past, model, path: path)
     var schema = try StoredSchema.read(connection, path: path)
@@ -186,6 +186,9 @@ struct StoreMigrator {
 }
 
 extension CompiledModel {
+  /// Whether a store that keeps some hashes, and holds some of the model's entities, fits the model. Every answer to that question comes from here.
+  func fits(_ hashes: [String: Data], entityNumbers: [Int]) -> Bool { hashes == versionHashes(ofEntities: entityNumbers) }
+
   /// The version hashes of some entities by name.
   func versionHashes(ofEntities numbers: [Int]) -> [String: Data] {
     if numbers.count == entities.count { return versionHashes }

@@ -116,6 +116,8 @@ struct TablePlanner {
           }.first
       }
       guard let carrier, taken.insert(carrier).inserted else { continue }
+      // A column declared for integers would make integers of other numbers again.
+      guard layout.columns[carrier].kind == plan.columns[index].layout.kind else { return nil }
       // Another foreign key, or none any more: the table's text says otherwise, and only a new table changes it.
       guard SchemaGenerator.parent(of: source.columns[carrier].slot, in: map.source) == plan.columns[index].parent else { return nil }
       // References that come from elsewhere have their newer entity numbers already.

@@ -142,8 +142,9 @@ extension TableMigration {
       let condition: String? =
         switch value {
         case .null: "\(rows.name(own)) IS NOT NULL"
-        case .columnOr(let index, _) where index == column.carrier: "\(rows.name(own)) IS NULL"
-        case .column(let index): holds ? nil : "\(rows.name(rows.table.columns[index].name)) IS NOT NULL"
+        case .columnOr(let index, _) where index == column.carrier && !rows.isWritten(index, by: column): "\(rows.name(own)) IS NULL"
+        case .column(let index) where !holds || rows.isWritten(index, by: column):
+          "\(rows.name(rows.table.columns[index].name)) IS NOT NULL"
         default: nil
         }
       touched.append((survivor.olderNumber, condition))

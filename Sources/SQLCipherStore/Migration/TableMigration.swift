@@ -137,11 +137,38 @@ struct RowExpressions {
     switch value {
     case .null: return "NULL"
     case .literal(let text): return text
-    case .columnOr(let index, let text): return "ifnull(\(name(table.columns[index].name)), \(text))"
+    case .columnOr(let index, let text): return "ifnull(\(converted(index, for: column)), \(text))"
     case .column(let index):
-      let own = name(table.columns[index].name)
+      let own = converted(index, for: column)
       return isKept(index, by: column).map { "CASE WHEN \($0) THEN \(own) END" } ?? own
     }
+  }
+
+  /// An older column's value as the newer attribute's type holds it.
+  private func converted(_ index: Int, for column: TableMigration.Column) -> String {
+    let own = name(table.columns[index].name)
+    guard let (older, newer, change) = typeChange(index, of: column), change.writesValues else { return own }
+    return ValueConversion.call(own, from: older, to: newer)
+  }
+
+  /// How the type of an older column's attribute changes.
+  private func typeChange(
+    _ index: Int, of column: TableMigration.Column
+  ) -> (older: AttributeType, newer: AttributeType, change: AttributeTypeChange)? {
+    guard let older = table.columns[index].slot.attributeType, let newer = column.slot.attributeType, older != newer else { return nil }
+    return older.change(to: newer).map { (older, newer, $0) }
+  }
+
+  /// Whether a newer column's values are not the older ones as they are.
+  func isWritten(_ index: Int, by column: TableMigration.Column) -> Bool {
+    typeChange(index, of: column)?.change.writesValues ?? false
+  }
+
+  /// The condition that an older value has no counterpart in the newer attribute's type; nil where each has one.
+  func isUnconvertible(_ index: Int, for column: TableMigration.Column) -> String? {
+    guard let (older, newer, change) = typeChange(index, of: column), change.condition != nil else { return nil }
+    let own = name(table.columns[index].name)
+    return "\(own) IS NOT NULL AND \(ValueConversion.call(own, from: older, to: newer)) IS NULL"
   }
 
   /// The value of the column beside it, for the referred object's entity.

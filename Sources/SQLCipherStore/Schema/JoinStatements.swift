@@ -413,10 +413,14 @@ struct LinkColumns {
       + " GROUP BY \(near) HAVING count(*) > 1)"
   }
 
-  /// Counts the links whose near objects refer to others by a column of their own.
-  func countOfContradictions(with column: TableColumn, in table: EntityTable, where condition: String?) -> String {
-    "SELECT count(*) FROM \(source) JOIN \(table.name) AS t ON t.\(table.key) = \(near) WHERE t.\(column.name) <> \(far)"
-      + (condition.map { " AND \($0)" } ?? "")
+  /// Counts the near objects that have several far objects in links from several places.
+  static func countOfContradictions(among sources: [(links: LinkColumns, condition: String?)]) -> String {
+    let pairs = sources.map { source in
+      "SELECT \(source.links.near) AS near, \(source.links.far) AS far FROM \(source.links.source)"
+        + (source.condition.map { " WHERE \($0)" } ?? "")
+    }
+    return
+      "SELECT count(*) FROM (SELECT p.near FROM (\(pairs.joined(separator: " UNION "))) AS p GROUP BY p.near HAVING count(*) > 1)"
   }
 
   /// Changes the links of a portion that stay where they are; and the count of all of them.
