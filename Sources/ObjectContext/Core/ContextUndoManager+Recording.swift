@@ -28,9 +28,9 @@ extension ContextUndoManager {
   }
 
   /// Records the value of a slot.
-  @inline(__always) func record(_ former: Slot, of object: ManagedObject, at slot: Int) {
+  @inline(__always) func record(_ former: Slot, of object: ManagedObject, at slot: Int, _ marks: UndoRecord.Marks = []) {
     guard let group = recordingGroup() else { return }
-    group.append(object.ownReference, object.ownSpace, slot, .value, former)
+    group.append(object.ownReference, object.ownSpace, slot, .value, former, marks)
     count(UndoRecord.byteCount + former.bytesBesideRecord, in: group)
   }
 

@@ -93,6 +93,7 @@ extension ContextUndoManager {
           record.marks.insert(.isSaved)
           if record.member.key < 0 { record.former = .int(saved(record.member).rawValue) }
         case .value:
+          record.marks.remove(.wasClean)
           guard record.member.key < 0, model.entities[record.reference.entity].kinds[Int(record.property)] == .reference else { return }
           record.former = .int(saved(record.member).rawValue)
         case .external, .order, .inserted, .deleted, .action, .group: return

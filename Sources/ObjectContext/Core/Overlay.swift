@@ -384,6 +384,9 @@ struct Overlay {
     noteChange()
   }
 
+  /// The value of a slot stays and counts as no change.
+  func becomeClean(_ slot: Int) { unmark(2, slot) }
+
   /// Whether no slot has a value here by being set.
   var isEmpty: Bool { slots(1).isEmpty }
 

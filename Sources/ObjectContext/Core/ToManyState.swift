@@ -246,6 +246,11 @@ final class ToManyState {
     noteChange()
   }
 
+  /// Forgets an order that is the stored one.
+  func forgetStoredOrder() {
+    if rearrangement != nil, let explicitOrder { keep(explicitOrder) }
+  }
+
   /// Forgets the changes.
   func discardChanges() {
     isChangedInEvent = false

@@ -69,10 +69,12 @@ final class UndoGroup {
   }
 
   /// Adds a value or an order.
-  @inline(__always) func append(_ object: ObjectReference, _ space: UInt32, _ property: Int, _ kind: UndoRecord.Kind, _ former: Slot) {
+  @inline(__always) func append(
+    _ object: ObjectReference, _ space: UInt32, _ property: Int, _ kind: UndoRecord.Kind, _ former: Slot, _ marks: UndoRecord.Marks = []
+  ) {
     append(
       UndoRecord(
-        reference: object, space: space, property: UInt16(truncatingIfNeeded: property), kind: kind, marks: [], former: former))
+        reference: object, space: space, property: UInt16(truncatingIfNeeded: property), kind: kind, marks: marks, former: former))
   }
 
   func add(_ order: [ObjectReference]) -> Slot {

@@ -27,7 +27,7 @@ struct UndoRecord {
     case group
   }
 
-  /// What is known of a member beside that.
+  /// What is known of a member or a transient value beside that.
   struct Marks: OptionSet {
     let rawValue: UInt8
     /// The stored members were not read: whether it is one of them was not known.
@@ -40,6 +40,8 @@ struct UndoRecord {
     static let isSaved = Marks(rawValue: 8)
     /// It has turned out that nothing was changed: what was added was a stored member, or what was removed was none.
     static let isVoid = Marks(rawValue: 16)
+    /// A transient value was not changed since the last save: no row says so afterwards.
+    static let wasClean = Marks(rawValue: 32)
   }
 
   /// The object; of an action or a group nothing.

@@ -182,6 +182,9 @@ package struct UnitOfWork: ~Copyable {
     for observer in beginningObservers.values { observer() }
   }
 
+  /// The objects changed in the event under way.
+  package var pendingObjects: [ManagedObject] { pending }
+
   /// The objects changed in the event, which ends for them.
   package mutating func takePending() -> [ManagedObject] {
     let taken = pending

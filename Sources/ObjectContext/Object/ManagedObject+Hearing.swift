@@ -22,7 +22,10 @@ extension ManagedObject {
     else { return }
     if let external = externalAtHand(slot) { return undo.record(external, of: self, at: slot) }
     // What cannot be read cannot be brought back either: the slot has no value after the change was undone.
-    undo.record((try? readSlotValueAtHand(slot)) ?? .null, of: self, at: slot)
+    let isCleanTransient =
+      askEntity(\.hasTransientSlots) && compiledEntity.slots[slot].isTransient && !flags.contains(.isInserted)
+      && !(overlay?.isDirty(slot) ?? false)
+    undo.record((try? readSlotValueAtHand(slot)) ?? .null, of: self, at: slot, isCleanTransient ? .wasClean : [])
   }
 
   /// The large value of a slot, if it has one that is not read.

@@ -105,7 +105,8 @@ extension ManagedObject {
     guard contextReference != nil, flags.isDisjoint(with: [.isInserted, .isGone, .isInaccessible]) else { return }
     if let overlay, let image {
       let entity = compiledEntity
-      for slot in entity.slots where slot.kind != .none && overlay.isDirty(slot.index) && isAsSaved(slot, overlay, image) {
+      for slot in entity.slots
+      where slot.kind != .none && !slot.isTransient && overlay.isDirty(slot.index) && isAsSaved(slot, overlay, image) {
         overlay.forget(slot.index)
       }
       if overlay.dirty.isEmpty, overlay.isEmpty {
@@ -115,6 +116,7 @@ extension ManagedObject {
         readOverlay()
       }
     }
+    for state in toManyStates { state.forgetStoredOrder() }
     if overlay?.dirty.isEmpty ?? true, !toManyStates.contains(where: \.isChanged) { flags.remove(.isUpdated) }
   }
 

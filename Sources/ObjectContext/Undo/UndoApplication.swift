@@ -22,6 +22,10 @@ struct UndoApplication {
   private var last: (reference: ObjectReference, space: UInt32, object: ManagedObject)?
   /// The links that were set: whether their other ends are there, and know of it, is known at the end.
   private(set) var links: [Link] = []
+  /// Objects whose members turned out to be what they were when the stored ones were read.
+  private var settled: [ManagedObject] = []
+  /// Transient values that are no changes any more.
+  private var cleanValues: [(object: ManagedObject, slot: Int)] = []
 
   /// A link of an object that was set.
   struct Link {
@@ -123,14 +127,17 @@ struct UndoApplication {
     case .value:
       guard object.fireFault(trigger: property) else { return }
       object.setSlotValue(known(record.former, of: object, at: property), at: property)
+      if record.marks.contains(.wasClean) { cleanValues.append((object, property)) }
     case .external:
       guard object.fireFault(trigger: property) else { return }
       object._setExternalData(group.externals[record.place], at: property)
     case .added:
-      guard object.takeBackAddition(of: context.registry.savedReference(record.member), at: property, record.marks) else { return }
+      guard object.takeBackAddition(of: context.registry.savedReference(record.member), at: property, record.marks) else {
+        return settled.append(object)
+      }
     case .removed:
       let member = context.registry.savedReference(record.member)
-      guard object.takeBackRemoval(of: member, at: property, record.marks) else { return }
+      guard object.takeBackRemoval(of: member, at: property, record.marks) else { return settled.append(object) }
       links.append(
         Link(
           object: object, relationship: object.compiledEntity.toManyRelationships[property], destination: member,
@@ -217,7 +224,11 @@ struct UndoApplication {
     context.unitOfWork.dropTakenBack()
     for link in links where link.object.contextReference != nil { mend(link) }
     for (place, object) in objects.enumerated() { object.awake(fromSnapshotEvents: events[place]) }
+    // The other ends of links among them.
+    let changed = context.unitOfWork.pendingObjects
     context.endEvent()
+    for (object, slot) in cleanValues { object.overlay?.becomeClean(slot) }
     for object in objects { object.forgetWhatIsAsSaved() }
+    for object in changed + settled where places[object] == nil { object.forgetWhatIsAsSaved() }
   }
 }

@@ -12,6 +12,7 @@ public final class RandomUndoSpecification: ObjectSpecification {
       [
         ("testUndoneAndRedoneWorkIsWhatItWas", { $0.testUndoneAndRedoneWorkIsWhatItWas }),
         ("testUndoneWorkThatWasSavedBetweenIsWhatItWas", { $0.testUndoneWorkThatWasSavedBetweenIsWhatItWas }),
+        ("testWorkThatIsUndoneWhollyLeavesNothingChanged", { $0.testWorkThatIsUndoneWhollyLeavesNothingChanged }),
       ] as [(String, (RandomUndoSpecification) -> () throws -> Void)])
   }
 
@@ -88,6 +89,62 @@ public final class RandomUndoSpecification: ObjectSpecification {
     }
     XCTAssertGreaterThan(stepCount, 500)
     XCTAssertGreaterThan(undoCount, 300)
+  }
+
+  /// Each round does some groups of steps over a saved graph, undoes all of them, makes them again, and undoes them again.
+  func testWorkThatIsUndoneWhollyLeavesNothingChanged() throws {
+    var random = SeededGenerator(seed: 132)
+    let (right, tested) = (try makeStore(UndoGraph.model).newContext(), try makeStore(UndoGraph.model).newContext())
+    let manager = ContextUndoManager()
+    tested.undoManager = manager
+    var (nextNumber, kinds): (Int64, [String: Int]) = (0, [:])
+    for round in 0..<RandomSteps.count(120) {
+      let saved = try UndoGraph.state(of: right)
+      // Members are unread, or read, or the objects are not in memory.
+      if round % 3 == 0 { tested.reset() } else if round % 3 == 1 { tested.refreshAllObjects() }
+      manager.removeAllActions()
+      var log: [UndoGraph.Step] = []
+      for _ in 0..<Int.random(in: 1...5, using: &random) {
+        for _ in 0..<Int.random(in: 1...4, using: &random) {
+          guard let step = try UndoGraph.step(in: right, nextNumber: &nextNumber, using: &random) else { continue }
+          if case .save = step { continue }
+          try UndoGraph.run(step, in: right)
+          try UndoGraph.run(step, in: tested)
+          log.append(step)
+          kinds[String(describing: step).prefix { $0 != "(" }.description, default: 0] += 1
+        }
+        right.processPendingChanges()
+        tested.processPendingChanges()
+      }
+      let last = try UndoGraph.state(of: right)
+      for pass in 0..<2 {
+        let message = "seed 132, round \(round), pass \(pass), \(log)"
+        while manager.canUndo { try tested.undo() }
+        checkUnchanged(tested, message)
+        guard try UndoGraph.state(of: tested) == saved else {
+          return XCTFail("\(message): \(Self.difference(try UndoGraph.state(of: tested), saved))")
+        }
+        checkUnchanged(tested, message)
+        while manager.canRedo { try tested.redo() }
+        guard try UndoGraph.state(of: tested) == last else {
+          return XCTFail("\(message), redone: \(Self.difference(try UndoGraph.state(of: tested), last))")
+        }
+      }
+      for context in [right, tested] { if round % 5 == 4 { context.rollback() } else { try context.save() } }
+      if testRun?.totalFailureCount ?? 0 > 0 { return }
+    }
+    for kind in ["insert", "setValue", "setToOne", "add", "remove", "move", "insertMember", "replaceMember", "setMembers", "delete"] {
+      XCTAssertGreaterThan(kinds[kind] ?? 0, 0, kind)
+    }
+  }
+
+  private func checkUnchanged(_ context: ManagedObjectContext, _ message: @autoclosure () -> String, line: UInt = #line) {
+    let changed = context.insertedObjects.union(context.updatedObjects).union(context.deletedObjects)
+    if !context.hasChanges, changed.isEmpty { return }
+    let objects = changed.map { object in
+      "\(object.entity.name) \(object.objectID.key) inserted \(object.isInserted) deleted \(object.isDeleted) \(object.changedValues())"
+    }
+    XCTFail("\(message()): changed are \(objects), hasChanges \(context.hasChanges)", line: line)
   }
 
   /// The lines in which two states differ.

@@ -47,6 +47,9 @@ public final class UndoSpecification: ObjectSpecification {
         ("testAChildsSaveIsOneGroupOfItsParent", { $0.testAChildsSaveIsOneGroupOfItsParent }),
         ("testAChildUndoesOverItsOwnSave", { $0.testAChildUndoesOverItsOwnSave }),
         ("testAnUndoManagerBelongsToOneContext", { $0.testAnUndoManagerBelongsToOneContext }),
+        ("testUndoneChangesOfOrderedMembersLeaveNothingChanged", { $0.testUndoneChangesOfOrderedMembersLeaveNothingChanged }),
+        ("testAnUndoneChangeInPlaceLeavesNothingChanged", { $0.testAnUndoneChangeInPlaceLeavesNothingChanged }),
+        ("testAnUndoneTransientValueIsNoChange", { $0.testAnUndoneTransientValueIsNoChange }),
       ] as [(String, (UndoSpecification) -> () throws -> Void)])
   }
 

@@ -1,4 +1,5 @@
 // UndoGraph: a graph that is changed at random by its objects' numbers, so that the same can be done in two contexts, and read as texts.
+import Foundation
 package import ObjectContext
 package import ObjectModel
 import ObjectQuery
@@ -7,11 +8,34 @@ package import _TestSupport
 
 /// What can be done to a graph of ``model``. Objects are named by a number that they get with their insertion.
 package enum UndoGraph {
-  /// Every kind of relationship: cascade and nullify, ordered and not, one-to-one, many-to-many, without inverse.
-  package static let model = SpecificationModels.compile([
+  /// Every kind of relationship: cascade and nullify, ordered and not, one-to-one, many-to-many, without inverse; and attributes of every kind.
+  package static let model = {
+    var model = ManagedObjectModel(entities: entities)
+    model.composites = [CompositeDescription(name: "Place", elements: [part("city"), part("zip")])]
+    return SpecificationModels.compile(model)
+  }()
+
+  private static func part(_ name: String) -> AttributeDescription { AttributeDescription(name: name, type: .string, isOptional: true) }
+
+  /// The attributes of owners beside those that every object has.
+  private static let attributes: [AttributeDescription] = {
+    let types: [(String, AttributeType)] = [
+      ("day", .date), ("price", .decimal), ("flag", .boolean), ("uid", .uuid), ("ratio", .double), ("site", .uri), ("form", .transformable),
+      ("file", .binary), ("mood", .string), ("place", .composite),
+    ]
+    return types.map { name, type in
+      var attribute = AttributeDescription(name: name, type: type, isOptional: true)
+      attribute.isTransient = name == "mood"
+      attribute.allowsExternalBinaryDataStorage = name == "file"
+      if type == .composite { attribute.compositeName = "Place" }
+      return attribute
+    }
+  }()
+
+  private static let entities = [
     SpecificationModels.entity(
       "Owner",
-      [
+      attributes.map { .attribute($0) } + [
         SpecificationModels.integer("number"), SpecificationModels.text("name"), SpecificationModels.integer("rank"),
         toMany("items", "Item", "owner", ordered: true, rule: .cascade), toMany("notes", "Note", "owner"),
         SpecificationModels.toOne("partner", "Owner", "partner"), toMany("friends", "Owner", "friends"),
@@ -36,7 +60,7 @@ package enum UndoGraph {
         SpecificationModels.integer("number"), SpecificationModels.text("name"), SpecificationModels.integer("rank"),
         SpecificationModels.toOne("owner", "Owner", "notes"),
       ]),
-  ])
+  ]
 
   private static func toMany(
     _ name: String, _ destination: String, _ inverse: String? = nil, ordered: Bool = false, rule: DeleteRule = .nullify
@@ -53,10 +77,15 @@ package enum UndoGraph {
     case setText(Int64, String?)
     case setNumber(Int64, Int64)
     case setBytes(Int64, count: Int)
+    /// Sets an attribute of an owner to a value that a number stands for; 0 for none.
+    case setValue(Int64, key: String, Int)
     case setToOne(Int64, key: String, Int64?)
     case add(Int64, key: String, Int64)
     case remove(Int64, key: String, Int64)
     case move(Int64, key: String, from: Int, to: Int)
+    case insertMember(Int64, key: String, Int64, at: Int)
+    case replaceMember(Int64, key: String, Int64, at: Int)
+    case setMembers(Int64, key: String, [Int64])
     case delete(Int64)
     case save
   }
@@ -87,6 +116,9 @@ package enum UndoGraph {
     case 44..<48: return .save
     default: break
     }
+    if roll < 56, object.entity.name == "Owner", let attribute = attributes.randomElement(using: &random) {
+      return .setValue(number, key: attribute.name, Int.random(in: 0..<4, using: &random))
+    }
     guard let relationship = object.entity.relationships.randomElement(using: &random) else { return nil }
     let key = relationship.name
     if !relationship.isToMany { return .setToOne(number, key: key, roll % 4 == 0 ? nil : some(relationship.destinationEntityName)) }
@@ -95,6 +127,17 @@ package enum UndoGraph {
       let places = members.indices
       return .move(
         number, key: key, from: Int.random(in: places, using: &random), to: Int.random(in: places, using: &random))
+    }
+    if roll % 5 == 0 {
+      let chosen = members.shuffled(using: &random).prefix(roll % 3).compactMap { $0.integer("number") }
+      let other = some(relationship.destinationEntityName).flatMap { chosen.contains($0) ? nil : $0 }
+      guard relationship.isOrdered, roll % 2 == 0, let other else {
+        return .setMembers(number, key: key, chosen + [other].compactMap { $0 })
+      }
+      guard roll % 4 == 0, let place = members.indices.randomElement(using: &random) else {
+        return .insertMember(number, key: key, other, at: Int.random(in: 0...members.count, using: &random))
+      }
+      return .replaceMember(number, key: key, other, at: place)
     }
     if roll % 2 == 0, !members.isEmpty {
       let numbers = members.compactMap { $0.integer("number") }.sorted()
@@ -125,8 +168,38 @@ package enum UndoGraph {
       let members = try members(number, key, in: context)
       let member = members.objects[from]
       members.insert(member, at: to)
+    case .setValue(let number, let key, let value):
+      try object(number, in: context).setValue(attributes.first { $0.name == key }.flatMap { Self.value($0, value) }, forKey: key)
+    case .insertMember(let number, let key, let other, let place):
+      let (members, other) = (try members(number, key, in: context), try object(other, in: context))
+      members.insert(other, at: place)
+    case .replaceMember(let number, let key, let other, let place):
+      let (members, other) = (try members(number, key, in: context), try object(other, in: context))
+      members.replace(at: place, with: other)
+    case .setMembers(let number, let key, let others):
+      let objects = try others.map { try object($0, in: context) }
+      let isOrdered = try members(number, key, in: context).isOrdered
+      try object(number, in: context).setValue(isOrdered ? objects : Set(objects), forKey: key)
     case .delete(let number): context.delete(try object(number, in: context))
     case .save: try context.save()
+    }
+  }
+
+  /// The value of an attribute that a number stands for; nil for 0.
+  private static func value(_ attribute: AttributeDescription, _ number: Int) -> (any Sendable)? {
+    if number == 0 { return nil }
+    switch attribute.type {
+    case .date: return Date(timeIntervalSinceReferenceDate: Double(number) * 1_000.5)
+    case .decimal: return Decimal(number) / 8
+    case .boolean: return number % 2 == 0
+    case .uuid: return UUID(uuid: (UInt8(number), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))
+    case .double: return Double(number) / 3
+    case .uri: return URL(string: "https://example.org/\(number)")
+    // Large values stand in files.
+    case .binary: return Data(repeating: UInt8(number), count: number == 3 ? 200_000 : number * 900)
+    case .transformable: return Data(repeating: UInt8(number), count: number * 7)
+    case .composite: return number == 1 ? ["city": "Ulm"] : ["city": "Bonn", "zip": "5311\(number)"]
+    default: return String(repeating: "m", count: number)
     }
   }
 
@@ -165,6 +238,15 @@ package enum UndoGraph {
   private static func line(_ object: ManagedObject) throws -> String {
     func name(_ other: ManagedObject?) -> String { other.map { "\($0.integer("number") ?? -1)" } ?? "-" }
     var parts = ["\(object.entity.name) \(name(object))", object.text("name") ?? "-", "\(object.integer("rank") ?? -1)"]
+    if object.entity.name == "Owner" {
+      for attribute in attributes where !attribute.isTransient {
+        switch object[attribute.name] {
+        case let data as Data: parts.append("\(data.count) \(data.first ?? 0)")
+        case let place as [String: Any]: parts.append(place.map { "\($0) \($1)" }.sorted().joined(separator: ", "))
+        case let value: parts.append(value.map { "\($0)" } ?? "-")
+        }
+      }
+    }
     if object.entity.name == "Item" { parts.append("\(try object.externalData(forKey: "blob")?.data().count ?? -1)") }
     for relationship in object.entity.relationships {
       let others: [ManagedObject]
