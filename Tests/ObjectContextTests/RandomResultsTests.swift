@@ -172,9 +172,12 @@ private final class List<Object: ManagedObject>: Watched, FetchedResultsControll
             "\(name): \(found) instead of \(sections); a fetch finds \(try context.fetch(request).map(\.objectID)); \(String(describing: context.pendingError))"
         }
       }
-      // A store knows nothing of unsaved changes of other objects.
-      if isWhole, !context.hasChanges {
-        let fetched = try context.fetch(request).map(\.objectID)
+      if isWhole {
+        let answer = try context.fetch(request)
+        // Of objects that are equal in the order, a fetch gives those with unsaved changes last.
+        let sorted = answer.sorted(by: precedes)
+        let isInOrder = sorted.map { object in keys.map { $0.value(object) } } == answer.map { object in keys.map { $0.value(object) } }
+        let fetched = (context.hasChanges && isInOrder ? sorted : answer).map(\.objectID)
         if fetched != expected {
           let other = ManagedObjectContext(coordinator: context.persistentStoreCoordinator, classes: context.classes)
           func state(_ id: ManagedObjectID, _ context: ManagedObjectContext) -> String {

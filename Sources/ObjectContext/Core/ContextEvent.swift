@@ -118,7 +118,7 @@ package struct ContextEvent {
 
 extension ManagedObject {
   /// The indexes of the to-many relationships whose states meet a condition.
-  fileprivate final func toManyIndexes(_ condition: (ToManyState) -> Bool) -> SlotMask {
+  final func toManyIndexes(_ condition: (ToManyState) -> Bool) -> SlotMask {
     var mask = SlotMask()
     for state in toManyStates where condition(state) { mask.insert(state.relationship.index) }
     return mask

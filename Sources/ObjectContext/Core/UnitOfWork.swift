@@ -34,6 +34,9 @@ package struct UnitOfWork: ~Copyable {
   /// Whether no object is inserted, updated or deleted.
   package var isEmpty: Bool { inserted.isEmpty && updated.isEmpty && deleted.isEmpty }
 
+  /// Whether some stored object is changed or deleted, on which the answers about others may depend.
+  var mayConcernOthers: Bool { !updated.isEmpty || !deleted.isEmpty }
+
   /// Whether the versions of some objects are to be checked.
   package var hasLocked: Bool { !locked.isEmpty }
 

@@ -1,10 +1,10 @@
-// ResultDependencies: which properties of which objects decide what the results of a request are, and in which order.
+// FetchDependencies: which properties of which objects decide what the results of a request are, and in which order.
 import ObjectModel
 import ObjectQuery
 import ObjectStore
 
 /// The objects at the end of a way from results along relationships, and what of them results depend on.
-struct ResultDependency {
+struct FetchDependency {
   /// The relationships from a result to the objects; none for the results themselves.
   let way: [CompiledRelationship]
   /// The numbers of the objects' entities.
@@ -21,11 +21,11 @@ struct ResultDependency {
 }
 
 /// What results depend on, from a resolved predicate, an order and what sections are named by.
-struct ResultDependencies {
+struct FetchDependencies {
   /// What matters of the results themselves.
-  private(set) var own: ResultDependency
+  private(set) var own: FetchDependency
   /// What matters of other objects, way by way.
-  private(set) var related: [ResultDependency] = []
+  private(set) var related: [FetchDependency] = []
   /// Whether a condition in Swift may ask for anything of a result.
   private(set) var dependsOnAnything = false
   private let model: CompiledModel
@@ -33,7 +33,7 @@ struct ResultDependencies {
   private var scopes: [[CompiledRelationship]] = [[]]
 
   init(of entity: CompiledEntity, model: CompiledModel) {
-    own = ResultDependency(way: [], entities: entity.subtree)
+    own = FetchDependency(way: [], entities: entity.subtree)
     self.model = model
   }
 
@@ -111,7 +111,7 @@ struct ResultDependencies {
   }
 
   /// Notes what is asked of the members of a collection.
-  private mutating func add(_ collection: ResolvedCollection, _ members: (inout ResultDependencies) -> Void) {
+  private mutating func add(_ collection: ResolvedCollection, _ members: (inout FetchDependencies) -> Void) {
     let way = follow(collection.steps, from: scopes[collection.scope])
     let relationship = collection.relationship.relationship
     note(way) { $0.toMany.insert(relationship.index) }
@@ -135,11 +135,11 @@ struct ResultDependencies {
     return way
   }
 
-  private mutating func note(_ way: [CompiledRelationship], _ body: (inout ResultDependency) -> Void) {
+  private mutating func note(_ way: [CompiledRelationship], _ body: (inout FetchDependency) -> Void) {
     guard let last = way.last else { return body(&own) }
     let numbers = way.map(\.id)
     if let index = related.firstIndex(where: { $0.way.map(\.id) == numbers }) { return body(&related[index]) }
-    var dependency = ResultDependency(way: way, entities: model.entities[last.destinationEntity].subtree)
+    var dependency = FetchDependency(way: way, entities: model.entities[last.destinationEntity].subtree)
     body(&dependency)
     related.append(dependency)
   }

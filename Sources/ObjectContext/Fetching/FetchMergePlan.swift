@@ -10,7 +10,8 @@ struct FetchMergePlan {
   let stores: [PersistentStore]
   /// What the stores are asked and what remains, where they cannot answer everything.
   let split: FetchSplit?
-  /// The number of changed objects of the entity that are not deleted: their rows in the store do not count.
+  /// The number of objects of the entity whose rows in the store do not count: changed ones that are not deleted, and those that unsaved changes of related
+  /// objects concern.
   let changedCount: Int
   /// Those of them that may meet the predicate, in the order of their changes.
   private let candidates: [ManagedObject]
@@ -19,8 +20,11 @@ struct FetchMergePlan {
   private let resolved: ResolvedFetch?
   /// The IDs of saved objects whose rows do not count, for a count.
   private let superseded: [ManagedObjectID]
+  /// Objects without changes of their own that unsaved changes of related objects concern. Held while the plan is used.
+  private let concerned: Set<ManagedObject>
 
-  init(_ specification: FetchSpecification, context: ManagedObjectContext) throws {
+  /// - Parameter countsRelatedChanges: Whether unsaved changes of objects that the request leads to through relationships count.
+  init(_ specification: FetchSpecification, context: ManagedObjectContext, countsRelatedChanges: Bool = true) throws {
     // The stores may be asked without the limit and the offset, or after unsaved changes were applied.
     try specification.checkNumbers()
     self.specification = specification
@@ -61,6 +65,15 @@ struct FetchMergePlan {
         if counts, !object.currentID.isTemporaryID { superseded.append(object.currentID) }
       }
     }
+    var concerned: Set<ManagedObject> = []
+    if countsRelatedChanges, let related = try RelatedChanges(of: specification, entity, resolved, context) {
+      for object in try related.concernedObjects() where numbers.contains(Int(object.currentID.entityNumber)) {
+        if let spaces, !spaces.contains(context.space(of: object)) { continue }
+        concerned.insert(object)
+        try note(object)
+      }
+    }
+    self.concerned = concerned
     if resolved == nil, stores.count > 1 || self.split != nil { resolved = try resolver.resolve(specification) }
     self.resolved = resolved
     self.candidates = candidates
@@ -110,9 +123,10 @@ struct FetchMergePlan {
     return try ObjectOrder(resolved, resolver: LivingObjectResolver()).sorted(try candidates.filter { try evaluator.matches($0) })
   }
 
-  /// Whether the row of a stored object does not count, because the object is changed or deleted.
+  /// Whether the row of a stored object does not count, because the object is changed or deleted, or related ones are.
   func isSuperseded(_ object: ManagedObject) -> Bool {
-    specification.includesPendingChanges && !object.flags.isDisjoint(with: [.isUpdated, .isDeleted])
+    specification.includesPendingChanges
+      && (!object.flags.isDisjoint(with: [.isUpdated, .isDeleted]) || !concerned.isEmpty && concerned.contains(object))
   }
 
   /// Sorts objects, whatever order they are in; equal ones keep theirs.

@@ -1,24 +1,33 @@
-// ResultRoots: from objects that were changed back to the results that depend on them.
+// FetchRoots: from objects that were changed back to the results that depend on them.
 import ObjectModel
 import ObjectQuery
 import ObjectStore
 
 /// The way back from objects to the results that depend on them: by what living objects know, and for the others by one fetch for some hundred of them.
-struct ResultRoots {
+struct FetchRoots {
   /// The objects that one fetch asks about.
   static var batchSize: Int { 500 }
 
   private let way: [CompiledRelationship]
-  private let question: ResultsQuestion
+  private let entity: CompiledEntity
+  private let affectedStores: [String]?
   private let context: ManagedObjectContext
   /// Objects that were changed, some of which have left the context.
   private let known: [ManagedObjectID: ManagedObject]
 
+  /// - Parameters:
+  ///   - dependency: The path that the objects are at the end of.
+  ///   - entity: The entity of the results.
+  ///   - affectedStores: The stores that are asked; nil for all.
+  ///   - context: The context.
+  ///   - known: Objects that were changed.
   init(
-    _ dependency: ResultDependency, of question: ResultsQuestion, in context: ManagedObjectContext, known: [ManagedObjectID: ManagedObject]
+    _ dependency: FetchDependency, of entity: CompiledEntity, affectedStores: [String]?, in context: ManagedObjectContext,
+    known: [ManagedObjectID: ManagedObject]
   ) {
     way = dependency.way
-    self.question = question
+    self.entity = entity
+    self.affectedStores = affectedStores
     self.context = context
     self.known = known
   }
@@ -28,10 +37,10 @@ struct ResultRoots {
     var ids = ids
     for (step, relationship) in way.enumerated().reversed() where !ids.isEmpty {
       // What a step starts from is where the one before ends.
-      let entity = step > 0 ? context.model.entities[way[step - 1].destinationEntity] : question.entity
+      let entity = step > 0 ? context.model.entities[way[step - 1].destinationEntity] : entity
       ids = try sources(of: relationship, from: entity, to: ids)
     }
-    return ids.filter { question.mayHave(Int($0.entityNumber)) }
+    return ids
   }
 
   /// The objects of an entity that a relationship leads from to others.
@@ -55,8 +64,10 @@ struct ResultRoots {
           modifier: relationship.isToMany ? .any : .direct))
       var specification = FetchSpecification(entityName: asked.name, predicate: leads)
       specification.resultType = .objectIDs
-      specification.affectedStores = question.specification.affectedStores
-      sources.formUnion(try context.objectIDs(of: FetchMergePlan(specification, context: context)))
+      specification.affectedStores = affectedStores
+      // What leads to changed objects is what is looked for here: related changes count for nothing.
+      let plan = try FetchMergePlan(specification, context: context, countsRelatedChanges: false)
+      sources.formUnion(try context.objectIDs(of: plan))
     }
     sources.formUnion(changedSources(of: relationship, from: asked, to: ids))
     return sources
@@ -92,11 +103,23 @@ struct ResultRoots {
 
   /// The objects that lead to one, where it knows them itself.
   private func knownSources(of relationship: CompiledRelationship, to id: ManagedObjectID) -> [ManagedObjectID]? {
-    guard let object = context.registeredObject(for: id), object.flags.isDisjoint(with: [.isDeleted, .isGone, .isInaccessible, .isFault])
-    else { return id.isTemporaryID ? [] : nil }
+    guard let object = context.registeredObject(for: id), object.flags.isDisjoint(with: [.isGone, .isInaccessible]) else {
+      return id.isTemporaryID ? [] : nil
+    }
     guard let inverse = context.model.inverse(of: relationship) else { return nil }
+    if object.flags.contains(.isDeleted) { return formerSources(inverse, of: object) }
+    if object.flags.contains(.isFault) { return nil }
     if !inverse.isToMany { return object.destination(inverse.index).map { [$0.currentID] } ?? [] }
     guard object.flags.contains(.isInserted) || object.toManyStates[inverse.index]?.isLoaded ?? false else { return nil }
     return object._toManyArray(inverse.index, as: ManagedObject.self).map(\.currentID)
+  }
+
+  /// The objects that have led to a deleted one, where its row says which.
+  private func formerSources(_ inverse: CompiledRelationship, of object: ManagedObject) -> [ManagedObjectID]? {
+    guard !inverse.isToMany else { return nil }
+    if object.flags.contains(.isInserted) { return [] }
+    guard let image = object.image else { return nil }
+    let references = [image.reference(inverse.index), object.referenceValueAtHand(inverse.index)].compactMap { $0 }
+    return references.filter { !$0.isNull }.compactMap { context.objectID($0, near: object) }
   }
 }

@@ -14,7 +14,8 @@ extension ManagedObjectContext {
     var specification = request.specification
     let readsRows = specification.includesPropertyValues && specification.fetchBatchSize <= 0
     if specification.resultType == .objects && !readsRows { specification.resultType = .objectIDs }
-    let plan = try FetchMergePlan(specification, context: self)
+    // Nothing is fetched: objects that related changes concern are not looked for.
+    let plan = try FetchMergePlan(specification, context: self, countsRelatedChanges: false)
     var inMemory: [String] = []
     var asked = specification
     if specification.resultType == .dictionaries {
@@ -29,6 +30,9 @@ extension ManagedObjectContext {
         inMemory.append("unsaved changes of \(plan.changedCount) objects of \(name) are compared, and merged into the stores' answer")
       }
       if plan.goneCount > 0 { inMemory.append("\(plan.goneCount) unsaved deletions of \(name) are taken out of the stores' answer") }
+      if try RelatedChanges(of: specification, entity(of: specification), nil, self) != nil {
+        inMemory.append("objects of \(name) that unsaved changes of related objects concern are found, read, and compared")
+      }
       if plan.stores.count > 1, !specification.sortDescriptors.isEmpty {
         inMemory.append("the answers of \(plan.stores.count) stores are brought into one order")
       }

@@ -33,36 +33,11 @@ final class LiveResults {
     var values: [Slot] = []
     /// The numbers of the sections; empty where there are none.
     var sections: [Int32] = []
-
-    /// Adds one of other results.
-    mutating func append(_ index: Int, of other: Found, width: Int) {
-      ids.append(other.ids[index])
-      values += other.values[index * width..<(index + 1) * width]
-      if !other.sections.isEmpty { sections.append(other.sections[index]) }
-    }
   }
 
-  /// Finds all results.
+  /// Finds all results, in our order.
   func find() throws -> Found {
     hasTemporaryIDs = false
-    let found = try fetch()
-    let unsaved = TouchedResults(unsavedIn: context, question)
-    if unsaved.isEmpty { return found }
-    // A store knows nothing of unsaved changes of other objects that results depend on.
-    let decisions = try ResultsInquiry(unsaved, self).decisions()
-    let decided = Set(decisions.map(\.id))
-    var all = Found()
-    for (index, id) in found.ids.enumerated() where !decided.contains(id) { all.append(index, of: found, width: question.order.keyCount) }
-    for case .result(let item) in decisions.map(\.outcome) {
-      all.ids.append(item.id)
-      all.values += item.values
-      if question.section != nil { all.sections.append(item.section) }
-    }
-    return sorted(all)
-  }
-
-  /// Fetches all results, in our order.
-  private func fetch() throws -> Found {
     let plan = try FetchMergePlan(question.specification, context: context)
     if let found = try findRows(plan) { return found }
     let objects = try context.settledObjects(of: question.specification)

@@ -20,8 +20,10 @@ struct ResultsInquiry {
     var candidates: Set<ManagedObjectID> = []
     for (id, touch) in touched.own where touch.isRelevant { candidates.insert(id) }
     for (number, ids) in touched.related {
-      let roots = ResultRoots(question.dependencies.related[number], of: question, in: context, known: touched.held)
-      candidates.formUnion(try roots.roots(of: ids))
+      let roots = FetchRoots(
+        question.dependencies.related[number], of: question.entity, affectedStores: question.specification.affectedStores, in: context,
+        known: touched.held)
+      candidates.formUnion(try roots.roots(of: ids).filter { question.mayHave(Int($0.entityNumber)) })
     }
     var here: [ManagedObject] = []
     var elsewhere: [ManagedObjectID] = []

@@ -11,7 +11,7 @@ struct ResultsQuestion {
   /// What names the sections; nil where there are none.
   let section: FetchExpression?
   let order: ResultOrder
-  let dependencies: ResultDependencies
+  let dependencies: FetchDependencies
   /// What results are sorted by, and their sections are called by, of the results themselves.
   let orderingSlots: SlotMask
   /// Whether the order of the results puts those of each section together, whatever the values are.
@@ -43,7 +43,7 @@ struct ResultsQuestion {
     specification.returnsObjectsAsFaults = true
     let resolver = FetchResolver(model: context.model, transientKeys: request.allowsInMemoryFiltering ? .allowed : .refused)
     let fetch = try resolver.resolve(specification)
-    var dependencies = ResultDependencies(of: entity, model: context.model)
+    var dependencies = FetchDependencies(of: entity, model: context.model)
     for key in fetch.sortKeys { dependencies.add(key.expression) }
     // A section may be called by what no store knows: its name is asked of objects.
     let naming = try section.map {

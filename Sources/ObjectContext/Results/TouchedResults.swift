@@ -41,13 +41,6 @@ struct TouchedResults {
 
   init(_ question: ResultsQuestion) { self.question = question }
 
-  /// What a context's unsaved changes mean for results that a fetch has found: a store knows nothing of those of other objects.
-  init(unsavedIn context: ManagedObjectContext, _ question: ResultsQuestion) {
-    self.init(question)
-    if question.dependencies.related.isEmpty || question.hasWindow || context.unitOfWork.isEmpty { return }
-    for object in context.unitOfWork.objects where object.hasChanges { noteRelated(object.currentID, nil, nil, object) }
-  }
-
   var isEmpty: Bool { own.isEmpty && related.isEmpty && !isUnknown && !hasSave }
   var hasRelatedChanges: Bool { !related.isEmpty }
 

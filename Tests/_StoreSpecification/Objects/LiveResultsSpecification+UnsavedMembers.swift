@@ -70,6 +70,7 @@ extension LiveResultsSpecification {
           for list in lists + [list] {
             let ids = list.fetchedObjectIDs ?? []
             XCTAssertEqual(Set(ids).count, ids.count, "\(message): an object is there twice")
+            XCTAssertEqual(list.fetchedObjects, try context.fetch(list.fetchRequest), message)
           }
           try context.save()
           XCTAssertEqual(list.fetchedObjects, try context.fetch(list.fetchRequest), message)
