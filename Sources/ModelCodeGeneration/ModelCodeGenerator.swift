@@ -56,15 +56,22 @@ public struct ModelCodeGenerator: Sendable {
     plans = try ClassPlans(self.model, options: options)
     // A struct hides no type that the source uses: it gets another name.
     self.versions = versions
-    composites = CompositePlans(self.model, taken: Self.usedNames.union(plans.classNames))
+    composites = CompositePlans(self.model, taken: Self.usedNames.union(plans.ownNames))
   }
 
   /// The name of the enumeration that holds the model; a class of the same name makes it longer.
   private var modelName: String {
-    let taken = Set(plans.classNames + composites.plans.map(\.typeName))
+    let taken = ownNames.union(ShadowedNames.ofLibrary)
     var result = name + "Model"
     while taken.contains(result) { result += "Description" }
     return result
+  }
+
+  /// The names of the source's own classes and structs.
+  private var ownNames: Set<String> { plans.ownNames.union(composites.plans.map { ShadowedNames.plain($0.typeName) }) }
+  /// The names of all types that the source declares for the whole module.
+  private var declaredNames: Set<String> {
+    ownNames.union(plans.plans.map { ShadowedNames.plain($0.declaredName) }).union([modelName])
   }
 
   /// Everything in one file.
@@ -87,8 +94,9 @@ public struct ModelCodeGenerator: Sendable {
     for generator in generators {
       guard names.insert(generator.modelName).inserted else { throw .sharedName(generator.modelName) }
       let (body, needs) = try generator.body()
+      let shadowed = ShadowedNames(hiddenBy: generators.flatMap(\.declaredNames))
       imports.add(needs, generator.options)
-      text += (text.isEmpty ? "" : "\n") + body
+      text += (text.isEmpty ? "" : "\n") + shadowed.resolved(body)
     }
     return head(of: fileName, generators.map(\.name), imports) + text
   }
@@ -116,19 +124,20 @@ public struct ModelCodeGenerator: Sendable {
     var emitter = SwiftEmitter()
     let needs = modelEmitter.emit(to: &emitter)
     let file = "\(modelName).swift"
-    result.append(GeneratedFile(name: file, contents: head(of: file, needs) + emitter.text))
+    let shadowed = ShadowedNames(hiddenBy: declaredNames)
+    result.append(GeneratedFile(name: file, contents: head(of: file, needs) + shadowed.resolved(emitter.text)))
     let (structs, classes) = (compositeEmitter, classEmitter)
     for plan in composites.plans {
       var emitter = SwiftEmitter()
       let needs = try structs.emit(plan, to: &emitter)
-      let file = "\(plan.typeName).swift"
-      result.append(GeneratedFile(name: file, contents: head(of: file, needs) + emitter.text))
+      let file = "\(ShadowedNames.plain(plan.typeName)).swift"
+      result.append(GeneratedFile(name: file, contents: head(of: file, needs) + shadowed.resolved(emitter.text)))
     }
     for plan in plans.plans {
       var emitter = SwiftEmitter()
       let needs = try classes.emit(plan, to: &emitter)
-      let file = plan.isDeclared ? "\(plan.declaredName).swift" : "\(plan.className)+Properties.swift"
-      result.append(GeneratedFile(name: file, contents: head(of: file, needs) + emitter.text))
+      let file = ShadowedNames.plain(plan.isDeclared ? "\(plan.declaredName).swift" : "\(plan.className)+Properties.swift")
+      result.append(GeneratedFile(name: file, contents: head(of: file, needs) + shadowed.resolved(emitter.text)))
     }
     return result
   }
@@ -156,7 +165,7 @@ public struct ModelCodeGenerator: Sendable {
   ]
 
   /// Those that a class of the model hides.
-  private var hiddenNames: Set<String> { Self.usedNames.intersection(plans.classNames) }
+  private var hiddenNames: Set<String> { Self.usedNames.intersection(plans.ownNames) }
 
   private func head(of file: String, _ needs: ImportNeeds) -> String {
     var imports = ImportLines()

@@ -40,7 +40,7 @@ struct CompositeEmitter {
       emitter.line("/// Makes a value of its parts.")
       let parameters = parts.map { "\($0.identifier): \($0.declared)\($0.initial.map { " = \($0)" } ?? "")" }
       emitter.block("\(modifier)init(\(parameters.joined(separator: ", ")))") { emitter in
-        for part in parts { emitter.line("self.\(part.identifier) = \(part.identifier)") }
+        for part in parts { emitter.line("self.\(part.identifier) = \(ShadowedNames.marked(part.identifier))") }
       }
       emitter.line()
       emitter.line("/// Reads the parts from the slots of an object.")

@@ -3,7 +3,7 @@ import ObjectModel
 
 extension ModelEmitter {
   /// The enumeration of the versions; a class of that name keeps it.
-  var versionsName: String { classNames.contains("Versions") ? "ModelVersions" : "Versions" }
+  var versionsName: String { plans.ownNames.contains("Versions") ? "ModelVersions" : "Versions" }
 
   /// Adds an enumeration that names the versions. Earlier ones are texts, which cost the compiler nothing and are read when a store is migrated.
   @_optimize(none) func emit(_ plan: VersionPlan, to emitter: inout SwiftEmitter) {

@@ -26,7 +26,8 @@ struct AttributeForm {
   /// The property's type.
   var declared: String {
     guard isOptional else { return type }
-    return type.contains(" ") && !type.hasSuffix("]") && !type.hasSuffix(">") ? "(\(type))?" : "\(type)?"
+    let text = ShadowedNames.plain(type)
+    return text.contains(" ") && !text.hasSuffix("]") && !text.hasSuffix(">") ? "(\(type))?" : "\(type)?"
   }
 
   /// Whether values are made from what the row holds, without a transformer.
@@ -94,7 +95,7 @@ struct AttributeForms {
       guard let stored = typeName(of: attribute.type, &needs) else { return nil }
       guard let named else { return plain(attribute, stored) }
       needs.addOthers(mentionedIn: named)
-      return try raw(attribute, stored, named, in: owner)
+      return try raw(attribute, stored, ShadowedNames.marked(named), in: owner)
     }
   }
 
@@ -145,8 +146,10 @@ struct AttributeForms {
     }
     needs.addOthers(mentionedIn: type)
     let empty: String? = attribute.isOptional ? nil : Self.emptyLiteral(of: type)
+    // What the model names is the application's: its own types hide others there.
     return AttributeForm(
-      kind: .transformed(empty: empty), type: type, isOptional: empty == nil, initial: empty ?? "nil", isHashable: true, field: field)
+      kind: .transformed(empty: empty), type: ShadowedNames.marked(type), isOptional: empty == nil, initial: empty ?? "nil",
+      isHashable: true, field: field)
   }
 
   @_optimize(none) private static func emptyLiteral(of type: String) -> String? {

@@ -5,9 +5,9 @@ import ObjectModel
 struct ClassPlan {
   /// The entity, with its numbers.
   let entity: CompiledEntity
-  /// The class's name.
+  /// The class's name, marked as the source's own (``ShadowedNames``).
   let className: String
-  /// The name of the class that is declared here: that of the class, or with an underscore before it of the superclass that has its properties.
+  /// The name of the class that is declared here, marked likewise: that of the class, or with an underscore before it of the superclass that has its properties.
   let declaredName: String
   /// The superclass's name.
   let superclassName: String
@@ -40,19 +40,26 @@ struct ClassPlans {
   /// Class names that stand for the base class; the second is Core Data's, which model files name.
   private static let baseNames: Set<String> = [baseName, "NSManagedObject"]
 
+  /// Names that no class can have.
+  private static let unusableNames: Set<String> = ["Type", "Protocol"]
+
   /// The classes to write, in the order of their entities' numbers.
   private(set) var plans: [ClassPlan] = []
-  /// The name of each entity's class, by entity number.
+  /// The name of each entity's class, by entity number, marked as the source's own; ``baseName`` for the library's class.
   private(set) var classNames: [String] = []
+  /// The names of the source's own classes as they are.
+  var ownNames: Set<String> { Set(classNames.filter { $0 != Self.baseName }.map(ShadowedNames.plain)) }
   private let isSplit: Bool
 
   @_optimize(none) init(_ model: CompiledModel, options: CodeGenerationOptions) throws(CodeGenerationError) {
     isSplit = options.isSplit
-    for entity in model.entities { classNames.append(try Self.className(of: entity, options: options)) }
+    for entity in model.entities {
+      classNames.append(try Self.className(of: entity, options: options).map(ShadowedNames.marked) ?? Self.baseName)
+    }
     var owners: [String: String] = [:]
     for entity in model.entities where entity.entityDescription.codeGeneration != .manual {
       let name = classNames[entity.number]
-      if let other = owners[name] { throw .sharedClass(className: name, entities: [other, entity.name]) }
+      if let other = owners[name] { throw .sharedClass(className: ShadowedNames.plain(name), entities: [other, entity.name]) }
       owners[name] = entity.name
     }
     for entity in model.entities where entity.entityDescription.codeGeneration != .manual { plans.append(try plan(entity, model)) }
@@ -61,7 +68,7 @@ struct ClassPlans {
   private func declaredName(of entity: CompiledEntity) -> String {
     var name = classNames[entity.number]
     guard isSplit, entity.entityDescription.codeGeneration == .classDefinition else { return name }
-    repeat { name = "_" + name } while classNames.contains(name)
+    repeat { name = ShadowedNames.marked("_" + ShadowedNames.plain(name)) } while classNames.contains(name)
     return name
   }
 
@@ -77,15 +84,16 @@ struct ClassPlans {
     }
   }
 
+  /// The name of an entity's class; nil for the library's.
   @_optimize(none) private static func className(of entity: CompiledEntity, options: CodeGenerationOptions) throws(CodeGenerationError)
-    -> String
+    -> String?
   {
     let description = entity.entityDescription
     var name = description.managedObjectClassName ?? ""
     if name.hasPrefix(".") { name.removeFirst() }
     if let module = options.moduleName, name.hasPrefix(module + ".") { name.removeFirst(module.count + 1) }
     if description.codeGeneration == .manual {
-      if name.isEmpty || baseNames.contains(name) { return baseName }
+      if name.isEmpty || baseNames.contains(name) { return nil }
       guard name.split(separator: ".", omittingEmptySubsequences: false).allSatisfy({ SwiftText.isIdentifier(String($0)) }) else {
         throw .badClassName(entity: entity.name, className: name)
       }
@@ -95,8 +103,7 @@ struct ClassPlans {
     if let dot = name.lastIndex(of: ".") { name = String(name[name.index(after: dot)...]) }
     // Without a name of its own it takes the entity's.
     if name.isEmpty || baseNames.contains(name) { name = SwiftText.plainIdentifier(entity.name) }
-    guard SwiftText.isIdentifier(name), SwiftText.escaped(name) == name, !["Type", "Protocol"].contains(name), !baseNames.contains(name)
-    else {
+    guard SwiftText.isIdentifier(name), SwiftText.escaped(name) == name, !unusableNames.contains(name) else {
       throw .badClassName(entity: entity.name, className: name)
     }
     return name
@@ -111,12 +118,12 @@ struct ClassPlans {
     let composites = entity.composites.dropFirst(superentity?.composites.count ?? 0).filter { !$0.isPart }
     let toMany = Array(entity.toManyRelationships.dropFirst(superentity?.toManyRelationships.count ?? 0))
     let fetched = entity.fetchedProperties.dropFirst(superentity?.fetchedProperties.count ?? 0)
-    let identifiers = Self.identifiers(of: entity, model)
+    let identifiers = identifiers(of: entity, model)
     let tree = model.entities[model.entities[entity.root].subtree]
     let streams = slots.filter(\.isStreamed).map { slot in
       // A class below may have a property of the name.
       var identifier = (identifiers[slot.name] ?? slot.name) + "Stream"
-      while tree.contains(where: { Self.identifiers(of: $0, model).values.contains(identifier) }) { identifier += "Value" }
+      while tree.contains(where: { self.identifiers(of: $0, model).values.contains(identifier) }) { identifier += "Value" }
       return (slot, identifier)
     }
     // The class above that is generated says already which model it belongs to.
@@ -138,16 +145,17 @@ struct ClassPlans {
         return (property, identifiers[property.name] ?? property.name, destination ?? Self.baseName)
       },
       snapshot: try SnapshotPlan(
-        entity, identifiers, tree: tree, namesInTree: Set(tree.flatMap { Self.identifiers(of: $0, model).values }), classNames)
+        entity, identifiers, tree: tree, namesInTree: Set(tree.flatMap { self.identifiers(of: $0, model).values }), ownNames)
     )
   }
 
   /// The identifiers of an entity's properties, inherited ones included.
   ///
-  /// Names that differ only in what Swift cannot write get numbers. An inherited property has the same identifier in every class below.
-  @_optimize(none) private static func identifiers(of entity: CompiledEntity, _ model: CompiledModel) -> [String: String] {
+  /// Names that differ only in what Swift cannot write get numbers, and so do those of the tree's classes. An inherited property has the same identifier in every
+  /// class below.
+  @_optimize(none) private func identifiers(of entity: CompiledEntity, _ model: CompiledModel) -> [String: String] {
     var result: [String: String] = [:]
-    var taken: Set<String> = []
+    var taken = Set(model.entities[model.entities[entity.root].subtree].map { ShadowedNames.plain(classNames[$0.number]) })
     let path = Array(sequence(first: entity.number, next: { model.entities[$0].parent })).reversed()
     for number in path {
       let names =

@@ -5,7 +5,7 @@ import ObjectModel
 struct CompositePlan {
   /// The kind of composite value.
   let composite: CompositeDescription
-  /// The struct's name.
+  /// The struct's name, marked as the source's own (``ShadowedNames``).
   let typeName: String
   /// The parts, with their identifiers and the first of their slots, counted from the struct's own.
   let parts: [(attribute: AttributeDescription, identifier: String, offset: Int)]
@@ -47,7 +47,8 @@ struct CompositePlans {
       }
       numbers[composite.name] = plans.count
       plans.append(
-        CompositePlan(composite: composite, typeName: name, parts: parts, slotCount: partNames.count, partNames: partNames))
+        CompositePlan(
+          composite: composite, typeName: ShadowedNames.marked(name), parts: parts, slotCount: partNames.count, partNames: partNames))
     }
   }
 

@@ -31,14 +31,14 @@ struct SnapshotPlan {
   ///   - classNames: The names of the model's classes.
   @_optimize(none) init?(
     _ entity: CompiledEntity, _ identifiers: [String: String], tree: ArraySlice<CompiledEntity>, namesInTree: Set<String>,
-    _ classNames: [String]
+    _ classNames: Set<String>
   )
     throws(CodeGenerationError)
   {
     let note = entity.entityDescription.userInfo[Self.nameKey]
     if note == "NO" { return nil }
     // A struct of the name would hide a class, or a type that the model names.
-    var taken = Set(classNames)
+    var taken = classNames
     for attribute in tree.lazy.flatMap(\.slots).compactMap(\.attribute) {
       for text in [attribute.valueClassName, attribute.userInfo[AttributeForms.typeKey]].compactMap({ $0 }) {
         taken.formUnion(text.split { !($0.isLetter || $0.isNumber || $0 == "_") }.map(String.init))

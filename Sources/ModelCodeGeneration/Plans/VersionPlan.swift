@@ -19,7 +19,7 @@ struct VersionPlan {
   /// - Throws: ``ModelFileError`` when a version has text that its file cannot hold.
   @_optimize(none) init?(_ bundle: VersionedModel) throws(ModelFileError) {
     guard bundle.versions.count > 1 else { return nil }
-    var taken: Set = ["all"]
+    var taken: Set = ["all", "init", "self"]
     var versions: [Version] = []
     for version in bundle.versions {
       let isCurrent = version.name == bundle.currentVersionName

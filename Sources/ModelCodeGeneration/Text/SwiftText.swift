@@ -28,12 +28,19 @@ enum SwiftText {
     return result.allSatisfy { $0 == "_" } ? result + "unnamed" : result
   }
 
+  /// Members of every object, struct or type that a property of the name would hide or that Swift keeps for itself. Core Data allows properties of these names.
+  private static let memberNames: Set<String> = [
+    "Protocol", "Self", "Type", "committedValues", "hashValue", "isUsable", "makeExternalDataWriter", "objectWillChange",
+    "validateForDelete",
+    "validateForInsert", "validateForUpdate",
+  ]
+
   /// The identifiers of properties beside each other. Plain names keep their own whatever else is declared beside them; names that differ only in what
   /// Swift cannot write get numbers.
   @_optimize(none) static func identifiers(of names: [String], _ taken: inout Set<String>) -> [String: String] {
     var result: [String: String] = [:]
     for name in names.filter(isIdentifier) + names.filter({ !isIdentifier($0) }) {
-      let plain = plainIdentifier(name)
+      let plain = memberNames.contains(name) ? name + "Value" : plainIdentifier(name)
       var identifier = plain
       var copy = 2
       while !taken.insert(identifier).inserted {
