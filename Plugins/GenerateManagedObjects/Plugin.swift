@@ -88,7 +88,7 @@ import PackagePlugin
     let walk = FileManager.default.enumerator(at: url, includingPropertiesForKeys: nil)
     var files: [URL] = []
     while let file = walk?.nextObject() as? URL {
-      if file.lastPathComponent == "contents" || file.lastPathComponent == ".xccurrentversion" { files.append(file) }
+      if ["contents", "elements", ".xccurrentversion"].contains(file.lastPathComponent) { files.append(file) }
     }
     // The bundle itself is named too, so that SwiftPM does not call it unhandled when it lies in the target's folder.
     return [url] + files.sorted { $0.path < $1.path }

@@ -40,7 +40,9 @@ guard let arguments = SourceArguments(Array(CommandLine.arguments.dropFirst())) 
 /// The classes that the models of a module have generated.
 func classes(of models: [String]) -> [EntityClassSource] {
   models.map { path in
-    do { return try EntityClassSource(modelAt: URL(fileURLWithPath: path)) } catch { fail("\(path): error: \(error)", 65) }
+    let url = URL(fileURLWithPath: path)
+    for warning in EntityClassSource.warnings(ofModelAt: url) { FileHandle.standardError.write(Data((warning + "\n").utf8)) }
+    do { return try EntityClassSource(modelAt: url) } catch { fail("\(path): error: \(error)", 65) }
   }
 }
 

@@ -41,6 +41,42 @@ final class ModelCommandTests: XCTestCase {
     XCTAssertEqual(try tool.run(["model", "lint", "--strict", clean], passphrase: nil).output, "Nothing to say.\n")
   }
 
+  func testWordsThatCannotBeUsedAreWarningsOfEachCommandAndErrorsWhereStrict() throws {
+    let tool = try ToolFixture()
+    let path = tool.path("Odd.xcdatamodel")
+    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    try Data(
+      """
+      <model>
+      <entity name="A" codeGenerationType="none">
+      <attribute name="x" attributeType="Integer 32" defaultValueString="NO"/>
+      <relationship name="many" toMany="YES" destinationEntity="A"/>
+      <fetchIndex name="i"><fetchIndexElement property="many" type="Binary"/></fetchIndex>
+      </entity>
+      </model>
+      """.utf8
+    ).write(to: URL(filePath: path + "/contents"))
+    let warnings = [
+      "cipherdata: warning: \(path)/contents:3: in attribute 'x', 'defaultValueString' is not a value of the type 'Integer 32'; 0 is used",
+      "cipherdata: warning: \(path)/contents:5: A.i: the index's property 'many' is a to-many relationship; only attributes and to-one "
+        + "relationships have a column; the index is left out",
+    ]
+    for (number, arguments) in [
+      ["create", tool.path("new.store"), "--model", path], ["model", "show", path], ["generate", path, "--output", tool.path("classes")],
+    ].enumerated() {
+      let run = try tool.run(arguments, passphrase: number == 0 ? "passphrase" : nil)
+      XCTAssertEqual(run.status, 0, "\(arguments): \(run.error)")
+      for warning in warnings { XCTAssertTrue(run.error.contains(warning), "\(arguments): \(run.error)") }
+      guard arguments[1] != "show" else { continue }
+      XCTAssertEqual(try tool.run(arguments + ["--strict"], passphrase: nil).status, 65, "\(arguments)")
+    }
+    let lint = try tool.run(["model", "lint", path], passphrase: nil)
+    XCTAssertEqual(lint.status, 0)
+    for warning in warnings { XCTAssertTrue(lint.output.contains(String(warning.dropFirst("cipherdata: ".count))), lint.output) }
+    XCTAssertEqual(try tool.run(["model", "format", path], passphrase: nil).status, 0)
+    XCTAssertTrue(try String(contentsOfFile: path + "/contents", encoding: .utf8).contains("defaultValueString=\"NO\""))
+  }
+
   func testLintAndDiffKnowTheFiltersOfDerivedAttributes() throws {
     let tool = try ToolFixture()
     func model(_ filter: String, expression: String = "messages.@count") -> ManagedObjectModel {

@@ -181,6 +181,24 @@ final class AppleLayoutTests: XCTestCase {
     try await harness.assertHolds(graph)
   }
 
+  func testMembersOfAToManyRelationshipWhoseInverseDoesNotLeadBackAreThoseOfTheInverse() async throws {
+    let chat = Build.entity("Chat", [Build.text("name"), Build.toMany("messages", "Message", "chat")])
+    let message = Build.entity("Message", [Build.text("name"), Build.toOne("chat", "Chat", "messages")])
+    let objects = [
+      FixtureObject("Chat", 1, ["name": .text("c")], toMany: ["messages": [2]]), FixtureObject("Chat", 2, ["name": .text("d")]),
+      FixtureObject("Message", 1, ["name": .text("m")], toOne: ["chat": 0]), FixtureObject("Message", 2, ["name": .text("n")]),
+    ]
+    // The same file under a model that names the inverse twice: Core Data has no other column for it.
+    var other = chat
+    other.properties.append(Build.toMany("pinned", "Message", "chat"))
+    let harness = try ImportHarness(try Build.compiled([other, message]))
+    try AppleFixtureWriter(FixtureGraph(try Build.compiled([chat, message]), objects)).write(to: harness.source).close()
+    try await harness.importAll()
+    var graph = FixtureGraph(harness.model, objects)
+    graph.objects[0].toMany["pinned"] = [2]
+    try await harness.assertHolds(graph)
+  }
+
   func testALinkThatStandsInOneDirectionOnlyCountsForBoth() async throws {
     let graph = FixtureGraph(
       Build.library,

@@ -85,7 +85,9 @@ final class CompositeModelTests: XCTestCase {
     expect("cannot be derived") { $0.composites[0].elements[0].derivationExpression = "now()" }
     expect("may not contain a dot") { $0.composites[0].elements[0].name = "a.b" }
     expect("has no column of its own") { $0.entities[0].uniquenessConstraints = [["home"]] }
-    expect("'home.street' is not one of the entity") { $0.entities[0].indexes[0].elements[0].propertyName = "home.street" }
+    expect("home.street: a uniqueness constraint's property is not one of the entity") {
+      $0.entities[0].uniquenessConstraints = [["home.street"]]
+    }
     expect("only an attribute of the type 'Composite'") { model in
       var attribute = AttributeDescription(name: "x", type: .string)
       attribute.compositeName = "Geo"

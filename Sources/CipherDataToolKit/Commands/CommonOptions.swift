@@ -48,6 +48,12 @@ struct PassphraseOptions: ParsableArguments {
   }
 }
 
+/// What becomes of words of a model that cannot be used.
+struct StrictOption: ParsableArguments {
+  @Flag(help: "Refuse a model with a word that cannot be used; otherwise the tool says what it uses instead.")
+  var strict = false
+}
+
 /// Where a new passphrase comes from, beside the present one.
 struct NewPassphraseOptions: ParsableArguments {
   @Option(

@@ -21,10 +21,13 @@ struct CreateCommand: AsyncParsableCommand {
   var label = ""
 
   @OptionGroup
+  var strict: StrictOption
+
+  @OptionGroup
   var passphrase: PassphraseOptions
 
   func run() async throws {
-    let model = try ManagedObjectModel(contentsOf: .path(self.model))
+    let model = try ModelCommand.model(self.model, strict: strict.strict)
     // What is wrong with the model or the place is said before a passphrase is asked for.
     _ = try CompiledModel(model)
     for path in [store, store + ".keys"] where FileManager.default.fileExists(atPath: path) {

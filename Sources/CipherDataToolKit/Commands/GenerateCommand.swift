@@ -35,8 +35,11 @@ struct GenerateCommand: AsyncParsableCommand {
   @Flag(help: "Write of each class only a superclass with its properties, such as _Book: you declare class Book: _Book.")
   var split = false
 
+  @OptionGroup var strict: StrictOption
+
   func run() async throws {
     let url = URL.path(model)
+    _ = try ModelCommand.model(model, strict: strict.strict)
     let options = CodeGenerationOptions(
       access: .init(rawValue: access.rawValue) ?? .public, moduleName: module, imports: imports, isSplit: split)
     let files: [GeneratedFile]

@@ -28,6 +28,8 @@ struct CoreDataOptions: ParsableArguments {
       valueName: "file"))
   var sourcePassphraseFile: String?
 
+  @OptionGroup var strict: StrictOption
+
   @Flag(help: "Leave out files and objects that the Core Data store refers to but does not have, and report them.")
   var skipMissing = false
 
@@ -39,6 +41,7 @@ struct CoreDataOptions: ParsableArguments {
     if model != nil { return "--model" }
     if modelVersion != nil { return "--model-version" }
     if sourcePassphraseFile != nil { return "--source-passphrase-file" }
+    if strict.strict { return "--strict" }
     if skipMissing { return "--skip-missing" }
     return ignoreUnknown ? "--ignore-unknown" : nil
   }
@@ -46,7 +49,7 @@ struct CoreDataOptions: ParsableArguments {
   /// Imports into a store, which is created where there is none.
   func run(_ path: String, into store: String, passphrase: PassphraseOptions) async throws {
     guard let model else { throw ToolError(.usage, "Which model was \(path) written with? Give --model.") }
-    let source = try await open(path, try Self.model(model, version: modelVersion))
+    let source = try await open(path, try ModelCommand.model(model, version: modelVersion, strict: strict.strict))
     for warning in source.warnings { Tool.note("\(path): \(warning)") }
     let isNew = !FileManager.default.fileExists(atPath: store)
     if isNew { try BackupCommand.checkDestination(store) }
@@ -79,16 +82,6 @@ struct CoreDataOptions: ParsableArguments {
       ).read()
       return try await CoreDataStore.open(at: .path(path), model: model, key: .passphrase(secret), options: options)
     }
-  }
-
-  private static func model(_ path: String, version: String?) throws -> ManagedObjectModel {
-    guard let version else { return try ManagedObjectModel(contentsOf: .path(path)) }
-    let bundle = try VersionedModel(contentsOf: .path(path))
-    guard let model = bundle.version(named: version) else {
-      let names = bundle.versions.map(\.name).joined(separator: ", ")
-      throw ToolError(.usage, "\(path) has no version “\(version)”; it has \(names).")
-    }
-    return model
   }
 
   private static func write(_ report: CoreDataImportReport, _ path: String) throws {

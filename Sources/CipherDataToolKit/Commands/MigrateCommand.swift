@@ -30,6 +30,8 @@ struct MigrateCommand: AsyncParsableCommand {
   @Option(help: ArgumentHelp("A version of the bundle; its current one if left out.", valueName: "name"))
   var version: String?
 
+  @OptionGroup var strict: StrictOption
+
   @Flag(help: "Go through the bundle's versions one after the other, in the order of their names, not straight to the newer model.")
   var stages = false
 
@@ -71,7 +73,7 @@ struct MigrateCommand: AsyncParsableCommand {
     let sink = OutputSink()
     if let model {
       // What is wrong with the model is said before a passphrase is asked for.
-      let newer = try CompiledModel(try ModelCommand.model(model, version: version))
+      let newer = try CompiledModel(try ModelCommand.model(model, version: version, strict: strict.strict))
       if let backup { try BackupCommand.checkDestination(backup) }
       let file = try await store.unlock()
       if dryRun {

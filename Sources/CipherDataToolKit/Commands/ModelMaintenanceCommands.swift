@@ -127,7 +127,8 @@ extension ModelCommand {
     static let configuration = CommandConfiguration(
       abstract: "Write a model file in its canonical form.",
       discussion: """
-        The order of attributes, indentation and spelling become one; nothing that the file says is lost, comments excepted. With --sort, entities and \
+        The order of attributes, indentation and spelling become one; nothing that the file says is lost, comments excepted. A model of Xcode 3 gets a file \
+        that every later Xcode reads. With --sort, entities and \
         properties are put in the order of their names, as Apple's editor does, so that two people's additions seldom meet.
         """)
     @Argument(help: "An .xcdatamodeld or .xcdatamodel.") var model: String
@@ -144,7 +145,8 @@ extension ModelCommand {
         let formatted = try read.xmlData()
         guard formatted != data else { continue }
         odd.append(file.deletingLastPathComponent().lastPathComponent)
-        if !check { try FileReplacement.write(formatted, to: file) }
+        // A model of Xcode 3 gets a contents file beside its own, which counts from then on.
+        if !check { try FileReplacement.write(formatted, to: file.deletingLastPathComponent().appendingPathComponent("contents")) }
       }
       let sink = OutputSink()
       for name in odd { try sink.write("\(name): \(check ? "not in canonical form" : "formatted")\n") }
@@ -154,21 +156,40 @@ extension ModelCommand {
 
     /// The `contents` files of a bundle's versions, or of one version.
     private func files(in url: URL) throws -> [URL] {
-      guard url.pathExtension == "xcdatamodeld" else { return [url.appendingPathComponent("contents")] }
-      return try VersionedModel(contentsOf: url).versions.map {
-        url.appendingPathComponent($0.name + ".xcdatamodel").appendingPathComponent("contents")
+      func file(_ version: URL) -> URL {
+        let contents = version.appendingPathComponent("contents")
+        let old = version.appendingPathComponent("elements")
+        return !FileManager.default.fileExists(atPath: contents.path) && FileManager.default.fileExists(atPath: old.path) ? old : contents
       }
+      guard url.pathExtension == "xcdatamodeld" else { return [file(url)] }
+      return try VersionedModel(contentsOf: url).versions.map { file(url.appendingPathComponent($0.name + ".xcdatamodel")) }
     }
   }
 
-  /// A version of a model file; the current one where none is named.
-  static func model(_ path: String, version: String?) throws -> ManagedObjectModel {
-    guard let version else { return try ManagedObjectModel(contentsOf: .path(path)) }
-    let bundle = try VersionedModel(contentsOf: .path(path))
-    guard let model = bundle.version(named: version) else {
-      let names = bundle.versions.map { "“\($0.name)”" }.joined(separator: ", ")
-      throw ToolError(.usage, "The bundle \(path) has no version “\(version)”; it has \(names).")
+  /// A version of a model file; the current one where none is named. What cannot be used is told on standard error, with its line and what is used instead.
+  ///
+  /// - Parameter strict: Whether what cannot be used is an error.
+  static func model(_ path: String, version: String? = nil, strict: Bool = false) throws -> ManagedObjectModel {
+    var url = URL.path(path)
+    if let version {
+      // The others are read too: a bundle that is damaged is refused as a whole.
+      let bundle = try VersionedModel(contentsOf: url)
+      guard bundle.version(named: version) != nil else {
+        let names = bundle.versions.map { "“\($0.name)”" }.joined(separator: ", ")
+        throw ToolError(.usage, "The bundle \(path) has no version “\(version)”; it has \(names).")
+      }
+      url.appendPathComponent(version + ".xcdatamodel")
     }
+    let model = try ManagedObjectModel(contentsOf: url, strict: strict)
+    tellUnusableParts(ofModelAt: url)
     return model
+  }
+
+  /// Tells what a model says that cannot be used; of many findings the first.
+  static func tellUnusableParts(ofModelAt url: URL) {
+    // A file that cannot be read is reported where it is read.
+    let findings = (try? ModelFileLint.unusableParts(ofModelAt: url)) ?? []
+    for finding in findings.prefix(20) { Tool.note("warning: \(finding)") }
+    if findings.count > 20 { Tool.note("warning: and \(findings.count - 20) more; “cipherdata model lint” tells all") }
   }
 }

@@ -24,6 +24,24 @@ extension AppleLayout {
     return nil
   }
 
+  /// The links of a to-many relationship whose named inverse is a to-one relationship that does not lead back: Core Data reads them from that one's column.
+  func followed(_ relationship: CompiledRelationship, in tables: [SourceTable]) throws -> SourceJoin? {
+    guard let inverse = model.followedInverse(of: relationship), !inverse.isToMany, !inverse.isTransient,
+      let table = tables.first(where: { $0.root.subtree.contains(inverse.sourceEntity) }),
+      let column = table.columns.first(where: { $0.slot.relationship?.id == inverse.id }),
+      let owners = tables.first(where: { $0.root.subtree.contains(relationship.sourceEntity) })
+    else { return nil }
+    // The inverse may belong to more entities than the relationship's two.
+    func condition(_ table: SourceTable, _ entity: Int) -> String {
+      let known = model.entities[entity].subtree.compactMap { numbers[$0] }.map(String.init).joined(separator: ", ")
+      return table.entityColumn.map { "\($0) IN (\(known))" } ?? "1"
+    }
+    let links =
+      "(SELECT \(table.key) AS member, \(column.name) AS owner FROM \(table.name) WHERE \(condition(table, relationship.destinationEntity)) "
+      + "AND \(column.name) IN (SELECT \(owners.key) FROM \(owners.name) WHERE \(condition(owners, relationship.sourceEntity))))"
+    return SourceJoin(relationship: relationship, name: links, near: "owner", far: "member", nearOrder: nil, farOrder: nil)
+  }
+
   /// Finds which column refers to which end. A column is named by the number of the entity that it refers to and the relationship whose members
   /// stand in it.
   private func columns(

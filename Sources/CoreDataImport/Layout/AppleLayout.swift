@@ -43,7 +43,11 @@ struct AppleLayout {
     tables.sort { $0.root.number < $1.root.number }
     var joins: [SourceJoin] = []
     for relationship in SourceLayout.joined(in: model, entityNumbers: entityNumbers) {
-      if let join = try join(of: relationship, &findings) { joins.append(join) }
+      if let join = try followed(relationship, in: tables) {
+        joins.append(join)
+      } else if let join = try join(of: relationship, &findings) {
+        joins.append(join)
+      }
     }
     try checkStrangers(&findings)
     return SourceLayout(

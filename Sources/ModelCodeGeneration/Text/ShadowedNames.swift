@@ -95,7 +95,7 @@ struct ShadowedNames {
   }
 
   /// The literal that a text begins with.
-  private static func literal(at text: Substring) -> Substring {
+  @_optimize(none) private static func literal(at text: Substring) -> Substring {
     var end = text.index(after: text.startIndex)
     while end < text.endIndex {
       if text[end] == "\\" {

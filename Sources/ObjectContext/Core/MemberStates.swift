@@ -10,6 +10,8 @@ package struct MemberStates: ~Copyable {
   private var isTouched: [Bool]
   /// Rows that were deleted while objects may still name them as members.
   private var gone: Set<ObjectReference> = []
+  /// Whether an inverse is set that does not lead back.
+  private var isFollowing = false
   /// How many of them are remembered before they are taken out of the members.
   private static var goneLimit: Int { 4_096 }
 
@@ -41,6 +43,18 @@ package struct MemberStates: ~Copyable {
     }
     return leading.contains(true) ? leading : nil
   }
+
+  // MARK: Inverses that do not lead back
+
+  /// Begins to set an inverse that does not lead back. False where one is set already: no further one is followed then.
+  package mutating func beginFollowing() -> Bool {
+    if isFollowing { return false }
+    isFollowing = true
+    return true
+  }
+
+  /// Ends what ``beginFollowing()`` began.
+  package mutating func endFollowing() { isFollowing = false }
 
   // MARK: Members that are gone
 

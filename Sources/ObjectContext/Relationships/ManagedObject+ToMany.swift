@@ -103,7 +103,10 @@ extension ManagedObject {
     let relationship = compiledEntity.toManyRelationships[index]
     guard canTakeMembers else { return }
     guard context.accepts(member, for: relationship, of: self) else { return }
-    guard let inverse = context.tables.inverse(of: relationship) else { return addMember(member, to: relationship) }
+    guard let inverse = context.tables.inverse(of: relationship) else {
+      addMember(member, to: relationship)
+      return context.follow(relationship, adding: member, to: self)
+    }
     if inverse.isToMany {
       addMember(member, to: relationship)
       return member.addMember(self, to: inverse)
@@ -138,7 +141,7 @@ extension ManagedObject {
     let relationship = compiledEntity.toManyRelationships[index]
     guard let inverse = context.model.inverse(of: relationship) else {
       removeMember(member, from: relationship)
-      return
+      return context.follow(relationship, removing: member, from: self)
     }
     if inverse.isToMany {
       removeMember(member, from: relationship)

@@ -52,7 +52,13 @@ extension ManagedObject {
     let old = referenceValue(slot)
     let new = destination?.currentID.reference ?? ObjectReference(rawValue: 0)
     setReference(new, at: slot)
-    guard old != new, let inverse = context.tables.inverse(of: relationship) else { return }
+    guard old != new else { return }
+    guard let inverse = context.tables.inverse(of: relationship) else {
+      guard relationship.followedInverseID != nil else { return }
+      if !old.isNull, let former = context.object(old, near: self) { context.follow(relationship, removing: former, from: self) }
+      if let destination { context.follow(relationship, adding: destination, to: self) }
+      return
+    }
     if !old.isNull { context.removeFromInverse(inverse, owner: old, member: self) }
     guard let destination else { return }
     if inverse.isToMany {

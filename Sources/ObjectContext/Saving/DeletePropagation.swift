@@ -36,6 +36,10 @@ extension ManagedObjectContext {
       {
         destination.setReference(ObjectReference(rawValue: 0), at: inverse.index)
       }
+    } else if relationship.followedInverseID != nil,
+      let destination = destination(reference, of: object, slot: relationship.index)
+    {
+      follow(relationship, removing: destination, from: object)
     }
   }
 
@@ -48,7 +52,15 @@ extension ManagedObjectContext {
         if let member = member(reference, of: object, state: state, offset: offset) { cascade(to: member) }
       }
     case .nullify:
-      guard let inverse = model.inverse(of: relationship) else { return }
+      guard let inverse = model.inverse(of: relationship) else {
+        guard relationship.followedInverseID != nil, let state = object.loadedState(relationship.index) else { return }
+        for (offset, reference) in state.members.enumerated() {
+          if let member = member(reference, of: object, state: state, offset: offset) {
+            follow(relationship, removing: member, from: object)
+          }
+        }
+        return
+      }
       // Links of a join table go with the row; members need to hear of it only if some of them have looked at their side.
       if inverse.isToMany, !memberStates.mayHaveState(of: inverse) { return }
       guard let state = object.loadedState(relationship.index) else { return }

@@ -238,9 +238,13 @@ public final class CompiledRelationship: Sendable {
   public let deleteRule: DeleteRule
   /// The number of the relationship back; nil when there is none.
   public let inverseID: Int?
+  /// The number of a named inverse that does not lead back: changes of this relationship change it, and not the other way round. Each is stored for itself. Nil
+  /// when there is none.
+  package let followedInverseID: Int?
 
   init(
-    id: Int, relationshipDescription: RelationshipDescription, sourceEntity: Int, destinationEntity: Int, index: Int, inverseID: Int?
+    id: Int, relationshipDescription: RelationshipDescription, sourceEntity: Int, destinationEntity: Int, index: Int, inverseID: Int?,
+    followedInverseID: Int?
   ) {
     self.id = id
     name = relationshipDescription.name
@@ -254,5 +258,6 @@ public final class CompiledRelationship: Sendable {
     isTransient = relationshipDescription.isTransient
     deleteRule = relationshipDescription.deleteRule
     self.inverseID = inverseID
+    self.followedInverseID = followedInverseID
   }
 }

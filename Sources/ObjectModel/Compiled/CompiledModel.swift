@@ -12,6 +12,8 @@ public final class CompiledModel: Sendable {
   public let entities: [CompiledEntity]
   /// The relationships by number.
   public let relationships: [CompiledRelationship]
+  /// What the model says that has no effect, or not the whole effect that it seems to have; see ``ManagedObjectModel/validationWarnings()``.
+  public let warnings: [ModelIssue]
   /// The version hashes of the entities by name, 32 bytes each.
   public let versionHashes: [String: Data]
   /// One text for all version hashes and the order of the properties: two models with equal checksums have equal numbering.
@@ -32,14 +34,19 @@ public final class CompiledModel: Sendable {
   package let derivationChecksum: String
   private let numbersByName: [String: Int]
 
-  /// Validates a model and freezes it.
+  /// Validates a model and freezes it. What ``ManagedObjectModel/validationWarnings()`` has is left out.
   ///
+  /// - Parameters:
+  ///   - model: The model.
+  ///   - strict: Whether warnings are mistakes.
   /// - Throws: ``ModelValidationError`` with every mistake of the model.
-  public init(_ model: ManagedObjectModel) throws(ModelValidationError) {
-    let issues = ModelValidation.issues(of: model)
+  public init(_ model: ManagedObjectModel, strict: Bool = false) throws(ModelValidationError) {
+    let validation = ModelValidation(checking: model)
+    let issues = validation.issues + (strict ? validation.warnings : [])
     guard issues.isEmpty else { throw ModelValidationError(issues: issues) }
-    let numbering = EntityNumbering(model)
+    let numbering = EntityNumbering(validation.usable, inverses: validation.inverses)
     self.model = model
+    warnings = validation.warnings
     (entities, relationships) = numbering.compile()
     numbersByName = Dictionary(uniqueKeysWithValues: entities.map { ($0.name, $0.number) })
     versionHashes = ModelVersionHash.hashes(of: model)
@@ -50,9 +57,9 @@ public final class CompiledModel: Sendable {
     }
     derivations = DerivationCompiler.derivations(of: entities)
     derivationChecksum = ModelVersionHash.checksum(of: derivations)
-    hasFoldedIndexes = model.entities.contains { $0.indexes.contains { $0.elements.contains { $0.collation != .binary } } }
-    hasExpressionIndexes = model.entities.contains { $0.indexes.contains { $0.elements.contains { $0.expression != nil } } }
-    hasFullTextIndexes = model.entities.contains { $0.indexes.contains(where: \.isFullText) }
+    hasFoldedIndexes = validation.usable.entities.contains { $0.indexes.contains { $0.elements.contains { $0.collation != .binary } } }
+    hasExpressionIndexes = validation.usable.entities.contains { $0.indexes.contains { $0.elements.contains { $0.expression != nil } } }
+    hasFullTextIndexes = validation.usable.entities.contains { $0.indexes.contains(where: \.isFullText) }
   }
 
   /// The entity of a name; nil when there is none.
@@ -65,10 +72,15 @@ public final class CompiledModel: Sendable {
     relationship.inverseID.map { relationships[$0] }
   }
 
+  /// The named inverse of a relationship that does not lead back; nil when there is none.
+  package func followedInverse(of relationship: CompiledRelationship) -> CompiledRelationship? {
+    relationship.followedInverseID.map { relationships[$0] }
+  }
+
   /// The numbers of the entities of a configuration, or of all entities when the name is nil; nil when there is no such configuration.
   public func entityNumbers(inConfiguration name: String?) -> [Int]? {
     guard let name else { return entities.map(\.number) }
     guard let configuration = model.configurations.first(where: { $0.name == name }) else { return nil }
-    return configuration.entityNames.compactMap { numbersByName[$0] }.sorted()
+    return Set(configuration.entityNames.compactMap { numbersByName[$0] }).sorted()
   }
 }

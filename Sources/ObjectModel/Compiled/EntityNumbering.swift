@@ -8,9 +8,11 @@ struct EntityNumbering {
   private var roots: [Int] = []
   private var ends: [Int] = []
   private let composites: CompositeNumbering
+  private let inverses: ModelInverses
 
-  init(_ model: ManagedObjectModel) {
+  init(_ model: ManagedObjectModel, inverses: ModelInverses) {
     self.model = model
+    self.inverses = inverses
     composites = CompositeNumbering(model)
     var children: [String: [EntityDescription]] = [:]
     var rootEntities: [EntityDescription] = []
@@ -59,12 +61,16 @@ struct EntityNumbering {
     }
     let relationships = declared.enumerated().map { id, item in
       let destination = numbers[item.description.destinationEntityName] ?? item.entity
-      let inverse = item.description.inverseName.flatMap { name in
-        sequence(first: destination, next: { parents[$0] }).lazy.compactMap { ids[RelationshipKey(entity: $0, name: name)] }.first
-      }
+      func number(_ key: ModelInverses.Key) -> Int? { numbers[key.entity].flatMap { ids[RelationshipKey(entity: $0, name: key.name)] } }
+      let (inverseID, followedInverseID): (Int?, Int?) =
+        switch inverses.inverse(of: item.description, in: order[item.entity].name).inverse {
+        case .none: (nil, nil)
+        case .mutual(let key): (number(key), nil)
+        case .oneSided(let key): (nil, number(key))
+        }
       return CompiledRelationship(
         id: id, relationshipDescription: item.description, sourceEntity: item.entity, destinationEntity: destination, index: indexes[id],
-        inverseID: inverse)
+        inverseID: inverseID, followedInverseID: followedInverseID)
     }
     var entities: [CompiledEntity] = []
     for (number, entity) in order.enumerated() {

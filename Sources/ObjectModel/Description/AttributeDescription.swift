@@ -78,8 +78,8 @@ public struct AttributeDescription: Sendable, Hashable {
 /// ```
 ///
 /// A save checks the bounds of the objects that it inserts and updates, and throws ``ValidationError`` for those that break them. Values that are stored
-/// already are not checked when a model gets other bounds. A bound that the attribute's type cannot have, or a pattern that is no regular expression, is a
-/// mistake of the model, which is refused with ``ModelValidationError``.
+/// already are not checked when a model gets other bounds. A bound that the attribute's type cannot have is a mistake of the model, which is refused with
+/// ``ModelValidationError``; a pattern that is not a regular expression is not checked, and a warning of the model says so.
 public struct AttributeValidation: Sendable, Hashable {
   /// The least number or earliest date, as the attribute's type holds it.
   public var minimum: Slot?

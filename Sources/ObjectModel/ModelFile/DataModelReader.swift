@@ -4,11 +4,27 @@ import Foundation
 /// Turns the tree of a `contents` file into a model.
 struct DataModelReader {
   let path: String?
+  /// The values that cannot be used.
+  private let unusable = UnusableValues()
 
-  /// The model of a file's bytes.
-  static func model(of data: Data, path: String?) throws(ModelFileError) -> ManagedObjectModel {
-    let root = try XMLTreeParser.parse(data, path: path)
-    return try DataModelReader(path: path).model(root)
+  /// The model of a file's bytes. Where the reading is strict, what cannot be used is an error.
+  static func model(of data: Data, path: String?, strict: Bool = false) throws(ModelFileError) -> ManagedObjectModel {
+    let root = try ModelFiles.tree(of: data, path: path)
+    guard strict, let first = try ModelFileLint.unusable(in: root, path).first else { return try DataModelReader(path: path).model(root) }
+    throw ModelFileError(.badValue, path: path, line: first.line, first.reason)
+  }
+
+  /// The model of a file's tree, and the values for which others are used.
+  static func reading(
+    of root: XMLNode, path: String?
+  ) throws(ModelFileError) -> (model: ManagedObjectModel, unusable: [ModelFileLint.Finding]) {
+    let reader = DataModelReader(path: path)
+    return (try reader.model(root), reader.unusable.findings)
+  }
+
+  /// Collects findings while elements are read.
+  private final class UnusableValues {
+    var findings: [ModelFileLint.Finding] = []
   }
 
   @_optimize(none) private func model(_ node: XMLNode) throws(ModelFileError) -> ManagedObjectModel {
@@ -162,7 +178,9 @@ struct DataModelReader {
       guard let text = node.attributes[field.name] else { continue }
       do { try field.take(&description, text) } catch {
         let name = node.attributes["name"].map { " '\($0)'" } ?? ""
-        throw ModelFileError(.badValue, path: path, line: node.line, "in \(node.name)\(name), \(error.reason)")
+        let reason = "in \(node.name)\(name), \(error.reason)"
+        guard error.isTolerated else { throw ModelFileError(.badValue, path: path, line: node.line, reason) }
+        unusable.findings.append(ModelFileLint.Finding(kind: .unusableValue, path: path, line: node.line, reason: reason))
       }
     }
     for field in fields where rest[field.name] != nil {

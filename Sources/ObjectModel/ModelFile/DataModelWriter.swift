@@ -148,8 +148,7 @@ struct DataModelWriter {
     for field in fields {
       var text = field.text(description)
       if let spelled = rest.removeValue(forKey: field.name) {
-        var copy = description
-        if (try? field.take(&copy, spelled)) != nil, copy == description { text = spelled }
+        if field.means(spelled, description) { text = spelled }
       }
       if let text { result.append((field.name, text)) }
     }
@@ -237,8 +236,9 @@ extension ManagedObjectModel {
   /// - Parameters:
   ///   - data: The bytes of the file, at most 32 MB with 400,000 elements, without a document type.
   ///   - path: What errors call the file.
+  ///   - strict: Whether what cannot be used (``ModelFileLint/unusableParts(ofModelAt:)``) is an error.
   /// - Throws: ``ModelFileError`` with the line. ``CompiledModel`` reports mistakes of the model itself.
-  public init(xmlData data: Data, path: String? = nil) throws(ModelFileError) {
-    self = try DataModelReader.model(of: data, path: path)
+  public init(xmlData data: Data, path: String? = nil, strict: Bool = false) throws(ModelFileError) {
+    self = try DataModelReader.model(of: data, path: path, strict: strict)
   }
 }

@@ -51,6 +51,11 @@ extension ModelFileError.Code {
         user: "A file of the application is damaged.",
         developer:
           "Add a version to the bundle, and say in its .xccurrentversion which is current.")
+    case .compiled:
+      ErrorAdvice(
+        user: "A file of the application is damaged.",
+        developer:
+          "Give the .xcdatamodeld or .xcdatamodel that the model was compiled from.")
     }
   }
 }

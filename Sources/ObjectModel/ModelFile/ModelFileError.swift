@@ -20,6 +20,8 @@ public struct ModelFileError: Error, Sendable, Hashable, CustomStringConvertible
     case badValue
     /// A bundle has no version, or does not say which one is current.
     case noCurrentVersion
+    /// The model is compiled: what Xcode puts into an application.
+    case compiled
   }
   /// What kind of failure it is.
   public let code: Code

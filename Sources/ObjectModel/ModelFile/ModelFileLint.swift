@@ -18,6 +18,11 @@ public enum ModelFileLint {
       case missingType
       /// A relationship has no inverse.
       case missingInverse
+      /// A value that its attribute cannot have. Core Data accepts it, and another value is used instead.
+      case unusableValue
+      /// A part of the model that has no effect, or not the whole effect that it seems to have, such as an index over a to-many relationship. Core Data
+      /// accepts it.
+      case unusablePart
     }
     /// What kind of finding it is.
     public let kind: Kind
@@ -45,9 +50,37 @@ public enum ModelFileLint {
   ///
   /// - Throws: ``ModelFileError`` where these are no XML.
   public static func findings(in data: Data, path: String? = nil) throws(ModelFileError) -> [Finding] {
+    let root = try ModelFiles.tree(of: data, path: path)
     var findings: [Finding] = []
-    look(at: try XMLTreeParser.parse(data, path: path), path, &findings)
-    return findings.sorted { $0.line < $1.line }
+    look(at: root, path, &findings)
+    findings += try unusable(in: root, path)
+    return findings.enumerated().sorted { ($0.element.line, $0.offset) < ($1.element.line, $1.offset) }.map(\.element)
+  }
+
+  /// What a model says that cannot be used, in the order of the lines; of a bundle of versions in the current one. Reading the model succeeds nevertheless, as in
+  /// Core Data, and each finding says what is used instead. ``ManagedObjectModel/init(contentsOf:strict:)`` makes them an error.
+  ///
+  /// ```swift
+  /// for warning in try ModelFileLint.unusableParts(ofModelAt: url) { print("warning:", warning) }
+  /// ```
+  ///
+  /// - Parameter url: An `.xcdatamodeld` or `.xcdatamodel` bundle, or the `contents` of one.
+  /// - Throws: ``ModelFileError`` where the file cannot be read.
+  public static func unusableParts(ofModelAt url: URL) throws(ModelFileError) -> [Finding] {
+    let file = try ModelFiles.contents(ofModelAt: url)
+    return try unusable(in: ModelFiles.tree(of: ModelFiles.data(at: file), path: file.path), file.path)
+  }
+
+  /// The values and parts of a model that cannot be used.
+  static func unusable(in root: XMLNode, _ path: String?) throws(ModelFileError) -> [Finding] {
+    let (model, values) = try DataModelReader.reading(of: root, path: path)
+    let lines = ModelLines(root)
+    let parts = model.validationWarnings().map { issue in
+      Finding(
+        kind: .unusablePart, path: path, line: lines.line(of: issue.entityName, issue.propertyName) ?? root.line,
+        reason: issue.description)
+    }
+    return (values + parts).enumerated().sorted { ($0.element.line, $0.offset) < ($1.element.line, $1.offset) }.map(\.element)
   }
 
   /// What an element may have.

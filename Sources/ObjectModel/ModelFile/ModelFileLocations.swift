@@ -33,7 +33,7 @@ package struct ModelFileLocations: Sendable {
   ///
   /// - Throws: ``ModelFileError`` if they are not XML.
   @_optimize(none) package init(_ data: Data, path: String? = nil) throws(ModelFileError) {
-    root = try XMLTreeParser.parse(data, path: path)
+    root = try ModelFiles.tree(of: data, path: path)
     self.path = path
     lines = String(decoding: data, as: UTF8.self).split(omittingEmptySubsequences: false) { $0.isNewline }
   }

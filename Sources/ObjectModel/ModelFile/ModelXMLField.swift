@@ -3,6 +3,11 @@
 /// What is wrong with the value of a file's attribute.
 struct XMLValueProblem: Error {
   let reason: String
+  /// Whether the model can be read nevertheless: Core Data accepts such a file. The description then has the value that is used instead.
+  var isTolerated = false
+
+  /// A value that cannot be used, and what is used instead.
+  static func unusable(_ reason: String, instead: String) -> Self { Self(reason: "\(reason); \(instead)", isTolerated: true) }
 }
 
 /// One attribute of a model file's element: how it is written from a description and read into it.
@@ -12,7 +17,7 @@ struct ModelXMLField<Description: Sendable & Equatable>: Sendable {
   let name: String
   /// The canonical text; nil when the attribute is left out.
   let text: @Sendable (Description) -> String?
-  /// Takes a text into the description.
+  /// Takes a text into the description. Where it throws a problem that is tolerated, the description has the value that is used instead.
   let take: @Sendable (inout Description, String) throws(XMLValueProblem) -> Void
 
   /// A flag that is `YES` or left out.
@@ -22,7 +27,7 @@ struct ModelXMLField<Description: Sendable & Equatable>: Sendable {
     Self(name: name) {
       read($0) ? "YES" : nil
     } take: { (description: inout Description, text) throws(XMLValueProblem) in
-      write(&description, try boolean(text, name))
+      try takeBoolean(text, name) { write(&description, $0) }
     }
   }
 
@@ -33,7 +38,7 @@ struct ModelXMLField<Description: Sendable & Equatable>: Sendable {
     Self(name: name) {
       read($0) ? nil : "NO"
     } take: { (description: inout Description, text) throws(XMLValueProblem) in
-      write(&description, try boolean(text, name))
+      try takeBoolean(text, name) { write(&description, $0) }
     }
   }
 
@@ -55,7 +60,7 @@ struct ModelXMLField<Description: Sendable & Equatable>: Sendable {
     Self(name: name) {
       read($0).map(String.init)
     } take: { (description: inout Description, text) throws(XMLValueProblem) in
-      write(&description, try integer(text, name))
+      try takeInteger(text, name) { write(&description, $0) }
     }
   }
 
@@ -67,19 +72,26 @@ struct ModelXMLField<Description: Sendable & Equatable>: Sendable {
     }
   }
 
-  static func boolean(_ text: String, _ name: String) throws(XMLValueProblem) -> Bool {
-    switch text {
-    case "YES", "yes", "true", "1": return true
-    case "NO", "no", "false", "0": return false
-    default: throw XMLValueProblem(reason: "'\(name)' must be YES or NO")
-    }
+  /// Takes a text as yes or no. Any other word is tolerated and means NO.
+  static func takeBoolean(_ text: String, _ name: String, _ write: (Bool) -> Void) throws(XMLValueProblem) {
+    let value = SlotText.boolean(text)
+    write(value ?? false)
+    if value == nil { throw .unusable("'\(name)' must be YES or NO", instead: "NO is used") }
   }
 
-  static func integer(_ text: String, _ name: String) throws(XMLValueProblem) -> Int {
-    guard let number = Int(text) ?? Double(text).flatMap({ Int(exactly: $0) }) else {
-      throw XMLValueProblem(reason: "'\(name)' must be a whole number")
-    }
-    return number
+  /// Takes a text as a whole number. What does not begin with a number is tolerated and means 0.
+  static func takeInteger(_ text: String, _ name: String, _ write: (Int) -> Void) throws(XMLValueProblem) {
+    if let number = Int(text) ?? Double(text).flatMap({ Int(exactly: $0) }) { return write(number) }
+    let number = SlotText.leadingNumber(of: text).flatMap { Int(exactly: $0.rounded(.towardZero)) } ?? 0
+    write(number)
+    throw .unusable("'\(name)' must be a whole number", instead: "\(number) is used")
+  }
+
+  /// Whether a text means what the description says.
+  func means(_ text: String, _ description: Description) -> Bool {
+    var copy = description
+    do { try take(&copy, text) } catch { if !error.isTolerated { return false } }
+    return copy == description
   }
 }
 

@@ -36,10 +36,11 @@ extension ModelXMLField where Description == EntityDescription {
     Self(name: "codeGenerationType") {
       $0.codeGeneration == .manual ? nil : $0.codeGeneration.rawValue
     } take: { (entity: inout EntityDescription, text) throws(XMLValueProblem) in
-      guard let type = CodeGenerationType(rawValue: text) else {
-        throw XMLValueProblem(reason: "'codeGenerationType' must be 'class', 'category' or left out")
+      entity.codeGeneration = CodeGenerationType(rawValue: text) ?? .manual
+      // Editors leave it out; other programs write one of these words.
+      if CodeGenerationType(rawValue: text) == nil, !["none", "manual"].contains(text.lowercased()) {
+        throw .unusable("'codeGenerationType' must be 'class', 'category' or left out", instead: "no code is generated")
       }
-      entity.codeGeneration = type
     },
     .text(
       "coreSpotlightDisplayNameExpression", { $0.coreSpotlightDisplayNameExpression }, { $0.coreSpotlightDisplayNameExpression = $1 }),
@@ -61,21 +62,30 @@ extension ModelXMLField where Description == AttributeDescription {
     },
     // The order of Apple's editor, so that files it has saved stay as they are.
     bound("minValueString", length: \.minimumLength, value: \.minimum), bound("maxValueString", length: \.maximumLength, value: \.maximum),
-    value("minDateTimeInterval", { $0.type == .date }, { $0.validation.minimum }, { $0.validation.minimum = $1 }),
-    value("maxDateTimeInterval", { $0.type == .date }, { $0.validation.maximum }, { $0.validation.maximum = $1 }),
+    value(
+      "minDateTimeInterval", isBound: true, { $0.type == .date }, { $0.validation.minimum },
+      { $0.validation.minimum = $1.isNull ? nil : $1 }),
+    value(
+      "maxDateTimeInterval", isBound: true, { $0.type == .date }, { $0.validation.maximum },
+      { $0.validation.maximum = $1.isNull ? nil : $1 }),
     value("defaultDateTimeInterval", { $0.type == .date }, { $0.defaultValue }, { $0.defaultValue = $1 }),
     value("defaultValueString", { $0.type != .date }, { $0.defaultValue }, { $0.defaultValue = $1 }),
-    .text("regularExpressionString", { $0.validation.pattern }, { $0.validation.pattern = $1 }),
-    .text("composite", { $0.compositeName }, { $0.compositeName = $1 }),
+    ofType("regularExpressionString", .string, { $0.validation.pattern }, { $0.validation.pattern = $1 }),
+    ofType("composite", .composite, { $0.compositeName }, { $0.compositeName = $1 }),
     .text("valueTransformerName", { $0.valueTransformerName }, { $0.valueTransformerName = $1 }),
     .text("customClassName", { $0.valueClassName }, { $0.valueClassName = $1 }),
     // The expression alone says that an attribute is derived.
     Self(name: "derived") {
       $0.derivationExpression == nil ? nil : "YES"
     } take: { (_: inout AttributeDescription, text) throws(XMLValueProblem) in
-      _ = try boolean(text, "derived")
+      try takeBoolean(text, "derived") { _ in }
     },
-    .text("derivationExpression", { $0.derivationExpression }, { $0.derivationExpression = $1 }),
+    Self(name: "derivationExpression") {
+      $0.derivationExpression
+    } take: { (attribute: inout AttributeDescription, text) throws(XMLValueProblem) in
+      attribute.derivationExpression = text.isEmpty ? nil : text
+      if text.isEmpty { throw .unusable("'derivationExpression' is empty", instead: "the attribute is not derived") }
+    },
     .text("derivationFilter", { $0.derivationFilter }, { $0.derivationFilter = $1 }),
     .flag("allowsExternalBinaryDataStorage", { $0.allowsExternalBinaryDataStorage }, { $0.allowsExternalBinaryDataStorage = $1 }),
     .flag("allowsCloudEncryption", { $0.allowsCloudEncryption }, { $0.allowsCloudEncryption = $1 }),
@@ -86,7 +96,7 @@ extension ModelXMLField where Description == AttributeDescription {
       // Left out it means NO, which files say as well.
       $0.usesScalarValueType && $0.type.hasScalar ? "YES" : nil
     } take: { (attribute: inout AttributeDescription, text) throws(XMLValueProblem) in
-      attribute.usesScalarValueType = try boolean(text, "usesScalarValueType")
+      try takeBoolean(text, "usesScalarValueType") { attribute.usesScalarValueType = $0 }
     },
     .text("versionHashModifier", { $0.versionHashModifier }, { $0.versionHashModifier = $1 }),
     .text("elementID", { $0.renamingIdentifier }, { $0.renamingIdentifier = $1 }),
@@ -97,7 +107,7 @@ extension ModelXMLField where Description == AttributeDescription {
 
   /// A value in the text of the attribute's type, for the types that `applies` accepts; elsewhere the attribute is only kept.
   @_optimize(none) private static func value(
-    _ name: String, _ applies: @escaping @Sendable (AttributeDescription) -> Bool,
+    _ name: String, isBound: Bool = false, _ applies: @escaping @Sendable (AttributeDescription) -> Bool,
     _ read: @escaping @Sendable (AttributeDescription) -> Slot?, _ write: @escaping @Sendable (inout AttributeDescription, Slot) -> Void
   ) -> Self {
     Self(name: name) {
@@ -105,10 +115,28 @@ extension ModelXMLField where Description == AttributeDescription {
       return SlotText.text(slot, type: $0.type)
     } take: { (attribute: inout AttributeDescription, text) throws(XMLValueProblem) in
       guard applies(attribute), attribute.type != .undefined, attribute.type != .composite else { return }
-      guard let slot = SlotText.slot(text, type: attribute.type) else {
-        throw XMLValueProblem(reason: "'\(name)' is no value of the type '\(attribute.type.rawValue)'")
-      }
-      write(&attribute, slot)
+      let slot = SlotText.slot(text, type: attribute.type)
+      if let slot, attribute.type.modelProblem(of: slot) == nil { return write(&attribute, slot) }
+      let substitute = isBound ? .null : SlotText.substitute(for: text, type: attribute.type)
+      write(&attribute, substitute)
+      let used = SlotText.text(substitute, type: attribute.type).map { "\($0) is used" } ?? "\(isBound ? "no bound" : "no value") is used"
+      throw .unusable("'\(name)' is not a value of the type '\(attribute.type.rawValue)'", instead: used)
+    }
+  }
+
+  /// A text that only attributes of a type have; with another type, of which it may be a remainder, it is only kept.
+  @_optimize(none) private static func ofType(
+    _ name: String, _ type: AttributeType, _ read: @escaping @Sendable (AttributeDescription) -> String?,
+    _ write: @escaping @Sendable (inout AttributeDescription, String?) -> Void
+  ) -> Self {
+    Self(name: name) {
+      read($0)
+    } take: { (attribute: inout AttributeDescription, text) throws(XMLValueProblem) in
+      write(&attribute, attribute.type == type ? text : nil)
+      guard attribute.type != type else { return }
+      throw .unusable(
+        "'\(name)' is for the type '\(type.rawValue)', and the attribute is of the type '\(attribute.type.rawValue)'",
+        instead: "it is not used")
     }
   }
 
@@ -123,12 +151,17 @@ extension ModelXMLField where Description == AttributeDescription {
       return SlotText.text(slot, type: $0.type)
     } take: { (attribute: inout AttributeDescription, text) throws(XMLValueProblem) in
       if attribute.type == .string {
-        attribute.validation[keyPath: length] = try integer(text, name)
+        attribute.validation[keyPath: length] = Int(text) ?? Double(text).flatMap { Int(exactly: $0) }
+        if attribute.validation[keyPath: length] == nil {
+          throw .unusable("'\(name)' must be a whole number, the number of characters", instead: "no bound is used")
+        }
       } else if attribute.type.isNumeric {
-        guard let slot = SlotText.slot(text, type: attribute.type) else {
-          throw XMLValueProblem(reason: "'\(name)' is no value of the type '\(attribute.type.rawValue)'")
+        let slot = SlotText.slot(text, type: attribute.type).flatMap { slot in
+          attribute.type.modelProblem(of: slot) == nil ? slot : nil
         }
         attribute.validation[keyPath: value] = slot
+        guard slot == nil else { return }
+        throw .unusable("'\(name)' is not a value of the type '\(attribute.type.rawValue)'", instead: "no bound is used")
       }
     }
   }
@@ -158,8 +191,22 @@ extension ModelXMLField where Description == RelationshipDescription {
       $0.isToMany = $1
       $0.maxCount = $1 ? 0 : 1
     },
-    .number("minCount", { $0.minCount == 0 ? nil : $0.minCount }, { $0.minCount = $1 }),
-    .number("maxCount", { $0.isToMany && $0.maxCount == 0 ? nil : $0.maxCount }, { $0.maxCount = $1 }),
+    Self(name: "minCount") {
+      $0.minCount == 0 ? nil : String($0.minCount)
+    } take: { (relationship: inout RelationshipDescription, text) throws(XMLValueProblem) in
+      try takeInteger(text, "minCount") { relationship.minCount = $0 }
+      guard !relationship.isToMany, relationship.minCount > 1 else { return }
+      relationship.minCount = 1
+      throw .unusable("'minCount' of a to-one relationship is 0 or 1", instead: "1 is used")
+    },
+    Self(name: "maxCount") {
+      $0.isToMany && $0.maxCount == 0 ? nil : String($0.maxCount)
+    } take: { (relationship: inout RelationshipDescription, text) throws(XMLValueProblem) in
+      try takeInteger(text, "maxCount") { relationship.maxCount = $0 }
+      guard !relationship.isToMany, relationship.maxCount != 1 else { return }
+      relationship.maxCount = 1
+      throw .unusable("'maxCount' of a to-one relationship is 1", instead: "1 is used")
+    },
     Self(name: "deletionRule") {
       $0.deleteRule.rawValue
     } take: { (relationship: inout RelationshipDescription, text) throws(XMLValueProblem) in
@@ -201,27 +248,26 @@ extension ModelXMLField where Description == FetchIndexElement {
     Self(name: "type") {
       $0.kind.rawValue
     } take: { (element: inout FetchIndexElement, text) throws(XMLValueProblem) in
-      guard let kind = FetchIndexElement.Kind(rawValue: text) else {
-        throw XMLValueProblem(reason: "'type' must be Binary, RTree or FullText")
+      element.kind = FetchIndexElement.Kind(rawValue: text) ?? .binary
+      if FetchIndexElement.Kind(rawValue: text) == nil {
+        throw .unusable("'type' must be Binary, RTree or FullText", instead: "Binary is used")
       }
-      element.kind = kind
     },
     Self(name: "order") {
       $0.isAscending ? "ascending" : "descending"
     } take: { (element: inout FetchIndexElement, text) throws(XMLValueProblem) in
+      element.isAscending = text != "descending"
       guard text == "ascending" || text == "descending" else {
-        throw XMLValueProblem(reason: "'order' must be ascending or descending")
+        throw .unusable("'order' must be ascending or descending", instead: "ascending is used")
       }
-      element.isAscending = text == "ascending"
     },
     Self(name: "collation") {
       $0.collation == .binary ? nil : $0.collation.rawValue
     } take: { (element: inout FetchIndexElement, text) throws(XMLValueProblem) in
-      guard let collation = FetchIndexElement.Collation(rawValue: text) else {
-        let names = FetchIndexElement.Collation.allCases.map(\.rawValue).joined(separator: ", ")
-        throw XMLValueProblem(reason: "'collation' must be one of \(names)")
-      }
-      element.collation = collation
+      element.collation = FetchIndexElement.Collation(rawValue: text) ?? .binary
+      guard FetchIndexElement.Collation(rawValue: text) == nil else { return }
+      let names = FetchIndexElement.Collation.allCases.map(\.rawValue).joined(separator: ", ")
+      throw .unusable("'collation' must be one of \(names)", instead: "binary is used")
     },
   ]
 }
@@ -243,11 +289,11 @@ extension ModelXMLField where Description == FetchRequestTemplate {
     Self(name: "resultType") {
       $0.resultType == .objects ? nil : $0.resultType.fileNumber.map { "\($0)" }
     } take: { (template: inout FetchRequestTemplate, text) throws(XMLValueProblem) in
-      let number = try integer(text, "resultType")
-      guard let type = FetchResultType.fileNumbers.first(where: { $0.number == number })?.type else {
-        throw XMLValueProblem(reason: "'resultType' must be 0 (objects), 1 (IDs), 2 (dictionaries) or 4 (count)")
+      let type = FetchResultType.fileNumbers.first { String($0.number) == text }?.type
+      template.resultType = type ?? .objects
+      if type == nil {
+        throw .unusable("'resultType' must be 0 (objects), 1 (IDs), 2 (dictionaries) or 4 (count)", instead: "0 is used")
       }
-      template.resultType = type
     },
     .denial("includeSubentities", { $0.includesSubentities }, { $0.includesSubentities = $1 }),
     .denial("includePropertyValues", { $0.includesPropertyValues }, { $0.includesPropertyValues = $1 }),

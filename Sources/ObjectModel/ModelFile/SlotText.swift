@@ -27,12 +27,7 @@ enum SlotText {
     case .integer16, .integer32, .integer64:
       // Editors write whole numbers as `1.0` now and then.
       return (Int64(text) ?? Double(text).flatMap { Int64(exactly: $0) }).map { .int($0) }
-    case .boolean:
-      switch text {
-      case "YES", "yes", "true", "1": return .int(1)
-      case "NO", "no", "false", "0": return .int(0)
-      default: return nil
-      }
+    case .boolean: return boolean(text).map { .int($0 ? 1 : 0) }
     case .double, .date: return Double(text).map { .real($0) }
     case .float: return Float(text).map { .real(Double($0)) }
     case .decimal: return decimal(text).map(\._slot)
@@ -41,6 +36,37 @@ enum SlotText {
     case .binary, .transformable: return Data(base64Encoded: text).map { .bytes($0) }
     case .undefined, .composite: return nil
     }
+  }
+
+  /// What stands for a value that is not of the type, as in Core Data: the number that the text begins with or 0, NO, and null for types without such a value.
+  @_optimize(none) static func substitute(for text: String, type: AttributeType) -> Slot {
+    let number = leadingNumber(of: text) ?? 0
+    switch type {
+    case .integer16, .integer32, .integer64:
+      guard let whole = Int64(exactly: number.rounded(.towardZero)) else { return .int(0) }
+      return type.mismatch(of: .int(whole)) == nil ? .int(whole) : .int(0)
+    case .boolean: return .int(0)
+    case .double: return .real(number)
+    case .float: return .real(Double(Float(number)))
+    case .decimal: return (decimal("\(number)") ?? 0)._slot
+    default: return .null
+    }
+  }
+
+  /// YES or NO in one of their spellings, or a number, of which 0 is NO; nil for any other text.
+  static func boolean(_ text: String) -> Bool? {
+    switch text.lowercased() {
+    case "yes", "true", "y", "t": true
+    case "no", "false", "n", "f": false
+    default: Double(text).flatMap { $0.isNaN ? nil : $0 != 0 }
+    }
+  }
+
+  /// The finite number that a text begins with; nil when it begins with none.
+  static func leadingNumber(of text: String) -> Double? {
+    let number = text.drop(while: \.isWhitespace).prefix(64).prefix { $0.isASCII && ($0.isNumber || "+-.eE".contains($0)) }
+    // The longest part of it that is a number: `1.2.3` begins with 1.2.
+    return number.indices.reversed().lazy.compactMap { Double(number[...$0]) }.first { $0.isFinite }
   }
 
   /// A decimal of plain digits; nil for anything after or between them.

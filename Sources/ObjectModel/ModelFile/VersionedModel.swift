@@ -49,16 +49,20 @@ public struct VersionedModel: Sendable, Hashable {
   /// The model of a version; nil when no version has the name.
   public func version(named name: String) -> ManagedObjectModel? { versions.first { $0.name == name }?.model }
 
-  /// Reads an `.xcdatamodeld` bundle with all its versions.
+  /// Reads an `.xcdatamodeld` bundle with all its versions, also those that Xcode 3 wrote.
   ///
+  /// - Parameters:
+  ///   - url: The bundle.
+  ///   - strict: Whether what a version says that cannot be used (``ModelFileLint/unusableParts(ofModelAt:)``) is an error.
   /// - Throws: ``ModelFileError`` when a version cannot be read, or there are several and `.xccurrentversion` does not name one of them.
-  public init(contentsOf url: URL) throws(ModelFileError) {
+  public init(contentsOf url: URL, strict: Bool = false) throws(ModelFileError) {
     name = url.deletingPathExtension().lastPathComponent
     let names = try ModelFiles.versionNames(in: url)
     currentVersionName = try ModelFiles.currentVersionName(in: url, of: names)
     versions = []
     for name in names {
-      versions.append(Version(name: name, model: try ModelFiles.model(inVersionAt: url.appendingPathComponent(name + ".xcdatamodel"))))
+      let file = try ModelFiles.contents(ofModelAt: url.appendingPathComponent(name + ".xcdatamodel"))
+      versions.append(Version(name: name, model: try ModelFiles.model(at: file, strict: strict)))
     }
   }
 
@@ -112,9 +116,15 @@ public struct VersionedModel: Sendable, Hashable {
 extension ManagedObjectModel {
   /// Reads a model: an `.xcdatamodeld` bundle (its current version), an `.xcdatamodel` bundle, or the `contents` file of one.
   ///
+  /// What Core Data accepts is read: another value stands for one that cannot be meant, such as 0 for the default value `NO` of an integer, and
+  /// ``ModelFileLint/unusableParts(ofModelAt:)`` tells which. Writing the model writes what was read.
+  ///
+  /// - Parameters:
+  ///   - url: The bundle or file.
+  ///   - strict: Whether what cannot be used is an error.
   /// - Throws: ``ModelFileError`` with the file, the line and the reason. ``CompiledModel`` reports mistakes of the model itself.
-  public init(contentsOf url: URL) throws(ModelFileError) {
-    self = try ModelFiles.model(at: try ModelFiles.contents(ofModelAt: url))
+  public init(contentsOf url: URL, strict: Bool = false) throws(ModelFileError) {
+    self = try ModelFiles.model(at: try ModelFiles.contents(ofModelAt: url), strict: strict)
   }
 
   /// Writes the model: to an `.xcdatamodeld` bundle as its one current version, to an `.xcdatamodel` bundle, or to a `contents` file.
@@ -175,20 +185,37 @@ enum ModelFiles {
   }
 
   /// The `contents` file of a model; of a bundle of versions that of the current one.
-  static func contents(ofModelAt url: URL) throws(ModelFileError) -> URL {
+  @_optimize(none) static func contents(ofModelAt url: URL) throws(ModelFileError) -> URL {
+    if ["mom", "momd", "omo"].contains(url.pathExtension) { throw compiled(url.path) }
     if url.pathExtension == "xcdatamodeld" {
       let current = try currentVersionName(in: url, of: try versionNames(in: url))
-      return url.appendingPathComponent(current + ".xcdatamodel").appendingPathComponent("contents")
+      return try contents(ofModelAt: url.appendingPathComponent(current + ".xcdatamodel"))
     }
-    return isDirectory(url) ? url.appendingPathComponent("contents") : url
+    guard isDirectory(url) else { return url }
+    let (contents, old) = (url.appendingPathComponent("contents"), url.appendingPathComponent("elements"))
+    // Of a model that a later Xcode has saved the old file counts no more.
+    return !FileManager.default.fileExists(atPath: contents.path) && FileManager.default.fileExists(atPath: old.path) ? old : contents
+  }
+
+  /// The tree of a model file's bytes: XML, or what Xcode 3 wrote.
+  static func tree(of data: Data, path: String?) throws(ModelFileError) -> XMLNode {
+    guard data.starts(with: Data("bplist00".utf8)) else { return try XMLTreeParser.parse(data, path: path) }
+    return try OldModelArchive.tree(of: data, path: path)
+  }
+
+  /// The error of a model that is compiled.
+  static func compiled(_ path: String?) -> ModelFileError {
+    ModelFileError(
+      .compiled, path: path,
+      "this is a compiled model, as Xcode puts it into an application; use the .xcdatamodeld or .xcdatamodel that it was compiled from")
   }
 
   static func model(inVersionAt url: URL) throws(ModelFileError) -> ManagedObjectModel {
-    try model(at: url.appendingPathComponent("contents"))
+    try model(at: try contents(ofModelAt: url))
   }
 
-  static func model(at url: URL) throws(ModelFileError) -> ManagedObjectModel {
-    try DataModelReader.model(of: try data(at: url), path: url.path)
+  static func model(at url: URL, strict: Bool = false) throws(ModelFileError) -> ManagedObjectModel {
+    try DataModelReader.model(of: try data(at: url), path: url.path, strict: strict)
   }
 
   /// A file's bytes, refused before they are read when there are too many.

@@ -61,16 +61,10 @@ public final class AttributeChecker: Sendable {
 
   /// Whether a value is one of an attribute type at all, bounds aside; nil when it is. Null is a value of every type.
   public static func typeFailure(of slot: Slot, type: AttributeType) -> AttributeFailure? {
-    switch (slot, type) {
-    case (.null, _), (_, .undefined), (_, .composite): nil
-    case (.int(let value), .integer16): Int16(exactly: value) == nil ? .integerOutOfRange : nil
-    case (.int(let value), .integer32): Int32(exactly: value) == nil ? .integerOutOfRange : nil
-    case (.int, .integer64), (.real, .double), (.real, .float), (.real, .date), (.text, .string), (.text, .uri): nil
-    case (.int(let value), .boolean): value == 0 || value == 1 ? nil : .wrongType
-    case (.bytes, .binary), (.bytes, .transformable): nil
-    case (.bytes(let data), .uuid): data.count == 16 ? nil : .wrongType
-    case (.bytes(let data), .decimal): DecimalCoding.decode(data) == nil ? .wrongType : nil
-    default: .wrongType
+    switch type.mismatch(of: slot) {
+    case nil: nil
+    case .outOfRange: .integerOutOfRange
+    case .wrongType: .wrongType
     }
   }
 

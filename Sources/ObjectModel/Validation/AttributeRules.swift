@@ -4,8 +4,6 @@ import Foundation
 /// The rules of attributes.
 enum AttributeRules {
   /// The mistakes of an attribute, in words.
-  ///
-  /// A default value outside the attribute's own bounds is a mistake too: every new object would begin invalid.
   static func problems(of attribute: AttributeDescription) -> [String] {
     var problems: [String] = []
     switch attribute.type {
@@ -15,10 +13,37 @@ enum AttributeRules {
     }
     if let expression = attribute.derivationExpression, expression.isEmpty { problems.append("the derivation expression is empty") }
     if let filter = attribute.derivationFilter, let reason = filterProblem(filter, attribute) { problems.append(reason) }
-    let bounds = boundProblems(of: attribute)
-    problems += bounds
-    problems += defaultProblems(of: attribute, boundsAreGood: bounds.isEmpty)
+    problems += boundProblems(of: attribute)
+    problems += defaultProblems(of: attribute)
     return problems
+  }
+
+  /// What Core Data accepts of an attribute and few objects can meet.
+  static func warnings(of attribute: AttributeDescription) -> [String] {
+    let validation = attribute.validation
+    var warnings: [String] = []
+    if let minimum = validation.minimum, let maximum = validation.maximum, exceeds(minimum, maximum) {
+      warnings.append("the minimum is greater than the maximum, so no value is valid")
+    }
+    for (name, length) in [("least", validation.minimumLength), ("greatest", validation.maximumLength)] {
+      if let length, length < 0 { warnings.append("the \(name) length is negative") }
+    }
+    if let least = validation.minimumLength, let most = validation.maximumLength, least > most {
+      warnings.append("the least length is greater than the greatest, so no value is valid")
+    }
+    if attribute.type == .string, let pattern = validation.pattern, AttributeChecker.expression(forWhole: pattern) == nil {
+      warnings.append("the regular expression does not compile, so it is not checked; it must be one of ICU's")
+    }
+    guard warnings.isEmpty, defaultProblems(of: attribute).isEmpty, boundProblems(of: attribute).isEmpty, !attribute.defaultValue.isNull,
+      let failure = AttributeChecker(attribute).failure(of: attribute.defaultValue)
+    else { return warnings }
+    switch failure {
+    case .stringTooShort, .stringTooLong:
+      return ["the default value's length is outside the attribute's bounds, so a new object cannot be saved with it"]
+    case .patternMismatch:
+      return ["the default value does not match the attribute's regular expression, so a new object cannot be saved with it"]
+    default: return ["the default value is outside the attribute's bounds, so a new object cannot be saved with it"]
+    }
   }
 
   /// What is wrong with a filter apart from its predicate, which a model cannot read.
@@ -41,60 +66,28 @@ enum AttributeRules {
       guard let bound else { continue }
       if !takesRange {
         problems.append("the type '\(attribute.type.rawValue)' takes no \(name); remove it")
-      } else if let reason = valueProblem(bound, type: attribute.type) {
+      } else if let reason = attribute.type.modelProblem(of: bound) {
         problems.append("the \(name) \(reason)")
       }
     }
-    if problems.isEmpty, let minimum = validation.minimum, let maximum = validation.maximum, exceeds(minimum, maximum) {
-      problems.append("the minimum is greater than the maximum")
-    }
     for (name, length) in [("least", validation.minimumLength), ("greatest", validation.maximumLength)] {
-      guard let length else { continue }
-      if attribute.type != .string { problems.append("the type '\(attribute.type.rawValue)' takes no \(name) length; remove it") }
-      if length < 0 { problems.append("the \(name) length is negative") }
-    }
-    if let least = validation.minimumLength, let most = validation.maximumLength, least > most {
-      problems.append("the least length is greater than the greatest")
-    }
-    if let pattern = validation.pattern {
-      if attribute.type != .string {
-        problems.append("the type '\(attribute.type.rawValue)' takes no regular expression; remove it")
-      } else if AttributeChecker.expression(forWhole: pattern) == nil {
-        problems.append("the regular expression does not compile; it must be one of ICU's")
+      if length != nil, attribute.type != .string {
+        problems.append("the type '\(attribute.type.rawValue)' takes no \(name) length; remove it")
       }
+    }
+    if validation.pattern != nil, attribute.type != .string {
+      problems.append("the type '\(attribute.type.rawValue)' takes no regular expression; remove it")
     }
     return problems
   }
 
-  private static func defaultProblems(of attribute: AttributeDescription, boundsAreGood: Bool) -> [String] {
+  private static func defaultProblems(of attribute: AttributeDescription) -> [String] {
     let value = attribute.defaultValue
     guard !value.isNull else { return [] }
     if attribute.type == .undefined || attribute.type == .composite {
       return ["an attribute of the type '\(attribute.type.rawValue)' takes no default value; remove it"]
     }
-    if let reason = valueProblem(value, type: attribute.type) { return ["the default value \(reason)"] }
-    guard boundsAreGood, let failure = AttributeChecker(attribute).failure(of: value) else { return [] }
-    switch failure {
-    case .stringTooShort, .stringTooLong: return ["the default value's length is outside the attribute's bounds"]
-    case .patternMismatch: return ["the default value does not match the attribute's regular expression"]
-    default: return ["the default value is outside the attribute's bounds"]
-    }
-  }
-
-  /// Why a slot is no value of a type; nil when it is one.
-  private static func valueProblem(_ slot: Slot, type: AttributeType) -> String? {
-    switch AttributeChecker.typeFailure(of: slot, type: type) {
-    case nil: break
-    case .integerOutOfRange: return "does not fit into the type '\(type.rawValue)'"
-    default: return "is not of the type '\(type.rawValue)'"
-    }
-    switch (slot, type) {
-    case (.null, _): return "is not of the type '\(type.rawValue)'"
-    case (.real(let value), _) where value.isNaN: return "is not a number"
-    case (.bytes(let data), .decimal) where DecimalCoding.decode(data)?.isNaN == true: return "is not a number"
-    case (.text(let text), .uri) where URL(string: text) == nil: return "is not a URI"
-    default: return nil
-    }
+    return attribute.type.modelProblem(of: value).map { ["the default value \($0)"] } ?? []
   }
 
   /// Whether one value of a type is greater than another.

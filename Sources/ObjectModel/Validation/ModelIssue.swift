@@ -54,5 +54,12 @@ extension ManagedObjectModel {
   /// Every mistake of the model, in model order; empty when it may be compiled. ``CompiledModel`` refuses a model that has any.
   ///
   /// Linear in the number of properties.
-  public func validationIssues() -> [ModelIssue] { ModelValidation.issues(of: self) }
+  public func validationIssues() -> [ModelIssue] { ModelValidation(checking: self).issues }
+
+  /// What the model says that has no effect, or not the whole effect that it seems to have, in model order. Core Data accepts each of them in a model, so that
+  /// ``CompiledModel`` does too: an index over a to-many relationship is left out, an inverse that does not lead back is set from its own side only, a default
+  /// value may lie outside its attribute's bounds.
+  ///
+  /// Of a model that ``validationIssues()`` has mistakes of, the list may be incomplete. Linear in the number of properties.
+  public func validationWarnings() -> [ModelIssue] { ModelValidation(checking: self).warnings }
 }

@@ -2,19 +2,15 @@
 
 /// Rules of names.
 enum ModelNames {
-  /// Members without arguments of `ManagedObject` and of every object, which a property of the name would hide. Core Data refuses the same
-  /// kind of names.
+  /// Methods without arguments of Core Data's managed objects and of every object. Core Data refuses properties of these names.
   static let reservedPropertyNames: Set<String> = [
     // ManagedObject
     "objectID", "entity", "managedObjectContext", "hasChanges", "hasPersistentChangedValues", "isInserted", "isUpdated", "isDeleted",
-    "isUsable",
-    "isFault", "faultingState", "changedValues", "changedValuesForCurrentEvent", "committedValues", "awakeFromInsert", "awakeFromFetch",
-    "willSave", "didSave", "prepareForDeletion", "willTurnIntoFault", "didTurnIntoFault", "validateForInsert", "validateForUpdate",
-    "validateForDelete",
+    "isFault", "faultingState", "changedValues", "changedValuesForCurrentEvent", "awakeFromInsert", "awakeFromFetch", "willSave", "didSave",
+    "prepareForDeletion", "willTurnIntoFault", "didTurnIntoFault",
     // every object
-    "description", "debugDescription", "hash", "hashValue", "class", "superclass", "self", "Self", "Type", "Protocol", "init", "copy",
-    "mutableCopy", "zone", "isProxy", "retain", "release", "autorelease", "retainCount", "dealloc", "observationInfo",
-    "objectWillChange",
+    "description", "debugDescription", "hash", "class", "superclass", "self", "init", "copy", "mutableCopy", "zone", "isProxy", "retain",
+    "release", "autorelease", "retainCount", "dealloc", "observationInfo",
   ]
 
   /// Why an entity may not have a name; nil when it may.

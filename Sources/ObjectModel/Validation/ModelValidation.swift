@@ -11,6 +11,12 @@ struct ModelValidation {
 
   let model: ManagedObjectModel
   private(set) var issues: [ModelIssue] = []
+  /// What Core Data accepts and has no effect.
+  private(set) var warnings: [ModelIssue] = []
+  /// The model without the parts that have no effect: what is compiled.
+  private(set) var usable: ManagedObjectModel
+  /// The inverses that its relationships name.
+  let inverses: ModelInverses
   /// Positions in `model.entities` by name.
   private var numbers: [String: Int] = [:]
   /// Every entity's own properties by name.
@@ -18,15 +24,12 @@ struct ModelValidation {
   /// Every entity's ancestors, nearest first; cut where a chain is broken or closed.
   private var ancestors: [[Int]] = []
 
-  /// The mistakes of a model, in its order.
-  static func issues(of model: ManagedObjectModel) -> [ModelIssue] {
-    var validation = ModelValidation(model: model)
-    validation.run()
-    return validation.issues
-  }
-
-  private init(model: ManagedObjectModel) {
+  /// Checks a model.
+  init(checking model: ManagedObjectModel) {
     self.model = model
+    usable = model
+    inverses = ModelInverses(model)
+    run()
   }
 
   private mutating func run() {
@@ -65,6 +68,11 @@ struct ModelValidation {
 
   mutating func report(_ entity: String?, _ property: String?, _ reason: String) {
     issues.append(ModelIssue(entityName: entity, propertyName: property, reason: reason))
+  }
+
+  /// Notes what Core Data accepts.
+  mutating func warn(_ entity: String?, _ property: String?, _ reason: String) {
+    warnings.append(ModelIssue(entityName: entity, propertyName: property, reason: reason))
   }
 
   // MARK: Looking things up
@@ -160,12 +168,17 @@ struct ModelValidation {
       switch property {
       case .attribute(let attribute):
         for reason in AttributeRules.problems(of: attribute) { report(entity.name, name, reason) }
+        for reason in AttributeRules.warnings(of: attribute) { warn(entity.name, name, reason) }
         if let reason = compositeProblem(of: attribute) { report(entity.name, name, reason) }
       case .relationship(let relationship):
         for reason in relationshipProblems(of: relationship, in: number) { report(entity.name, name, reason) }
+        for reason in relationshipWarnings(of: relationship, in: number) { warn(entity.name, name, reason) }
       case .fetchedProperty(let fetched):
         if numbers[fetched.destinationEntityName] == nil {
-          report(entity.name, name, "the fetched property's entity '\(fetched.destinationEntityName)' is not in the model")
+          warn(
+            entity.name, name,
+            "the fetched property's entity '\(fetched.destinationEntityName)' is not in the model, so it has no objects and reading it fails"
+          )
         }
       }
     }
@@ -176,31 +189,56 @@ struct ModelValidation {
   private mutating func checkIndexes(of number: Int) {
     let entity = model.entities[number]
     var names: Set<String> = []
-    for index in entity.indexes {
-      if index.name.isEmpty { report(entity.name, nil, "an index needs a name") }
-      if ModelNames.hasControlCharacters(index.name) { report(entity.name, index.name, "the index's name has a control character") }
-      if !names.insert(index.name).inserted { report(entity.name, index.name, "two indexes of the entity have this name") }
-      if index.elements.isEmpty { report(entity.name, index.name, "the index has no elements; add a property") }
-      if Set(index.elements.map(\.kind)).count > 1 {
-        let kinds = Set(index.elements.map(\.kind.rawValue)).sorted().joined(separator: " and ")
-        report(entity.name, index.name, "the index mixes \(kinds) elements; all must be of one kind")
+    var unusable: Set<Int> = []
+    for (position, index) in entity.indexes.enumerated() {
+      let isFirst = names.insert(index.name).inserted
+      var reasons = indexProblems(of: index, in: number)
+      if !isFirst { reasons.append("two indexes of the entity have this name") }
+      // Core Data has no indexes of words: these are always meant.
+      let isFullText = index.elements.contains { $0.kind == .fullText }
+      if isFullText { checkFullText(index, of: number) }
+      for reason in reasons {
+        let place = index.name.isEmpty ? nil : index.name
+        if isFullText { report(entity.name, place, reason) } else { warn(entity.name, place, reason + "; the index is left out") }
       }
-      if index.elements.contains(where: { $0.kind == .fullText }) { checkFullText(index, of: number) }
-      for element in index.elements {
-        switch (element.propertyName, element.expression) {
-        case (nil, nil): report(entity.name, index.name, "an element of the index has neither a property nor an expression")
-        case (.some, .some): report(entity.name, index.name, "an element of the index has both a property and an expression; choose one")
-        case (let name?, nil):
-          if let reason = columnProblem(name, of: number) { report(entity.name, index.name, "the index's property '\(name)' \(reason)") }
-        case (nil, .some): break
-        }
-        if element.collation != .binary, !isText(element, of: number) {
-          report(
-            entity.name, index.name,
-            "the index's collation '\(element.collation.rawValue)' is for Binary elements over String and URI attributes only")
-        }
+      if !reasons.isEmpty { unusable.insert(position) }
+      for element in index.elements where element.collation != .binary && !isText(element, of: number) {
+        report(
+          entity.name, index.name,
+          "the index's collation '\(element.collation.rawValue)' is for Binary elements over String and URI attributes only")
       }
     }
+    if !unusable.isEmpty {
+      usable.entities[number].indexes = entity.indexes.enumerated().filter { !unusable.contains($0.offset) }.map(\.element)
+    }
+    let compounds = entity.compoundIndexes.filter { names in
+      let reason = names.compactMap { name in columnProblem(name, of: number).map { "the index's property '\(name)' \($0)" } }.first
+      if let reason { warn(entity.name, nil, reason + "; the index is left out") }
+      return reason == nil
+    }
+    if compounds.count < entity.compoundIndexes.count { usable.entities[number].compoundIndexes = compounds }
+  }
+
+  /// Why no store can build an index.
+  private func indexProblems(of index: FetchIndexDescription, in number: Int) -> [String] {
+    var reasons: [String] = []
+    if index.name.isEmpty { reasons.append("an index needs a name") }
+    if ModelNames.hasControlCharacters(index.name) { reasons.append("the index's name has a control character") }
+    if index.elements.isEmpty { reasons.append("the index has no elements; add a property") }
+    if Set(index.elements.map(\.kind)).count > 1 {
+      let kinds = Set(index.elements.map(\.kind.rawValue)).sorted().joined(separator: " and ")
+      reasons.append("the index mixes \(kinds) elements; all must be of one kind")
+    }
+    for element in index.elements {
+      switch (element.propertyName, element.expression) {
+      case (nil, nil): reasons.append("an element of the index has neither a property nor an expression")
+      case (.some, .some): reasons.append("an element of the index has both a property and an expression; choose one")
+      case (let name?, nil):
+        if let reason = columnProblem(name, of: number) { reasons.append("the index's property '\(name)' \(reason)") }
+      case (nil, .some): break
+      }
+    }
+    return reasons
   }
 
   private mutating func checkFullText(_ index: FetchIndexDescription, of number: Int) {
@@ -236,10 +274,15 @@ struct ModelValidation {
 
   private mutating func checkConstraints(of number: Int) {
     let entity = model.entities[number]
+    let constraints = entity.uniquenessConstraints.filter { !$0.isEmpty }.map { names in
+      var seen: Set<String> = []
+      return names.filter { seen.insert($0).inserted }
+    }
+    if constraints != entity.uniquenessConstraints { usable.entities[number].uniquenessConstraints = constraints }
     for constraint in entity.uniquenessConstraints {
-      if constraint.isEmpty { report(entity.name, nil, "a uniqueness constraint has no properties; add one or remove the constraint") }
+      if constraint.isEmpty { warn(entity.name, nil, "a uniqueness constraint has no properties; it is left out") }
       if Set(constraint).count != constraint.count {
-        report(entity.name, nil, "the uniqueness constraint (\(constraint.joined(separator: ", "))) names a property twice")
+        warn(entity.name, nil, "the uniqueness constraint (\(constraint.joined(separator: ", "))) names a property twice; it counts once")
       }
       for name in constraint {
         if let reason = columnProblem(name, of: number) {
@@ -271,15 +314,21 @@ struct ModelValidation {
 
   private mutating func checkConfigurations() {
     var names: Set<String> = []
-    for configuration in model.configurations {
+    for (position, configuration) in model.configurations.enumerated() {
       let name = configuration.name
       if name.isEmpty { report(nil, nil, "a configuration needs a name") }
       if !names.insert(name).inserted { report(nil, name, "two configurations have this name") }
       var members: Set<String> = []
-      for member in configuration.entityNames {
-        if numbers[member] == nil { report(nil, name, "the configuration's entity '\(member)' is not in the model") }
-        if !members.insert(member).inserted { report(nil, name, "the configuration names the entity '\(member)' twice") }
+      let entityNames = configuration.entityNames.filter { member in
+        if numbers[member] == nil {
+          warn(nil, name, "the configuration's entity '\(member)' is not in the model; it is left out")
+          return false
+        }
+        if members.insert(member).inserted { return true }
+        warn(nil, name, "the configuration names the entity '\(member)' twice; it counts once")
+        return false
       }
+      if entityNames.count < configuration.entityNames.count { usable.configurations[position].entityNames = entityNames }
     }
   }
 
@@ -289,7 +338,7 @@ struct ModelValidation {
       if template.name.isEmpty { report(nil, nil, "a fetch request template needs a name") }
       if !names.insert(template.name).inserted { report(nil, template.name, "two fetch request templates have this name") }
       if numbers[template.entityName] == nil {
-        report(nil, template.name, "the fetch request template's entity '\(template.entityName)' is not in the model")
+        warn(nil, template.name, "the fetch request template's entity '\(template.entityName)' is not in the model, so executing it fails")
       }
       if template.fetchLimit < 0 || template.fetchBatchSize < 0 {
         report(nil, template.name, "the fetch request template's limit and batch size may not be negative")

@@ -21,7 +21,8 @@ extension StoreSpecification {
   public static var objectSuites: [StoreSpecification.Type] {
     [
       UniquingSpecification.self, FaultingSpecification.self, ContextSavingSpecification.self, GraphSpecification.self,
-      DeleteRuleSpecification.self, PendingChangesSpecification.self, PendingRelationshipsSpecification.self, MergePolicySpecification.self,
+      DeleteRuleSpecification.self, OneSidedInverseSpecification.self, PendingChangesSpecification.self,
+      PendingRelationshipsSpecification.self, MergePolicySpecification.self,
       MergedRelationshipSpecification.self,
       ConstraintMergeSpecification.self, CompositeSpecification.self, ExternalDataSpecification.self, DerivedAttributeSpecification.self,
       DerivedFilterSpecification.self, QueryGenerationSpecification.self, NestingSpecification.self,

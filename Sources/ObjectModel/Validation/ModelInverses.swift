@@ -1,0 +1,96 @@
+// ModelInverses: which relationships are each other's inverses, and which name an inverse that does not lead back.
+
+/// Resolves the inverses that the relationships of a model name.
+///
+/// Two relationships that name each other are kept in sync from both sides. Core Data accepts a named inverse that does not lead back as well: setting the
+/// relationship sets its inverse then, and setting the inverse does not set the relationship.
+struct ModelInverses {
+  /// A declared relationship.
+  struct Key: Hashable {
+    let entity: String
+    let name: String
+  }
+  /// What a relationship leads back by.
+  enum Inverse: Equatable {
+    case none
+    /// Both sides are kept in sync.
+    case mutual(Key)
+    /// Changes of the relationship change its inverse, and not the other way round.
+    case oneSided(Key)
+  }
+
+  private var entities: [String: EntityDescription] = [:]
+  private var relationships: [Key: RelationshipDescription] = [:]
+  /// How many relationships name one as their inverse.
+  private var claims: [Key: Int] = [:]
+  /// To-one relationships without an inverse, by the one to-many relationship that names them as its own: Core Data keeps both in one column.
+  private var adopters: [Key: Key] = [:]
+
+  init(_ model: ManagedObjectModel) {
+    for entity in model.entities where entities[entity.name] == nil {
+      entities[entity.name] = entity
+      for relationship in entity.relationships {
+        let key = Key(entity: entity.name, name: relationship.name)
+        if relationships[key] == nil { relationships[key] = relationship }
+      }
+    }
+    for relationship in relationships.values {
+      if let found = named(by: relationship) { claims[found, default: 0] += 1 }
+    }
+    for (key, relationship) in relationships where relationship.isToMany {
+      guard let found = named(by: relationship), claims[found] == 1, let other = relationships[found], !other.isToMany,
+        other.inverseName == nil, other.destinationEntityName == key.entity, found.entity == relationship.destinationEntityName,
+        other.isTransient == relationship.isTransient
+      else { continue }
+      adopters[found] = key
+    }
+  }
+
+  /// The declared relationship that a relationship names as its inverse, inherited ones of its destination included.
+  private func named(by relationship: RelationshipDescription) -> Key? {
+    guard let name = relationship.inverseName else { return nil }
+    return ancestry(of: relationship.destinationEntityName).lazy.map { Key(entity: $0, name: name) }.first { relationships[$0] != nil }
+  }
+
+  /// An entity and those above it, nearest first.
+  private func ancestry(of name: String) -> [String] {
+    var result: [String] = []
+    var next: String? = name
+    // A closed chain, which is a mistake of its own, ends here.
+    while let entity = next.flatMap({ entities[$0] }), result.count <= ModelValidation.maximumDepth {
+      result.append(entity.name)
+      next = entity.superentityName
+    }
+    return result
+  }
+
+  /// The inverse of a relationship that an entity declares, and what is to be said of the one that it names.
+  func inverse(of relationship: RelationshipDescription, in entity: String) -> (inverse: Inverse, warning: String?) {
+    let own = Key(entity: entity, name: relationship.name)
+    guard let name = relationship.inverseName else { return (adopters[own].map { .mutual($0) } ?? .none, nil) }
+    let destination = relationship.destinationEntityName
+    guard let found = named(by: relationship), let other = relationships[found] else {
+      return (.none, "the inverse '\(name)' is not a relationship of '\(destination)', so the relationship has none")
+    }
+    if found.entity == destination, other.destinationEntityName == entity, other.inverseName == relationship.name,
+      other.isTransient == relationship.isTransient
+    {
+      return (.mutual(found), nil)
+    }
+    if adopters[found] == own {
+      return (.mutual(found), "the inverse '\(name)' names no inverse; '\(relationship.name)' is used as its inverse")
+    }
+    guard ancestry(of: entity).contains(other.destinationEntityName) else {
+      return (
+        .none, "the inverse '\(name)' leads to '\(other.destinationEntityName)', not back to '\(entity)', so the relationship has none"
+      )
+    }
+    let reason =
+      if other.inverseName == relationship.name, other.isTransient != relationship.isTransient {
+        "the relationship and its inverse '\(name)' are not both transient or both stored"
+      } else {
+        "the inverse '\(name)' has \(other.inverseName.map { "'\($0)'" } ?? "none") as its own inverse, not '\(relationship.name)'"
+      }
+    return (.oneSided(found), "\(reason): setting '\(relationship.name)' sets '\(name)', and they are stored separately")
+  }
+}
