@@ -26,6 +26,8 @@ extension SQLCipherIncrementalStore {
       guard let key = description.key else {
         throw StoreError(.newStoreWithoutKey, operation: .create, path: path)
       }
+      // Before there is any file.
+      try SchemaLimits.check(newSchema(), path: path, operation: .create)
       do {
         return try await StoreKeyring.create(
           storePath: path, key: key, label: description.keyLabel, format: description.format, workLimit: description.keyWork,
@@ -137,6 +139,11 @@ extension SQLCipherIncrementalStore {
     MetadataTable.layoutBasis(model: configuration.model, entityNumbers: configuration.entityNumbers)
   }
 
+  /// The schema of a new store.
+  private func newSchema() throws -> StoreSchema {
+    try SchemaCache.schema(model: configuration.model, entityNumbers: configuration.entityNumbers, basis: layoutBasis)
+  }
+
   private typealias Stored = (StoreRecord, hashes: [String: Data], layout: TableLayout?)
 
   private func readOrCreate(_ connection: Connection, _ generation: Int) throws -> Stored {
@@ -151,7 +158,9 @@ extension SQLCipherIncrementalStore {
       let hashes = try MetadataTable.readHashes(connection, path: path)
       let layout = try MetadataTable.readLayout(connection, path: path)
       let isInStep = record.layoutBasis == MetadataTable.indexesOnly + layoutBasis
-      if configuration.model.fits(hashes, entityNumbers: configuration.entityNumbers), !configuration.description.isReadOnly, renewsModel || !isInStep {
+      if configuration.model.fits(hashes, entityNumbers: configuration.entityNumbers), !configuration.description.isReadOnly,
+        renewsModel || !isInStep
+      {
         return try WriteTransaction.run(on: connection, []) { transaction -> Stored in
           // Somebody has migrated the store meanwhile: his tables are no business of this model.
           if try connection.userVersion() != generation, let stored = try readStored(connection) { return stored }
@@ -198,8 +207,7 @@ extension SQLCipherIncrementalStore {
   private func create(_ transaction: WriteTransaction) throws -> StoreRecord {
     let connection = transaction.connection
     let model = configuration.model
-    let schema = try SchemaCache.schema(model: model, entityNumbers: configuration.entityNumbers, basis: layoutBasis)
-    try StoreMigrator.checkColumnCounts(schema, entityNumbers: configuration.entityNumbers, path: path, operation: .create)
+    let schema = try newSchema()
     for statement in BookkeepingTables.creation { try connection.execute(statement) }
     for statement in try SchemaGenerator(schema: schema).tables() { try connection.execute(statement) }
     try SchemaAuxiliaries(schema: schema).makeAll(transaction)

@@ -116,8 +116,19 @@ extension StoreError.Reason {
         .unsupported,
         "“\(entity).\(property)” is derived, and stores of the type “\(type)” compute no attributes. Use another store, or a "
           + "configuration without the entity.", entity: entity, property: property)
-    case .tooManyColumns(let entity, let count, let limit):
-      return Parts(.invalidRequest, "“\(entity)” has \(count) columns; this version of SQLCipher can write \(limit).", entity: entity)
+    case .tooManyColumns(let entities, let count, let limit):
+      let (shown, rest) = (entities.prefix(5).map { "“\($0)”" }.joined(separator: ", "), entities.count - 5)
+      let names = rest > 0 ? "\(shown) and \(rest) more" : shown
+      return Parts(
+        .invalidRequest,
+        "\(names) \(entities.count == 1 ? "needs" : "share a table, which needs") \(count) columns; a table of this version of SQLCipher has at most"
+          + " \(limit). Move properties into an entity of their own, to which a to-one relationship leads"
+          + (entities.count == 1 ? "." : ", or give the entities no common superentity."), entity: entities.first)
+    case .tooManyValues(let entity, let count, let limit):
+      return Parts(
+        .invalidRequest,
+        "A row of “\(entity)” has \(count) values; this version of SQLCipher writes at most \(limit) at once. Move properties into an entity of their"
+          + " own, to which a to-one relationship leads.", entity: entity)
     case .usedUpKeys(let entity): return Parts(.invalidRequest, "The entity “\(entity)” has used up all its keys.", entity: entity)
     case .noPermanentKey(let entity): return Parts(.invalidRequest, "A new object of “\(entity)” has no permanent key.", entity: entity)
     case .wrongNumberOfIDs(let given, let asked):

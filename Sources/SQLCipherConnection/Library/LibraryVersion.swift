@@ -58,6 +58,17 @@ package enum LibraryVersion {
   /// The number of bound values that one statement may carry: 999 before SQLite 3.32, 32,766 since.
   package static let maximumVariables = sqlite >= 3_032_000 ? 32_766 : 999
 
+  /// The number of columns that a table, an index, a view or a result may have, as the library was built: 2,000 unless its builder said otherwise.
+  package static let maximumColumns = limit(SQLITE_LIMIT_COLUMN, otherwise: 2_000)
+
+  /// A limit of the library. Only a connection tells it.
+  private static func limit(_ id: Int32, otherwise value: Int) -> Int {
+    var handle: OpaquePointer?
+    defer { sqlite3_close(handle) }
+    guard sqlite3_open(":memory:", &handle) == SQLITE_OK, let handle else { return value }
+    return Int(sqlite3_limit(handle, id, -1))
+  }
+
   /// True when UPSERT is there (SQLite 3.24).
   package static let hasUpsert = sqlite >= 3_024_000
 

@@ -19,7 +19,7 @@ enum ExternalSchema {
     if columns.isEmpty { return [] }
     func trigger(_ event: String, _ name: String, _ columns: [String], _ test: (String) -> String) throws -> SchemaAuxiliary {
       try table.trigger(
-        named: "\(triggerPrefix)\(name)", "AFTER \(event)", when: columns.map(test).joined(separator: " OR "),
+        named: "\(triggerPrefix)\(name)", "AFTER \(event)", when: BalancedCondition.any(columns.map(test)),
         "\(BookkeepingTables.removingExternals(columns.map { "OLD.\($0)" }));")
     }
     var result = [try trigger("DELETE", "delete_\(table.id)", columns) { "typeof(OLD.\($0)) = 'integer'" }]

@@ -104,7 +104,9 @@ struct SchemaGenerator {
           return key + (element.isAscending ? "" : " DESC")
         }
         // Ranges in several dimensions and some expressions are not built; an index never changes what a fetch returns.
-        guard elements.count == description.elements.count, !elements.isEmpty else { continue }
+        guard elements.count == description.elements.count, !elements.isEmpty, elements.count < LibraryVersion.maximumColumns else {
+          continue
+        }
         var condition = ""
         if let predicate = description.partialIndexPredicate {
           guard let text = try PartialIndex.condition(predicate, of: entity, schema: schema) else { continue }

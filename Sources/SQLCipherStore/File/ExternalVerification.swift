@@ -65,7 +65,7 @@ struct ExternalVerification {
     let layout = try MetadataTable.readLayout(connection, path: connection.path)
     let references = try layout.tables.flatMap { try $0.externalNumbers() }
     if references.isEmpty { return }
-    let all = references.joined(separator: " UNION ALL ")
+    let all = CompoundSelect.joined(references, by: "UNION ALL")
     let dangling = try numbers(BookkeepingTables.danglingExternals(all))
     for id in dangling { note("a row refers to the large value \(id), which is not listed") }
     for id in try numbers(BookkeepingTables.repeatedExternals(all)) {

@@ -42,7 +42,8 @@ struct MigrationDryRun {
     try describer.ask()
     try describer.describe()
     let steps = describer.steps + StepDescriber.deferred(planned)
-    return MigrationPlan(changes: planned.map.difference.changes, steps: steps, obstacles: [], conflicts: describer.conflicts)
+    let limit = SchemaLimits(schema: planned.schema).problem.map { [StoreError($0, operation: .planMigration, path: path)] } ?? []
+    return MigrationPlan(changes: planned.map.difference.changes, steps: steps, obstacles: [], conflicts: limit + describer.conflicts)
   }
 
   /// The steps that the description asks for, as a coordinator would find them.

@@ -39,6 +39,9 @@ struct StagedDryRun {
       var unknowns = unknowns(of: stage, planned, areExact: estimates.areExact)
       if isFirst { try describer.ask() }
       try describer.describe()
+      if let limit = SchemaLimits(schema: planned.schema).problem {
+        conflicts.append(StoreError(limit, operation: .planMigration, path: path))
+      }
       for conflict in describer.conflicts {
         // Handlers may put an end to it: the store is asked again when they have run.
         let mayGo = stage.preparation != nil || (stage.handler != nil && conflict.code == .migrationConstraintViolation)

@@ -77,7 +77,7 @@ struct StoreMigrator {
         from: schema, to: target, entityNumbers: numbers, step: step, defersCleanUp: request.defersCleanUp)
       if !planner.obstacles.isEmpty { throw Self.notInferred(planner.obstacles, path: path) }
       let plan = try planner.plan()
-      try Self.checkColumnCounts(plan.schema, entityNumbers: numbers, path: path)
+      try SchemaLimits.check(plan.schema, path: path, operation: .migrate)
       do {
         try runner.run(plan) { step in try MigrationHandlers.run(step, context(transaction, schema, plan.workingSchema, record, runner)) }
       } catch let error as StoreAccessError where error.kind == .constraint {
@@ -139,18 +139,6 @@ struct StoreMigrator {
 
   static func notInferred(_ obstacles: [ModelChange], path: String) -> StoreError {
     return StoreError(.mappingNotInferred(obstacles), operation: .migrate, path: path)
-  }
-
-  static func checkColumnCounts(_ schema: StoreSchema, entityNumbers: [Int], path: String, operation: StoreOperation = .migrate) throws {
-    for number in entityNumbers where !schema.model.entities[number].isAbstract {
-      // Columns, their companions, key, version and entity: each is a value of an INSERT.
-      let count = try schema.table(of: number).insertedCount(of: number, orderCount: 0)
-      guard count <= LibraryVersion.maximumVariables else {
-        throw StoreError(
-          .tooManyColumns(entity: schema.model.entities[number].name, count: count, limit: LibraryVersion.maximumVariables),
-          operation: operation, path: path)
-      }
-    }
   }
 
   /// What a migration fails with: what concerns the file or the process keeps its kind, everything else is the migration's. The key was right: the metadata could be

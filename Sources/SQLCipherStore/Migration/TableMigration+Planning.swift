@@ -152,7 +152,8 @@ struct TablePlanner {
     }
     let orders = Set(plan.orders.map(\.layout.name))
     plan.leftovers += layout.orderColumns.map(\.name).filter { !orders.contains($0) }
-    return plan
+    // With what is left over the table might have more columns than it can.
+    return SchemaLimits.holds(plan.layout) ? plan : nil
   }
 
   private func nameColumn(

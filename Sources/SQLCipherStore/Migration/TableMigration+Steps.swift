@@ -95,7 +95,7 @@ extension TableMigration {
     if !changes.isEmpty, !survivors.isEmpty {
       let assignments = changes.map { (column: $0.target, value: $0.value) }
       let touched = changes.map(\.touched)
-      let condition = touched.contains(nil) ? nil : Self.unique(touched.compactMap { $0 }).joined(separator: " OR ")
+      let condition = touched.contains(nil) ? nil : BalancedCondition.any(Self.unique(touched.compactMap { $0 }))
       let what = Self.unique(changes.map(\.summary)).joined(separator: ", ")
       add("update \(what) in “\(name)”", assignments, condition)
     }
@@ -201,7 +201,7 @@ extension TableMigration {
       if parts.isEmpty { return nil }
       texts.append(parts.joined(separator: " AND "))
     }
-    return texts.joined(separator: " OR ")
+    return BalancedCondition.any(texts)
   }
 
   private static func unique(_ texts: [String]) -> [String] {

@@ -68,7 +68,7 @@ enum BookkeepingTables {
 
   /// Notes the values that are in none of some queries of numbers as removed.
   static func removingExternals(notIn queries: [String]) -> String {
-    "UPDATE \(externals) SET removed = 1" + (queries.isEmpty ? "" : " WHERE id NOT IN (\(queries.joined(separator: " UNION ALL ")))")
+    "UPDATE \(externals) SET removed = 1" + (queries.isEmpty ? "" : " WHERE id NOT IN (\(CompoundSelect.joined(queries, by: "UNION ALL")))")
   }
 
   /// Empties the list of an attached copy.

@@ -146,7 +146,7 @@ extension EntityTable {
     let names = values.indices.map { "n\($0)" }
     let columns = zip(values, names).map { "\($0) AS \($1)" }
     return "SELECT min(k), max(k) FROM (SELECT t.\(key) AS k, \(columns.joined(separator: ", ")) FROM \(name) AS t"
-      + (condition.map { " WHERE \($0)" } ?? "") + ") WHERE \(names.map { "\($0) IS NOT NULL" }.joined(separator: " AND "))"
+      + (condition.map { " WHERE \($0)" } ?? "") + ") WHERE \(BalancedCondition.all(names.map { "\($0) IS NOT NULL" }))"
       + " GROUP BY \(names.joined(separator: ", ")) HAVING count(*) > 1 ORDER BY 1 LIMIT \(Self.greatestNamedCount)"
   }
 }

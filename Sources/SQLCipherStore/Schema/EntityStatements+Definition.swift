@@ -75,7 +75,7 @@ extension EntityTable {
 extension StoreIndex {
   /// Counts the rows that have the same values as another one, beyond one of each. Join tables have no unique indexes.
   var duplicateCount: String {
-    let present = elements.map { "\($0) IS NOT NULL" }.joined(separator: " AND ")
+    let present = BalancedCondition.all(elements.map { "\($0) IS NOT NULL" })
     return EntityTable.duplicateCount(
       in: table, elements, where: condition.isEmpty ? " WHERE \(present)" : "\(condition) AND \(present)")
   }
@@ -88,7 +88,7 @@ extension EntityTable {
   ///   - columns: Over the alias `t`.
   ///   - condition: Over the same alias.
   func duplicateCount(of columns: [String], where condition: String?) -> String {
-    let all = ([condition].compactMap { $0 } + columns.map { "\($0) IS NOT NULL" }).joined(separator: " AND ")
+    let all = BalancedCondition.all([condition].compactMap { $0 } + columns.map { "\($0) IS NOT NULL" })
     return Self.duplicateCount(in: "\(name) AS t", columns, where: " WHERE \(all)")
   }
 

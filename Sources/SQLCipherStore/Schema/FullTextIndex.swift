@@ -48,6 +48,8 @@ struct FullTextIndex: Sendable {
       slots.append(slot)
       columns.append(column.name)
     }
+    // The table of the words has some columns of its own. What has no index is searched without one.
+    guard columns.count < LibraryVersion.maximumColumns - Self.ownColumnCount else { return nil }
     let plain = names.take("f_\(entity.name)_\(index.name)")
     let (name, view) = (try Identifier.quoted(plain.table), try Identifier.quoted(plain.view))
     let numbered = columns.indices.map { "c\($0)" }.joined(separator: ", ")
@@ -63,7 +65,7 @@ struct FullTextIndex: Sendable {
     let key = table.key
     let addition = "\(Self.addition(to: name)), \(numbered)) SELECT rowid, \(numbered) FROM \(view) WHERE rowid = new.\(key)"
     let removal = "\(Self.removal(from: name)) = old.\(key)"
-    let changes = columns.map { "old.\($0) IS NOT new.\($0)" }.joined(separator: " OR ")
+    let changes = BalancedCondition.any(columns.map { "old.\($0) IS NOT new.\($0)" })
     let update = "UPDATE OF \(columns.joined(separator: ", "))"
     auxiliaries = [
       try table.view(named: plain.view, words, where: condition(table.name)),
@@ -83,6 +85,9 @@ struct FullTextIndex: Sendable {
     self.entity = entity.number
     meaning = .init(origin: .fullText, entityName: entity.name, name: index.name, properties: slots.map(\.name))
   }
+
+  /// The columns that FTS4 adds at most.
+  private static let ownColumnCount = 8
 
   private static func addition(to name: String) -> String { "INSERT INTO \(name) (docid" }
   private static func removal(from name: String) -> String { "DELETE FROM \(name) WHERE docid" }

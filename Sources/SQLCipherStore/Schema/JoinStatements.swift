@@ -420,7 +420,7 @@ struct LinkColumns {
         + (source.condition.map { " WHERE \($0)" } ?? "")
     }
     return
-      "SELECT count(*) FROM (SELECT p.near FROM (\(pairs.joined(separator: " UNION "))) AS p GROUP BY p.near HAVING count(*) > 1)"
+      "SELECT count(*) FROM (SELECT p.near FROM (\(CompoundSelect.joined(pairs, by: "UNION"))) AS p GROUP BY p.near HAVING count(*) > 1)"
   }
 
   /// Changes the links of a portion that stay where they are; and the count of all of them.
