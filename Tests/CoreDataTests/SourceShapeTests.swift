@@ -20,6 +20,119 @@ final class SourceShapeTests: XCTestCase {
     }
   }
 
+  func testCollectionsOfObjectsHaveValuesByKeysAndKeyPaths() throws {
+    try LibraryStack.with { stack in
+      let (author, other) = (Author(context: stack.context), stack.book("Evelina"))
+      author.name = "Austen"
+      for (title, pages) in [("Emma", 4), ("Persuasion", 2), ("Sanditon", 2)] {
+        let book = stack.book(title, pages: Int32(pages))
+        book.author = author
+      }
+      let books = try XCTUnwrap(author.books)
+      XCTAssertEqual(books.value(forKey: "title") as? Set<String>, ["Emma", "Persuasion", "Sanditon"])
+      XCTAssertEqual(books.value(forKeyPath: "@sum.pages") as? Int, 8)
+      XCTAssertEqual(books.value(forKeyPath: "@max.pages") as? Int, 4)
+      XCTAssertEqual(books.value(forKeyPath: "author.name") as? Set<String>, ["Austen"])
+      let list = NSArray(array: books.sortedArray(using: [NSSortDescriptor(key: "title", ascending: true)]) + [other])
+      XCTAssertEqual(list.value(forKey: "title") as? [String], ["Emma", "Persuasion", "Sanditon", "Evelina"])
+      XCTAssertEqual((list.value(forKeyPath: "author.name") as? [Any])?.map { $0 is NSNull }, [false, false, false, true])
+      XCTAssertEqual(list.value(forKeyPath: "@count") as? Int, 4)
+      XCTAssertEqual(list.value(forKeyPath: "@avg.pages") as? Double, 2)
+      XCTAssertEqual(list.value(forKeyPath: "@min.title") as? String, "Emma")
+      XCTAssertEqual(list.value(forKeyPath: "@distinctUnionOfObjects.author.name") as? [String], ["Austen"])
+      XCTAssertEqual((list.value(forKeyPath: "@unionOfObjects.pages") as? [Int32])?.sorted(), [0, 2, 2, 4])
+      XCTAssertNil(list.value(forKeyPath: "@max.author.name.@nothing"))
+      XCTAssertEqual(NSOrderedSet(array: [other]).value(forKeyPath: "@max.title") as? String, "Evelina")
+      // What a fetch of dictionaries finds, and what applications read of JSON.
+      let rows: NSArray = [["name": "a", "size": 2], ["name": "b", "size": 3]]
+      XCTAssertEqual(rows.value(forKeyPath: "@sum.size") as? Int, 5)
+      XCTAssertEqual(rows.value(forKey: "name") as? [String], ["a", "b"])
+      let nested: NSDictionary = ["person": ["name": "Emma", "tags": ["x", "y"]] as [String: Any]]
+      XCTAssertEqual(nested.value(forKeyPath: "person.name") as? String, "Emma")
+      XCTAssertEqual(nested.value(forKeyPath: "person.tags.@count") as? Int, 2)
+      XCTAssertNil(nested.value(forKeyPath: "person.age"))
+    }
+  }
+
+  /// A plain object of an application.
+  private class Shelf: NSObject {
+    let name: String?
+    init(name: String?) { self.name = name }
+  }
+
+  /// One with objects below it.
+  private final class Room: Shelf {
+    let shelves: [Shelf]
+    weak var neighbor: Room?
+    init(_ name: String, _ shelves: [Shelf]) {
+      self.shelves = shelves
+      super.init(name: name)
+    }
+  }
+
+  func testConditionsAndOrdersNameStoredPropertiesOfPlainObjects() {
+    let rooms = [Room("b", [Shelf(name: "fiction"), Shelf(name: nil)]), Room("a", []), Room("c", [Shelf(name: "travel")])]
+    // A cycle does not end the reading.
+    (rooms[0].neighbor, rooms[1].neighbor) = (rooms[1], rooms[0])
+    func names(_ format: String) -> [String?] {
+      NSArray(array: rooms).filtered(using: NSPredicate(format: format)).map { ($0 as? Room)?.name }
+    }
+    XCTAssertEqual(names("name == 'a'"), ["a"])
+    XCTAssertEqual(names("name IN {'b', 'c'}"), ["b", "c"])
+    XCTAssertEqual(names("ANY shelves.name == 'travel'"), ["c"])
+    XCTAssertEqual(names("shelves.@count >= 1"), ["b", "c"])
+    XCTAssertEqual(names("neighbor.name == 'b'"), ["a"])
+    XCTAssertEqual(names("neighbor == nil"), ["c"])
+    XCTAssertEqual(names("unknown == 'a'"), [])
+    let sorted = NSArray(array: rooms).sortedArray(using: [NSSortDescriptor(key: "name", ascending: true)])
+    XCTAssertEqual(sorted.map { ($0 as? Room)?.name }, ["a", "b", "c"])
+    XCTAssertEqual(NSArray(array: rooms).value(forKey: "name") as? [String], ["b", "a", "c"])
+    XCTAssertEqual(NSArray(array: rooms).value(forKeyPath: "neighbor.name").map { "\($0)" }, "[\"a\", \"b\", <null>]")
+  }
+
+  func testModelsOfAllBundlesAreThoseOfTheProgram() {
+    XCTAssertEqual(NSManagedObjectModel.mergedModel(from: Bundle.allBundles), NSManagedObjectModel.mergedModel(from: nil))
+    XCTAssertNotNil(NSManagedObjectModel.mergedModel(from: [.main, .main]))
+  }
+
+  func testAttributesMayBeIndexedByThemselves() throws {
+    let model = NSManagedObjectModel.boxes("name", "size")
+    let entity = try XCTUnwrap(model.entities.first)
+    XCTAssertEqual(entity.properties.map(\.isIndexed), [false, false])
+    entity.properties.first?.isIndexed = true
+    XCTAssertEqual(entity.properties.map(\.isIndexed), [true, false])
+    let coordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
+    try coordinator.addPersistentStore(ofType: NSInMemoryStoreType, configurationName: nil, at: nil)
+    let copy = try XCTUnwrap((model.copy() as? NSManagedObjectModel)?.entities.first)
+    XCTAssertEqual(copy.indexes.map { $0.elements.map(\.propertyName) }, [["name"]])
+    XCTAssertEqual(copy.properties.map(\.isIndexed), [true, false])
+    copy.properties.first?.isIndexed = false
+    XCTAssertEqual(copy.indexes.count, 0)
+    XCTAssertEqual(coordinator.persistentStores.count, 1)
+  }
+
+  func testASwitchOverTypesNamesThatOfIDs() {
+    func isKept(_ type: NSAttributeType) -> Bool {
+      switch type {
+      case .objectIDAttributeType, .undefinedAttributeType: false
+      default: true
+      }
+    }
+    let attribute = NSAttributeDescription()
+    (attribute.name, attribute.attributeType) = ("reference", .objectIDAttributeType)
+    XCTAssertFalse(isKept(attribute.attributeType))
+    XCTAssertEqual(attribute.type, .objectID)
+    let entity = NSEntityDescription()
+    entity.name = "Box"
+    entity.properties = [attribute]
+    let model = NSManagedObjectModel()
+    model.entities = [entity]
+    // No store keeps such an attribute.
+    let coordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
+    XCTAssertThrowsError(try coordinator.addPersistentStore(ofType: NSInMemoryStoreType, configurationName: nil, at: nil))
+    XCTAssertEqual(NSPersistentStoreCoordinator().persistentStores.count, 0)
+  }
+
   func testARequestForOneTypeIsOneForAnother() throws {
     try LibraryStack.with { stack in
       for title in ["Emma", "Persuasion"] { stack.book(title) }

@@ -44,27 +44,9 @@ extension NSPropertyDescription {
   @available(*, unavailable, message: "compare the entity's versionHash")
   public var versionHash: Data { Data() }
   /// Absent: Core Data itself has gone from it.
-  @available(*, unavailable, message: "use indexes of the entity")
-  public var isIndexed: Bool {
-    get { false }
-    set {}
-  }
-  /// Absent: Core Data itself has gone from it.
   @available(*, unavailable, message: "there are no external records; leave it out")
   public var isStoredInExternalRecord: Bool {
     get { false }
     set {}
   }
-}
-
-extension NSAttributeType {
-  /// Absent: no attribute is an object's ID.
-  @available(*, unavailable, message: "keep the object's uriRepresentation() in an attribute of the type URI, or make a relationship")
-  public static var objectIDAttributeType: NSAttributeType { .URIAttributeType }
-}
-
-extension NSAttributeDescription.AttributeType {
-  /// Absent: no attribute is an object's ID.
-  @available(*, unavailable, message: "keep the object's uriRepresentation() in an attribute of the type URI, or make a relationship")
-  public static var objectID: NSAttributeDescription.AttributeType { .uri }
 }

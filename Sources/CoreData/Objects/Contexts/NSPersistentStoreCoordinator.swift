@@ -38,6 +38,9 @@ public final class NSPersistentStoreCoordinator: NSObject, Sendable {
     model.noteUse(by: coordinator)
   }
 
+  /// A coordinator of a model without entities, as failing initializers of applications make one before they return nil.
+  public override convenience init() { self.init(managedObjectModel: NSManagedObjectModel()) }
+
   /// What is wrong with the model.
   private let issue: (any Error)?
 

@@ -31,6 +31,8 @@ public enum NSAttributeType: UInt, Sendable {
   case URIAttributeType = 1200
   /// Any value that can be made bytes.
   case transformableAttributeType = 1800
+  /// The ID of an object. Sources name the case in their switches; a model with such an attribute has no type for it.
+  case objectIDAttributeType = 2000
   /// Several values under one name.
   case compositeAttributeType = 2100
 
@@ -57,7 +59,7 @@ public enum NSAttributeType: UInt, Sendable {
 
   var type: AttributeType {
     switch self {
-    case .undefinedAttributeType: .undefined
+    case .undefinedAttributeType, .objectIDAttributeType: .undefined
     case .integer16AttributeType: .integer16
     case .integer32AttributeType: .integer32
     case .integer64AttributeType: .integer64
@@ -113,6 +115,8 @@ extension NSAttributeDescription {
     public static let uri = AttributeType(.URIAttributeType)
     /// Any value that can be made bytes.
     public static let transformable = AttributeType(.transformableAttributeType)
+    /// The ID of an object, see ``NSAttributeType/objectIDAttributeType``.
+    public static let objectID = AttributeType(.objectIDAttributeType)
     /// Several values under one name.
     public static let composite = AttributeType(.compositeAttributeType)
   }

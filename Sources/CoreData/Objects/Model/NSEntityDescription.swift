@@ -124,6 +124,10 @@ public final class NSEntityDescription: NSObject, NSCopying, NSFetchRequestResul
     }
     entity.properties = properties.map(\.value)
     entity.indexes = indexes.map(\.value)
+    for property in properties where property.wantsIndex && property is NSAttributeDescription && !property.isTransient {
+      if entity.indexes.contains(where: { $0.elements.first?.propertyName == property.name }) { continue }
+      entity.indexes.append(FetchIndexDescription(name: "by_\(property.name)", elements: [FetchIndexElement(property: property.name)]))
+    }
     entity.coreSpotlightDisplayNameExpression = coreSpotlightDisplayNameExpression?.description
     entity.superentityName = superentityName
     // One without properties says nothing.

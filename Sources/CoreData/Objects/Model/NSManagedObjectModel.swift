@@ -66,10 +66,13 @@ public final class NSManagedObjectModel: NSObject, NSCopying, @unchecked Sendabl
 
   /// The models of bundles as one; of the main bundle's where none are named.
   public static func mergedModel(from bundles: [Bundle]?) -> NSManagedObjectModel? {
-    let models = (bundles ?? [.main]).flatMap { ModelBundles.all(in: $0) }.compactMap { try? read($0) }
+    let models = searched(bundles).flatMap { ModelBundles.all(in: $0) }.compactMap { try? read($0) }
     guard !models.isEmpty else { return nil }
     return (try? ManagedObjectModel(merging: models)).map(NSManagedObjectModel.init)
   }
+
+  /// The bundles to search: `Bundle.allBundles` has none on Linux, and stands for the program's as nil does.
+  private static func searched(_ bundles: [Bundle]?) -> [Bundle] { bundles.flatMap { $0.isEmpty ? nil : $0 } ?? [.main] }
 
   /// Several models as one; nil where they do not go together.
   public convenience init?(byMerging models: [NSManagedObjectModel]?) {
@@ -84,7 +87,7 @@ public final class NSManagedObjectModel: NSObject, NSCopying, @unchecked Sendabl
   ///   - metadata: The store's metadata.
   /// - Returns: nil if an entity of the store is in no version with its hash.
   public class func mergedModel(from bundles: [Bundle]?, forStoreMetadata metadata: [String: Any]) -> NSManagedObjectModel? {
-    merged((bundles ?? [.main]).flatMap { ModelBundles.versions(in: $0) }.map(\.model), metadata)
+    merged(searched(bundles).flatMap { ModelBundles.versions(in: $0) }.map(\.model), metadata)
   }
 
   /// Creates the model that a store was written with from the entities of models.

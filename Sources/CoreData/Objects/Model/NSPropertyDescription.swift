@@ -19,6 +19,16 @@ public class NSPropertyDescription: NSObject, NSCopying {
   public var isOptional = true
   /// Whether no store keeps it.
   public var isTransient = false
+  /// Whether an index of its entity begins with it. Setting it to true adds an index of the property alone to an entity that has none; Core Data's own
+  /// successor of it are the entity's indexes.
+  public final var isIndexed: Bool {
+    get { wantsIndex || owner?.indexes.contains { $0.elements.first?.propertyName == name } ?? false }
+    set {
+      wantsIndex = newValue
+      if !newValue { owner?.indexes.removeAll { $0.elements.map(\.propertyName) == [name] } }
+    }
+  }
+  private(set) final var wantsIndex = false
   /// Whether models mark it for Spotlight.
   public var isIndexedBySpotlight = false
   /// Its notes.

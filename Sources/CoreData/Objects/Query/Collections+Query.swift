@@ -8,6 +8,34 @@ extension NSArray {
   public func sortedArray(using sortDescriptors: [NSSortDescriptor]) -> [Any] { Array(self).sorted(by: sortDescriptors) }
 }
 
+// Values by keys and key paths, which Foundation has on Apple's systems alone.
+
+extension NSArray {
+  /// The values of the members, `NSNull` for one without.
+  public func value(forKey key: String) -> Any? { KeyedValue.of(key, inMembers: Array(self)) }
+  /// The values of the members, or what an operator such as `@sum.pages` computes of them.
+  public func value(forKeyPath keyPath: String) -> Any? { KeyedValue.of(keyPath, inMembers: Array(self)) }
+}
+
+extension NSSet {
+  /// The set of the members' values.
+  public func value(forKey key: String) -> Any? { KeyedValue.of(key, inMembers: allObjects, isSet: true) }
+  /// The set of the members' values, or what an operator such as `@sum.pages` computes of them.
+  public func value(forKeyPath keyPath: String) -> Any? { KeyedValue.of(keyPath, inMembers: allObjects, isSet: true) }
+}
+
+extension NSOrderedSet {
+  /// The set of the members' values.
+  public func value(forKey key: String) -> Any? { KeyedValue.of(key, inMembers: array, isSet: true) }
+  /// The set of the members' values, or what an operator such as `@sum.pages` computes of them.
+  public func value(forKeyPath keyPath: String) -> Any? { KeyedValue.of(keyPath, inMembers: array, isSet: true) }
+}
+
+extension NSDictionary {
+  /// The value at the end of a dotted path of keys.
+  public func value(forKeyPath keyPath: String) -> Any? { KeyedValue.of(keyPath, in: self) }
+}
+
 extension NSMutableArray {
   /// Keeps the members that meet a condition.
   public func filter(using predicate: NSPredicate) { setArray(filtered(using: predicate)) }

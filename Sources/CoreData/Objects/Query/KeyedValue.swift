@@ -2,6 +2,7 @@
 import Foundation
 import ObjectContext
 import ObjectModel
+import ObjectQuery
 
 /// Values of objects, dictionaries and plain values by dotted paths.
 enum KeyedValue {
@@ -12,8 +13,55 @@ enum KeyedValue {
     case let object as NSManagedObject: return object.value(forKeyPath: keyPath)
     case let dictionary as NSDictionary: return inner(dictionary.object(forKey: keyPath), dictionary.object(forKey:), keyPath)
     case let dictionary as [String: Any]: return inner(dictionary[keyPath], { dictionary[$0] }, keyPath)
+    case let members as NSArray: return of(keyPath, inMembers: Array(members))
+    case let members as NSSet: return of(keyPath, inMembers: members.allObjects, isSet: true)
+    case let members as NSOrderedSet: return of(keyPath, inMembers: members.array, isSet: true)
+    case let object? where ReflectedObject.isReadable(object):
+      guard let dot = keyPath.firstIndex(of: ".") else { return ReflectedObject.value(keyPath, of: object) }
+      return of(String(keyPath[keyPath.index(after: dot)...]), in: ReflectedObject.value(String(keyPath[..<dot]), of: object))
     default: return nil
     }
+  }
+
+  /// The values of each member, or what a collection operator computes of them.
+  ///
+  /// - Parameter isSet: Whether the values are a set, which leaves out members without one.
+  static func of(_ keyPath: String, inMembers members: [Any], isSet: Bool = false) -> Any? {
+    let keys = keyPath.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+    guard let place = keys.firstIndex(where: { $0.hasPrefix("@") }) else {
+      let values = members.map { of(keyPath, in: $0) }
+      return isSet ? NSSet(array: values.compactMap { $0 }) : values.map { $0 ?? NSNull() }
+    }
+    func values(_ keys: ArraySlice<String>, of members: [Any]) -> [Any?] {
+      keys.isEmpty ? members : members.map { of(keys.joined(separator: "."), in: $0) }
+    }
+    func parts(_ value: Any) -> [Any] {
+      switch value {
+      case let list as NSArray: Array(list)
+      case let list as [Any]: list
+      case let set as NSSet: set.allObjects
+      case let set as NSOrderedSet: set.array
+      default: [value]
+      }
+    }
+    let members = place == keys.startIndex ? members : values(keys[..<place], of: members).compactMap { $0 }.flatMap(parts)
+    let found = values(keys[(place + 1)...], of: members)
+    switch keys[place] {
+    case "@count": return NSNumber(value: members.count)
+    case "@unionOfObjects": return found.compactMap { $0 }
+    case "@unionOfArrays", "@unionOfSets": return found.compactMap { $0 }.flatMap(parts)
+    case "@distinctUnionOfObjects": return distinct(found.compactMap { $0 })
+    case "@distinctUnionOfArrays", "@distinctUnionOfSets": return distinct(found.compactMap { $0 }.flatMap(parts))
+    case let name:
+      // What an operator does not apply to has no result, as what raises on Apple's systems.
+      guard let value = try? CollectionOperator.value(of: name, found, keyPath: keyPath) else { return nil }
+      return number(value).map { $0 as Any } ?? value
+    }
+  }
+
+  private static func distinct(_ values: [Any]) -> [Any] {
+    var seen: Set<AnyHashable> = []
+    return values.filter { value in (value as? AnyHashable).map { seen.insert($0).inserted } ?? true }
   }
 
   private static func inner(_ whole: Any?, _ value: (String) -> Any?, _ keyPath: String) -> Any? {

@@ -71,7 +71,8 @@ public class NSPredicate: NSObject, @unchecked Sendable {  // it never changes
     return (bindings.map(withSubstitutionVariables) ?? self).evaluate(with: object)
   }
 
-  /// Whether an object meets the condition: a managed object, a dictionary, or a value that attributes have. Where that cannot be told it does not.
+  /// Whether an object meets the condition: a managed object, a dictionary, a value that attributes have, or an object of the application's own, whose stored
+  /// properties the condition names. Where that cannot be told it does not.
   public func evaluate(with object: Any?) -> Bool {
     if let block { return block(object, nil) }
     let predicate = predicate
@@ -82,6 +83,8 @@ public class NSPredicate: NSObject, @unchecked Sendable {  // it never changes
       let values = dictionary.map { ("\($0.key)", $0.value) }
       answer = try? predicate.evaluate(with: Dictionary(values) { first, _ in first })
     case let dictionary as [String: Any]: answer = try? predicate.evaluate(with: dictionary)
+    case let object? where ReflectedObject.isReadable(object) && !predicate.keyPathHeads.isEmpty:
+      answer = try? predicate.evaluate(with: ReflectedObject.dictionary(of: object, names: predicate.keyPathHeads))
     case let value: answer = try? PredicateArgument.evaluate(predicate, with: value)
     }
     return answer ?? false
