@@ -1,6 +1,7 @@
 // CoreDataError: the library's errors as those of Core Data.
 import Foundation
 import ObjectContext
+import ObjectModel
 import ObjectStore
 
 /// The key of the errors of several objects in an error's user info.
@@ -30,7 +31,7 @@ enum CoreDataError {
   /// - Parameters:
   ///   - error: The library's error.
   ///   - object: Finds the object that a validation failed for.
-  static func make(_ error: any Error, object: (NSManagedObjectID) -> NSManagedObject? = { _ in nil }) -> NSError {
+  static func make(_ error: any Error, object: (ManagedObjectID) -> ManagedObject? = { _ in nil }) -> NSError {
     switch error {
     case let error as ValidationError: validation(error, object)
     case let error as StoreError: cocoa(error.coreDataCode ?? NSCoreDataError, error)
@@ -61,7 +62,7 @@ enum CoreDataError {
     return NSError(domain: NSCocoaErrorDomain, code: code, userInfo: info)
   }
 
-  private static func validation(_ error: ValidationError, _ object: (NSManagedObjectID) -> NSManagedObject?) -> NSError {
+  private static func validation(_ error: ValidationError, _ object: (ManagedObjectID) -> ManagedObject?) -> NSError {
     if error.code == .multipleErrors {
       let all = listed(error.errors, object)
       // A rule of the application may have thrown again what the model's rules find.
@@ -75,7 +76,7 @@ enum CoreDataError {
   }
 
   /// Errors of several objects and properties, none of them a list itself. Of two that say the same, the application's is listed.
-  private static func listed(_ errors: [ValidationError], _ object: (NSManagedObjectID) -> NSManagedObject?) -> [NSError] {
+  private static func listed(_ errors: [ValidationError], _ object: (ManagedObjectID) -> ManagedObject?) -> [NSError] {
     var listed: [NSError] = []
     var places: [ValidationFailure: Int] = [:]
     for error in errors {
@@ -106,7 +107,7 @@ private struct ValidationFailure: Hashable {
   /// - Parameter error: An error; nil where it does not name an object and a property.
   init?(_ error: NSError) {
     guard error.domain == NSCocoaErrorDomain, let key = error.userInfo[NSValidationKeyErrorKey] as? String,
-      let object = error.userInfo[NSValidationObjectErrorKey] as? NSManagedObject
+      let object = error.userInfo[NSValidationObjectErrorKey] as? ManagedObject
     else { return nil }
     (code, self.key, self.object) = (error.code, key, ObjectIdentifier(object))
   }
