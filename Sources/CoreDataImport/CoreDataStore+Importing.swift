@@ -35,7 +35,7 @@ extension CoreDataStore {
   ) async throws -> CoreDataImportReport {
     let report = Mutex<CoreDataImportReport?>(nil)
     try await StoreError.mapping {
-      try await StoreReplacement.replace(target.path) { [model] staged in
+      try await StoreReplacement.replace(target.path, needsFreePlace: true) { [model] staged in
         var here = description
         here.url = URL(fileURLWithPath: staged)
         here.key = description.key?.asked(for: target)
@@ -63,7 +63,7 @@ extension CoreDataStore {
   }
 
   private static func checkIsFree(_ target: URL) throws {
-    for path in [target.path, target.path + ".keys"] where FileManager.default.fileExists(atPath: path) {
+    for path in [target.path, target.path + ".keys"] where try StoreError.mapping({ try StoreFile.isThere(path, operation: .import) }) {
       throw StoreError(.newPlaceTaken, operation: .import, path: path)
     }
   }

@@ -67,7 +67,7 @@ extension SQLCipherIncrementalStore: FileStore {
     let file = SQLCipherStoreFile(url: configuration.description.url ?? URL(fileURLWithPath: path), keyring: keyring)
     try await file.copy(
       to: try Self.url(of: description, .copyStore), key: description.key, label: description.keyLabel,
-      keyWorkLimit: description.keyWorkLimit, progress: progress)
+      keyWorkLimit: description.keyWorkLimit, modelHashes: description.copiedModelHashes, progress: progress)
     var result = description
     result.createsStore = false
     result.key = description.key ?? configuration.description.key
@@ -84,6 +84,26 @@ extension SQLCipherIncrementalStore: FileStore {
       throw StoreError(.misuse(.storeWithoutFile), operation: operation)
     }
     return url
+  }
+}
+
+extension SQLCipherIncrementalStore: FileMakingStore {
+  package var hasMadeFiles: Bool { state.withLock { $0.newStore != nil } }
+
+  package func keepFiles() {
+    let newStore = state.withLock { state in
+      defer { state.newStore = nil }
+      return state.newStore
+    }
+    newStore?.end()
+  }
+
+  package func takeBackFiles(withContents: Bool) {
+    let newStore = state.withLock { state in
+      defer { state.newStore = nil }
+      return state.newStore
+    }
+    newStore?.takeBack(withContents: withContents)
   }
 }
 
@@ -125,13 +145,25 @@ extension SQLCipherStoreFile {
   }
 
   /// Copies the store for a key of its own, or with its keys.
-  func copy(to url: URL, key: StoreKey?, label: String, keyWorkLimit: Int?, progress: Progress? = nil) async throws {
-    guard let key else { return try await backUp(to: url, progress: progress) }
+  ///
+  /// - Parameter modelHashes: The version hashes that the copy must have; nil for any. Otherwise it gets no name.
+  func copy(
+    to url: URL, key: StoreKey?, label: String, keyWorkLimit: Int?, modelHashes: [String: Data]? = nil, progress: Progress? = nil
+  ) async throws {
+    let path = path
+    // It is asked of the finished copy, before that gets its name.
+    let largeValues: LargeValueList = { connection in
+      if let modelHashes, try MetadataTable.readHashes(connection, path: path) != modelHashes {
+        throw StoreError(.writtenWithAnotherModel(entities: [], .notAllowed), operation: .copyStore, path: path)
+      }
+      return try ExternalTable.ids(connection)
+    }
     let workLimit = keyWorkLimit.map { KeyWorkLimit($0) }
     try await Self.longWork(progress) { phases in
       try await StoreError.mapping {
+        guard let key else { return try await keyring.backUp(to: url.path, largeValues: largeValues, progress: phases) }
         try await keyring.backUp(
-          to: url.path, key: key, label: label, largeValues: ExternalTable.ids, workLimit: workLimit,
+          to: url.path, key: key, label: label, largeValues: largeValues, workLimit: workLimit,
           onOpen: { try FoldedIndexes.register(on: $0) }, progress: phases
         ).close()
       }

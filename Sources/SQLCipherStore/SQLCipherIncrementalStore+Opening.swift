@@ -16,7 +16,7 @@ extension SQLCipherIncrementalStore {
     let path = path
     let keyring = try await StoreError.mapping { () async throws -> StoreKeyring in
       try StoreReplacement.finish(path)
-      if FileManager.default.fileExists(atPath: path) {
+      if try StoreFile.isThere(path, operation: .open) {
         if let keyring = description.key?.unlockedKeyring(for: path) { return keyring }
         return try await StoreKeyring.unlock(storePath: path, key: description.key, workLimit: description.keyWork, isFinished: true)
       }
@@ -31,13 +31,16 @@ extension SQLCipherIncrementalStore {
       do {
         return try await StoreKeyring.create(
           storePath: path, key: key, label: description.keyLabel, format: description.format, workLimit: description.keyWork,
-          options: description.connectionOptions)
-      } catch let error as StoreAccessError where error.kind == .fileExists && FileManager.default.fileExists(atPath: path) {
+          options: description.connectionOptions, contents: .made { [self] in try fill($0, $1) }, canBeTakenBack: true)
+      } catch let error as StoreAccessError where error.kind == .fileExists && StoreFile.exists(path) {
         // Another process was quicker.
         return try await StoreKeyring.unlock(storePath: path, key: key, workLimit: description.keyWork)
       }
     }
-    state.withLock { $0.keyring = keyring }
+    state.withLock { state in
+      state.keyring = keyring
+      state.newStore = keyring.newStore
+    }
   }
 
   /// Opens the database, or creates its tables; usually one row is read.
@@ -66,15 +69,22 @@ extension SQLCipherIncrementalStore {
       let pool = try ConnectionPool(
         path: path, key: key, options: options, maximumReaders: description.maximumReaderCount, log: description.logLimits(path: path),
         onOpen: { [model = configuration.model] connection in
-          try ExternalFunctions.register(on: connection, folder: folder)
-          try SQLFunctions.register(on: connection, for: model)
-          try BatchFunctions.register(on: connection, model: model)
-          if !model.derivations.isEmpty { try marks.register(on: connection) }
+          try Self.registerFunctions(of: model, on: connection, folder, marks)
           if let profiler { connection.setProfiler(profiler) }
         },
         onSnapshot: { connection in try watch?.check(ReadTransaction(connection: connection)) })
       return (pool, folder)
     }
+  }
+
+  /// Makes known to a connection what the SQL of a store calls.
+  private static func registerFunctions(
+    of model: CompiledModel, on connection: Connection, _ folder: ExternalFolder, _ marks: DerivationMarks
+  ) throws {
+    try ExternalFunctions.register(on: connection, folder: folder)
+    try SQLFunctions.register(on: connection, for: model)
+    try BatchFunctions.register(on: connection, model: model)
+    if !model.derivations.isEmpty { try marks.register(on: connection) }
   }
 
   func open(_ keyring: StoreKeyring) throws -> StoreMetadata {
@@ -202,6 +212,23 @@ extension SQLCipherIncrementalStore {
       layoutBasis: (isSameLayout ? "" : MetadataTable.indexesOnly) + layoutBasis,
       model: String(decoding: model.model.xmlData(), as: UTF8.self),
       transaction.connection)
+  }
+
+  /// Writes the tables and the metadata of a new store, whose file has no name yet: a model that is refused leaves no file.
+  private func fill(_ connection: Connection, _ folder: ExternalFolder) throws {
+    try Self.registerFunctions(of: configuration.model, on: connection, folder, DerivationMarks())
+    try WriteTransaction.run(on: connection, []) { transaction in
+      let record = try create(transaction)
+      let description = configuration.description
+      guard description.historyTracking == true else { return }
+      let schema = try SchemaCache.schema(
+        model: configuration.model, entityNumbers: configuration.entityNumbers, basis: layoutBasis,
+        hasExternalTable: record.hasExternalTable)
+      let trace = StatementTrace(observer: description.sqlObserver)
+      try StoreHistory.begin(
+        HistorySettings(level: description.historyLevel ?? .properties), record, schema.layout,
+        StoreRows(statements: StoreStatements(schema), trace: trace, path: path), transaction)
+    }
   }
 
   private func create(_ transaction: WriteTransaction) throws -> StoreRecord {

@@ -13,7 +13,9 @@ package enum StoreRemoval {
   package static func destroy(_ storePath: String, lock: DatabaseLocking) throws {
     let path = try StoreFile.absolutePath(storePath)
     func checkIsThere(_ names: [String]) throws {
-      guard names.contains(where: isThere) else { throw StoreAccessError(.noSuchFile, path: path, operation: .destroy) }
+      guard try names.contains(where: { try StoreFile.isThere($0, operation: .destroy) }) else {
+        throw StoreAccessError(.noSuchFile, path: path, operation: .destroy)
+      }
     }
     let (names, keys) = (names(of: path), KeyFileStorage.path(for: path))
     // Before the lock, whose folder may be missing too; and under it, since somebody else may have been faster. The file of the lock may be all that a killed
@@ -30,17 +32,11 @@ package enum StoreRemoval {
     }
   }
 
-  /// Whether there is a file or folder, or a link to a missing one.
-  private static func isThere(_ path: String) -> Bool {
-    var status = stat()
-    return lstat(path, &status) == 0
-  }
-
   /// All that may belong to a store, what a killed rotation or replacement has left included.
-  private static func names(of path: String) -> [String] {
-    let rotation = StoreFile.rotationPath(for: path)
-    return [path, KeyFileStorage.path(for: path), KeyFileStorage.pendingPath(for: path), rotation]
-      + StoreFile.companionSuffixes.flatMap { [path + $0, rotation + $0] }
+  static func names(of path: String) -> [String] {
+    let others = [StoreFile.rotationPath(for: path), StoreFile.creationPath(for: path)]
+    return [path, KeyFileStorage.path(for: path), KeyFileStorage.pendingPath(for: path)] + others
+      + StoreFile.companionSuffixes.flatMap { suffix in ([path] + others).map { $0 + suffix } }
       + [NoticeFile.path(for: path), StoreFile.supportPath(for: path), StoreReplacement.folder(for: path)]
   }
 
@@ -53,12 +49,33 @@ package enum StoreRemoval {
       try StoreFile.remove(name)
     }
     for suffix in StoreFile.companionSuffixes { try StoreFile.remove(path + suffix) }
-    try StoreFile.remove(StoreFile.rotationPath(for: path))
-    for suffix in StoreFile.companionSuffixes { try StoreFile.remove(StoreFile.rotationPath(for: path) + suffix) }
+    for other in [StoreFile.rotationPath(for: path), StoreFile.creationPath(for: path)] {
+      try StoreFile.remove(other)
+      for suffix in StoreFile.companionSuffixes { try StoreFile.remove(other + suffix) }
+    }
     try StoreFile.removeFolder(StoreFile.supportPath(for: path))
     try StoreFile.remove(NoticeFile.path(for: path))
     try StoreFile.remove(path)
     try StoreFile.syncFolder(of: path)
+  }
+
+  /// Removes a store that was made just now, and that holds nothing: the database first, so that no store is left without its keys. The caller holds its locks.
+  ///
+  /// - Returns: Whether all is gone.
+  package static func removeNew(_ path: String, hasKeyFile: Bool) -> Bool {
+    let names =
+      [path] + (hasKeyFile ? [KeyFileStorage.path(for: path)] : []) + StoreFile.companionSuffixes.map { path + $0 } + [
+        NoticeFile.path(for: path)
+      ]
+    var isRemoved = true
+    for name in names where (try? StoreFile.remove(name)) == nil && (try? StoreFile.remove(name)) == nil {
+      // Without its key file a database that could not be removed would be lost.
+      if name == path { return false }
+      isRemoved = false
+    }
+    try? StoreFile.removeFolder(StoreFile.supportPath(for: path))
+    try? StoreFile.syncFolder(of: path)
+    return isRemoved
   }
 
   /// Writes random bytes over a small file. It is the best that can be done from here: drives and snapshots may keep the old ones.

@@ -20,9 +20,10 @@ package enum StoreReplacement {
 
   /// Replaces a store, or makes one where there is none, by what `copy` writes to the path it is given: a whole store with its key file.
   ///
+  /// - Parameter needsFreePlace: Whether it is an error if there is a store, or a key file, when the new one is complete.
   /// - Throws: `.busy` where somebody has the store open, and what `copy` throws; the store is as it was then.
   package static func replace(
-    _ storePath: String, lock: DatabaseLocking, copy: @Sendable (_ path: String) async throws -> Void
+    _ storePath: String, lock: DatabaseLocking, needsFreePlace: Bool = false, copy: @Sendable (_ path: String) async throws -> Void
   ) async throws {
     let path = try StoreFile.absolutePath(storePath)
     try StoreFile.checkName(path)
@@ -42,16 +43,39 @@ package enum StoreReplacement {
       try KeyFileStorage.withLock(for: KeyFileStorage.path(for: path)) {
         // Another one may have been killed while this one copied: its folder has the name.
         try finishLocked(path, lock: lock)
+        let isFree = try StoreRemoval.names(of: path).allSatisfy { try !StoreFile.isThere($0, operation: .replace) }
+        if needsFreePlace {
+          for name in [path, KeyFileStorage.path(for: path)] where try StoreFile.isThere(name, operation: .create) {
+            throw StoreAccessError(.fileExists, path: name, operation: .create)
+          }
+        }
         let lock = try lock.take(path, .replace)
         guard rename(stage, folder(for: path)) == 0 else { throw system(stage) }
-        try StoreFile.syncFolder(of: path)
-        try move(path)
+        do { try StoreFile.syncFolder(of: path) } catch {
+          // Nothing was moved yet. Without the name the folder does not count.
+          _ = rename(folder(for: path), stage)
+          throw error
+        }
+        do { try move(path) } catch {
+          // A caller that gets an error expects no new store. What was there before is not to be had back: there the next opening finishes the work.
+          if isFree { removeAll(path) }
+          throw error
+        }
         withExtendedLifetime(lock) {}
       }
     } catch {
       try? StoreFile.removeFolder(stage)
       throw error
     }
+  }
+
+  /// Removes a store that was being moved to a place where nothing was: the folder first, by which the next opening would finish it.
+  private static func removeAll(_ path: String) {
+    for _ in 0..<2 where StoreFile.exists(folder(for: path)) { try? StoreFile.removeFolder(folder(for: path)) }
+    for name in [path, KeyFileStorage.path(for: path)] + StoreFile.companionSuffixes.map({ path + $0 }) {
+      if (try? StoreFile.remove(name)) == nil { try? StoreFile.remove(name) }
+    }
+    try? StoreFile.removeFolder(StoreFile.supportPath(for: path))
   }
 
   /// Gives the new store, and the folder that it waits in, to whom the old one belongs.

@@ -1,6 +1,7 @@
 // Commands that only read: they change no store, and work where nothing may be written.
 import CipherDataToolKit
 import Foundation
+import ObjectModel
 import SQLCipherConnection
 import StoreKeys
 import XCTest
@@ -44,6 +45,49 @@ final class ReadOnlyFolderTests: XCTestCase {
       XCTAssertEqual(try bytes(fixture), before, "\(arguments)")
       XCTAssertEqual(try bytes(fixture, "-wal"), log, "\(arguments)")
     }
+  }
+
+  func testCommandsThatWriteReportThatTheyMayNot() async throws {
+    let setpriv = "/usr/bin/setpriv"
+    XCTAssertTrue(FileManager.default.isExecutableFile(atPath: setpriv), "\(setpriv) is needed: install util-linux")
+    let fixture = try await storeWithPackages()
+    let nobody = getuid() == 0 ? [setpriv, "--reuid=65534", "--regid=65534", "--clear-groups", "--"] : []
+    try TestStack.model("DebianArchive").write(to: URL(fileURLWithPath: fixture.path("M.xcdatamodel")))
+    try Data("another\n".utf8).write(to: URL(fileURLWithPath: fixture.path("new")))
+    let folder = fixture.path("media")
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+    for name in ["test.store", "test.store.keys"] {
+      try FileManager.default.moveItem(atPath: fixture.path(name), toPath: folder + "/" + name)
+      chmod(folder + "/" + name, 0o666)
+    }
+    chmod(folder, 0o555)
+    defer { chmod(folder, 0o755) }
+    let store = "media/test.store"
+    let writers = [
+      ["key", "change", store, "--new-passphrase-file", "new"], ["key", "add", store, "--new-passphrase-file", "new"],
+      ["key", "recovery", store], ["key", "rotate", store], ["compact", store], ["backup", store, "media/copy"],
+      ["decrypt", store, "media/plain"], ["create", "media/other.store", "--model", "M.xcdatamodel"],
+      ["migrate", store, "--model", "M.xcdatamodel", "--backup", "media/before"],
+    ]
+    for arguments in writers {
+      let result = try fixture.run(arguments, through: nobody)
+      XCTAssertTrue([73, 74].contains(result.status), "\(arguments): \(result.status) \(result.error)")
+      XCTAssertTrue(result.error.contains("Permission denied"), "\(arguments): \(result.error)")
+      XCTAssertFalse(result.error.contains("no such file"), "\(arguments): \(result.error)")
+    }
+    XCTAssertEqual(try fixture.run(["destroy", store, "--yes"], passphrase: nil, through: nobody).status, 73)
+    // A folder that may not even be searched hides what is in it.
+    chmod(folder, 0o400)
+    for arguments in [
+      ["info", store], ["key", "list", store], ["doctor", store], ["create", "media/other.store", "--model", "M.xcdatamodel"],
+      ["backup", store, "copy"], ["replace", store, "elsewhere", "--yes"],
+    ] {
+      let result = try fixture.run(arguments, passphrase: ["key", "replace"].contains(arguments[0]) ? nil : "passphrase", through: nobody)
+      XCTAssertTrue(result.error.contains("Permission denied"), "\(arguments): \(result.status) \(result.error)")
+    }
+    chmod(folder, 0o755)
+    XCTAssertEqual(try FileManager.default.contentsOfDirectory(atPath: folder).sorted(), ["test.store", "test.store.keys"])
+    XCTAssertEqual(try fixture.run(["verify", store]).output, "ok\n")
   }
 
   func testCommandsThatReadWorkInAFolderThatMayNotBeWritten() async throws {

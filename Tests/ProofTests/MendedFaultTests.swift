@@ -80,7 +80,9 @@ final class MendedFaultTests: XCTestCase {
     XCTAssertEqual(counts, [count])
     let page = UnsafeMutableRawBufferPointer.allocate(byteCount: 4_096, alignment: 16)
     defer { page.deallocate() }
-    _ = attempt.folder.failing(.read, from: 1, times: .max, error: 0) { XCTAssertTrue(WriteAheadLog.read(log, into: page, offset: 56)) }
+    _ = try attempt.folder.failing(.read, from: 1, times: .max, error: 0) {
+      XCTAssertTrue(try WriteAheadLog.read(log, into: page, offset: 56))
+    }
     try attempt.closeStore()
   }
 

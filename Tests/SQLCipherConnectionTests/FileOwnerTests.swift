@@ -69,8 +69,8 @@ final class FileOwnerTests: StoreTestCase {
     XCTAssertEqual(try status(path), expected(0o640))
     XCTAssertEqual(try status(path + ".keys"), expected(0o440))
     let renewed = try ExternalFolder(storePath: path, key: keyring.databaseKey())
-    XCTAssertEqual(renewed.names().files.count, 1)
-    for name in renewed.names().files { XCTAssertEqual(try status(renewed.path + "/" + name), expected(0o640)) }
+    XCTAssertEqual(try renewed.names().files.count, 1)
+    for name in try renewed.names().files { XCTAssertEqual(try status(renewed.path + "/" + name), expected(0o640)) }
   }
 
   func testFilesOfLargeValuesBelongToTheStoresOwner() async throws {

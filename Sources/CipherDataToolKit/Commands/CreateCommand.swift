@@ -30,9 +30,8 @@ struct CreateCommand: AsyncParsableCommand {
     let model = try ModelCommand.model(self.model, strict: strict.strict)
     // What is wrong with the model or the place is said before a passphrase is asked for.
     _ = try CompiledModel(model)
-    for path in [store, store + ".keys"] where FileManager.default.fileExists(atPath: path) {
-      throw ToolError(.cannotCreate, "\(path) exists already.")
-    }
+    try FilePlace.checkFree(store)
+    if try FilePlace.isTaken(store + ".keys") { throw ToolError(.cannotCreate, "\(store).keys exists already.") }
     try await StoreCreation.create(.path(store), model: model, key: try passphrase.newKey(for: store), label: label)
   }
 }

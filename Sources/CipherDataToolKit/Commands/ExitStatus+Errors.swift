@@ -63,6 +63,11 @@ package struct Ending: Sendable, Hashable {
     }
   }
 
+  /// The operations that make or change files.
+  private static let writingOperations: Set<StoreOperation> = [
+    .create, .writeKeyFile, .changeKeys, .lock, .write, .copyStore, .backUp, .export, .replace, .rotateDataKey, .compact, .destroy,
+  ]
+
   private static func status(of error: StoreError) -> ExitStatus {
     switch error.code {
     case .encryptionUnavailable: .unavailable
@@ -78,7 +83,7 @@ package struct Ending: Sendable, Hashable {
       .historyConsumerBehind:
       .badData
     case .busy, .mergeConflict, .queryGenerationExpired, .tooManyQueryGenerations: .busy
-    case .permissionDenied: error.operation == .create ? .cannotCreate : .noInput
+    case .permissionDenied: error.operation.map(writingOperations.contains) ?? false ? .cannotCreate : .noInput
     case .storeNotFound, .noOpenStore: .noInput
     case .alreadyExists: .cannotCreate
     case .invalidRequest, .invalidOption, .unsupported, .nestingTooDeep, .entityNotInStore, .queryGenerationOfOtherStore: .usage

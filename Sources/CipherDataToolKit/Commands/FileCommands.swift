@@ -53,7 +53,7 @@ struct BackupCommand: AsyncParsableCommand {
   @OptionGroup var newPassphrase: NewPassphraseOptions
 
   func run() async throws {
-    try Self.checkDestination(destination)
+    try FilePlace.checkFree(destination)
     let file = try await store.unlock()
     let progress = SharedProgress("Copying")
     defer { progress.finish() }
@@ -61,16 +61,6 @@ struct BackupCommand: AsyncParsableCommand {
       try await file.backUp(to: .path(destination), key: try newPassphrase.key(), progress: progress.handler)
     } else {
       try await file.backUp(to: .path(destination), progress: progress.handler)
-    }
-  }
-
-  /// Says that a file exists before a passphrase is asked for.
-  static func checkDestination(_ path: String) throws {
-    if FileManager.default.fileExists(atPath: path) { throw ToolError(.cannotCreate, "\(path) exists already.") }
-    let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
-    var isFolder: ObjCBool = false
-    guard FileManager.default.fileExists(atPath: folder, isDirectory: &isFolder), isFolder.boolValue else {
-      throw ToolError(.cannotCreate, "There is no folder \(folder).")
     }
   }
 }
@@ -113,7 +103,7 @@ struct EncryptCommand: AsyncParsableCommand {
 
   func run() async throws {
     try ByteSource.check(path: plain)
-    try BackupCommand.checkDestination(store)
+    try FilePlace.checkFree(store)
     _ = try await SQLCipherStoreFile.importPlaintext(from: .path(plain), to: .path(store), key: try passphrase.newKey(for: store))
     Tool.note("\(plain) is still there and NOT encrypted: delete it when you need it no more.")
   }
@@ -128,7 +118,7 @@ struct DecryptCommand: AsyncParsableCommand {
   @Argument(help: "The plain copy; it must not exist.", completion: .file()) var plain: String
 
   func run() async throws {
-    try BackupCommand.checkDestination(plain)
+    try FilePlace.checkFree(plain)
     try await store.unlock().exportPlaintext(to: .path(plain))
     Tool.note("\(plain) is NOT encrypted: everybody who can read it can read all of the store.")
   }

@@ -51,8 +51,8 @@ struct CoreDataOptions: ParsableArguments {
     guard let model else { throw ToolError(.usage, "Which model was \(path) written with? Give --model.") }
     let source = try await open(path, try ModelCommand.model(model, version: modelVersion, strict: strict.strict))
     for warning in source.warnings { Tool.note("\(path): \(warning)") }
-    let isNew = !FileManager.default.fileExists(atPath: store)
-    if isNew { try BackupCommand.checkDestination(store) }
+    let isNew = try !FilePlace.isTaken(store)
+    if isNew { try FilePlace.checkFree(store) }
     let target = isNew ? nil : try await passphrase.unlock(store)
     let description: PersistentStoreDescription? =
       isNew ? PersistentStoreDescription(url: .path(store), key: try passphrase.newKey(for: store)) : nil

@@ -50,7 +50,7 @@ struct KeyCommand: AsyncParsableCommand {
     @Option(help: "The form of the output.") var format = OutputFormat.table
 
     func run() async throws {
-      if !FileManager.default.fileExists(atPath: store) { throw ToolError(.noInput, "There is no store at \(store).") }
+      try FilePlace.checkStore(store)
       let sink = OutputSink()
       try KeyCommand.write(try SQLCipherStoreFile.keySlots(at: .path(store)), format: format, to: sink)
       try sink.flush()

@@ -42,6 +42,7 @@ struct PortSourcesCommand: AsyncParsableCommand {
 
   private static func text(of file: String) throws -> String {
     guard let text = try? String(contentsOf: URL(fileURLWithPath: file), encoding: .utf8) else {
+      try ByteSource.check(path: file)
       throw ToolError(.noInput, "The source \(file) cannot be read.")
     }
     return text
@@ -50,7 +51,7 @@ struct PortSourcesCommand: AsyncParsableCommand {
   /// The Swift sources in the folder; hidden folders, such as those of builds, are passed over.
   private func sources() throws -> [String] {
     var isFolder: ObjCBool = false
-    guard FileManager.default.fileExists(atPath: folder, isDirectory: &isFolder) else {
+    guard try FilePlace.isTaken(folder), FileManager.default.fileExists(atPath: folder, isDirectory: &isFolder) else {
       throw ToolError(.noInput, "There is no folder at \(folder).")
     }
     guard isFolder.boolValue else { return [folder] }

@@ -44,7 +44,7 @@ struct ReplaceCommand: AsyncParsableCommand {
   @Flag(help: "Do it, where there is a store to be replaced.") var yes = false
 
   func run() async throws {
-    if FileManager.default.fileExists(atPath: store) { try RemovalConfirmation.check(yes, "replace \(store)") }
+    if try FilePlace.isTaken(store) { try RemovalConfirmation.check(yes, "replace \(store)") }
     let file = try await passphrase.unlock(source)
     let coordinator = try PersistentStoreCoordinator(managedObjectModel: ManagedObjectModel())
     try await coordinator.replacePersistentStore(

@@ -43,8 +43,12 @@ struct ExternalDataFolder {
     let url = folder.appendingPathComponent(name, isDirectory: false)
     var status = stat()
     guard lstat(url.path, &status) == 0 else {
-      if errno == ENOENT || errno == ENOTDIR { return nil }
-      throw StoreError(.fileOfLargeValue(.forbidden), operation: .import, path: url.path)
+      let number = errno
+      if number == ENOENT || number == ENOTDIR { return nil }
+      var error = StoreError(
+        .fileOfLargeValue([EACCES, EPERM].contains(number) ? .forbidden : .unreadable), operation: .import, path: url.path)
+      error.systemErrorNumber = number
+      throw error
     }
     guard status.st_mode & S_IFMT == S_IFREG else {
       throw StoreError(.fileOfLargeValue(.irregular), operation: .import, path: url.path)

@@ -4,6 +4,7 @@ import Foundation
 import ObjectStore
 import SQLCipherConnection
 import SQLCipherStore
+import StoreFiles
 import StoreKeys
 
 enum SourceFile {
@@ -25,7 +26,7 @@ enum SourceFile {
 
   /// The key that opens the file; nil for a plain one.
   static func databaseKey(path: String, key: StoreKey?) async throws -> DatabaseKey? {
-    guard FileManager.default.fileExists(atPath: path) else {
+    guard try StoreError.mapping({ try StoreFile.isThere(path, operation: .import) }) else {
       throw StoreError(.noStoreHere, operation: .import, path: path)
     }
     try refuseOtherForms(path)

@@ -42,10 +42,11 @@ struct DocumentFolder {
     // A link that leads nowhere is something, too.
     if Self.kind(path, followingLinks: false) != nil { throw DocumentError(.alreadyExists, path) }
     guard mkdir(path, 0o777) == 0 else {
-      throw errno == EEXIST ? DocumentError(.alreadyExists, path) : Self.accessError(path)
+      let number = errno
+      throw number == EEXIST ? DocumentError(.alreadyExists, path) : Self.accessError(path, number)
     }
-    for folder in [storeFolder, contentFolder] where mkdir(folder.path, 0o777) != 0 {
-      let error = Self.accessError(folder.path)
+    for folder in [storeFolder.path, contentFolder.path] where mkdir(folder, 0o777) != 0 {
+      let error = Self.accessError(folder, errno)
       remove()
       throw error
     }
@@ -71,15 +72,16 @@ struct DocumentFolder {
   /// Puts another folder in the place of this one, which is removed. Whatever happens, one of the two stands whole, here or beside.
   func replace(by other: DocumentFolder) throws(DocumentError) {
     let former = staged()
-    guard rename(path, former.path) == 0 else {
-      let error = Self.accessError(path)
+    let (path, formerPath, otherPath) = (path, former.path, other.path)
+    guard rename(path, formerPath) == 0 else {
+      let error = Self.accessError(path, errno)
       other.remove()
       throw error
     }
-    guard rename(other.path, path) == 0 else {
-      let error = Self.accessError(path)
+    guard rename(otherPath, path) == 0 else {
+      let error = Self.accessError(path, errno)
       // The former one is back, unless somebody else has taken the place.
-      _ = rename(former.path, path)
+      _ = rename(formerPath, path)
       other.remove()
       throw error
     }
@@ -134,7 +136,7 @@ struct DocumentFolder {
   }
 
   /// What the system has just said of a path.
-  private static func accessError(_ path: String) -> DocumentError {
-    DocumentError(.fileAccess, path, detail: String(cString: strerror(errno)))
+  private static func accessError(_ path: String, _ number: Int32) -> DocumentError {
+    DocumentError(.fileAccess, path, detail: String(cString: strerror(number)))
   }
 }

@@ -99,11 +99,12 @@ public final class PersistentStoreCoordinator: Sendable {
     }
     defer { if let url { state.withLock { _ = $0.openingURLs.remove(url) } } }
     let opened = try await open(description)
+    (opened.incrementalStore as? any FileMakingStore)?.keepFiles()
     add(opened)
     return opened
   }
 
-  /// Opens a store without adding it.
+  /// Opens a store without adding it. Where that fails, the files that it has made are gone; the caller keeps them, or takes them back.
   func open(_ description: PersistentStoreDescription) async throws -> PersistentStore {
     guard let storeClass = Self.registeredStoreTypes[description.type] else { throw Self.unknownType(description) }
     guard let numbers = compiledModel.entityNumbers(inConfiguration: description.configuration) else {
@@ -127,7 +128,7 @@ public final class PersistentStoreCoordinator: Sendable {
         (metadata, backupURL) = try await migrate(store, metadata, differing: differing, description: description)
       }
     } catch {
-      try? store.close()
+      Self.abandon(store)
       throw error
     }
     let opened = PersistentStore(
@@ -137,11 +138,17 @@ public final class PersistentStoreCoordinator: Sendable {
       do {
         try observeRemoteCommits(to: opened)
       } catch {
-        try? store.close()
+        Self.abandon(store)
         throw error
       }
     }
     return opened
+  }
+
+  /// Closes a store whose opening failed, and removes the files that it has made.
+  static func abandon(_ store: any IncrementalStore, withContents: Bool = false) {
+    try? store.close()
+    (store as? any FileMakingStore)?.takeBackFiles(withContents: withContents)
   }
 
   static func unknownType(_ description: PersistentStoreDescription) -> StoreError {

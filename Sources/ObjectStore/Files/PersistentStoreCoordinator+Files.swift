@@ -85,29 +85,35 @@ extension PersistentStoreCoordinator {
     target.isReadOnly = false
     let told = StoreMoveProgress(progress)
     if let files = store.incrementalStore as? any FileStore, let copy = try await files.copy(to: target, progress: told.ofCopy) {
-      let opened = try await open(copy)
-      exchange(store, for: opened)
-      try store.incrementalStore.close()
-      told.finish()
-      return opened
-    }
-    target.createsStore = true
-    do {
-      let opened = try await open(target)
-      do {
-        try copyRows(of: store, to: opened, told)
-      } catch {
-        try? opened.incrementalStore.close()
+      let opened: PersistentStore
+      do { opened = try await open(copy) } catch {
+        try? await destroyPersistentStore(with: copy)
         throw error
       }
       exchange(store, for: opened)
       try store.incrementalStore.close()
       told.finish()
       return opened
+    }
+    target.createsStore = true
+    let opened = try await open(target)
+    do {
+      let maker = opened.incrementalStore as? any FileMakingStore
+      // Another process may have made a store there meanwhile.
+      guard maker?.hasMadeFiles ?? true else { throw StoreError(.newPlaceTaken, operation: .copyStore, path: description.url?.path) }
+      try copyRows(of: store, to: opened, told)
+      maker?.keepFiles()
     } catch {
-      if description.url != nil { try? await destroyPersistentStore(with: description) }
+      Self.abandon(opened.incrementalStore, withContents: true)
+      if !(opened.incrementalStore is any FileMakingStore), description.url != nil {
+        try? await destroyPersistentStore(with: description)
+      }
       throw error
     }
+    exchange(store, for: opened)
+    try store.incrementalStore.close()
+    told.finish()
+    return opened
   }
 
   private func copyRows(of store: PersistentStore, to target: PersistentStore, _ progress: StoreMoveProgress) throws {

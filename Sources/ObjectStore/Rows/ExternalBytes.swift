@@ -28,14 +28,25 @@ struct ExternalFile: ExternalContent {
       throw StoreError(.fileOfLargeValue(.noFileURL), operation: .readFile)
     }
     path = url.path
-    var isFolder: ObjCBool = false
-    guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
-      throw StoreError(.fileOfLargeValue(.missing), operation: .readFile, path: path)
-    }
-    guard !isFolder.boolValue else { throw StoreError(.fileOfLargeValue(.folder), operation: .readFile, path: path) }
-    guard FileManager.default.isReadableFile(atPath: path) else {
-      throw StoreError(.fileOfLargeValue(.forbidden), operation: .readFile, path: path)
-    }
+    var status = stat()
+    guard stat(path, &status) == 0 else { throw Self.failure(ofSystem: errno, path) }
+    guard status.st_mode & S_IFMT != S_IFDIR else { throw StoreError(.fileOfLargeValue(.folder), operation: .readFile, path: path) }
+    guard access(path, R_OK) == 0 else { throw Self.failure(ofSystem: errno, path) }
+  }
+
+  /// What the system said when it was asked for the file.
+  private static func failure(ofSystem number: Int32, _ path: String) -> StoreError {
+    let reason: StoreError.FileOfLargeValue =
+      switch number {
+      case ENOENT, ENOTDIR: .missing
+      case EACCES, EPERM: .forbidden
+      default: .unreadable
+      }
+    var error = StoreError(
+      .fileOfLargeValue(reason), operation: .readFile, path: path, underlying: POSIXErrorCode(rawValue: number).map { POSIXError($0) })
+    error.systemErrorNumber = number
+    error.tellsCause = reason == .unreadable
+    return error
   }
 
   var count: Int {

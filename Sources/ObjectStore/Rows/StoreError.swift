@@ -151,6 +151,8 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
   public var sqliteCode: Int32?
   /// SQLite's extended result code.
   public var sqliteExtendedCode: Int32?
+  /// The system's `errno`, where a call of the system failed and which error it was is known: `EACCES`, `EMFILE` and so on.
+  public var systemErrorNumber: Int32?
   /// The entity concerned.
   public var entityName: String?
   /// The property concerned.

@@ -111,8 +111,11 @@ public import StoreKeys
     guard options.isReadOnly || sqlite3_db_readonly(pointer, "main") == 0 else {
       // Whatever keeps SQLite from opening a file to be written, it opens it to be read then.
       let mayWrite = access(path, W_OK) == 0
+      let number = mayWrite ? GuardedFile.openingError(pointer) : errno
+      if mayWrite, number != 0 { throw StoreAccessError.system(number, path: path, operation: .open).with(code: SQLITE_CANTOPEN) }
       throw StoreAccessError(
-        mayWrite ? .io(0) : .readOnly, path: path, operation: .open, code: mayWrite ? SQLITE_CANTOPEN : SQLITE_READONLY)
+        mayWrite ? .io(0) : .readOnly, path: path, operation: .open, code: mayWrite ? SQLITE_CANTOPEN : SQLITE_READONLY,
+        systemError: number)
     }
     database.waiting.milliseconds = options.busyTimeoutMilliseconds
     if let key {

@@ -17,15 +17,18 @@ extension Connection {
   }
 
   /// Makes the file with its contents, without keeping it open.
+  ///
+  /// - Parameter onComplete: Called with the path of the complete file, before it gets its name.
   static func prepare(
     path: String, key: DatabaseKey, options: ConnectionOptions, contents: StoreContents = .empty,
-    onOpen: (Connection) throws -> Void = { _ in }, progress: ProgressHandler? = nil
+    onOpen: (Connection) throws -> Void = { _ in }, onComplete: (String) throws -> Void = { _ in }, progress: ProgressHandler? = nil
   ) throws {
     try LibraryVersion.checkEncryptionIsAvailable(path: path)
     try key.format.checkSupported(path: path)
     while true {
       do {
-        return try prepareOnce(path: path, key: key, options: options, contents: contents, onOpen: onOpen, progress: progress)
+        return try prepareOnce(
+          path: path, key: key, options: options, contents: contents, onOpen: onOpen, onComplete: onComplete, progress: progress)
       } catch is UnlockedFolder {}
     }
   }
@@ -35,7 +38,7 @@ extension Connection {
 
   private static func prepareOnce(
     path: String, key: DatabaseKey, options: ConnectionOptions, contents: StoreContents,
-    onOpen: (Connection) throws -> Void, progress: ProgressHandler?
+    onOpen: (Connection) throws -> Void, onComplete: (String) throws -> Void, progress: ProgressHandler?
   ) throws {
     // Its lock is held from before the snapshot, so that the files of its large values are there until they are copied.
     let source: ExternalFolder?
@@ -56,9 +59,9 @@ extension Connection {
     // A copy that failed leaves nothing of its own.
     defer { if !hadFolder, target.exists, !StoreFile.exists(path) { try? StoreFile.removeFolder(target.path) } }
     defer { if !placed.isEmpty, !StoreFile.exists(path) { target.removeFiles(placed) } }
-    try StoreFile.createComplete(path) { temporary in
+    try StoreFile.createComplete(path, isAlone: contents.isMadeAlone) { temporary in
       try DatabaseCopy.fill(
-        temporary, key: key, contents: contents, options: options, onOpen: onOpen,
+        temporary, key: key, contents: contents, options: options, folder: target, onOpen: onOpen,
         onSource: { connection in
           sourceConnection = connection
           lock = try source?.lockForReading()
@@ -83,6 +86,7 @@ extension Connection {
         try ExternalCopy.copy(ids, from: source, to: target, progress: work.files)
         target.clearPending()
       }
+      try onComplete(temporary)
     }
     // The store has its name, and the files are its own.
     if !placed.isEmpty { target.clearPending() }

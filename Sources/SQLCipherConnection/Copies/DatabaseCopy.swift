@@ -12,19 +12,26 @@ enum DatabaseCopy {
 
   /// Fills an empty file.
   ///
-  /// - Parameter onSource: Called with the connection to the store that is copied, before its snapshot is taken.
+  /// - Parameters:
+  ///   - folder: The folder that large values of the new database will be in.
+  ///   - onSource: Called with the connection to the store that is copied, before its snapshot is taken.
   static func fill(
     _ target: String, key: DatabaseKey, contents: StoreContents, options: ConnectionOptions,
+    folder: @autoclosure () throws -> ExternalFolder,
     onOpen: (Connection) throws -> Void = { _ in }, onSource: (Connection) throws -> Void = { _ in }, progress: ProgressHandler? = nil
   ) throws {
     var options = options
     options.isReadOnly = false
     switch contents {
-    case .empty:
+    case .empty, .made:
       let connection = try Connection(path: target, key: key, options: options, isNew: true)
       defer { connection.close() }
       // An empty database has no page yet that could prove the key: write one.
-      try connection.execute("CREATE TABLE \"new\" (x); DROP TABLE \"new\"")
+      if case .made(let fill) = contents {
+        try fill(connection, folder())
+      } else {
+        try connection.execute("CREATE TABLE \"new\" (x); DROP TABLE \"new\"")
+      }
       _ = try connection.pragma("wal_checkpoint(TRUNCATE)")
     case .copy(let path, let sourceKey, _) where sourceKey.format == key.format:
       let source = try Connection.reading(path, key: sourceKey, options: options)

@@ -23,9 +23,14 @@ final class ExclusiveFileLock {
 
   /// The lock of a file that may be a database; nil where there is none, or what stands there is too short to be one.
   static func ifThere(_ path: String, operation: StoreAccessError.Operation) throws -> ExclusiveFileLock? {
-    guard StoreFile.exists(path) else { return nil }
+    guard try StoreFile.isThere(path, operation: operation) else { return nil }
     var status = stat()
-    guard stat(path, &status) == 0 else { return nil }
+    guard stat(path, &status) == 0 else {
+      let number = errno
+      // A link that leads nowhere.
+      if number == ENOENT || number == ENOTDIR { return nil }
+      throw StoreAccessError.system(number, path: path, operation: operation)
+    }
     guard status.st_mode & S_IFMT == S_IFREG else {
       throw StoreAccessError(.notAStore(.notARegularFile), path: path, operation: operation)
     }

@@ -34,6 +34,8 @@ struct GuardedFile {
   /// Where the last read began, and its place among the reads of the process; 0 before the first.
   private var lastRead = (offset: Int64(0), turn: UInt64(0))
   private var room = LogRoom()
+  /// Why the file could not be opened to be written, where it is open to be read all the same; else 0.
+  private var openingError: Int32 = 0
 
   /// The bytes in front of the file below, which stands at a multiple of 8 as SQLite's own do.
   static let size = (MemoryLayout<GuardedFile>.stride + 7) & ~7
@@ -51,7 +53,9 @@ struct GuardedFile {
     inner.pointee.pMethods = nil
     file.pointee.pMethods = nil
     guard let open = lower.pointee.xOpen else { return SQLITE_CANTOPEN }
+    errno = 0
     let code = open(lower, name, inner, flags, outFlags)
+    let openingError = errno
     // A file that failed to open may still want to be closed.
     guard let innerMethods = inner.pointee.pMethods else { return code }
     let kind: Kind = flags & SQLITE_OPEN_MAIN_DB != 0 ? .database : flags & SQLITE_OPEN_WAL != 0 ? .log : .other
@@ -59,6 +63,10 @@ struct GuardedFile {
       to: GuardedFile(
         base: sqlite3_file(pMethods: innerMethods.pointee.iVersion >= 2 ? methods.shared : methods.plain), kind: kind, isEncrypted: true,
         hasRefused: false, admitted: nil))
+    // What succeeds afterwards leaves `errno` as it is.
+    if flags & SQLITE_OPEN_READWRITE != 0, let outFlags, outFlags.pointee & SQLITE_OPEN_READONLY != 0 {
+      state(file).pointee.openingError = openingError
+    }
     return code
   }
 
@@ -90,6 +98,16 @@ struct GuardedFile {
 
   /// Whether a page of the main database was refused.
   static func hasRefusedPage(_ database: OpaquePointer) -> Bool { state(database, "main")?.pointee.hasRefused ?? false }
+
+  /// Why a database of the handle, or its log, could not be opened to be written although this process may write it; nil where none is so.
+  static func failedWritableOpening(_ database: OpaquePointer) -> Int32? {
+    var files = ["main", "target"].compactMap { state(database, $0) }
+    if let log = DatabaseHandle.log(database), lower(log) != log { files.append(state(log)) }
+    return files.map(\.pointee.openingError).first { ![0, EACCES, EPERM, EROFS, ETXTBSY].contains($0) }
+  }
+
+  /// Why the main database of the handle could not be opened to be written; 0 where it is, or that is not known.
+  static func openingError(_ database: OpaquePointer) -> Int32 { state(database, "main")?.pointee.openingError ?? 0 }
 
   /// Lets some pages of the main database be zeros until it is called with nil.
   static func admit(_ pages: AdmittedPages?, of database: OpaquePointer) {
@@ -277,7 +295,11 @@ struct GuardedFile {
     withMemory.iVersion = 2
     withMemory.xShmMap = { file, region, size, extends, output in
       guard let inner = file.map(GuardedFile.below) else { return SQLITE_IOERR }
-      return inner.pointee.pMethods?.pointee.xShmMap?(inner, region, size, extends, output) ?? SQLITE_IOERR
+      errno = 0
+      let code = inner.pointee.pMethods?.pointee.xShmMap?(inner, region, size, extends, output) ?? SQLITE_IOERR
+      // The index of the log is open to be read, since it could not be opened to be written.
+      if code & 0xff == SQLITE_READONLY, let file { GuardedFile.state(file).pointee.openingError = errno }
+      return code
     }
     withMemory.xShmLock = { file, offset, count, flags in
       guard let inner = file.map(GuardedFile.below) else { return SQLITE_IOERR }

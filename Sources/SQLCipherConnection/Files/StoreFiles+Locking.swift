@@ -15,8 +15,10 @@ extension StoreReplacement {
   /// Replaces a store, or makes one where there is none, by what `copy` writes to the path it is given: a whole store with its key file.
   ///
   /// - Throws: `.busy` where somebody has the store open, and what `copy` throws; the store is as it was then.
-  package static func replace(_ storePath: String, copy: @Sendable (_ path: String) async throws -> Void) async throws {
-    try await replace(storePath, lock: .exclusive, copy: copy)
+  package static func replace(
+    _ storePath: String, needsFreePlace: Bool = false, copy: @Sendable (_ path: String) async throws -> Void
+  ) async throws {
+    try await replace(storePath, lock: .exclusive, needsFreePlace: needsFreePlace, copy: copy)
   }
 
   /// Finishes a replacement that was interrupted; usually there is none, and one look tells.

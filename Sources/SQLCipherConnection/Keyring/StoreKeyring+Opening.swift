@@ -16,14 +16,19 @@ extension StoreKeyring {
   /// - Parameters:
   ///   - format: The page format; a SQLCipher passphrase brings its own.
   ///   - workLimit: What opening may spend: a slot that takes more is not made.
+  ///   - canBeTakenBack: Whether the keyring is to have the means to take the files back, until ``NewStore/end()``.
   package static func create(
     storePath: String, key: StoreKey, label: String = "", format: SQLCipherFormat = .portable, workLimit: KeyWorkLimit = KeyWorkLimit(),
-    options: ConnectionOptions = ConnectionOptions(), contents: StoreContents = .empty,
+    options: ConnectionOptions = ConnectionOptions(), contents: StoreContents = .empty, canBeTakenBack: Bool = false,
     onOpen: @escaping @Sendable (Connection) throws -> Void = { _ in }, progress: ProgressHandler? = nil
   ) async throws -> StoreKeyring {
     let path = try StoreFile.absolutePath(storePath)
-    @Sendable func prepare(_ key: DatabaseKey) throws {
-      try Connection.prepare(path: path, key: key, options: options, contents: contents, onOpen: onOpen, progress: progress)
+    @Sendable func prepare(_ key: DatabaseKey) throws -> NewStore? {
+      var newStore: NewStore?
+      try Connection.prepare(
+        path: path, key: key, options: options, contents: contents, onOpen: onOpen,
+        onComplete: { temporary in if canBeTakenBack { newStore = try NewStore(temporary, path: path) } }, progress: progress)
+      return newStore
     }
     try LibraryVersion.checkEncryptionIsAvailable(path: path)
     try Descriptors.check(path: path)
@@ -33,16 +38,15 @@ extension StoreKeyring {
     switch key {
     case .databaseKey(let secret):
       let key = try DatabaseKey(key: secret, salt: Cryptography.randomBytes(DatabaseKey.saltSize), format: format)
-      try await offActor { try createKeyless(path, contents) { try prepare(key) } }
-      return StoreKeyring(storePath: path, state: State(file: nil, keys: UnlockedKeys(dataKeys: []), single: key))
+      let newStore = try await offActor { try createKeyless(path, contents) { try prepare(key) } }
+      return StoreKeyring(storePath: path, newStore: newStore, state: State(file: nil, keys: UnlockedKeys(dataKeys: []), single: key))
     case .sqlcipherPassphrase(let passphrase, let format):
       let salt = try Cryptography.randomBytes(DatabaseKey.saltSize)
-      let key = try await offActor {
+      let (key, newStore) = try await offActor {
         let key = try sqlcipherKey(passphrase, salt: salt, format: format)
-        try createKeyless(path, contents) { try prepare(key) }
-        return key
+        return (key, try createKeyless(path, contents) { try prepare(key) })
       }
-      return StoreKeyring(storePath: path, state: State(file: nil, keys: UnlockedKeys(dataKeys: []), single: key))
+      return StoreKeyring(storePath: path, newStore: newStore, state: State(file: nil, keys: UnlockedKeys(dataKeys: []), single: key))
     case .raw, .passphrase, .provider:
       if StoreFile.exists(KeyFileStorage.path(for: path)) {
         throw StoreAccessError(.keyFileExists, path: KeyFileStorage.path(for: path), operation: .create)
@@ -54,40 +58,42 @@ extension StoreKeyring {
         var (file, keys) = KeyFile.make(for: databaseKey)
         try file.addSlot(secret, kind: kind, label: label, kdf: kdf, limit: workLimit, keys: &keys)
         try file.finish(keys)
-        try createStore(path, keyFile: file.serialized()) { try prepare(databaseKey) }
-        return StoreKeyring(storePath: path, workLimit: workLimit, state: State(file: file, keys: keys, single: nil))
+        let newStore = try createStore(path, keyFile: file.serialized()) { try prepare(databaseKey) }
+        newStore?.noteKeyFile()
+        return StoreKeyring(storePath: path, workLimit: workLimit, newStore: newStore, state: State(file: file, keys: keys, single: nil))
       }
     }
   }
 
   /// Writes a key file, makes its store, and gives the key file its name; under the key file's lock, so that of several who make a store at the same
   /// time one does, and none takes the waiting key file of another one for its own.
-  static func createStore(_ path: String, keyFile: [UInt8], _ prepare: () throws -> Void) throws {
+  static func createStore<Result>(_ path: String, keyFile: [UInt8], _ prepare: () throws -> Result) throws -> Result {
     try withCreationLock(path) { try createLocked(path, keyFile, prepare) }
   }
 
   /// Makes a store without a key file. Where it brings large values it has the lock of a key file all the same: of two copies with one name each would take
   /// the other's files for left over.
-  static func createKeyless(_ path: String, _ contents: StoreContents, _ prepare: () throws -> Void) throws {
-    if case .empty = contents { return try prepare() }
-    try withCreationLock(path, prepare)
+  static func createKeyless<Result>(_ path: String, _ contents: StoreContents, _ prepare: () throws -> Result) throws -> Result {
+    guard contents.isMadeAlone else { return try prepare() }
+    return try withCreationLock(path, prepare)
   }
 
-  private static func withCreationLock(_ path: String, _ body: () throws -> Void) throws {
+  private static func withCreationLock<Result>(_ path: String, _ body: () throws -> Result) throws -> Result {
     try StoreFile.checkFolder(StoreFile.folder(of: path))
     try StoreFile.checkName(path)
-    try KeyFileStorage.withLock(for: KeyFileStorage.path(for: path), operation: .create, body)
+    return try KeyFileStorage.withLock(for: KeyFileStorage.path(for: path), operation: .create, body)
   }
 
-  private static func createLocked(_ path: String, _ keyFile: [UInt8], _ prepare: () throws -> Void) throws {
+  private static func createLocked<Result>(_ path: String, _ keyFile: [UInt8], _ prepare: () throws -> Result) throws -> Result {
     let keyPath = KeyFileStorage.path(for: path)
     if StoreFile.exists(path) { throw StoreAccessError(.fileExists, path: path, operation: .create) }
     if StoreFile.exists(keyPath) { throw StoreAccessError(.keyFileExists, path: keyPath, operation: .create) }
     // Waits under another name: a store without its key file would be lost, a waiting key file without its store harms nobody.
     let pending = KeyFileStorage.pendingPath(for: path)
+    let result: Result
     do {
       try KeyFileStorage.write(keyFile, to: pending)
-      try prepare()
+      result = try prepare()
     } catch {
       unlink(pending)
       throw error
@@ -103,10 +109,11 @@ extension StoreKeyring {
       if identity != nil, FileIdentity(path: keyPath) == identity { unlink(keyPath) }
       throw error
     }
+    return result
   }
 
   /// Gives a waiting key file its name.
-  private static func adopt(_ pending: String, for path: String) throws {
+  static func adopt(_ pending: String, for path: String) throws {
     guard rename(pending, KeyFileStorage.path(for: path)) == 0 else {
       throw StoreAccessError.system(errno, path: pending, operation: .create)
     }

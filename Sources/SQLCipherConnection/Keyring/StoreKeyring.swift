@@ -30,11 +30,14 @@ package final class StoreKeyring: Sendable {
   package let storePath: String
   /// What may be spent on the key file.
   package let workLimit: KeyWorkLimit
+  /// What takes the store's files back, where it was made just now and its maker asked for that.
+  package let newStore: NewStore?
   let state: Mutex<State>
 
-  init(storePath: String, workLimit: KeyWorkLimit = KeyWorkLimit(), state: State) {
+  init(storePath: String, workLimit: KeyWorkLimit = KeyWorkLimit(), newStore: NewStore? = nil, state: State) {
     self.storePath = storePath
     self.workLimit = workLimit
+    self.newStore = newStore
     self.state = Mutex(state)
   }
 

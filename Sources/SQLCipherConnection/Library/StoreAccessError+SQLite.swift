@@ -28,10 +28,22 @@ extension StoreAccessError {
       systemError = sqlite3_system_errno(handle)
     }
     if extended == SQLITE_ERROR, let told = handedOn.first(where: { message == String(cString: sqlite3_errstr($0)) }) { extended = told }
-    let kind = kind(extended: extended, message: message, systemError: systemError, path: path, source: source)
+    // SQLite opens a file to be read that it could not open to be written, and reports a read-only database later.
+    if extended & 0xff == SQLITE_READONLY, let handle, let number = GuardedFile.failedWritableOpening(handle) {
+      (extended, systemError) = (SQLITE_CANTOPEN, number)
+    }
+    let kind: Kind
+    switch extended & 0xff {
+    case SQLITE_CANTOPEN: (kind, systemError) = cannotOpen(path: path, systemError: systemError)
+    case SQLITE_IOERR where extended != ResultCode.shortRead: kind = ioKind(systemError)
+    default:
+      kind = self.kind(extended: extended, message: message, source: source)
+      // Only of those two SQLite knows the system's error.
+      systemError = 0
+    }
     return StoreAccessError(
-      kind, path: path, operation: operation, code: extended & 0xff, extendedCode: extended, message: message, sql: sql,
-      subject: subject)
+      kind, path: path, operation: operation, code: extended & 0xff, extendedCode: extended, systemError: systemError, message: message,
+      sql: sql, subject: subject)
   }
 
   /// What a function of SQLCipher's that runs statements of its own, an export, tells by SQLite's message for it alone.
@@ -41,7 +53,7 @@ extension StoreAccessError {
     SQLITE_INTERRUPT,
   ]
 
-  private static func kind(extended: Int32, message: String, systemError: Int32, path: String?, source: Source) -> Kind {
+  private static func kind(extended: Int32, message: String, source: Source) -> Kind {
     switch extended & 0xff {
     // The last is what SQLite says after it has tried for ten seconds to get a lock of the log.
     // And others may change the schema again and again.
@@ -53,10 +65,8 @@ extension StoreAccessError {
     case SQLITE_NOTADB: .storeCorrupt(.pageMAC)
     case SQLITE_FULL: .diskFull
     case SQLITE_CONSTRAINT: .constraint
-    case SQLITE_CANTOPEN: cannotOpen(path: path, systemError: systemError)
-    case SQLITE_IOERR:
-      // A page that ends before its size: the file was cut.
-      extended == ResultCode.shortRead ? .storeCorrupt(.structure) : ioKind(systemError)
+    // A page that ends before its size: the file was cut.
+    case SQLITE_IOERR: .storeCorrupt(.structure)
     case SQLITE_ERROR where extended == FunctionFailure.externalMissing.rawValue: .externalDataMissing
     case SQLITE_ERROR where extended == FunctionFailure.externalDamaged.rawValue: .storeCorrupt(.externalFile)
     case SQLITE_ERROR where extended == FunctionFailure.valueUnreadable.rawValue: .storeCorrupt(.value)
@@ -89,16 +99,43 @@ extension StoreAccessError {
     }
   }
 
-  /// SQLITE_CANTOPEN says little: ask the file system.
-  private static func cannotOpen(path: String?, systemError: Int32) -> Kind {
-    guard let path else { return ioKind(systemError) }
-    if path.utf8.count > StoreFile.longestPath { return .io(ENAMETOOLONG) }
-    if access(path, F_OK) != 0 { return errno == EACCES ? .permissionDenied : errno == ENOENT ? .noSuchFile : ioKind(errno) }
-    if access(path, R_OK) != 0 { return .permissionDenied }
-    let folder = (path as NSString).deletingLastPathComponent
-    if access(folder.isEmpty ? "." : folder, W_OK) != 0 { return .readOnly }
-    if access(path, W_OK) != 0 { return .readOnly }
-    return ioKind(systemError)
+  /// The errors that say why a file could not be opened, whatever the file system says about the file afterwards. Others, such as ENOENT, may be those of a file
+  /// that SQLite only looked for.
+  private static let reasons: Set<Int32> = [EMFILE, ENFILE, ENOSPC, EDQUOT, EIO, ENAMETOOLONG, ELOOP, ENOMEM, EROFS]
+
+  /// SQLITE_CANTOPEN says little: ask the file system. A file that could not be opened to be written SQLite tries to read, and what is known then is why that failed.
+  private static func cannotOpen(path: String?, systemError: Int32) -> (Kind, Int32) {
+    guard let path else { return (ioKind(systemError), systemError) }
+    if path.utf8.count > StoreFile.longestPath { return (.io(ENAMETOOLONG), ENAMETOOLONG) }
+    if reasons.contains(systemError) { return (ioKind(systemError), systemError) }
+    func denial(_ path: String, _ mode: Int32) -> Int32 { access(path, mode) == 0 ? 0 : errno }
+    switch denial(path, F_OK) {
+    case 0: break
+    case ENOENT: return (.noSuchFile, ENOENT)
+    case let number: return (ioKind(number), number)
+    }
+    let unreadable = denial(path, R_OK)
+    if unreadable != 0 { return (.permissionDenied, unreadable) }
+    let folder = StoreFile.folder(of: path)
+    for number in [denial(folder, W_OK), denial(path, W_OK)] where number != 0 { return (.readOnly, number) }
+    let uncreatable = creationError(in: folder)
+    if uncreatable != 0 { return (ioKind(uncreatable), uncreatable) }
+    return [EACCES, EPERM].contains(systemError) ? (.permissionDenied, systemError) : (.io(0), 0)
+  }
+
+  /// Why no file can be made in a folder; 0 where one can, or where that cannot be tried without leaving a trace.
+  private static func creationError(in folder: String) -> Int32 {
+    #if os(Linux)
+      let descriptor = open(folder, 0o20_000_000 | O_DIRECTORY | O_RDWR | O_CLOEXEC, 0o600)  // O_TMPFILE: a file without a name
+      guard descriptor < 0 else {
+        _ = close(descriptor)
+        return 0
+      }
+      let number = errno
+      return reasons.contains(number) || [EACCES, EPERM].contains(number) ? number : 0
+    #else
+      return 0
+    #endif
   }
 }
 

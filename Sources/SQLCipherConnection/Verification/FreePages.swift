@@ -92,7 +92,7 @@ enum FreePages {
         for attempt in 0..<3 {
           if attempt > 0 { usleep(2_000) }
           if let offset = logged[number] {
-            if WriteAheadLog.read(path + "-wal", into: page, offset: offset), try cipher.open(page, number: number) { return true }
+            if try WriteAheadLog.read(path + "-wal", into: page, offset: offset), try cipher.open(page, number: number) { return true }
           }
           try file.read(into: page, offset: Int64(number - 1) * Int64(pageSize))
           if try cipher.open(page, number: number) { return true }

@@ -21,6 +21,7 @@ extension StoreError {
     if case .noRoom(let needed, _) = error.kind { requiredSpace = needed }
     if error.code != 0 { sqliteCode = error.code }
     if error.extendedCode != 0 { sqliteExtendedCode = error.extendedCode }
+    if error.systemError != 0 { systemErrorNumber = error.systemError }
   }
 
   private static func code(of error: StoreAccessError) -> Code {
@@ -86,7 +87,8 @@ extension StoreOperation {
       case .open, .checkLibrary: .open
       case .create: .create
       case .key, .unlock, .askKeyProvider, .deriveKey, .printRecoveryKey, .readRecoveryKey: .unlock
-      case .readKeyFile, .lockKeyFile: .readKeyFile
+      case .readKeyFile: .readKeyFile
+      case .lockKeyFile: .lock
       case .writeKeyFile: .writeKeyFile
       case .changeKeys, .addSlot, .makeSlot, .removeSlot, .replaceKey: .changeKeys
       case .rotateDataKey: .rotateDataKey

@@ -12,6 +12,26 @@ extension StoreHistory {
     let layout = try MetadataTable.readLayout(connection, path: path)
     adopt(Recording(settings: settings, ids: HistoryIDs(layout, of: model)))
   }
+
+  /// Begins a history in a store that keeps none.
+  static func begin(
+    _ settings: HistorySettings, _ record: StoreRecord, _ layout: TableLayout, _ rows: StoreRows, _ transaction: WriteTransaction
+  ) throws {
+    let connection = transaction.connection
+    var layout = layout
+    for statement in HistoryTables.creation { try connection.execute(statement) }
+    layout.assignHistoryIDs()
+    try MetadataTable.write(history: settings, layout: layout, layoutBasis: record.readLayoutBasis, connection)
+    let recording = Recording(settings: settings, ids: HistoryIDs(layout, of: rows.schema.model))
+    try TransactionRecord.writeWhole(.begin, recording, rows, transaction)
+  }
+}
+
+extension StoreRecord {
+  /// The basis of a layout that has to be read from now on: a computed one has no ids.
+  fileprivate var readLayoutBasis: String {
+    layoutBasis.hasPrefix(MetadataTable.indexesOnly) ? layoutBasis : MetadataTable.indexesOnly + layoutBasis
+  }
 }
 
 extension StoreEngine {
@@ -38,24 +58,19 @@ extension StoreEngine {
       }
       let present = try MetadataTable.readHistory(connection, path: path)
       if settings == present { return }
-      var layout = try MetadataTable.readLayout(connection, path: path)
+      let layout = try MetadataTable.readLayout(connection, path: path)
+      if let settings, present == nil {
+        try StoreHistory.begin(settings, record, layout, rows, transaction)
+        // Whoever has the store open sees it by this number.
+        return try connection.setUserVersion(Int32(truncatingIfNeeded: try connection.userVersion()) &+ 1)
+      }
       if settings == nil {
         let readers = try consumers(transaction.reading).map(\.name)
         if !readers.isEmpty { throw StoreError(.historyStillRead(readers), operation: .switchHistory, path: path) }
         for statement in HistoryTables.removal { try connection.execute(statement) }
-      } else if present == nil {
-        for statement in HistoryTables.creation { try connection.execute(statement) }
-        layout.assignHistoryIDs()
       }
-      // The layout has to be read from now on: a computed one has no ids.
-      let basis =
-        record.layoutBasis.hasPrefix(MetadataTable.indexesOnly) ? record.layoutBasis : MetadataTable.indexesOnly + record.layoutBasis
-      try MetadataTable.write(history: settings, layout: layout, layoutBasis: basis, connection)
-      // Whoever has the store open sees it by this number.
+      try MetadataTable.write(history: settings, layout: layout, layoutBasis: record.readLayoutBasis, connection)
       try connection.setUserVersion(Int32(truncatingIfNeeded: try connection.userVersion()) &+ 1)
-      guard let settings, present == nil else { return }
-      let recording = StoreHistory.Recording(settings: settings, ids: HistoryIDs(layout, of: schema.model))
-      try TransactionRecord.writeWhole(.begin, recording, rows, transaction)
     }
     // Looks at the number, and takes over what was written.
     if heldTransaction == nil { try pool.withReader { _ in } }

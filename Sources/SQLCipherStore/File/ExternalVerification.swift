@@ -34,7 +34,7 @@ struct ExternalVerification {
 
   private mutating func findOrphans() throws {
     let ids = try connection.readTransaction { try ExternalTable.ids(connection) }
-    let (files, foreign) = folder.names()
+    let (files, foreign) = try folder.names()
     let known = Set(try ids.map { try folder.keys.name($0) })
     for name in files.subtracting(known).sorted() {
       findings.append(StoreFinding(.leftOver, "the file \(name) in \(folder.path) belongs to no value; sweeping removes it"))

@@ -82,16 +82,18 @@ extension SQLCipherStoreFile {
     let keyring = try await StoreError.mapping {
       try await PlaintextExchange.importPlaintext(
         from: plain.path, to: url.path, key: key, label: label, format: format, workLimit: KeyWorkLimit(keyWorkLimit),
-        finish: putLargeValuesIntoFiles)
+        finish: { connection, folder in
+          do {
+            // What is no store leaves no file.
+            try connection.readTransaction { _ = try readModel(connection) }
+          } catch var error as StoreError {
+            error.path = url.path
+            throw error
+          }
+          return try putLargeValuesIntoFiles(connection, folder)
+        })
     }
-    let file = SQLCipherStoreFile(url: url, keyring: keyring)
-    do {
-      _ = try await file.readModel()
-    } catch {
-      try? StoreRemoval.destroy(url.path)
-      throw error
-    }
-    return file
+    return SQLCipherStoreFile(url: url, keyring: keyring)
   }
 
   /// Puts the large values of a store whose rows hold all bytes into files, and tells their numbers.

@@ -52,14 +52,17 @@ public final class SQLCipherStoreFile: Sendable {
   ///
   /// - Throws: ``StoreError`` where the model cannot be read.
   public func readModel() async throws -> ManagedObjectModel {
-    try await read { connection in
-      _ = try Self.record(connection, operation: .readModel)
-      let text = try MetadataTable.readModel(connection, path: connection.path)
-      do {
-        return try ManagedObjectModel(xmlData: Data(text.utf8), path: connection.path)
-      } catch {
-        throw StoreError(.unreadableModel, operation: .readModel, path: connection.path, underlying: error)
-      }
+    try await read { try Self.readModel($0) }
+  }
+
+  /// The model that a store was written with, on an open connection.
+  static func readModel(_ connection: Connection) throws -> ManagedObjectModel {
+    _ = try record(connection, operation: .readModel)
+    let text = try MetadataTable.readModel(connection, path: connection.path)
+    do {
+      return try ManagedObjectModel(xmlData: Data(text.utf8), path: connection.path)
+    } catch {
+      throw StoreError(.unreadableModel, operation: .readModel, path: connection.path, underlying: error)
     }
   }
 

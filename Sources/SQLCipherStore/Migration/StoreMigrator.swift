@@ -166,6 +166,7 @@ struct StoreMigrator {
       var result = StoreError(.migrationFailed(cause: cause.message), operation: .migrate, path: path, underlying: error)
       result.sqliteCode = cause.sqliteCode
       result.sqliteExtendedCode = cause.sqliteExtendedCode
+      result.systemErrorNumber = cause.systemErrorNumber
       result.entityName = cause.entityName
       result.propertyName = cause.propertyName
       return result

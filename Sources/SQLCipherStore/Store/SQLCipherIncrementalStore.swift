@@ -16,6 +16,8 @@ public final class SQLCipherIncrementalStore: IncrementalStore {
 
   struct State {
     var keyring: StoreKeyring?
+    /// The files that opening has made, until they are kept or taken back.
+    var newStore: NewStore?
     var engine: StoreEngine?
     var record: StoreRecord?
     var watch: RemoteCommitWatch?
@@ -225,7 +227,7 @@ public final class SQLCipherIncrementalStore: IncrementalStore {
   /// - Throws: ``StoreError`` where something could not be put in order; the store is closed.
   public func close() throws {
     let (engine, watch) = state.withLock { state in
-      defer { state = State() }
+      defer { state = State(newStore: state.newStore) }
       return (state.engine, state.watch)
     }
     // What they hold would keep files from being removed.

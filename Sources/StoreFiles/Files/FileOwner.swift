@@ -53,7 +53,11 @@ package struct FileOwner: Sendable, Hashable {
     guard lstat(path, &status) == 0, [S_IFREG, S_IFDIR].contains(status.st_mode & S_IFMT) else { return }
     let isFolder = status.st_mode & S_IFMT == S_IFDIR
     if isFolder {
-      for name in try FileManager.default.contentsOfDirectory(atPath: path) { try giveTree(path + "/" + name) }
+      let names: [String]
+      do { names = try FileManager.default.contentsOfDirectory(atPath: path) } catch {
+        throw StoreFile.failure(error, path: path, operation: Self.operation)
+      }
+      for name in names { try giveTree(path + "/" + name) }
     }
     let descriptor = Descriptors.open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
     guard descriptor >= 0 else { throw StoreAccessError.system(errno, path: path, operation: Self.operation) }

@@ -15,7 +15,8 @@ package enum KeyFileStorage {
     guard descriptor >= 0 else { throw .system(errno, path: path, operation: .readKeyFile) }
     defer { _ = Foundation.close(descriptor) }
     var status = stat()
-    guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size <= KeyFile.maximumSize else {
+    guard fstat(descriptor, &status) == 0 else { throw .system(errno, path: path, operation: .readKeyFile) }
+    guard status.st_mode & S_IFMT == S_IFREG, status.st_size <= KeyFile.maximumSize else {
       throw StoreAccessError(.keyFileCorrupt(.noFileOrTooLarge), path: path, operation: .readKeyFile)
     }
     var bytes = [UInt8](repeating: 0, count: Int(status.st_size))
@@ -44,18 +45,22 @@ package enum KeyFileStorage {
       unlink(temporary)
       throw error
     }
+    var isPlaced = false
     do throws(StoreAccessError) {
       if mayReplace {
         guard rename(temporary, path) == 0 else { throw .system(errno, path: path, operation: .writeKeyFile) }
       } else {
         guard link(temporary, path) == 0 else { throw .system(errno, path: path, operation: .writeKeyFile) }
+        isPlaced = true
         unlink(temporary)
       }
+      try StoreFile.syncFolder(of: path)
     } catch {
       unlink(temporary)
+      // A caller that gets an error expects no new file.
+      if isPlaced { unlink(path) }
       throw error
     }
-    try StoreFile.syncFolder(of: path)
   }
 
   private static func fill(_ descriptor: Int32, _ bytes: [UInt8], path: String) throws(StoreAccessError) {
@@ -96,9 +101,14 @@ package enum KeyFileStorage {
     let waiting = LockWaiting(milliseconds: timeoutMilliseconds)
     while true {
       let descriptor = Descriptors.open(path, O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW, mode: 0o600)
-      // Another user's, root's for example, who is at it.
-      let isAnothers = descriptor < 0 && errno == EACCES && StoreFile.exists(path)
-      guard descriptor >= 0 || isAnothers else { throw .system(errno, path: path, operation: operation) }
+      let error = descriptor < 0 ? errno : 0
+      // Another user's file, root's for example, who edits the key file.
+      let isAnothers = error == EACCES && StoreFile.exists(path)
+      guard descriptor >= 0 || isAnothers else {
+        // Where no file can be made, the error is the folder's.
+        if [EACCES, ENOENT, EPERM, EROFS].contains(error) { try StoreFile.checkFolder(StoreFile.folder(of: path), operation: operation) }
+        throw .system(error, path: path, operation: operation)
+      }
       if descriptor >= 0 {
         if flock(descriptor, LOCK_EX | LOCK_NB) == 0 {
           var status = stat()

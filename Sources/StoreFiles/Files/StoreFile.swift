@@ -73,6 +73,18 @@ package enum StoreFile {
     return lstat(path, &status) == 0
   }
 
+  /// Whether something stands at the path, for callers to whom "it cannot be told" is not "no".
+  ///
+  /// - Throws: What the system reports, unless it is that nothing has the name.
+  package static func isThere(_ path: String, operation: StoreAccessError.Operation) throws(StoreAccessError) -> Bool {
+    var status = stat()
+    if lstat(path, &status) == 0 { return true }
+    let number = errno
+    // Nothing has a name that is too long, or that stands below a file.
+    if [ENOENT, ENOTDIR, ENAMETOOLONG].contains(number) { return false }
+    throw .system(number, path: path, operation: operation)
+  }
+
   /// The file's size, `nil` where there is none.
   package static func size(_ path: String) -> Int? {
     var status = stat()
@@ -128,14 +140,27 @@ package enum StoreFile {
 
   /// Makes a database file under another name, fills it, makes it durable, and gives it its name. An existing file is refused; on an
   /// error nothing is left.
-  package static func createComplete(_ path: String, _ fill: (String) throws -> Void) throws {
+  ///
+  /// - Parameter isAlone: Whether the caller has the lock of the key file, so that nobody else makes this database. What a killed process has left of it is
+  ///   removed then.
+  package static func createComplete(_ path: String, isAlone: Bool = false, _ fill: (String) throws -> Void) throws {
     for name in [path] + companionSuffixes.map({ path + $0 }) where exists(name) {
       throw StoreAccessError(.fileExists, path: name, operation: .create)
     }
-    let temporary = try temporaryName(beside: path)
+    let temporary: String
+    if isAlone {
+      try checkFolder(folder(of: path))
+      temporary = creationPath(for: path)
+      removeDatabase(temporary)
+    } else {
+      temporary = try temporaryName(beside: path)
+    }
     try createExclusively(temporary)
     defer { removeDatabase(temporary) }
-    try fill(temporary)
+    do { try fill(temporary) } catch let error as StoreAccessError where error.path == temporary {
+      // The caller asked for the store, not for this file.
+      throw error.with(kind: error.kind, path: path)
+    }
     try syncFile(temporary)
     // A hard link fails where the name is taken, which a rename would not.
     guard link(temporary, path) == 0 else { throw StoreAccessError.system(errno, path: path, operation: .create) }
@@ -189,15 +214,18 @@ package enum StoreFile {
   /// Whether something can be made in a folder.
   ///
   /// - Throws: The error of the folder, which is what has to be mended, and not of the file that was to be made in it.
-  package static func checkFolder(_ folder: String) throws(StoreAccessError) {
+  package static func checkFolder(
+    _ folder: String, operation: StoreAccessError.Operation = .create
+  ) throws(StoreAccessError) {
     if access(folder, W_OK | X_OK) == 0 { return }
     let number = errno
-    let error = StoreAccessError.system(number, path: folder, operation: .create)
+    let error = StoreAccessError.system(number, path: folder, operation: operation)
     var found = stat()
     let isOther = stat(folder, &found) == 0 && found.st_mode & S_IFMT != S_IFDIR
     guard isOther || number == ENOENT || number == ENOTDIR else { throw error }
     throw StoreAccessError(
-      .noSuchFile, path: folder, operation: .create, message: error.message, circumstance: isOther ? .fileInPlaceOfFolder : .noFolder)
+      .noSuchFile, path: folder, operation: operation, systemError: number, message: error.message,
+      circumstance: isOther ? .fileInPlaceOfFolder : .noFolder)
   }
 
   /// Removes a file; one that is not there is no error.
@@ -212,10 +240,15 @@ package enum StoreFile {
     do {
       try FileManager.default.removeItem(atPath: path)
     } catch {
-      let number = ((error as? CocoaError)?.underlying as? POSIXError)?.code.rawValue ?? EIO
-      throw StoreAccessError(
-        StoreAccessError.system(number, path: path, operation: .remove).kind, path: path, operation: .remove, underlying: error)
+      throw failure(error, path: path, operation: .remove)
     }
+  }
+
+  /// The error of the system behind one of Foundation's.
+  static func failure(_ error: any Error, path: String, operation: StoreAccessError.Operation) -> StoreAccessError {
+    let number = ((error as? CocoaError)?.underlying as? POSIXError)?.code.rawValue ?? EIO
+    let kind = StoreAccessError.kind(ofSystemError: number, operation: operation)
+    return StoreAccessError(kind, path: path, operation: operation, systemError: number, underlying: error)
   }
 
   /// The hidden folder beside a store that holds what belongs to it beyond the database.
@@ -223,6 +256,9 @@ package enum StoreFile {
     let name = name(of: storePath)
     return folder(of: storePath) + "/." + name + "_SUPPORT"
   }
+
+  /// A database that is being made, until it is complete and gets its name.
+  static func creationPath(for path: String) -> String { folder(of: path) + "/." + name(of: path) + ".new" }
 
   /// A store's copy, under a new data key or without unused pages, until it takes the store's place.
   package static func rotationPath(for storePath: String) -> String { storePath + ".new" }

@@ -102,9 +102,11 @@ package enum WriteAheadLog {
   }
 
   /// Reads a page of the log; false where the log ends before it.
-  package static func read(_ path: String, into page: UnsafeMutableRawBufferPointer, offset: Int) -> Bool {
-    guard let file = try? LogFile(opening: path) else { return false }
-    return (try? file.read(page.count, at: offset, into: page)) == page.count
+  package static func read(
+    _ path: String, into page: UnsafeMutableRawBufferPointer, offset: Int
+  ) throws(StoreAccessError) -> Bool {
+    guard let file = try LogFile(opening: path) else { return false }
+    return try file.read(page.count, at: offset, into: page) == page.count
   }
 
   /// Makes all that was written into the log durable. Where there is none, its frames are in the database, which is durable then.

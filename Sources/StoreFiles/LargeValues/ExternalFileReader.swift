@@ -47,7 +47,8 @@ package final class ExternalFileReader {
     _ descriptor: Int32, _ path: String, id: Int64, keys: ExternalKeys
   ) throws -> (cipher: ChunkCipher, count: Int, lastSize: Int) {
     var status = stat()
-    guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
+    guard fstat(descriptor, &status) == 0 else { throw StoreAccessError.system(errno, path: path, operation: operation) }
+    guard status.st_mode & S_IFMT == S_IFREG,
       let chunks = ExternalFileFormat.chunks(fileSize: Int(status.st_size))
     else { throw damaged(path) }
     let header = try read(descriptor, ExternalFileFormat.headerSize, at: 0, path)

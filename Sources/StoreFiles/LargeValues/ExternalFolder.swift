@@ -177,8 +177,14 @@ package struct ExternalFolder: Sendable {
   }
 
   /// The names of what could be files of values, and of what is not ours.
-  package func names() -> (files: Set<String>, foreign: [String]) {
-    let names = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
+  ///
+  /// - Throws: Where the folder cannot be read: nothing is known of its files then. A folder that is not there has none.
+  package func names() throws -> (files: Set<String>, foreign: [String]) {
+    var names: [String] = []
+    do { names = try FileManager.default.contentsOfDirectory(atPath: path) } catch {
+      let failure = StoreFile.failure(error, path: path, operation: .readLargeValue)
+      guard failure.kind == .noSuchFile else { throw failure }
+    }
     let files = names.filter(Self.isFileName)
     return (Set(files), names.filter { !Self.isFileName($0) && !Self.notes.contains($0) }.sorted())
   }
@@ -194,7 +200,7 @@ package struct ExternalFolder: Sendable {
   /// - Returns: How many files were removed.
   @discardableResult
   package func sweep(keeping ids: some Sequence<Int64>) throws -> Int {
-    var orphans = names().files
+    var orphans = try names().files
     for id in ids { orphans.remove(try keys.name(id)) }
     // Whoever let go of them may have committed without a sync.
     if !orphans.isEmpty { try syncLog() }

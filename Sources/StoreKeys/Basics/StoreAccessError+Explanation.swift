@@ -5,22 +5,50 @@ import Foundation
 extension StoreAccessError {
   /// Makes the error for the system's `errno`.
   package static func system(_ number: Int32, path: String?, operation: Operation) -> StoreAccessError {
-    let kind: Kind =
-      switch number {
-      case ENOENT: .noSuchFile
-      case EEXIST: .fileExists
-      case EACCES, EPERM: .permissionDenied
-      case EROFS: .readOnly
-      case ENOSPC, EDQUOT: .diskFull
-      case ENOMEM: .outOfMemory
-      case EISDIR, ELOOP, ENOTDIR: .notAStore(.notARegularFile)
-      default: .io(number)
-      }
-    return StoreAccessError(kind, path: path, operation: operation, message: String(cString: strerror(number)))
+    StoreAccessError(
+      kind(ofSystemError: number, operation: operation), path: path, operation: operation, systemError: number,
+      message: String(cString: strerror(number)))
+  }
+
+  /// The kind of an `errno`.
+  package static func kind(ofSystemError number: Int32, operation: Operation) -> Kind {
+    switch number {
+    case ENOENT: .noSuchFile
+    case EEXIST: .fileExists
+    case EACCES, EPERM: .permissionDenied
+    case EROFS: .readOnly
+    case ENOSPC, EDQUOT: .diskFull
+    case ENOMEM: .outOfMemory
+    case EISDIR where operation == .open, ELOOP where operation == .open, ENOTDIR where operation == .open: .notAStore(.notARegularFile)
+    default: .io(number)
+    }
   }
 
   /// What has happened and what to do, in one sentence; the one place for it, with the parts of the lists of causes.
-  package var explanation: String { circumstance?.rawValue ?? sentence }
+  package var explanation: String { circumstance?.rawValue ?? systemSentence ?? sentence }
+
+  /// What the system reported, for the kinds that several of its errors share; nil where the kind's own sentence says as much.
+  private var systemSentence: String? {
+    switch kind {
+    case .permissionDenied, .readOnly, .diskFull, .notAStore(.notARegularFile), .io: break
+    default: return nil
+    }
+    switch systemError {
+    case 0: return nil
+    case EACCES: return "\(sentence) (\(systemMessage)); check the owner and the mode of the file and of its folder"
+    case ENOTDIR: return "a part of the path is not a folder (\(systemMessage))"
+    case ELOOP: return "a symbolic link is in the way, or the path leads through too many of them (\(systemMessage))"
+    case ENAMETOOLONG: return "the name or the path is too long for the file system (\(systemMessage)); shorten it"
+    case EDQUOT: return "the disk quota is used up (\(systemMessage)); remove files, or have the quota raised"
+    case EMFILE: return "the process has too many files open (\(systemMessage)); close some, or raise its limit (ulimit -n)"
+    case ENFILE: return "the system has too many files open (\(systemMessage)); close some, or raise its limit (fs.file-max)"
+    default:
+      if case .io = kind { return nil }
+      return "\(sentence) (\(systemMessage))"
+    }
+  }
+
+  private var systemMessage: String { String(cString: strerror(systemError)) }
 
   private var sentence: String {
     switch kind {

@@ -105,6 +105,7 @@ import Foundation
     let operation: Operation
     let code: Int32
     let extendedCode: Int32
+    let systemError: Int32
     let message: String?
     let circumstance: Circumstance?
     let sql: String?
@@ -112,14 +113,15 @@ import Foundation
     let underlying: (any Error)?
 
     init(
-      kind: Kind, path: String?, operation: Operation, code: Int32, extendedCode: Int32, message: String?, circumstance: Circumstance?,
-      sql: String?, subject: Subject?, underlying: (any Error)?
+      kind: Kind, path: String?, operation: Operation, code: Int32, extendedCode: Int32, systemError: Int32, message: String?,
+      circumstance: Circumstance?, sql: String?, subject: Subject?, underlying: (any Error)?
     ) {
       self.kind = kind
       self.path = path
       self.operation = operation
       self.code = code
       self.extendedCode = extendedCode
+      self.systemError = systemError
       self.message = message
       self.circumstance = circumstance
       self.sql = sql
@@ -140,6 +142,8 @@ import Foundation
   package var code: Int32 { details.code }
   /// SQLite's extended result code; 0 where SQLite was not asked.
   package var extendedCode: Int32 { details.extendedCode }
+  /// The system's `errno`; 0 where no call of the system failed, or which one is unknown.
+  package var systemError: Int32 { details.systemError }
   /// SQLite's message: names of tables and columns, never values.
   package var message: String? { details.message }
   /// What is known beyond the kind.
@@ -152,19 +156,27 @@ import Foundation
   package var underlying: (any Error)? { details.underlying }
 
   package init(
-    _ kind: Kind, path: String?, operation: Operation, code: Int32 = 0, extendedCode: Int32 = 0, message: String? = nil,
-    circumstance: Circumstance? = nil, sql: String? = nil, subject: Subject? = nil, underlying: (any Error)? = nil
+    _ kind: Kind, path: String?, operation: Operation, code: Int32 = 0, extendedCode: Int32 = 0, systemError: Int32 = 0,
+    message: String? = nil, circumstance: Circumstance? = nil, sql: String? = nil, subject: Subject? = nil, underlying: (any Error)? = nil
   ) {
     details = Details(
-      kind: kind, path: path, operation: operation, code: code, extendedCode: extendedCode, message: message,
+      kind: kind, path: path, operation: operation, code: code, extendedCode: extendedCode, systemError: systemError, message: message,
       circumstance: circumstance, sql: sql, subject: subject, underlying: underlying)
   }
 
   /// The same error said of another kind, for a caller that knows more.
   package func with(kind: Kind, path: String? = nil, operation: Operation? = nil) -> StoreAccessError {
     StoreAccessError(
-      kind, path: path ?? self.path, operation: operation ?? self.operation, code: code, extendedCode: extendedCode, message: message,
-      circumstance: kind == self.kind ? circumstance : nil, sql: sql, subject: subject, underlying: underlying)
+      kind, path: path ?? self.path, operation: operation ?? self.operation, code: code, extendedCode: extendedCode,
+      systemError: systemError, message: message, circumstance: kind == self.kind ? circumstance : nil, sql: sql, subject: subject,
+      underlying: underlying)
+  }
+
+  /// The same error with SQLite's code, which a call of the system stands behind.
+  package func with(code: Int32) -> StoreAccessError {
+    StoreAccessError(
+      kind, path: path, operation: operation, code: code, extendedCode: code, systemError: systemError, message: message,
+      circumstance: circumstance, sql: sql, subject: subject, underlying: underlying)
   }
 
   @usableFromInline package var description: String {

@@ -1,0 +1,44 @@
+// FilePlace: whether files are there, with the system's own reason where that cannot be told.
+import Foundation
+
+/// Looks at the places that a command line names.
+enum FilePlace {
+  /// Whether something has a name.
+  ///
+  /// - Throws: ``ToolError`` where the system does not tell, for example since a folder may not be searched: that is not "no".
+  static func isTaken(_ path: String) throws -> Bool {
+    var status = stat()
+    if stat(path, &status) == 0 { return true }
+    let number = errno
+    // A link that leads nowhere has the name too.
+    if number == ENOENT { return lstat(path, &status) == 0 }
+    if number == ENOTDIR || number == ENAMETOOLONG { return false }
+    throw ToolError(.noInput, "Cannot look at \(path): \(String(cString: strerror(number))).")
+  }
+
+  /// Checks that there is a store's file.
+  static func checkStore(_ path: String) throws {
+    if try !isTaken(path) { throw ToolError(.noInput, "There is no store at \(path).") }
+  }
+
+  /// Checks that a file can be made, before a passphrase is asked for.
+  static func checkFree(_ path: String) throws {
+    if try isTaken(path) { throw ToolError(.cannotCreate, "\(path) exists already.") }
+    try checkFolder(of: path)
+  }
+
+  /// Checks that the folder of a file is there, and that files can be made in it.
+  static func checkFolder(of path: String) throws {
+    let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
+    var status = stat()
+    guard stat(folder, &status) == 0 else {
+      let number = errno
+      if number == ENOENT { throw ToolError(.cannotCreate, "There is no folder \(folder); create it first, for example with mkdir -p.") }
+      throw ToolError(.cannotCreate, "Cannot look at the folder \(folder): \(String(cString: strerror(number))).")
+    }
+    guard status.st_mode & S_IFMT == S_IFDIR else { throw ToolError(.cannotCreate, "There is no folder \(folder): a file has the name.") }
+    guard access(folder, W_OK | X_OK) == 0 else {
+      throw ToolError(.cannotCreate, "Cannot write in the folder \(folder): \(String(cString: strerror(errno))).")
+    }
+  }
+}
