@@ -87,6 +87,18 @@ extension SQLCipherIncrementalStore: FileStore {
   }
 }
 
+extension SQLCipherIncrementalStore: CopyCheckingStore {
+  package func isCopied(
+    to description: PersistentStoreDescription, progress: SQLCipherStoreFile.Progress?
+  ) async throws -> Bool {
+    guard description.type == .sqlcipher, let keyring = state.withLock({ $0.keyring }) else { return false }
+    let path = try Self.url(of: description, .copyStore).path
+    return try await SQLCipherStoreFile.longWork(progress) { phases in
+      try await StoreError.mapping { try await keyring.isCopied(at: path, largeValues: ExternalTable.ids, progress: phases) }
+    }
+  }
+}
+
 extension SQLCipherIncrementalStore: FileMakingStore {
   package var hasMadeFiles: Bool { state.withLock { $0.newStore != nil } }
 

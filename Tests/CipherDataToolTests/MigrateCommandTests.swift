@@ -391,4 +391,61 @@ final class MigrateCommandTests: XCTestCase {
     XCTAssertEqual(try fixture.run(["migrate", "test.store", "--model", "New.xcdatamodel"]).status, 0)
     XCTAssertEqual(try count("Writer", fixture), "50")
   }
+  func testAMigrationThatIsKilledAgainAndAgainLeavesOneWholeCopyAtMost() async throws {
+    let fixture = try await fixture(books: 4_000)
+    let rounds = ProcessInfo.processInfo.environment["CIPHERDATA_CRASH_ROUNDS"].flatMap(Int.init) ?? 10
+    XCTAssertEqual(try fixture.run(["backup", "test.store", "origin.store"]).status, 0)
+    let command = ["migrate", "test.store", "--model", "New.xcdatamodel", "--backup", "before.store"]
+    let known: Set = ["before.store", "before.store.keys", "before.store.keys.new", "before.store.keys.lock", ".before.store.new"]
+    var files: Set<UInt64> = []
+    for round in 0..<rounds {
+      let process = Process()
+      process.executableURL = try ToolFixture.executable
+      process.currentDirectoryURL = fixture.folder.url
+      process.arguments = command + ["--passphrase-file", "passphrase"]
+      process.standardOutput = FileHandle.nullDevice
+      process.standardError = FileHandle.nullDevice
+      try process.run()
+      usleep(UInt32(20_000 + round * 700_000 / rounds))
+      kill(process.processIdentifier, SIGKILL)
+      process.waitUntilExit()
+      let names = try FileManager.default.contentsOfDirectory(atPath: fixture.folder.url.path)
+      let copies = Set(names.filter { $0.contains("before.store") && !$0.hasSuffix("-journal") && !$0.hasSuffix("-wal") })
+      XCTAssertTrue(copies.isSubset(of: known), "round \(round): \(copies.sorted())")
+      // What else is left is as small as a key file.
+      for name in names where name.hasPrefix(".cipherdata-") {
+        let size = try FileManager.default.attributesOfItem(atPath: fixture.path(name))[.size] as? Int ?? 0
+        XCTAssertLessThan(size, 65_536, "round \(round): \(name)")
+      }
+      if copies.contains("before.store") {
+        XCTAssertEqual(try fixture.run(["verify", "before.store"]).output, "ok\n", "round \(round)")
+        XCTAssertEqual(try fixture.run(["fetch", "before.store", "--entity", "Book", "--count"]).output, "4000\n", "round \(round)")
+        var status = stat()
+        XCTAssertEqual(stat(fixture.path("before.store"), &status), 0)
+        files.insert(UInt64(status.st_ino))
+      }
+      // One that came through begins again.
+      guard try count("Writer", fixture) == "50" else { continue }
+      XCTAssertEqual(try fixture.run(["replace", "test.store", "origin.store", "--yes"]).status, 0)
+    }
+    XCTAssertLessThanOrEqual(files.count, 1, "the copy is made once")
+    XCTAssertEqual(try fixture.run(command).status, 0)
+    XCTAssertEqual(try count("Writer", fixture), "50")
+    XCTAssertEqual(try fixture.run(["verify", "before.store"]).output, "ok\n")
+  }
+
+  func testACopyIsTakenForThatOfTheMigrationOnlyWhereItIsTheStore() async throws {
+    let fixture = try await fixture(books: 20)
+    let command = ["migrate", "test.store", "--model", "New.xcdatamodel", "--backup", "before.store"]
+    _ = try fixture.folder.file("before.store", "mine")
+    let refused = try fixture.run(command)
+    XCTAssertEqual(refused.status, 73, refused.error)
+    XCTAssertTrue(refused.error.contains("exists already"), refused.error)
+    XCTAssertEqual(try count("Author", fixture), "20")
+    try FileManager.default.removeItem(atPath: fixture.path("before.store"))
+    XCTAssertEqual(try fixture.run(["backup", "test.store", "before.store"]).status, 0)
+    XCTAssertEqual(try fixture.run(command).status, 0)
+    XCTAssertEqual(try count("Writer", fixture), "20")
+    XCTAssertEqual(try fixture.run(["verify", "before.store"]).output, "ok\n")
+  }
 }

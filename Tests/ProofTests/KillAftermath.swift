@@ -83,7 +83,7 @@ struct KillAftermath {
     let damage = try settings.damage(round.store)
     guard damage.isEmpty else { return "\(damage.prefix(3))" }
     guard try settings.contents(round.store) == later else { return "what was saved after the kills is gone" }
-    return try problemOfPassphrases() ?? problemOfCopies(settings)
+    return try problemOfPassphrases() ?? problemOfCopies(settings) ?? problemOfMigrationCopies()
   }
 
   private func problem(of contents: [String]) -> String? {
@@ -120,6 +120,22 @@ struct KillAftermath {
       _ = try waitFor { try await SQLCipherStoreFile.unlock(at: url, key: .passphrase(passphrase, .cheapForTests())) }
       return true
     } catch let error as StoreError where error.code == .wrongKey { return false }
+  }
+
+  /// Whatever has the name of a copy from before a migration is a whole store of the older model.
+  private func problemOfMigrationCopies() throws -> String? {
+    guard round.settings.backsUp else { return nil }
+    var settings = round.settings
+    settings.backsUp = false
+    let names = try FileManager.default.contentsOfDirectory(atPath: round.storeFolder.path)
+    for name in names where name.hasPrefix("before-") && name.hasSuffix(".store") {
+      let place = round.storeFolder.appendingPathComponent(name)
+      let films = try settings.contents(place)
+      for title in before where !films.contains(where: { $0.hasPrefix("\(title) ") }) { return "“\(title)” is not in \(name)" }
+      let damage = try settings.damage(place)
+      guard damage.isEmpty else { return "\(name): \(damage.prefix(3))" }
+    }
+    return nil
   }
 
   /// A copy of which somebody was told is whole.

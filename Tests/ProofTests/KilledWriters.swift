@@ -21,6 +21,8 @@ struct KillTheme: Sendable {
   var hasHistory = false
   /// Whether other stores are put in the place of the store.
   var isReplaced = false
+  /// Whether the store is copied before it is migrated.
+  var backsUp = false
   /// The most processes.
   var most = 8
 
@@ -34,6 +36,11 @@ struct KillTheme: Sendable {
     KillTheme(name: "history", roles: [.purge, .save, .batch], first: [.purge], hasHistory: true),
     KillTheme(name: "making", roles: [.save, .visit], first: [.save], hasStore: false),
     KillTheme(name: "the tool", roles: [.tool, .visit], first: [.tool]),
+  ]
+
+  /// Migrations that copy the store first; with numbers of their own, as the next ones.
+  static let copyingThemes = [
+    KillTheme(name: "migration with a copy", roles: [.migrate, .migrate, .visit], first: [.migrate], backsUp: true, most: 4)
   ]
 
   /// The tool's works that the themes before have not; they have numbers of their own, so that a case of those before stays the same.
@@ -105,7 +112,8 @@ struct KilledWriters: ProofCase {
   private func makeRound(_ folder: TemporaryFolder) throws -> KillRound {
     var random = SeededGenerator(seed: seed)
     // Locks are waited for: none of these processes holds one for long.
-    let settings = ProofSettings(hasHistory: theme.hasHistory, patience: 30)
+    var settings = ProofSettings(hasHistory: theme.hasHistory, patience: 30)
+    settings.backsUp = theme.backsUp
     let orders = (0..<Int.random(in: 2...theme.most, using: &random)).map { number in
       let role = (number == 0 ? theme.first : theme.roles).randomElement(using: &random) ?? .save
       // One at least comes through now and then; most do not.

@@ -24,6 +24,13 @@ final class KilledWritersTests: XCTestCase {
     XCTAssertGreaterThan(figures.acknowledged, 40)
   }
 
+  func testACopyFromBeforeAMigrationIsWholeOrNotThere() throws {
+    guard fault_injection_works() else { return }
+    let figures = try play(KillTheme.copyingThemes, rounds: 12)
+    XCTAssertGreaterThan(figures.kills, 10)
+    XCTAssertGreaterThan(figures.acknowledged, 5)
+  }
+
   func testTheToolsWorksAreDoneOrNotWhereItIsKilled() throws {
     guard fault_injection_works() else { return }
     let figures = try play(KillTheme.toolThemes, rounds: 1)

@@ -22,7 +22,7 @@ final class TortureTests: XCTestCase {
     case "io": try play(CallTorture(seed: seed))
     case "memory": try play(MemoryTorture(seed: seed))
     case "kills": try play(KillTorture(KillTheme.all, seed: seed))
-    case "tool-kills": try play(KillTorture(KillTheme.toolThemes, seed: seed))
+    case "tool-kills": try play(KillTorture(KillTheme.toolThemes + KillTheme.copyingThemes, seed: seed))
     case "bytes": try play(DamageTorture(seed: seed, folder: folder))
     case "fuzz": try play(FuzzTorture(seed: seed, folder: folder))
     default: throw TortureError.noSuchPart(part)

@@ -57,6 +57,8 @@ package struct ProofSettings: Codable, Sendable {
   package var hearsOthers = false
   /// Whether a store that is not there is made.
   package var makesStore = true
+  /// Whether the store is copied before it is migrated.
+  package var backsUp = false
   /// In place of the raw key.
   package var passphrase: String?
   /// How long one waits for a lock.
@@ -80,6 +82,7 @@ package struct ProofSettings: Codable, Sendable {
     description.cacheSize = 64 << 10
     description.busyTimeout = patience
     if hasHistory { description.historyTracking = true }
+    if backsUp { description.migrationBackupURL = url.deletingLastPathComponent().appendingPathComponent("before.store") }
     description.postsRemoteChangeNotifications = hearsOthers
     return description
   }

@@ -35,7 +35,9 @@ struct MigrateCommand: AsyncParsableCommand {
   @Flag(help: "Go through the bundle's versions one after the other, in the order of their names, not straight to the newer model.")
   var stages = false
 
-  @Option(help: ArgumentHelp("Copy the store there first; nothing may be there.", valueName: "file"))
+  @Option(
+    help: ArgumentHelp(
+      "Copy the store there first; nothing may be there but the copy that a killed migration of the store has left.", valueName: "file"))
   var backup: String?
 
   @Flag(help: "Print what would be done, and change nothing.")
@@ -74,7 +76,8 @@ struct MigrateCommand: AsyncParsableCommand {
     if let model {
       // What is wrong with the model is said before a passphrase is asked for.
       let newer = try CompiledModel(try ModelCommand.model(model, version: version, strict: strict.strict))
-      if let backup { try BackupCommand.checkDestination(backup) }
+      // A file that is there may be the copy of a migration that was killed: that takes the keys to see.
+      if let backup { try FilePlace.checkFolder(of: backup) }
       let file = try await store.unlock()
       if dryRun {
         let plan = try await file.migrationPlan(to: newer, with: try description(of: file, model))

@@ -52,10 +52,13 @@ public struct PersistentStoreDescription: Sendable {
   ///
   /// The name gets the version that the store has (the identifiers of its model, or else eight digits of the model's checksum), and a number where that name
   /// is taken: `before.store` becomes `before-library-1.store`, or `before-library-1-2.store`. So the URL can stay set for ever; nothing is overwritten.
+  /// If a process is killed while it migrates, the next migration uses its copy again, provided that the copy is complete and the same as the store.
   /// ``PersistentStore/migrationBackupURL`` tells where the copy lies.
   public var migrationBackupURL: URL?
-  /// Whether the copy has just the name of ``migrationBackupURL``, where nothing may be: for who chooses a name for this once.
+  /// Whether the copy has just the name of ``migrationBackupURL``, where nothing may be but the same copy: for who chooses a name for this once.
   package var namesMigrationBackupExactly = false
+  /// The version hashes that a store must have to be copied to here: another process may migrate it meanwhile. Nil copies it as it is.
+  package var copiedModelHashes: [String: Data]?
   /// Who a store's history has as the author of a migration, and of what an opening computes anew for a model; nil for nobody.
   public var migrationAuthor: String?
   /// Called with how far a migration has come, on the thread that migrates.

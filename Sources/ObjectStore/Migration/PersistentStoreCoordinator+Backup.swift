@@ -3,26 +3,56 @@ import Foundation
 import ObjectModel
 
 extension PersistentStoreCoordinator {
-  /// Copies a store that is about to be migrated, where its description asks for that.
+  /// The copy of a store from before its migration.
+  struct MigrationBackup {
+    /// Opens the copy, with the store's keys.
+    let description: PersistentStoreDescription
+    /// Whether this migration has made it; else an earlier one has, which was not finished.
+    let isNew: Bool
+  }
+
+  /// Copies a store that is about to be migrated, where its description asks for that. The copy that a migration of this state has made before, and that was killed
+  /// then, is used again.
   ///
   /// - Parameter request: The migration, which tells how far the copy is as a part of its own fraction, and calls it off.
-  /// - Returns: The description of the copy, which opens with the store's keys.
   func backUp(
     _ store: any IncrementalStore, _ metadata: StoreMetadata, _ description: PersistentStoreDescription,
     before request: StoreMigrationRequest
-  ) async throws -> PersistentStoreDescription? {
+  ) async throws -> MigrationBackup? {
     guard let wish = description.migrationBackupURL else { return nil }
-    let url = description.namesMigrationBackupExactly ? wish : MigrationBackupName(wish, metadata).free()
-    var copy = PersistentStoreDescription(type: description.type, url: url)
+    var copy = PersistentStoreDescription(type: description.type, url: wish)
     copy.configuration = description.configuration
-    let isCopied: Bool
+    copy.copiedModelHashes = metadata.modelHashes
     do {
-      isCopied = try await (store as? any FileStore)?.copy(to: copy, progress: request.progressOfBackup) != nil
+      let checker = store as? any CopyCheckingStore
+      var attempts = 0
+      while true {
+        let names = description.namesMigrationBackupExactly ? nil : MigrationBackupName(wish, metadata).names()
+        for url in names?.taken ?? [wish] {
+          copy.url = url
+          if try await checker?.isCopied(to: copy, progress: request.progressOfBackup) ?? false {
+            return MigrationBackup(description: copy, isNew: false)
+          }
+        }
+        copy.url = names?.free ?? wish
+        do {
+          let isCopied = try await (store as? any FileStore)?.copy(to: copy, progress: request.progressOfBackup) != nil
+          guard isCopied else {
+            throw StoreError(.noBackup(type: description.type.rawValue), operation: .migrate, path: description.url?.path)
+          }
+          return MigrationBackup(description: copy, isNew: true)
+        } catch let error as StoreError where error.code == .alreadyExists && attempts < 3 && names != nil {
+          // Another process migrates the store too, and has made its copy meanwhile.
+          attempts += 1
+        }
+      }
+    } catch let error as StoreError where error.code == .migrationNeeded {
+      // Another process has migrated the store meanwhile, and needed no copy of this one.
+      if try !store.beginsMigration(request) { return nil }
+      throw error
     } catch let error as StoreError where error.code == .cancelled {
       throw StoreError(.migrationCancelled, operation: .migrate, path: description.url?.path)
     }
-    guard isCopied else { throw StoreError(.noBackup(type: description.type.rawValue), operation: .migrate, path: description.url?.path) }
-    return copy
   }
 }
 
@@ -80,17 +110,20 @@ struct MigrationBackupName {
     return String(identifiers.joined(separator: "+").prefix(64).map { allowed.contains($0) ? $0 : "_" })
   }
 
-  /// The first name that no file of a store has.
-  func free() -> URL {
+  /// The first name that no file of a store has, and those before it.
+  func names() -> (taken: [URL], free: URL) {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
-    var number = 1
+    var taken: [URL] = []
     while true {
-      let name = number == 1 ? stem + ending : "\(stem)-\(number)\(ending)"
-      // A store has other files beside it, as NAME.keys and NAME-wal.
-      if !names.contains(where: { $0 == name || $0.hasPrefix(name + ".") || $0.hasPrefix(name + "-") }) {
-        return folder.appendingPathComponent(name)
+      let name = taken.isEmpty ? stem + ending : "\(stem)-\(taken.count + 1)\(ending)"
+      // A store has other files beside it, as NAME.keys and NAME-wal. These two are left by a process that was killed as it made a copy: the next copy takes them
+      // over.
+      let left = [name + ".keys.new", name + ".keys.lock"]
+      let url = folder.appendingPathComponent(name)
+      if !names.contains(where: { $0 == name || ($0.hasPrefix(name + ".") || $0.hasPrefix(name + "-")) && !left.contains($0) }) {
+        return (taken, url)
       }
-      number += 1
+      taken.append(url)
     }
   }
 }

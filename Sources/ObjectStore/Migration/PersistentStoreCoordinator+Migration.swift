@@ -11,12 +11,18 @@ extension PersistentStoreCoordinator {
     _ store: any IncrementalStore, _ metadata: StoreMetadata, differing: [String], description: PersistentStoreDescription
   ) async throws -> (metadata: StoreMetadata, backupURL: URL?) {
     let request = try request(for: store, metadata, differing: differing, description: description)
-    let copy = try begins(request, in: store, description) ? try await backUp(store, metadata, description, before: request) : nil
+    var copy = try begins(request, in: store, description) ? try await backUp(store, metadata, description, before: request) : nil
     do {
-      return (try run(copy == nil ? request : request.afterBackup, in: store, differing: differing, description: description), copy?.url)
+      if let made = copy, try !store.beginsMigration(request) {
+        // Another process has migrated the store meanwhile: what was copied may be the newer store already.
+        if made.isNew { try? await destroyPersistentStore(with: made.description) }
+        copy = nil
+      }
+      let migrated = try run(copy == nil ? request : request.afterBackup, in: store, differing: differing, description: description)
+      return (migrated, copy?.description.url)
     } catch {
-      // The store is as it was: nobody needs the copy.
-      if let copy { try? await destroyPersistentStore(with: copy) }
+      // The store is as it was: the copy is not needed. One that was there before stays.
+      if let copy, copy.isNew { try? await destroyPersistentStore(with: copy.description) }
       throw error
     }
   }
