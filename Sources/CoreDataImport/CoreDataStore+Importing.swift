@@ -87,7 +87,7 @@ extension CoreDataStore {
   ///   - coordinator: The coordinator that has the store.
   ///   - store: The store that takes the objects.
   ///   - progress: Called with how much is done.
-  /// - Throws: ``CoreDataImportError``, `StoreError`, with the code `cancelled` when `progress` or the task says so.
+  /// - Throws: ``CoreDataImportError``, `StoreError`, with the code `cancelled` when `progress` says so; `CancellationError` where the task was canceled.
   public func importAll(
     into coordinator: PersistentStoreCoordinator, store: PersistentStore, progress: Progress? = nil
   ) async throws -> CoreDataImportReport {
@@ -105,8 +105,10 @@ extension CoreDataStore {
     }
     let cancellation = RequestCancellation()
     return try await withTaskCancellationHandler {
-      try await SourceFile.offActor { [self] in
-        try Importer(source: self, store: store, model: target, cancellation: cancellation, progress: progress).run()
+      try await StoreError.inTask {
+        try await SourceFile.offActor { [self] in
+          try Importer(source: self, store: store, model: target, cancellation: cancellation, progress: progress).run()
+        }
       }
     } onCancel: {
       cancellation.cancel()

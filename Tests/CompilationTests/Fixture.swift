@@ -13,7 +13,12 @@ struct Fixture {
   init(_ name: String) { self.name = name }
 
   /// Compiles the program, beside other files, and compares the errors with the lines that are marked.
-  func check(beside others: [URL] = [], flags: [String] = [], line: UInt = #line) throws {
+  ///
+  /// - Parameters:
+  ///   - others: The other files.
+  ///   - flags: More arguments of the compiler.
+  ///   - isStrict: Whether a marked line must have one error only.
+  func check(beside others: [URL] = [], flags: [String] = [], isStrict: Bool = false, line: UInt = #line) throws {
     let expected = try expected()
     let (status, diagnostics) = try Compiler().check([file] + others, flags: ["-parse-as-library"] + flags)
     let errors = diagnostics.filter { $0.contains("error: ") }
@@ -22,6 +27,10 @@ struct Fixture {
       XCTAssertTrue(
         errors.contains { $0.contains("\(name).swift:\(place):") && $0.contains(text) },
         "line \(place) of \(name) compiles, or is refused for another reason:\n" + errors.joined(separator: "\n"), line: line)
+    }
+    for (place, _) in expected where isStrict {
+      let found = errors.filter { $0.contains("\(name).swift:\(place):") }
+      XCTAssertEqual(found.count, 1, "line \(place) of \(name) has several errors:\n" + found.joined(separator: "\n"), line: line)
     }
     for error in errors where !expected.keys.contains(where: { error.contains("\(name).swift:\($0):") }) {
       XCTFail("unexpected: \(error)", line: line)
@@ -67,6 +76,6 @@ struct Fixture {
 final class FixtureTests: XCTestCase {
   func testEveryFixtureIsCompiledByATest() throws {
     let names = try FileManager.default.contentsOfDirectory(atPath: Fixture.folder.path).filter { $0.hasSuffix(".swift") }
-    XCTAssertEqual(names.count, 21)
+    XCTAssertEqual(names.count, 22)
   }
 }

@@ -7,6 +7,10 @@ final class TypedQueryCompilationTests: XCTestCase {
     try Fixture.withLibraryClasses { try Fixture("AsksForWhatIsNotThere").check(beside: [$0]) }
   }
 
+  func testAWrongNameIsOneErrorAboutTheName() throws {
+    try Fixture.withLibraryClasses { try Fixture("MisspellsNames").check(beside: [$0], isStrict: true) }
+  }
+
   func testTwelveConditionsAreCheckedFarFromTheLimit() throws {
     // The time is the solver's own for one expression, in seconds; it takes a tenth of one here.
     try Fixture.withLibraryClasses {

@@ -213,6 +213,40 @@ final class ImportFailureTests: XCTestCase {
     assertNothingIsLeft(harness)
   }
 
+  func testAnImportWhoseTaskIsCanceledThrowsCancellationErrorAndLeavesNothing() async throws {
+    let harness = try fixture()
+    let source = try await harness.open()
+    let description = harness.description
+    let task = Task {
+      withUnsafeCurrentTask { $0?.cancel() }
+      _ = try await source.importAll(creating: description)
+    }
+    do {
+      try await task.value
+      XCTFail("imported")
+    } catch is CancellationError {}
+    assertNothingIsLeft(harness)
+  }
+
+  func testADecimalThatIsNotANumberIsRefusedWithItsPlace() async throws {
+    for text in ["NaN", "nan"] {
+      let model = try Build.compiled([Build.entity("Coin", [Build.attribute("value", .decimal)])])
+      let harness = try ImportHarness(model)
+      let database = try AppleFixtureWriter(FixtureGraph(model)).write(to: harness.source)
+      try database.run("INSERT INTO ZCOIN (Z_PK, Z_ENT, Z_OPT, ZVALUE) VALUES (7, 1, 1, ?)", [.text(text)])
+      database.close()
+      do {
+        try await harness.importAll()
+        XCTFail("imported")
+      } catch let error as CoreDataImportError {
+        XCTAssertEqual(error.code, .invalidValue)
+        XCTAssertEqual(error.propertyName, "value")
+        if text == "NaN" { XCTAssertTrue(error.description.contains("not a number (NaN)"), error.description) }
+      }
+      assertNothingIsLeft(harness)
+    }
+  }
+
   func testAnExistingStoreIsNeverOverwritten() async throws {
     let harness = try fixture()
     try await harness.importAll()

@@ -180,6 +180,21 @@ final class AsynchronousFetchTests: XCTestCase {
     }
   }
 
+  @MainActor func testAFetchWhoseTaskIsCanceledThrowsCancellationError() async throws {
+    try await onContainers { container in
+      let context = container.viewContext
+      let request = request()
+      let task = Task { @MainActor in
+        withUnsafeCurrentTask { $0?.cancel() }
+        return try await context.asynchronousFetch(request).value().count
+      }
+      do {
+        _ = try await task.value
+        XCTFail("not canceled")
+      } catch is CancellationError {}
+    }
+  }
+
   @MainActor func testACancelledFetchThrows() async throws {
     try await onContainers { container in
       let context = container.viewContext
@@ -271,7 +286,7 @@ final class AsynchronousFetchTests: XCTestCase {
       do {
         _ = try await task.value
         XCTFail("not cancelled")
-      } catch let error as StoreError { XCTAssertEqual(error.code, .cancelled) }
+      } catch is CancellationError {}
     }
   }
 
@@ -291,7 +306,7 @@ final class AsynchronousFetchTests: XCTestCase {
         do {
           _ = try await task.value
           XCTFail("not cancelled")
-        } catch let error as StoreError { XCTAssertEqual(error.code, .cancelled) }
+        } catch is CancellationError {}
       }
       // Whoever comes next is not.
       let count = try await library.perform { try $0.fetch(request).count }

@@ -39,7 +39,7 @@ final class TaskCancellationTests: XCTestCase {
     do {
       try await body()
       XCTFail("not cancelled \(message)", line: line)
-    } catch { XCTAssertEqual((error as? StoreError)?.code, .cancelled, "\(error)", line: line) }
+    } catch { XCTAssertTrue(error is CancellationError, "\(error)", line: line) }
   }
 
   private static func cancelThisTask() { withUnsafeCurrentTask { $0?.cancel() } }
@@ -59,7 +59,7 @@ final class TaskCancellationTests: XCTestCase {
             { _ = try context.fetch(tags) }, { _ = try context.count(for: tags) }, { try context.save() },
             { _ = try context.execute(BatchDeleteRequest(entityName: "Tag")) },
           ] {
-            XCTAssertThrowsError(try request()) { XCTAssertEqual(($0 as? StoreError)?.code, .cancelled, "\($0)") }
+            XCTAssertThrowsError(try request()) { XCTAssertTrue($0 is CancellationError, "\($0)") }
           }
           XCTAssertTrue(tag.isInserted)
           context.rollback()
@@ -83,7 +83,7 @@ final class TaskCancellationTests: XCTestCase {
           Tag(context: child).name = "a"
           Self.cancelThisTask()
           for request in [{ _ = try child.fetch(tags) }, { _ = try child.count(for: tags) }, { try child.save() }] {
-            XCTAssertThrowsError(try request()) { XCTAssertEqual(($0 as? StoreError)?.code, .cancelled, "\($0)") }
+            XCTAssertThrowsError(try request()) { XCTAssertTrue($0 is CancellationError, "\($0)") }
           }
           return child.insertedObjects.count
         }
@@ -207,7 +207,7 @@ final class TaskCancellationTests: XCTestCase {
           try context.performTransaction {
             for number in 0..<2_000 { Tag(context: context).name = "\(number)" }
             countdown.start(1)
-            XCTAssertThrowsError(try context.save()) { XCTAssertEqual(($0 as? StoreError)?.code, .cancelled) }
+            XCTAssertThrowsError(try context.save()) { XCTAssertTrue($0 is CancellationError, "\($0)") }
             let other = container.newBackgroundContext()
             Tag(context: other).name = "later"
             do { try other.save() } catch {
@@ -274,13 +274,61 @@ final class TaskCancellationTests: XCTestCase {
         try context.save()
         XCTAssertTrue(Task.isCancelled)
         XCTAssertFalse(context.hasChanges)
-        XCTAssertThrowsError(try context.fetch(tags)) { XCTAssertEqual(($0 as? StoreError)?.code, .cancelled) }
+        XCTAssertThrowsError(try context.fetch(tags)) { XCTAssertTrue($0 is CancellationError, "\($0)") }
       }
     }
     try await task.value
     let count = try await container.performBackgroundTask { try $0.count(for: tags) }
     XCTAssertEqual(count, 1_000)
     try container.close()
+  }
+
+  // MARK: Migrations
+
+  private static func things(_ names: String...) -> ManagedObjectModel {
+    ManagedObjectModel(entities: [
+      EntityDescription(
+        name: "Thing", properties: names.map { .attribute(AttributeDescription(name: $0, type: .string, isOptional: true)) })
+    ])
+  }
+
+  private static func open(_ model: ManagedObjectModel, _ description: PersistentStoreDescription) async throws -> PersistentContainer {
+    let container = try PersistentContainer(name: "Things", managedObjectModel: model, persistentStoreDescriptions: [description])
+    try await container.loadPersistentStores()
+    return container
+  }
+
+  private static func openInTask(_ model: ManagedObjectModel, _ description: PersistentStoreDescription) -> Task<Void, any Error> {
+    Task.detached {
+      let container = try await open(model, description)
+      try container.close()
+    }
+  }
+
+  func testAMigrationEndsWithItsTaskAndTheStoreIsAsItWas() async throws {
+    let folder = try TemporaryFolder()
+    let older = try await Self.open(Self.things("a"), .encrypted(in: folder))
+    try await older.performBackgroundTask { context in
+      for number in 0..<500 { try context.insertObject(entityName: "Thing").setValue("\(number)", forKey: "a") }
+      try context.save()
+    }
+    try older.close()
+    var description = PersistentStoreDescription.encrypted(in: folder)
+    description.migrationProgress = { _ in Self.cancelThisTask() }
+    let task = Self.openInTask(Self.things("a", "b"), description)
+    await assertCancelled { try await task.value }
+    // The application's own cancellation is the store's error.
+    let cancellation = RequestCancellation()
+    description.migrationCancellation = cancellation
+    description.migrationProgress = { _ in cancellation.cancel() }
+    do {
+      try await Self.open(Self.things("a", "b"), description).close()
+      XCTFail("not canceled")
+    } catch { XCTAssertEqual((error as? StoreError)?.code, .cancelled, "\(error)") }
+    let again = try await Self.open(Self.things("a"), .encrypted(in: folder))
+    let count = try await again.performBackgroundTask { try $0.count(for: FetchRequest<ManagedObject>(entityName: "Thing")) }
+    XCTAssertEqual(count, 500)
+    try again.close()
   }
 
   // MARK: Reads that cannot throw

@@ -151,6 +151,31 @@ final class ValidationTests: XCTestCase {
     }
   }
 
+  func testNaNIsRefusedByTheHandlerOfAMigration() async throws {
+    let older = ManagedObjectModel(version: "1") { Entity("Thing") { Attribute("amount", .decimal) } }
+    let newer = ManagedObjectModel(version: "2") {
+      Entity("Thing") {
+        Attribute("amount", .decimal)
+        Attribute("half", .decimal)
+      }
+    }
+    let store = try MigratingStore()
+    try await store.fill(older) { context in _ = try context.make("Thing", ["amount": Decimal(1)]) }
+    let (from, to) = (ManagedObjectModelReference(older), ManagedObjectModelReference(newer))
+    store.description.stagedMigrationManager = StagedMigrationManager([
+      CustomMigrationStage(migratingFrom: from, to: to) { migration in
+        try migration.forEach("Thing") { _, new in try new.setValue(Decimal.nan, forKey: "half") }
+      }
+    ])
+    do {
+      _ = try await store.open(newer)
+      XCTFail("not refused")
+    } catch { XCTAssertTrue("\(error)".contains("Thing.half: is not a number (NaN)"), "\(error)") }
+    store.description.stagedMigrationManager = nil
+    let context = try await store.open(older)
+    XCTAssertEqual(try context.objects("Thing").map { $0["amount"] as? Decimal }, [1])
+  }
+
   func testErrorsOfSeveralObjectsComeTogetherWithObjectKeyAndEntity() async throws {
     try await onThings { stack in
       let context = stack.makeContext()

@@ -105,6 +105,57 @@ final class TypedSelectionTests: XCTestCase {
     withExtendedLifetime(container) {}
   }
 
+  func testMeansOfDecimalsAreDecimalsAsInTheFormatLanguage() async throws {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("TypedSelectionTests-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let file = PersistentStoreDescription(
+      url: folder.appendingPathComponent("test.store"), key: .databaseKey(SecretBytes([UInt8](repeating: 5, count: 32))))
+    for description in [PersistentStoreDescription(type: .inMemory), file] {
+      let container = try MessengerModel.makeContainer(persistentStoreDescriptions: [description])
+      try await container.loadPersistentStores()
+      let context = container.newBackgroundContext()
+      let chat = Chat(context: context)
+      (chat.identifier, chat.unreadCount, chat.colorIndex) = (UUID(), 3, 2)
+      let balances = try ["0.1", "0.2", "1000.0000000000000000000000001", "0.3"].map { try XCTUnwrap(Decimal(string: $0)) }
+      for (number, balance) in balances.enumerated() {
+        let account = Account(context: context)
+        (account.identifier, account.displayName, account.balance) = (UUID(), number < 2 ? "a" : "b", balance)
+        let participant = Participant(context: context)
+        (participant.account, participant.chat) = (account, chat)
+      }
+      try context.save()
+      let mean = try XCTUnwrap(Decimal(string: "250.150000000000000000000000025"))
+      let median = try XCTUnwrap(Decimal(string: "0.25"))
+      let all: [(Decimal?, Decimal?, Decimal, Decimal?, Decimal?)] = try context.fetch(
+        Account.all.select { ($0.balance.average, $0.balance.median, $0.balance.sum, $0.balance.minimum, $0.balance.maximum) })
+      XCTAssertEqual(all.map(\.0), [mean])
+      XCTAssertEqual(all.map(\.1), [median])
+      XCTAssertEqual(all.map(\.2), [balances.reduce(0, +)])
+      XCTAssertEqual(all.map(\.3), [balances[0]])
+      XCTAssertEqual(all.map(\.4), [balances[2]])
+      var request = FetchRequest<[String: Any]>(entityName: "Account")
+      request.propertiesToFetch = try FetchProperty.list(format: "average(balance) AS a, median(balance) AS m")
+      XCTAssertEqual(try context.fetch(request).map { $0["a"] as? Decimal }, [mean])
+      XCTAssertEqual(try context.fetch(request).map { $0["m"] as? Decimal }, [median])
+      let groups: [(String, Decimal?)] = try context.fetch(
+        Account.all.select { ($0.displayName, $0.balance.average) }.grouped { $0.displayName }.sorted { $0.displayName })
+      XCTAssertEqual(groups.map(\.0), ["a", "b"])
+      XCTAssertEqual(groups.map(\.1), [Decimal(string: "0.15"), Decimal(string: "500.15000000000000000000000005")])
+      let none: [Decimal?] = try context.fetch(Account.all.where { $0.balance > 5_000 }.select { $0.balance.average })
+      XCTAssertEqual(none, [nil])
+      let members: [Decimal?] = try context.fetch(Chat.all.select { $0.participants.average { $0.account.balance } })
+      XCTAssertEqual(members, [mean])
+      // Means of other numbers are doubles.
+      let others: [(Double?, Double?, Double?)] = try context.fetch(
+        Chat.all.select { ($0.unreadCount.average, $0.colorIndex.median, $0.position.average) })
+      XCTAssertEqual(others.map(\.0), [3])
+      XCTAssertEqual(others.map(\.1), [2])
+      XCTAssertEqual(others.map(\.2), [0])
+      try container.close()
+    }
+  }
+
   func testASelectionIsTheRequestForDictionariesOfTheFormatLanguage() throws {
     let selection = Package.all.where { $0.essential == true }.select { ($0.section.name, $0.objectCount, $0.version.distinctCount) }
     var expected = FetchSpecification(entityName: "Package", predicate: .compare("essential", .equal, true))

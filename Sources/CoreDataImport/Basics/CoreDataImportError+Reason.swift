@@ -34,6 +34,7 @@ extension CoreDataImportError {
     case infiniteDate
     case noUTF8
     case noDecimal
+    case notANumber
     case noUUID
   }
 
@@ -73,7 +74,7 @@ extension CoreDataImportError.Reason {
     case .strangeReference, .strangeLink: .danglingReference
     case .strangeEntity, .strangeEntities, .strangeKey: .invalidKey
     case .missingFile: .missingFile
-    case .badFileName, .otherType, .fraction, .tooGreat, .infiniteDate, .noUTF8, .noDecimal, .noUUID: .invalidValue
+    case .badFileName, .otherType, .fraction, .tooGreat, .infiniteDate, .noUTF8, .noDecimal, .notANumber, .noUUID: .invalidValue
     }
   }
 
@@ -119,6 +120,9 @@ extension CoreDataImportError.Reason {
     case .infiniteDate: return "the value is an infinite number where a date should be."
     case .noUTF8: return "the value is not valid UTF-8."
     case .noDecimal: return "the value is no decimal number."
+    case .notANumber:
+      return
+        "the decimal is not a number (NaN), which no store keeps. Set it to a number or to nil in the original store, then import again."
     case .noUUID: return "the value is no UUID of 16 bytes."
     }
   }

@@ -96,7 +96,11 @@ final class ValueReader {
     case .text: text = statement.text(column)
     case .blob, .null: throw failure(slot, key, .otherType(type, expected: .decimal))
     }
-    if text == "NaN" { return DecimalCoding.encode(.nan) }
+    if text == "NaN" {
+      // What the store computes is nobody's to correct, and computed again by the new store.
+      guard slot.isDerived else { throw failure(slot, key, .notANumber) }
+      return DecimalCoding.encode(.nan)
+    }
     let allowed = text.utf8.allSatisfy { ($0 >= 0x30 && $0 <= 0x39) || [0x2B, 0x2D, 0x2E, 0x45, 0x65].contains($0) }
     guard allowed, !text.isEmpty, let value = Decimal(string: text, locale: Locale(identifier: "en_US_POSIX")), !value.isNaN else {
       throw failure(slot, key, .noDecimal)

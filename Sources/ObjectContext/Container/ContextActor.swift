@@ -42,7 +42,7 @@ public actor ContextActor {
   /// itself or in tasks of its own, are a part of it.
   ///
   /// When the task is cancelled, `Task.isCancelled` is true in the work, and a fetch, a batch request or a save that runs ends at once, inside the store
-  /// too, and throws ``StoreError`` with ``StoreError/Code/cancelled``, as do those that follow. A save is written whole or not at all, and after an error the
+  /// too, and throws `CancellationError`, as do those that follow. A save is written whole or not at all, and after an error the
   /// context still has its changes.
   public func perform<Result: Sendable>(_ body: @Sendable (ManagedObjectContext) async throws -> Result) async rethrows -> Result {
     if let turn, Turn.held.contains(where: { $0 === turn }) { return try await run(body) }

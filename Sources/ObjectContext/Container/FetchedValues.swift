@@ -77,7 +77,7 @@ private actor ValueWalk<Object: ManagedObject, Value: Sendable> {
   func nextBatch() async throws -> [Value]? {
     let cancellation = RequestCancellation()
     return try await withTaskCancellationHandler {
-      try readBatch(cancellation)
+      try StoreError.inTask { try readBatch(cancellation) }
     } onCancel: {
       cancellation.cancel()
     }

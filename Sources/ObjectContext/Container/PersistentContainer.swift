@@ -131,7 +131,7 @@ public final class PersistentContainer: Sendable {
   /// that it does not save are dropped with the context.
   ///
   /// When the task is cancelled, `Task.isCancelled` is true in the work, and a fetch, a batch request or a save that runs ends at once, inside the store
-  /// too, and throws ``StoreError`` with ``StoreError/Code/cancelled``, as do those that follow. A save is written whole or not at all.
+  /// too, and throws `CancellationError`, as do those that follow. A save is written whole or not at all.
   ///
   /// - Throws: What the work throws.
   public func performBackgroundTask<Result: Sendable>(

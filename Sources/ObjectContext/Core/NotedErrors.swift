@@ -42,7 +42,7 @@ package struct NotedErrors {
 
   /// Forgets that a read was called off: whoever comes next has called nothing off.
   package mutating func forgetCancellation() {
-    if let error = first as? StoreError, error.code == .cancelled { first = nil }
+    if first is CancellationError || (first as? StoreError)?.code == .cancelled { first = nil }
   }
 
   /// The merge policy was set: the mistakes in it, if there are any, are what every save throws.

@@ -63,11 +63,20 @@ public final class AsynchronousFetch<Result> {
 
   /// The objects, or their snapshots, once they have been read. Unsaved changes count as they are when the reading has ended.
   ///
-  /// Cancelling the task that waits cancels the fetch.
+  /// Canceling the task that waits cancels the fetch.
   ///
-  /// - Throws: ``StoreError`` with ``StoreError/Code/cancelled`` after a cancellation, else what a fetch that is not asynchronous throws.
+  /// - Throws: `CancellationError` where the task was canceled, ``StoreError`` with ``StoreError/Code/cancelled`` after ``cancel()``, else what a fetch that is
+  ///   not asynchronous throws.
   public func value(isolation: isolated (any Actor)? = #isolation) async throws -> [Result] {
     defer { reports.finish() }
+    do { return try await settledValue(isolation: isolation) } catch let error as StoreError
+      where error.code == .cancelled && Task.isCancelled
+    {
+      throw CancellationError()
+    }
+  }
+
+  private func settledValue(isolation: isolated (any Actor)?) async throws -> [Result] {
     let cancellation = cancellation
     var readingCount = 0
     while true {

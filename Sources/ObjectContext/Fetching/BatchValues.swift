@@ -21,9 +21,9 @@ public struct BatchValues<Object>: Sendable {
   init() {}
 
   /// Sets an attribute, or a part of a composite, to a value; nil takes the value of an optional one away.
-  public mutating func set<Value: FetchValue & Sendable, Output>(
-    _ keyPath: KeyPath<FetchObject<Object, FetchDirect>, FetchField<Value, Output>>, to value: Value?
-  ) { put(value, at: asked(keyPath).fetchExpression) }
+  public mutating func set<Field: FetchValueField>(
+    _ keyPath: KeyPath<FetchObject<Object, FetchDirect>, Field>, to value: Field._Value?
+  ) where Field._Value: Sendable { put(value, at: asked(keyPath).fetchExpression) }
 
   /// Sets an attribute to a value of a type with raw values.
   public mutating func set<Value: RawRepresentable, Output>(
@@ -31,10 +31,9 @@ public struct BatchValues<Object>: Sendable {
   ) where Value.RawValue: FetchValue & Sendable { put(value?.rawValue, at: asked(keyPath).fetchExpression) }
 
   /// Sets an attribute to what is computed for each object: `$0.set(\.pages) { $0.pages + 1 }`.
-  public mutating func set<Value, Output, Other: FetchOperand>(
-    _ keyPath: KeyPath<FetchObject<Object, FetchDirect>, FetchField<Value, Output>>,
-    _ value: (FetchObject<Object, FetchDirect>) -> Other
-  ) where Other._Kind == Value._Kind {
+  public mutating func set<Field: FetchValueField, Other: FetchOperand>(
+    _ keyPath: KeyPath<FetchObject<Object, FetchDirect>, Field>, _ value: (FetchObject<Object, FetchDirect>) -> Other
+  ) where Other._Kind == Field._Kind {
     put(value(FetchObject(.evaluatedObject)).fetchExpression, at: asked(keyPath).fetchExpression)
   }
 

@@ -141,7 +141,7 @@ struct GroupMerger {
     let projection = question.projection
     let constants = question.constants + group.constants
     var evaluator = PredicateEvaluator(predicate: projection.having, constants: constants, resolver: LivingObjectResolver())
-    evaluator.groupValues = zip(projection.aggregates, group.statistics).map { $1.result.isNull ? $0.emptyResult : $1.result }
+    evaluator.groupValues = zip(projection.aggregates, group.statistics).map { $1.isEmpty ? $0.emptyResult : $1.result }
     guard try evaluator.matches(group: nil) else { return nil }
     func object(_ expression: ResolvedExpression) -> ManagedObjectID? {
       guard case .constant(let number, _) = expression, case .object(let id) = constants[number] else { return nil }

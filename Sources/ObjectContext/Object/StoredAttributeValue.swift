@@ -95,8 +95,8 @@ extension Bool: _StoredAttributeValue {
   @inlinable public static func _read(_ row: UnsafeRawPointer, _ slot: Int) -> Bool? { RowWords.word(row, slot).map { $0 != 0 } }
 }
 extension Double: _StoredAttributeValue {
-  /// The word of the value.
-  @inlinable public static func _word(of value: Double) -> Int64? { Int64(bitPattern: value.bitPattern) }
+  /// The word of the value. The sum is 0.0 for -0.0, which stores keep as 0.0.
+  @inlinable public static func _word(of value: Double) -> Int64? { Int64(bitPattern: (value + 0).bitPattern) }
   /// Reads the value from a row; nil when there is none.
   @inlinable public static func _read(_ row: UnsafeRawPointer, _ slot: Int) -> Double? {
     RowWords.word(row, slot).map { Double(bitPattern: UInt64(bitPattern: $0)) }

@@ -181,9 +181,11 @@ package final class RowSource {
     of objectIDs: [ManagedObjectID], in store: PersistentStore, isInterruptible: Bool = true, isPassing: Bool = false
   ) throws -> RowList {
     let rows = try withUnsavedRows(of: objectIDs, in: store) { ids in
-      try coordinator.readRows(
-        of: ids, from: store, scope: scope(for: store, isInterruptible: isInterruptible), isPassing: isPassing,
-        pinned: try pinned(in: store))
+      try StoreError.inTask {
+        try coordinator.readRows(
+          of: ids, from: store, scope: scope(for: store, isInterruptible: isInterruptible), isPassing: isPassing,
+          pinned: try pinned(in: store))
+      }
     }
     if !isPassing { rowsTouched?(rows.count) }
     return rows
@@ -193,7 +195,7 @@ package final class RowSource {
   ///
   /// - Parameter isInterruptible: Whether the request may be called off, before it begins.
   func row(of objectID: ManagedObjectID, in store: PersistentStore, isInterruptible: Bool = false) throws -> RowImage? {
-    if isInterruptible { try cancellation?.check() }
+    if isInterruptible { try StoreError.inTask { try cancellation?.check() } }
     if let unsaved = unsavedRow(objectID.reference, in: store) { return unsaved.row }
     if let parent { return try parent.source.row(of: objectID, in: store) }
     let pinned = try pinned(in: store)
@@ -234,17 +236,19 @@ package final class RowSource {
     of relationship: CompiledRelationship, for objectIDs: [ManagedObjectID], in store: PersistentStore, isInterruptible: Bool = true
   ) throws -> RelationshipValues {
     var scope = scope(for: store, isInterruptible: isInterruptible)
-    try scope.cancellation?.check()
+    try StoreError.inTask { try scope.cancellation?.check() }
     if let pinned = try pinned(in: store) { scope.generation = pinned.generation }
     return try withUnsavedMembers(of: relationship, for: objectIDs, in: store) { ids in
-      try store.incrementalStore.newValues(forRelationship: relationship, forObjectsWith: ids, in: scope)
+      try StoreError.inTask { try store.incrementalStore.newValues(forRelationship: relationship, forObjectsWith: ids, in: scope) }
     }
   }
 
   /// One store's answer to a fetch or a count.
   func fetch(_ specification: FetchSpecification, from store: PersistentStore) throws -> PersistentStoreResult {
     if let answer = try unsavedAnswer(to: specification, from: store) { return answer }
-    let result = try coordinator.fetch(specification, from: store, scope: scope(for: store), pinned: try pinned(in: store))
+    let result = try StoreError.inTask {
+      try coordinator.fetch(specification, from: store, scope: scope(for: store), pinned: try pinned(in: store))
+    }
     if let rowsTouched, case .rows(let rows) = result { rowsTouched(rows.count) }
     return result
   }
@@ -252,12 +256,14 @@ package final class RowSource {
   /// What a fetch of IDs finds in one store, in no order.
   func foundObjects(_ specification: FetchSpecification, in store: PersistentStore) throws -> FoundObjects {
     if case .objectIDs(let ids)? = try unsavedAnswer(to: specification, from: store) { return .ids(ids) }
-    return try coordinator.foundObjects(specification, in: store, scope: scope(for: store), pinned: try pinned(in: store))
+    return try StoreError.inTask {
+      try coordinator.foundObjects(specification, in: store, scope: scope(for: store), pinned: try pinned(in: store))
+    }
   }
 
   /// How one store would answer a fetch.
   func explain(_ specification: FetchSpecification, from store: PersistentStore) throws -> FetchExplanation.StorePart {
-    try coordinator.explain(specification, from: store, scope: scope(for: store))
+    try StoreError.inTask { try coordinator.explain(specification, from: store, scope: scope(for: store)) }
   }
 
   /// A store for work that goes on while the context does something else.
@@ -283,7 +289,7 @@ package final class RowSource {
 
   /// Permanent IDs for new objects of one store, as many and in the same order.
   func obtainPermanentIDs(for objectIDs: [ManagedObjectID], in store: PersistentStore) throws -> [ManagedObjectID] {
-    let ids = try store.incrementalStore.obtainPermanentIDs(for: objectIDs, in: scope(for: store))
+    let ids = try StoreError.inTask { try store.incrementalStore.obtainPermanentIDs(for: objectIDs, in: scope(for: store)) }
     guard ids.count == objectIDs.count else {
       throw StoreError(.wrongNumberOfIDs(given: ids.count, asked: objectIDs.count), operation: .obtainPermanentIDs)
     }
@@ -296,10 +302,10 @@ package final class RowSource {
   func save(_ request: SaveChangesRequest, to store: PersistentStore) throws -> SaveOutcome {
     let scope = scope(for: store)
     if let parent {
-      try scope.cancellation?.check(.save)
+      try StoreError.inTask { try scope.cancellation?.check(.save) }
       return try parent.save(request, to: store, scope: scope)
     }
-    let outcome = try coordinator.save(request, to: store, scope: scope)
+    let outcome = try StoreError.inTask { try coordinator.save(request, to: store, scope: scope) }
     rowsTouched?(request.inserted.count + request.updated.count + request.deleted.count)
     return outcome
   }
@@ -311,7 +317,7 @@ package final class RowSource {
       transactionDepth -= 1
       advance()
     }
-    try coordinator.performTransaction(body)
+    try StoreError.inTask { try coordinator.performTransaction(body) }
   }
 
   /// A writer for large values of the store that an object is in, or will be saved to.
@@ -328,21 +334,21 @@ package final class RowSource {
   ///
   /// - Parameter done: Is told what was written.
   func execute(_ request: BatchInsertRequest, entityName: String, done: (BatchOutcome) -> Void) throws {
-    try coordinator.execute(request, entityName: entityName, scope: { scope(for: $0) }, done: done)
+    try StoreError.inTask { try coordinator.execute(request, entityName: entityName, scope: { scope(for: $0) }, done: done) }
   }
 
   /// Runs a batch update in each store that holds the entity.
   ///
   /// - Parameter done: Is told what was written, store by store, also where a later store fails.
   func execute(_ request: BatchUpdateRequest, done: (BatchOutcome) -> Void) throws {
-    try coordinator.execute(request, scope: { scope(for: $0) }, done: done)
+    try StoreError.inTask { try coordinator.execute(request, scope: { scope(for: $0) }, done: done) }
   }
 
   /// Runs a batch deletion in each store that holds objects concerned.
   ///
   /// - Parameter done: Is told what was written, store by store, also where a later store fails.
   func execute(_ request: BatchDeleteRequest, done: (BatchOutcome) -> Void) throws {
-    try coordinator.execute(request, scope: { scope(for: $0) }, done: done)
+    try StoreError.inTask { try coordinator.execute(request, scope: { scope(for: $0) }, done: done) }
   }
 
   /// What was written behind a place in the histories of the stores.

@@ -202,22 +202,15 @@ extension ManagedObject {
 
   private func attributeError(_ value: Slot, _ slot: CompiledSlot) -> ValidationError? {
     guard let checker = slot.checker, slot.attributeType != .undefined else { return nil }
-    if case .real(let number) = value, !number.isFinite {
-      if slot.attributeType == .date {
-        return ValidationError(.invalidDate, object: self, key: slot.name, reason: "has a date that is none")
-      }
-      // SQLite would store it as no value, silently.
-      if number.isNaN, !slot.isTransient {
-        return ValidationError(object: self, key: slot.name, reason: "is not a number (NaN), which no store can keep")
-      }
-    }
     // The description is a large value: it is copied only for a message.
     guard let failure = checker.failure(of: value), let attribute = slot.attribute else { return nil }
     let bounds = attribute.validation
     let (code, reason): (ValidationError.Code, String) =
       switch failure {
       case .missing: (.missingValue, "is required and has no value")
-      case .wrongType: (.custom, "has a value of another type than \(attribute.type.rawValue)")
+      case .wrongType: (.custom, "has a value of another type than \(attribute.type.rawValue); set one of that type")
+      case .notANumber: (.custom, "is not a number (NaN), which no store keeps; set a number, or nil if the attribute is optional")
+      case .invalidDate: (.invalidDate, "has a date that is not finite; set another date, or nil if the attribute is optional")
       case .integerOutOfRange:
         (
           value.isNegative ? .numberTooSmall : .numberTooLarge, "has a number that does not fit into \(attribute.type.rawValue)"
@@ -231,7 +224,20 @@ extension ManagedObject {
       case .stringTooLong: (.stringTooLong, "has more than \(bounds.maximumLength ?? 0) characters")
       case .patternMismatch: (.patternMismatch, "does not match the pattern \(bounds.pattern ?? "")")
       }
+    if let advice = Self.advice(of: failure) { return ValidationError(of: self, slot.name, reason, advice) }
     return ValidationError(code, object: self, key: slot.name, reason: reason)
+  }
+
+  /// The advice on a failure for which Core Data has no number.
+  private static func advice(of failure: AttributeFailure) -> ErrorAdvice? {
+    switch failure {
+    case .wrongType: ErrorAdvice(user: "The value is of the wrong kind.", developer: "Set a value of the attribute's type.")
+    case .notANumber:
+      ErrorAdvice(
+        user: "The value is not a number.",
+        developer: "Set a number. Look for a division by zero, or a sum of infinite numbers, where the value was computed.")
+    default: nil
+    }
   }
 
   /// Relationships with the rule `deny` must lead to no object that stays.

@@ -8,7 +8,7 @@ extension ValidationError: LocalizedError {
 }
 
 extension ValidationError: AdvisedError {
-  package var advice: ErrorAdvice { code.advice }
+  package var advice: ErrorAdvice { ownAdvice ?? code.advice }
 }
 
 extension ValidationError.Code {

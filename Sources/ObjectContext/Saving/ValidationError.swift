@@ -61,6 +61,8 @@ public struct ValidationError: Error, Sendable, CustomStringConvertible {
   public let reason: String
   /// All errors, for ``Code/multipleErrors``; else empty.
   public let errors: [ValidationError]
+  /// What is said in place of the code's advice, for an error of the library without a code of its own.
+  private(set) var ownAdvice: ErrorAdvice?
   /// The error that a rule of the application threw, where that is of another type; nil for all other errors.
   ///
   /// A save that finds nothing else wrong throws that error itself.
@@ -92,6 +94,12 @@ public struct ValidationError: Error, Sendable, CustomStringConvertible {
     reason = error is any LocalizedError || type(of: error) is NSError.Type ? error.localizedDescription : "\(error)"
     errors = []
     underlying = error
+  }
+
+  /// Makes an error of the model's rules for which Core Data has no number.
+  init(of object: ManagedObject, _ key: String, _ reason: String, _ advice: ErrorAdvice) {
+    self.init(object: object, key: key, reason: reason)
+    ownAdvice = advice
   }
 
   /// Gathers several errors; one stays itself.
@@ -137,7 +145,9 @@ public struct ValidationError: Error, Sendable, CustomStringConvertible {
   /// What an application may tell its user.
   package var userText: String {
     switch code {
-    case .custom: return reason
+    case .custom:
+      guard let key, let ownAdvice else { return reason }
+      return "\(key): \(ownAdvice.user)"
     case .multipleErrors:
       var texts: [String] = []
       for text in errors.lazy.map(\.userText) where !texts.contains(text) {

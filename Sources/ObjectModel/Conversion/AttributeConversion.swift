@@ -35,14 +35,17 @@ package enum AttributeConversion {
       guard case .some(.some(let number)) = integer(value), number == 0 || number == 1 else { throw .wrongType }
       return .int(number)
     case .double, .float:
-      if let value = value as? Double { return attribute.type == .float ? Float(value)._slot : value._slot }
+      if let value = value as? Double { return attribute.type == .float ? try float(value)._slot : value._slot }
       if let value = value as? Float { return value._slot }
       guard case .some(.some(let number)) = integer(value) else { throw .wrongType }
       return .real(Double(number))
     case .decimal:
       if let value = value as? Decimal { return value._slot }
       if case .some(.some(let number)) = integer(value) { return Decimal(number)._slot }
-      guard let value = value as? Double else { throw .wrongType }
+      guard let value = value as? Double ?? (value as? Float).map(Double.init) else { throw .wrongType }
+      if value.isNaN { return Decimal.nan._slot }
+      // Decimals end below this number, and cannot be made of an infinite one.
+      guard abs(value) < 1e127 else { throw .outOfRange }
       return Decimal(value)._slot
     case .date: return try (value as? Date).typed()
     case .string: return try (value as? String).typed()
@@ -84,6 +87,13 @@ package enum AttributeConversion {
     do { return .bytes(try AttributeTransformers.data(from: value, transformerName: attribute.valueTransformerName)) } catch {
       throw .transformFailed(error.description)
     }
+  }
+
+  /// A number as a `Float`, unless it lies beyond its range.
+  private static func float(_ value: Double) throws(Failure) -> Float {
+    let float = Float(value)
+    if float.isInfinite, value.isFinite { throw .outOfRange }
+    return float
   }
 
   /// The integer in a value: nil when there is none, an inner nil when it does not fit into 64 bits.

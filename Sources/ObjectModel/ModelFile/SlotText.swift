@@ -28,8 +28,8 @@ enum SlotText {
       // Editors write whole numbers as `1.0` now and then.
       return (Int64(text) ?? Double(text).flatMap { Int64(exactly: $0) }).map { .int($0) }
     case .boolean: return boolean(text).map { .int($0 ? 1 : 0) }
-    case .double, .date: return Double(text).map { .real($0) }
-    case .float: return Float(text).map { .real(Double($0)) }
+    case .double, .date: return Double(text)?._slot
+    case .float: return Float(text)?._slot
     case .decimal: return decimal(text).map(\._slot)
     case .string, .uri: return .text(text)
     case .uuid: return UUID(uuidString: text).map(\._slot)

@@ -7,6 +7,10 @@ public enum AttributeFailure: Sendable, Hashable {
   case missing
   /// The value is of another kind than the attribute's type.
   case wrongType
+  /// The floating-point number or decimal is not a number.
+  case notANumber
+  /// The date is infinite, or not a number.
+  case invalidDate
   /// The integer does not fit into the 16 or 32 bits of the attribute's type.
   case integerOutOfRange
   /// The number is below the minimum.
@@ -28,10 +32,11 @@ public enum AttributeFailure: Sendable, Hashable {
 /// Checks values of one attribute. Each compiled attribute has one checker.
 ///
 /// Lengths count characters, as `String.count` does. A pattern is an ICU regular expression that the whole string must match. Decimals are compared
-/// exactly. NaN passes no bound.
+/// exactly. NaN is a failure, except for a transient attribute, which no store keeps; dates must be finite.
 public final class AttributeChecker: Sendable {
   private let type: AttributeType
   private let isOptional: Bool
+  private let isTransient: Bool
   private let validation: AttributeValidation
   private let hasBounds: Bool
   private let expression: NSRegularExpression?
@@ -40,6 +45,7 @@ public final class AttributeChecker: Sendable {
   public init(_ attribute: AttributeDescription) {
     type = attribute.type
     isOptional = attribute.isOptional
+    isTransient = attribute.isTransient
     validation = attribute.validation
     hasBounds = !attribute.validation.isEmpty
     expression = attribute.validation.pattern.flatMap { Self.expression(forWhole: $0) }
@@ -55,7 +61,7 @@ public final class AttributeChecker: Sendable {
   /// The first reason why the value may not be saved; nil when it may. A missing value passes every bound.
   public func failure(of slot: Slot) -> AttributeFailure? {
     if case .null = slot { return isOptional ? nil : .missing }
-    if let failure = Self.typeFailure(of: slot, type: type) { return failure }
+    if let failure = Self.typeFailure(of: slot, type: type) ?? numberFailure(of: slot) { return failure }
     return hasBounds ? boundFailure(of: slot) : nil
   }
 
@@ -65,6 +71,18 @@ public final class AttributeChecker: Sendable {
     case nil: nil
     case .outOfRange: .integerOutOfRange
     case .wrongType: .wrongType
+    }
+  }
+
+  /// Whether a number is a value that stores keep. A transient attribute may be NaN, if it has no bounds.
+  private func numberFailure(of slot: Slot) -> AttributeFailure? {
+    switch slot {
+    case .real(let value) where !value.isFinite:
+      if type == .date { return .invalidDate }
+      return value.isNaN && (hasBounds || !isTransient) ? .notANumber : nil
+    case .bytes(let data) where type == .decimal:
+      return DecimalCoding.isNaN(data) && (hasBounds || !isTransient) ? .notANumber : nil
+    default: return nil
     }
   }
 

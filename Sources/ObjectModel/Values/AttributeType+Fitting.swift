@@ -34,8 +34,9 @@ extension AttributeType {
     }
     switch (slot, self) {
     case (.null, _): return "is not of the type '\(rawValue)'"
+    case (.real(let value), .date) where !value.isFinite: return "is not a date"
     case (.real(let value), _) where value.isNaN: return "is not a number"
-    case (.bytes(let data), .decimal) where DecimalCoding.decode(data)?.isNaN == true: return "is not a number"
+    case (.bytes(let data), .decimal) where DecimalCoding.isNaN(data): return "is not a number"
     case (.text(let text), .uri) where URL(string: text) == nil: return "is not a URI"
     default: return nil
     }

@@ -104,7 +104,7 @@ extension Double: AttributeValue {
     self = value
   }
   /// The value as a slot.
-  @inlinable public var _slot: Slot { .real(self) }
+  @inlinable public var _slot: Slot { .real(self + 0) }
 }
 
 extension Float: AttributeValue {
@@ -118,7 +118,7 @@ extension Float: AttributeValue {
     self.init(value)
   }
   /// The value as a slot.
-  @inlinable public var _slot: Slot { .real(Double(self)) }
+  @inlinable public var _slot: Slot { .real(Double(self) + 0) }
 }
 
 extension String: AttributeValue {
@@ -146,7 +146,7 @@ extension Date: AttributeValue {
     self.init(timeIntervalSinceReferenceDate: value)
   }
   /// The value as a slot.
-  @inlinable public var _slot: Slot { .real(timeIntervalSinceReferenceDate) }
+  @inlinable public var _slot: Slot { .real(timeIntervalSinceReferenceDate + 0) }
 }
 
 extension Data: AttributeValue {

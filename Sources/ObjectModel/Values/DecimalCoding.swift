@@ -44,6 +44,9 @@ public enum DecimalCoding {
     return value
   }
 
+  /// Whether bytes are the coding of NaN.
+  package static func isNaN(_ data: Data) -> Bool { data.count == 1 && data.first == 0 }
+
   /// Whether bytes are the coding of a number: what ``decode(_:)`` would say, mostly without its arithmetic.
   package static func isCoding(_ data: Data) -> Bool {
     let bytes = [UInt8](data)

@@ -46,7 +46,6 @@ extension PredicateEvaluator {
       // A member counts whatever its values are.
       statistic.add(try aggregate.value.map { try value(of: $0, &scopes) } ?? .int(1))
     }
-    let result = statistic.result
-    return result.isNull ? aggregate.function.emptyResult(of: aggregate.value?.type ?? .integer) : result
+    return statistic.isEmpty ? aggregate.function.emptyResult(of: aggregate.value?.type ?? .integer) : statistic.result
   }
 }

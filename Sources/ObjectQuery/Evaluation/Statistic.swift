@@ -44,18 +44,22 @@ package struct Statistic: Sendable {
     integers.add(sum)
   }
 
-  /// The result; no value for no values, except that their count is 0.
+  /// Whether no value was taken.
+  package var isEmpty: Bool { count == 0 }
+
+  /// The result; no value for no values, except that their count is 0. A sum or a mean that is not a number, as of a decimal that older versions have stored
+  /// or of numbers beyond the range of decimals, is NaN where it is a decimal; of doubles it is no value, since SQLite has no NaN.
   package var result: Slot {
     if function == .count { return .int(count) }
     guard count > 0 else { return .null }
     switch function {
     case .count, .only, .minimum, .maximum: return best
     case .sum:
-      if !values.isEmpty { return decimalSum.map { .bytes(DecimalCoding.encode($0)) } ?? .null }
+      if !values.isEmpty { return .bytes(DecimalCoding.encode(decimalSum)) }
       if !hasReals, let total = integers.integer { return .int(total) }
       return Statistic.number(hasReals ? realSum : integers.double)
     case .average:
-      if !values.isEmpty { return Statistic.decimal(decimalSum.map { $0 / Decimal(count) }) }
+      if !values.isEmpty { return .bytes(DecimalCoding.encode(decimalSum / Decimal(count))) }
       return Statistic.number((hasReals ? realSum : integers.double) / Double(count))
     case .median: return median
     case .mode: return mode
@@ -76,11 +80,12 @@ package struct Statistic: Sendable {
     return total.value
   }
 
-  /// Sums of decimals may be rounded, so they are taken in the order of the values.
-  private var decimalSum: Decimal? {
+  /// Sums of decimals may be rounded, so they are taken in the order of the values. Numbers of other kinds among them count as decimals.
+  private var decimalSum: Decimal {
     var total = Decimal(0)
     for value in sorted { total += SlotComparison.decimal(of: value) ?? .nan }
-    return total.isNaN ? nil : total
+    if hasReals { return total + (SlotComparison.decimal(of: realSum) ?? .nan) }
+    return total + (integers.integer.map { Decimal($0) } ?? SlotComparison.decimal(of: integers.double) ?? .nan)
   }
 
   private var sorted: [Slot] { values.sorted { SlotComparison.compare($0, $1) < 0 } }
@@ -118,11 +123,6 @@ package struct Statistic: Sendable {
   }
 
   private static func number(_ value: Double) -> Slot { value.isNaN ? .null : .real(value) }
-
-  private static func decimal(_ value: Decimal?) -> Slot {
-    guard let value, !value.isNaN else { return .null }
-    return .bytes(DecimalCoding.encode(value))
-  }
 }
 
 extension ResolvedAggregate.Function {

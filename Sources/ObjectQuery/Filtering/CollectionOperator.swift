@@ -11,7 +11,11 @@ package enum CollectionOperator {
   /// - Throws: ``FetchPredicateError`` for values that it does not apply to.
   package static func value(of name: String, _ values: [Any?], keyPath: String) throws -> (any Sendable)? {
     guard let function = PredicateResolution.collectionOperators[name.lowercased()] else { return nil }
-    let members = try values.map { try $0.map { try DictionaryValue($0, at: keyPath) } ?? .missing }
+    let members = try values.map { value -> DictionaryValue in
+      // A decimal that is not a number was stored by an older version: it counts, as in stores.
+      if let number = value as? Decimal, number.isNaN { return .value(.decimal(number)) }
+      return try value.map { try DictionaryValue($0, at: keyPath) } ?? .missing
+    }
     switch try DictionaryEvaluator.result(of: function, members, .keyPath(keyPath.split(separator: ".").map(String.init))) {
     case .int(let number): return Int(number)
     case .real(let number): return number

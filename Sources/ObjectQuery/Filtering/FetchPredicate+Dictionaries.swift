@@ -248,8 +248,7 @@ struct DictionaryEvaluator {
     }
     let type: ResolvedType =
       types.count == 1 ? types.first ?? .integer : types.contains(.decimal) ? .decimal : types.isEmpty ? .integer : .real
-    let result = statistic.result
-    return FetchConstant(result.isNull ? function.emptyResult(of: type) : result, function.type(of: type))
+    return FetchConstant(statistic.isEmpty ? function.emptyResult(of: type) : statistic.result, function.type(of: type))
   }
 }
 

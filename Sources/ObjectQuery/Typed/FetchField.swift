@@ -5,7 +5,9 @@
 /// `Value` is the attribute's type, which decides what it can be compared with; `Output` is what a selection gives: `Value`, or `Value?` where the value, or an
 /// object on the way to it, may be missing. Fields are not `Equatable`: `==` makes a condition. What comparisons say of missing values is told in
 /// `Documentation/Predicates.md`.
-public struct FetchField<Value: FetchValue, Output>: FetchOperand, Sendable {
+public struct FetchField<Value: FetchValue, Output>: FetchValueField, FetchNilComparable, Sendable {
+  /// The attribute's type.
+  public typealias _Value = Value
   /// The kind of the value.
   public typealias _Kind = Value._Kind
   /// What the field stands for.
@@ -13,6 +15,9 @@ public struct FetchField<Value: FetchValue, Output>: FetchOperand, Sendable {
 
   /// A field of an expression. Nothing checks that its values are of the type: generated code and the operators of fields see to that.
   public init(_ expression: FetchExpression) { fetchExpression = expression }
+
+  /// Whether there is no value, or whether there is one.
+  public func _isNull(_ isNull: Bool) -> FetchPredicate { .isNull(fetchExpression, isNull) }
 
   /// Compares with any operator and with options for text.
   ///
@@ -24,35 +29,6 @@ public struct FetchField<Value: FetchValue, Output>: FetchOperand, Sendable {
     _ op: ComparisonOperator, _ other: Other, _ options: ComparisonOptions = []
   ) -> FetchPredicate where Other._Kind == _Kind {
     FetchPredicate(fetchExpression, op, other.fetchExpression, options)
-  }
-
-  /// Whether the values are equal; two missing values are.
-  public static func == <Other: FetchOperand>(left: Self, right: Other) -> FetchPredicate where Other._Kind == Value._Kind {
-    FetchPredicate(left.fetchExpression, .equal, right.fetchExpression)
-  }
-  /// Whether the values differ; a missing one differs from one that is there.
-  public static func != <Other: FetchOperand>(left: Self, right: Other) -> FetchPredicate where Other._Kind == Value._Kind {
-    FetchPredicate(left.fetchExpression, .notEqual, right.fetchExpression)
-  }
-  /// Whether there is no value.
-  public static func == (left: Self, right: FetchNil) -> FetchPredicate { .isNull(left.fetchExpression, true) }
-  /// Whether there is a value.
-  public static func != (left: Self, right: FetchNil) -> FetchPredicate { .isNull(left.fetchExpression, false) }
-  /// Whether the value is less.
-  public static func < <Other: FetchOperand>(left: Self, right: Other) -> FetchPredicate where Other._Kind == Value._Kind {
-    FetchPredicate(left.fetchExpression, .less, right.fetchExpression)
-  }
-  /// Whether the value is less or equal.
-  public static func <= <Other: FetchOperand>(left: Self, right: Other) -> FetchPredicate where Other._Kind == Value._Kind {
-    FetchPredicate(left.fetchExpression, .lessOrEqual, right.fetchExpression)
-  }
-  /// Whether the value is greater.
-  public static func > <Other: FetchOperand>(left: Self, right: Other) -> FetchPredicate where Other._Kind == Value._Kind {
-    FetchPredicate(left.fetchExpression, .greater, right.fetchExpression)
-  }
-  /// Whether the value is greater or equal.
-  public static func >= <Other: FetchOperand>(left: Self, right: Other) -> FetchPredicate where Other._Kind == Value._Kind {
-    FetchPredicate(left.fetchExpression, .greaterOrEqual, right.fetchExpression)
   }
 
   // MARK: Lists and ranges
@@ -95,36 +71,65 @@ public struct FetchField<Value: FetchValue, Output>: FetchOperand, Sendable {
   }
 }
 
+/// Comparisons. They are declared for all fields at once, and not for ``FetchField``: of a field that it does not find, the compiler then says nothing else.
+extension FetchValueField {
+  /// Whether the values are equal; two missing values are.
+  public static func == <Other: FetchOperand>(left: Self, right: Other) -> FetchPredicate where Other._Kind == _Kind {
+    FetchPredicate(left.fetchExpression, .equal, right.fetchExpression)
+  }
+  /// Whether the values differ; a missing one differs from one that is there.
+  public static func != <Other: FetchOperand>(left: Self, right: Other) -> FetchPredicate where Other._Kind == _Kind {
+    FetchPredicate(left.fetchExpression, .notEqual, right.fetchExpression)
+  }
+  /// Whether the value is less.
+  public static func < <Other: FetchOperand>(left: Self, right: Other) -> FetchPredicate where Other._Kind == _Kind {
+    FetchPredicate(left.fetchExpression, .less, right.fetchExpression)
+  }
+  /// Whether the value is less or equal.
+  public static func <= <Other: FetchOperand>(left: Self, right: Other) -> FetchPredicate where Other._Kind == _Kind {
+    FetchPredicate(left.fetchExpression, .lessOrEqual, right.fetchExpression)
+  }
+  /// Whether the value is greater.
+  public static func > <Other: FetchOperand>(left: Self, right: Other) -> FetchPredicate where Other._Kind == _Kind {
+    FetchPredicate(left.fetchExpression, .greater, right.fetchExpression)
+  }
+  /// Whether the value is greater or equal.
+  public static func >= <Other: FetchOperand>(left: Self, right: Other) -> FetchPredicate where Other._Kind == _Kind {
+    FetchPredicate(left.fetchExpression, .greaterOrEqual, right.fetchExpression)
+  }
+}
+
 /// An attribute whose values cannot be compared, but only told from nil: a transformable one.
-public struct FetchOpaqueField: Sendable {
+public struct FetchOpaqueField: FetchNilComparable, Sendable {
   private let expression: FetchExpression
 
   init(_ expression: FetchExpression) { self.expression = expression }
 
-  /// Whether there is no value.
-  public static func == (left: Self, right: FetchNil) -> FetchPredicate { .isNull(left.expression, true) }
-  /// Whether there is a value.
-  public static func != (left: Self, right: FetchNil) -> FetchPredicate { .isNull(left.expression, false) }
+  /// Whether there is no value, or whether there is one.
+  public func _isNull(_ isNull: Bool) -> FetchPredicate { .isNull(expression, isNull) }
 }
 
 extension ClosedRange where Bound: FetchOperand {
   /// Whether a field's value lies in the range, both ends included.
-  public func contains<Value, Output>(_ field: FetchField<Value, Output>) -> FetchPredicate where Value._Kind == Bound._Kind {
-    field.isIn(self)
+  public func contains<Field: FetchValueField>(_ field: Field) -> FetchPredicate where Field._Kind == Bound._Kind {
+    FetchPredicate(field.fetchExpression, .between, .list([lowerBound.fetchExpression, upperBound.fetchExpression]))
   }
 }
 
 extension Range where Bound: FetchOperand {
   /// Whether a field's value lies in the range without its upper end.
-  public func contains<Value, Output>(_ field: FetchField<Value, Output>) -> FetchPredicate where Value._Kind == Bound._Kind {
-    field.isIn(self)
+  public func contains<Field: FetchValueField>(_ field: Field) -> FetchPredicate where Field._Kind == Bound._Kind {
+    .and([
+      FetchPredicate(field.fetchExpression, .greaterOrEqual, lowerBound.fetchExpression),
+      FetchPredicate(field.fetchExpression, .less, upperBound.fetchExpression),
+    ])
   }
 }
 
 extension Sequence where Element: FetchOperand {
   /// Whether a field's value is one of the elements.
-  public func contains<Value, Output>(_ field: FetchField<Value, Output>) -> FetchPredicate where Value._Kind == Element._Kind {
-    field.isIn(self)
+  public func contains<Field: FetchValueField>(_ field: Field) -> FetchPredicate where Field._Kind == Element._Kind {
+    FetchPredicate(field.fetchExpression, .in, .list(map(\.fetchExpression)))
   }
 }
 

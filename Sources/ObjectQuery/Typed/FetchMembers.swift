@@ -98,28 +98,28 @@ public struct FetchMembers<Member, Order>: Sendable {
   }
 
   /// The sum of a number of each member; 0 when there are none.
-  public func sum<Value, Output>(
-    _ value: (FetchObject<Member, FetchDirect>) -> FetchField<Value, Output>
-  ) -> FetchField<Value._Total, Value._Total> where Value: FetchNumber { FetchField(aggregate("@sum", value)) }
+  public func sum<Field: FetchValueField>(
+    _ value: (FetchObject<Member, FetchDirect>) -> Field
+  ) -> FetchField<Field._Value._Total, Field._Value._Total> where Field._Value: FetchNumber { FetchField(aggregate("@sum", value)) }
 
-  /// The mean of a number of each member; missing when there are none.
-  public func average<Value, Output>(
-    _ value: (FetchObject<Member, FetchDirect>) -> FetchField<Value, Output>
-  ) -> FetchField<Double, Double?> where Value: FetchNumber { FetchField(aggregate("@avg", value)) }
+  /// The mean of a number of each member, a `Decimal` of decimals; missing when there are none.
+  public func average<Field: FetchValueField>(
+    _ value: (FetchObject<Member, FetchDirect>) -> Field
+  ) -> FetchField<Field._Value._Mean, Field._Value._Mean?> where Field._Value: FetchNumber { FetchField(aggregate("@avg", value)) }
 
   /// The least of a value of each member; missing when there are none.
-  public func min<Value, Output>(
-    _ value: (FetchObject<Member, FetchDirect>) -> FetchField<Value, Output>
-  ) -> FetchField<Value, Value?> { FetchField(aggregate("@min", value)) }
+  public func min<Field: FetchValueField>(
+    _ value: (FetchObject<Member, FetchDirect>) -> Field
+  ) -> FetchField<Field._Value, Field._Value?> { FetchField(aggregate("@min", value)) }
 
   /// The greatest of a value of each member; missing when there are none.
-  public func max<Value, Output>(
-    _ value: (FetchObject<Member, FetchDirect>) -> FetchField<Value, Output>
-  ) -> FetchField<Value, Value?> { FetchField(aggregate("@max", value)) }
+  public func max<Field: FetchValueField>(
+    _ value: (FetchObject<Member, FetchDirect>) -> Field
+  ) -> FetchField<Field._Value, Field._Value?> { FetchField(aggregate("@max", value)) }
 
   /// A collection operator with the path of a value behind it. Of another value than a path it is a function that no fetch takes: the fetch throws.
-  private func aggregate<Value, Output>(
-    _ op: String, _ value: (FetchObject<Member, FetchDirect>) -> FetchField<Value, Output>
+  private func aggregate<Field: FetchValueField>(
+    _ op: String, _ value: (FetchObject<Member, FetchDirect>) -> Field
   ) -> FetchExpression {
     FetchDepth.withVariable { variable in
       let value = value(FetchObject(.variable(variable))).fetchExpression

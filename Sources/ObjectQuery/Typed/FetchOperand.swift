@@ -107,3 +107,24 @@ public struct FetchNil: ExpressibleByNilLiteral, Sendable {
   /// The literal.
   public init(nilLiteral: ()) {}
 }
+
+/// What can be compared with the literal `nil` in a typed condition. The operators are declared for all of them at once: with one function for each type, the
+/// compiler takes a field that it does not find for one of those types, and says a second thing about the other side.
+public protocol FetchNilComparable {
+  /// Whether there is no value, or whether there is one.
+  func _isNull(_ isNull: Bool) -> FetchPredicate
+}
+
+extension FetchNilComparable {
+  /// Whether there is no value.
+  public static func == (left: Self, right: FetchNil) -> FetchPredicate { left._isNull(true) }
+  /// Whether there is a value.
+  public static func != (left: Self, right: FetchNil) -> FetchPredicate { left._isNull(false) }
+}
+
+/// A field with values: ``FetchField``. Functions that take any field name it in place of the type, so that the compiler says one thing of a field that it does
+/// not find.
+public protocol FetchValueField: FetchOperand {
+  /// The attribute's type.
+  associatedtype _Value: FetchValue where _Value._Kind == _Kind
+}

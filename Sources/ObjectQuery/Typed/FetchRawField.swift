@@ -4,7 +4,7 @@
 ///
 /// ``rawValue`` is the field of the raw values, for everything else that fields can do. A selected raw value that the type does not have is nil where `Output`
 /// is an optional, as it is for generated properties.
-public struct FetchRawField<Value: RawRepresentable, Output>: Sendable where Value.RawValue: FetchValue {
+public struct FetchRawField<Value: RawRepresentable, Output>: FetchNilComparable, Sendable where Value.RawValue: FetchValue {
   /// What the field stands for.
   public let fetchExpression: FetchExpression
 
@@ -17,10 +17,8 @@ public struct FetchRawField<Value: RawRepresentable, Output>: Sendable where Val
   public static func == (left: Self, right: Value) -> FetchPredicate { left.rawValue == right.rawValue }
   /// Whether the attribute has another value, or none.
   public static func != (left: Self, right: Value) -> FetchPredicate { left.rawValue != right.rawValue }
-  /// Whether the attribute has no value.
-  public static func == (left: Self, right: FetchNil) -> FetchPredicate { left.rawValue == right }
-  /// Whether the attribute has a value.
-  public static func != (left: Self, right: FetchNil) -> FetchPredicate { left.rawValue != right }
+  /// Whether there is no value, or whether there is one.
+  public func _isNull(_ isNull: Bool) -> FetchPredicate { .isNull(fetchExpression, isNull) }
   /// Whether the attribute has a value; with nil, whether it has none.
   @_disfavoredOverload public static func == (left: Self, right: Value?) -> FetchPredicate { left.rawValue == right?.rawValue }
   /// Whether the attribute has another value; with nil, whether it has one.

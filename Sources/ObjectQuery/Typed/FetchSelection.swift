@@ -93,10 +93,12 @@ extension FetchRequest {
 
 // MARK: Aggregates
 
-/// A type of numbers, with the type that holds sums of them.
+/// A type of numbers, with the types that hold sums and means of them.
 public protocol FetchNumber: FetchValue, FetchOutput {
   /// The type of sums.
   associatedtype _Total: FetchNumber
+  /// The type of means: `Decimal` for decimals, which are computed exactly to their 38 digits, and `Double` for other numbers.
+  associatedtype _Mean: FetchNumber = Double
 }
 
 extension Int: FetchNumber {
@@ -122,6 +124,8 @@ extension Double: FetchNumber {
 extension Decimal: FetchNumber {
   /// Sums of decimals are decimals.
   public typealias _Total = Decimal
+  /// Means of decimals are decimals.
+  public typealias _Mean = Decimal
 }
 extension Float: FetchNumber {
   /// Sums have double precision.
@@ -145,10 +149,14 @@ extension FetchField {
 extension FetchField where Value: FetchNumber {
   /// The sum of the values; 0 when there is none.
   public var sum: FetchField<Value._Total, Value._Total> { FetchField<Value._Total, Value._Total>(.function("sum:", [fetchExpression])) }
-  /// The mean of the values; missing when there is none.
-  public var average: FetchField<Double, Double?> { FetchField<Double, Double?>(.function("average:", [fetchExpression])) }
-  /// The middle value; missing when there is none.
-  public var median: FetchField<Double, Double?> { FetchField<Double, Double?>(.function("median:", [fetchExpression])) }
+  /// The mean of the values, a `Decimal` of decimals; missing when there is none.
+  public var average: FetchField<Value._Mean, Value._Mean?> {
+    FetchField<Value._Mean, Value._Mean?>(.function("average:", [fetchExpression]))
+  }
+  /// The middle value, a `Decimal` of decimals; missing when there is none.
+  public var median: FetchField<Value._Mean, Value._Mean?> {
+    FetchField<Value._Mean, Value._Mean?>(.function("median:", [fetchExpression]))
+  }
 }
 
 extension FetchObject {

@@ -29,7 +29,11 @@ extension BatchValue {
     case .integer16, .integer32, .integer64, .boolean: return try whole(value, slot)
     case .double, .float:
       guard let number = double(value) else { throw mismatch(slot) }
-      return .real(slot.attributeType == .float ? Double(Float(number)) : number)
+      guard slot.attributeType == .float else { return .real(number) }
+      if number.isFinite, Float(number).isInfinite {
+        throw Failure(code: .numberOutOfRange, key: slot.name, reason: "was computed as a number beyond the range of Float.")
+      }
+      return .real(Double(Float(number)))
     case .decimal:
       guard let number = SlotComparison.decimal(of: value) else {
         throw Failure(code: .numberOutOfRange, key: slot.name, reason: "was computed as a number beyond the range of decimals.")

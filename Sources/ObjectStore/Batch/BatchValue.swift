@@ -34,14 +34,17 @@ enum BatchValue {
 
   /// A value of an attribute by the model's rules; a missing one must be allowed.
   static func checked(_ value: Slot, for slot: CompiledSlot) throws(Failure) -> Slot {
-    if case .real(let number) = value, !number.isFinite, number.isNaN || slot.attributeType == .date {
-      throw Failure(code: .invalidValue, key: slot.name, reason: "was given a value that is not a number, which no store can keep.")
+    guard let failure = slot.checker?.failure(of: value) else {
+      // What was computed may be -0.0, which stores keep as 0.0.
+      if case .real(let number) = value { return .real(number + 0) }
+      return value
     }
-    guard let failure = slot.checker?.failure(of: value) else { return value }
     let (code, reason): (BatchError.Code, String) =
       switch failure {
       case .missing: (.missingValue, "is required and was given no value.")
       case .wrongType: (.wrongType, "was given a value of another type than \(slot.attributeType?.rawValue ?? "none").")
+      case .notANumber: (.invalidValue, "was given a value that is not a number (NaN), which no store keeps. Give a number.")
+      case .invalidDate: (.invalidValue, "was given a date that is not finite. Give another date.")
       case .integerOutOfRange: (.numberOutOfRange, "was given a number that does not fit into \(slot.attributeType?.rawValue ?? "none").")
       case .numberTooSmall: (.invalidValue, "was given a number below the minimum.")
       case .numberTooLarge: (.invalidValue, "was given a number above the maximum.")

@@ -75,9 +75,10 @@ extension PersistentStoreCoordinator {
       try await line.send(builder.takePortion(onConflict: onConflict))
     } catch {
       await line.cancel()
-      throw error is CancellationError ? StoreError(.cancelled, operation: .batchInsert) : error
+      if (error as? StoreError)?.code == .cancelled, Task.isCancelled { throw CancellationError() }
+      throw error
     }
-    try await line.finish()
+    try await StoreError.inTask { try await line.finish() }
     return writer.outcome
   }
 }

@@ -98,10 +98,23 @@ public final class PersistentStoreCoordinator: Sendable {
       }
     }
     defer { if let url { state.withLock { _ = $0.openingURLs.remove(url) } } }
-    let opened = try await open(description)
+    let opened = try await openUnlessCanceled(description)
     (opened.incrementalStore as? any FileMakingStore)?.keepFiles()
     add(opened)
     return opened
+  }
+
+  /// Opens a store without adding it. A migration ends with the task that waits for it, as by the description's cancellation.
+  private func openUnlessCanceled(_ description: PersistentStoreDescription) async throws -> PersistentStore {
+    var description = description
+    let cancellation = description.migrationCancellation ?? RequestCancellation()
+    description.migrationCancellation = cancellation
+    let cancelable = description
+    return try await withTaskCancellationHandler {
+      try await StoreError.inTask { try await open(cancelable) }
+    } onCancel: {
+      cancellation.cancel()
+    }
   }
 
   /// Opens a store without adding it. Where that fails, the files that it has made are gone; the caller keeps them, or takes them back.

@@ -81,8 +81,7 @@ public struct DerivationEvaluation: Sendable {
     for object in objects {
       statistic.add(try derivation.source.map { try resolver.value(of: object, slot: $0.index) } ?? .int(1))
     }
-    let result = statistic.result
-    return result.isNull ? derivation.emptyValue : DerivedValue.fitted(result, to: derivation.type)
+    return statistic.isEmpty ? derivation.emptyValue : DerivedValue.fitted(statistic.result, to: derivation.type)
   }
 
   /// Brings all derived attributes in step with rows that a save has changed. The time is linear in the rows of the entities that have such attributes, and in

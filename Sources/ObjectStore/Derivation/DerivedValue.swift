@@ -26,11 +26,16 @@ package enum DerivedValue {
     case (.real(let number), .float): number.isFinite && !Float(number).isFinite ? .null : .real(Double(Float(number)))
     // A sum of integers beyond 64 bits.
     case (.real, .integer16), (.real, .integer32), (.real, .integer64), (.real, .decimal): .null
-    case (.bytes(let data), .double): DecimalCoding.decode(data).map { .real(NSDecimalNumber(decimal: $0).doubleValue) } ?? .null
-    case (.bytes(let data), .float):
-      DecimalCoding.decode(data).map { fitted(.real(NSDecimalNumber(decimal: $0).doubleValue), to: .float) } ?? .null
+    case (.bytes(let data), .double): real(of: data)
+    case (.bytes(let data), .float): fitted(real(of: data), to: .float)
     default: value
     }
+  }
+
+  /// A decimal as a double; no value for NaN, which SQLite does not have.
+  private static func real(of data: Data) -> Slot {
+    guard let number = DecimalCoding.decode(data), !number.isNaN else { return .null }
+    return .real(NSDecimalNumber(decimal: number).doubleValue)
   }
 
   /// Whether two values are the same in a store: texts that only look alike are not.

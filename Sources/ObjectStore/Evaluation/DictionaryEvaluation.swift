@@ -42,7 +42,7 @@ struct DictionaryEvaluation<Resolver: ObjectResolver> {
     var rows: [Row] = []
     if projection.isGrouped {
       for group in try groups(of: objects) {
-        evaluator.groupValues = zip(projection.aggregates, group.statistics).map { $1.result.isNull ? $0.emptyResult : $1.result }
+        evaluator.groupValues = zip(projection.aggregates, group.statistics).map { $1.isEmpty ? $0.emptyResult : $1.result }
         guard try evaluator.matches(group: group.object) else { continue }
         rows.append(Row(values: try values(of: group.object), order: try order(of: group.object), tie: group.key))
       }

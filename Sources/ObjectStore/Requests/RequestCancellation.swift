@@ -40,3 +40,20 @@ public final class RequestCancellation: Sendable {
     }
   }
 }
+
+extension StoreError {
+  /// Runs work of a task. Where it is canceled together with the task, it throws `CancellationError`, as everything does that belongs to a task; where a
+  /// ``RequestCancellation`` or a progress handler of the application ends it, it throws ``StoreError`` with ``StoreError/Code/cancelled``.
+  package static func inTask<Result>(_ body: () throws -> Result) throws -> Result {
+    do { return try body() } catch let error as StoreError where error.code == .cancelled && Task.isCancelled { throw CancellationError() }
+  }
+
+  /// Runs asynchronous work of a task, as ``inTask(_:)`` does.
+  package static func inTask<Result: Sendable>(
+    isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> Result
+  ) async throws -> Result {
+    do { return try await body() } catch let error as StoreError where error.code == .cancelled && Task.isCancelled {
+      throw CancellationError()
+    }
+  }
+}

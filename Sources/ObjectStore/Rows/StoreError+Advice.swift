@@ -311,7 +311,7 @@ extension StoreError.Code {
       ErrorAdvice(
         user: "This was cancelled.",
         developer:
-          "Nothing: the task was cancelled, and what it had begun was undone.")
+          "Nothing: a cancellation or a progress handler of yours ended the work, and what it had begun was undone.")
     case .internalInconsistency:
       ErrorAdvice(
         user: "Something went wrong that should not be possible.",

@@ -133,7 +133,7 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     case queryGenerationOfOtherStore
     /// A predicate is nested too deeply.
     case nestingTooDeep
-    /// The work was cancelled.
+    /// A cancellation or a progress handler of the application ended the work; work that ends with its Swift task throws `CancellationError`.
     case cancelled
     /// Something that cannot be: a mistake in the library.
     case internalInconsistency

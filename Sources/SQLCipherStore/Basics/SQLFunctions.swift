@@ -73,8 +73,12 @@ enum SQLFunctions {
       return integerAggregate(function, integerParts(function, value, sums), sums)
     case .median, .mode, .standardDeviation, .only: break
     }
+    if givesEmptyResult(function, type) { return "\(realSum)(\(values))" }
     return "\(statisticName(function))(\(values))"
   }
+
+  /// Whether an aggregate gives the result for no values itself: its NULL stands for a sum that is not a number, and must not count as 0.
+  static func givesEmptyResult(_ function: ResolvedAggregate.Function, _ type: ResolvedType) -> Bool { function == .sum && type == .real }
 
   /// How integers are summed.
   enum IntegerSums: Sendable {
@@ -100,6 +104,8 @@ enum SQLFunctions {
     case (.exact, _): "\(function == .sum ? integerSum : integerAverage)(\(SQLFragment.joined(parts, by: ", ")))"
     }
   }
+
+  private static let realSum = "cd_realSum"
 
   /// Written out: to print a case the runtime looks through every library's conformances, at each opening.
   private static func statisticName(_ function: ResolvedAggregate.Function) -> String {
@@ -233,6 +239,7 @@ enum SQLFunctions {
     for function: ResolvedAggregate.Function in [.sum, .average, .median, .mode, .standardDeviation] {
       try connection.registerAggregate(name: statisticName(function), argumentCount: 1) { StatisticState(function) }
     }
+    try connection.registerAggregate(name: realSum, argumentCount: 1) { StatisticState(.sum, ofNone: .real(0)) }
     try connection.registerFunction(name: integerSum, argumentCount: 3) { call in
       if call.int64(2) == 0 { return call.setResultNull() }
       let sum = IntegerSum(high: call.int64(0), low: call.int64(1))
@@ -296,9 +303,11 @@ private final class StatisticState: AggregateState {
   private var statistic: Statistic
   /// Whether the values have to be numbers.
   private let isArithmetic: Bool
+  private let emptyResult: Slot
 
-  init(_ function: ResolvedAggregate.Function) {
+  init(_ function: ResolvedAggregate.Function, ofNone emptyResult: Slot = .null) {
     statistic = Statistic(function)
+    self.emptyResult = emptyResult
     isArithmetic = [.sum, .average, .standardDeviation].contains(function)
   }
 
@@ -313,7 +322,7 @@ private final class StatisticState: AggregateState {
     }
     statistic.add(value)
   }
-  func finish(_ call: FunctionCall) { SQLFunctions.set(statistic.result, call) }
+  func finish(_ call: FunctionCall) { SQLFunctions.set(statistic.isEmpty ? emptyResult : statistic.result, call) }
 }
 
 /// The last value made of a text and options. Used by one connection, hence by one thread at a time.

@@ -21,7 +21,7 @@ extension StoreDerivation {
     let aggregate = SQLFunctions.aggregate(function, SQLFragment(source), type, isColumn: true).text
     let value = "(SELECT \(aggregate) FROM \(path))"
     let empty = function.emptyResult(of: type)
-    return fitted(empty.isNull ? value : "ifnull(\(value), \(Self.literal(empty)))")
+    return fitted(empty.isNull || SQLFunctions.givesEmptyResult(function, type) ? value : "ifnull(\(value), \(Self.literal(empty)))")
   }
 
   /// What is asked of the members, behind the conditions of the path. Its constants are the model's.

@@ -103,7 +103,9 @@ extension QueryGenerator {
       })
     let empty = aggregate.function.emptyResult(of: aggregate.value?.type ?? .integer)
     guard let query else { return SQLFragment(SQLLiteral.text(empty)) }
-    guard aggregate.value != nil, !empty.isNull else { return "(\(query.text))" }
+    guard let value = aggregate.value, !empty.isNull, !SQLFunctions.givesEmptyResult(aggregate.function, value.type) else {
+      return "(\(query.text))"
+    }
     return "coalesce((\(query.text)), \(SQLLiteral.text(empty)))"
   }
 
@@ -112,7 +114,8 @@ extension QueryGenerator {
     guard let expression = aggregate.value else { return "count(*)" }
     let result = try self.aggregate(aggregate.function, of: expression, isDistinct: aggregate.isDistinct, scopes)
     let empty = aggregate.emptyResult
-    return aggregate.function == .count || empty.isNull ? result : "coalesce(\(result), \(SQLLiteral.text(empty)))"
+    let isWhole = aggregate.function == .count || SQLFunctions.givesEmptyResult(aggregate.function, expression.type)
+    return isWhole || empty.isNull ? result : "coalesce(\(result), \(SQLLiteral.text(empty)))"
   }
 
   private func aggregate(

@@ -28,6 +28,7 @@ extension StoreSpecification {
       DerivedFilterSpecification.self, QueryGenerationSpecification.self, NestingSpecification.self,
       LiveResultsSpecification.self, UndoSpecification.self, RandomUndoSpecification.self,
       SnapshotSpecification.self, LostMemberSpecification.self, RequestBoundsSpecification.self,
+      SpecialNumberSpecification.self,
     ]
   }
 }
