@@ -17,8 +17,10 @@ final class StatementRuleTests: XCTestCase {
     "Schema/EntityStatements+Migration.swift", "Schema/JoinStatements.swift", "Schema/BookkeepingStatements.swift",
     "Schema/HistoryStatements.swift", "Schema/BatchTable.swift", "Schema/FullTextIndex.swift", "Schema/SchemaAuxiliary.swift",
   ]
-  /// Where requests and derived attributes are turned into SQL, which reads only; and the piece of SQL that is asked whether it does.
-  private static let generators = ["Queries/", "Derivation/StoreDerivation+Values.swift", "Basics/SQLFragment.swift"]
+  /// Where requests and derived attributes are turned into SQL, which reads only; the piece of SQL that is asked whether it does; and queries joined to one.
+  private static let generators = [
+    "Queries/", "Derivation/StoreDerivation+Values.swift", "Basics/SQLFragment.swift", "Basics/CompoundSelect.swift",
+  ]
 
   /// Words by which a line reads tables, or changes and makes them. What triggers watch (`INSERT`, `UPDATE OF`) is no statement.
   private static let reading = ["SELECT ", " FROM ", "JOIN "]

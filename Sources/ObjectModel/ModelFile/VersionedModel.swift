@@ -186,7 +186,7 @@ enum ModelFiles {
 
   /// The `contents` file of a model; of a bundle of versions that of the current one.
   @_optimize(none) static func contents(ofModelAt url: URL) throws(ModelFileError) -> URL {
-    if ["mom", "momd", "omo"].contains(url.pathExtension) { throw compiled(url.path) }
+    if ["mom", "momd", "omo"].contains(url.pathExtension), !isXML(url) { throw compiled(url.path) }
     if url.pathExtension == "xcdatamodeld" {
       let current = try currentVersionName(in: url, of: try versionNames(in: url))
       return try contents(ofModelAt: url.appendingPathComponent(current + ".xcdatamodel"))
@@ -201,6 +201,13 @@ enum ModelFiles {
   static func tree(of data: Data, path: String?) throws(ModelFileError) -> XMLNode {
     guard data.starts(with: Data("bplist00".utf8)) else { return try XMLTreeParser.parse(data, path: path) }
     return try OldModelArchive.tree(of: data, path: path)
+  }
+
+  /// Whether a file begins as XML does. The module CoreData names a version's XML file as Apple's compiler names what it makes of it.
+  private static func isXML(_ url: URL) -> Bool {
+    guard let file = try? FileHandle(forReadingFrom: url) else { return false }
+    defer { try? file.close() }
+    return (try? file.read(upToCount: 1)) == Data("<".utf8)
   }
 
   /// The error of a model that is compiled.

@@ -1,4 +1,4 @@
-// BalancedCondition: many conditions, or many queries, joined to one within the limits of SQLite.
+// BalancedCondition: many conditions joined to one within the limits of SQLite.
 
 /// Joins conditions. SQLite reads `a OR b OR c` as nested to the left and takes expressions of a thousand levels; halves in parentheses keep the nesting
 /// logarithmic, however many columns a table has.
@@ -16,19 +16,5 @@ enum BalancedCondition {
     guard conditions.count > greatestRow else { return conditions.joined(separator: word) }
     let middle = conditions.startIndex + conditions.count / 2
     return "(\(joined(conditions[..<middle], word)))\(word)(\(joined(conditions[middle...], word)))"
-  }
-}
-
-/// Joins queries. SQLite takes 500 terms in a row.
-enum CompoundSelect {
-  private static let greatestRow = 100
-
-  /// The queries with `UNION` or `UNION ALL` between them.
-  static func joined(_ queries: [String], by word: String) -> String {
-    guard queries.count > greatestRow else { return queries.joined(separator: " \(word) ") }
-    let groups = stride(from: 0, to: queries.count, by: greatestRow).map { start in
-      "SELECT * FROM (\(queries[start..<min(start + greatestRow, queries.count)].joined(separator: " \(word) ")))"
-    }
-    return joined(groups, by: word)
   }
 }
