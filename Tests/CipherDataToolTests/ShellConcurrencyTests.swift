@@ -1,4 +1,4 @@
-// The shell beside other processes: a line outside of a draft is one transaction, as the command of its name is.
+// The shell while other processes write: a line outside of a draft is one transaction, as the command of the same name is.
 import Foundation
 import XCTest
 

@@ -215,7 +215,7 @@ final class OldModelTests: XCTestCase {
     let bundle = try VersionedModel(contentsOf: url)
     XCTAssertEqual(bundle.versions.map(\.name), ["M", "M 0"])
     XCTAssertEqual(bundle.version(named: "M 0")?.entities.count, 2)
-    // What is written beside the old file counts from then on.
+    // Readers prefer the file that was written next to the old one.
     try bundle.write(to: url)
     XCTAssertTrue(FileManager.default.fileExists(atPath: old.appendingPathComponent("contents").path))
     XCTAssertEqual(try VersionedModel(contentsOf: url), bundle)

@@ -109,7 +109,7 @@ final class SystemErrorTests: XCTestCase {
       work.settings = ProofSettings(hasHistory: hasHistory)
       let base = try FailingWorkBase(work)
       for fault in CallFault.all where fault.error != 0 && fault.error != EINTR {
-        // A lock that nobody ever gives costs the whole time that one waits.
+        // A lock that is never granted takes the whole timeout.
         if fault.call == .lock, fault.lasts { continue }
         let count = base.calls[fault.call] ?? 0
         if count == 0 { continue }

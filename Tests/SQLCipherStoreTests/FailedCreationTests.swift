@@ -169,7 +169,7 @@ final class FailedCreationTests: XCTestCase {
       func make() throws -> StoreKeyring {
         try waitFor { try await StoreKeyring.create(storePath: path, key: key, canBeTakenBack: true) }
       }
-      // Nobody has used it.
+      // No connection has used it.
       XCTAssertEqual(try make().newStore?.takeBack(), true)
       XCTAssertEqual(folder.fileNames(), [], "\(key)")
       // It is open somewhere.

@@ -30,7 +30,7 @@ final class UnfinishedMigrationTests: XCTestCase {
   private static let key = StoreKey.raw(SecretBytes([UInt8](repeating: 5, count: 32)))
   private static let otherKey = StoreKey.passphrase("another", .cheapForTests())
 
-  /// A store of the older model beside the copy that a migration has made before it was killed.
+  /// A store of the older model, and the copy that a migration made before it was killed.
   private final class Fixture {
     let folder: TemporaryFolder
     let key: StoreKey

@@ -145,7 +145,7 @@ extension ModelCommand {
         let formatted = try read.xmlData()
         guard formatted != data else { continue }
         odd.append(file.deletingLastPathComponent().lastPathComponent)
-        // A model of Xcode 3 gets a contents file beside its own, which counts from then on.
+        // A model of Xcode 3 gets a contents file next to its own, and readers prefer that file.
         if !check { try FileReplacement.write(formatted, to: file.deletingLastPathComponent().appendingPathComponent("contents")) }
       }
       let sink = OutputSink()
@@ -166,7 +166,7 @@ extension ModelCommand {
     }
   }
 
-  /// A version of a model file; the current one where none is named. What cannot be used is told on standard error, with its line and what is used instead.
+  /// Reads a version of a model file, by default the current one. Reports parts that cannot be used on standard error, with the line and the substitute.
   ///
   /// - Parameter strict: Whether what cannot be used is an error.
   static func model(_ path: String, version: String? = nil, strict: Bool = false) throws -> ManagedObjectModel {

@@ -97,7 +97,7 @@ final class ValueReader {
     case .blob, .null: throw failure(slot, key, .otherType(type, expected: .decimal))
     }
     if text == "NaN" {
-      // What the store computes is nobody's to correct, and computed again by the new store.
+      // The new store computes derived values again, so a bad one needs no correction.
       guard slot.isDerived else { throw failure(slot, key, .notANumber) }
       return DecimalCoding.encode(.nan)
     }

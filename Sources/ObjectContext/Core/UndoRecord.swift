@@ -27,7 +27,7 @@ struct UndoRecord {
     case group
   }
 
-  /// What is known of a member or a transient value beside that.
+  /// Further facts about a member or a transient value.
   struct Marks: OptionSet {
     let rawValue: UInt8
     /// The stored members were not read: whether it is one of them was not known.

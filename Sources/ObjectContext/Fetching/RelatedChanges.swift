@@ -18,7 +18,7 @@ struct RelatedChanges {
   /// From how many objects on, the objects that they lead to are read with one request a relationship.
   private static var fewObjects: Int { 8 }
 
-  /// Looks for changes that concern a fetch; nil where there are none.
+  /// Looks for changes that concern a fetch; nil if there are no such changes.
   ///
   /// - Parameter resolved: The resolved fetch, if it was resolved before.
   init?(

@@ -1,6 +1,6 @@
 // FileMakingStore: a store that can take back the files that opening it has made.
 
-/// A store in files that it makes where there are none. What fails afterwards leaves none of them.
+/// A store that creates its files if they are missing. If opening fails later, it removes the files that it created.
 package protocol FileMakingStore: IncrementalStore {
   /// Whether opening has made the store's files, and they can be taken back.
   var hasMadeFiles: Bool { get }

@@ -116,7 +116,7 @@ struct MigrationBackupName {
     var taken: [URL] = []
     while true {
       let name = taken.isEmpty ? stem + ending : "\(stem)-\(taken.count + 1)\(ending)"
-      // A store has other files beside it, as NAME.keys and NAME-wal. These two are left by a process that was killed as it made a copy: the next copy takes them
+      // A store has companion files such as NAME.keys and NAME-wal. These two are left by a process that was killed as it made a copy: the next copy takes them
       // over.
       let left = [name + ".keys.new", name + ".keys.lock"]
       let url = folder.appendingPathComponent(name)

@@ -61,7 +61,7 @@ extension StoreEngine {
       let layout = try MetadataTable.readLayout(connection, path: path)
       if let settings, present == nil {
         try StoreHistory.begin(settings, record, layout, rows, transaction)
-        // Whoever has the store open sees it by this number.
+        // Other connections notice the change by this number.
         return try connection.setUserVersion(Int32(truncatingIfNeeded: try connection.userVersion()) &+ 1)
       }
       if settings == nil {

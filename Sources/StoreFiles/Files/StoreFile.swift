@@ -141,7 +141,7 @@ package enum StoreFile {
   /// Makes a database file under another name, fills it, makes it durable, and gives it its name. An existing file is refused; on an
   /// error nothing is left.
   ///
-  /// - Parameter isAlone: Whether the caller has the lock of the key file, so that nobody else makes this database. What a killed process has left of it is
+  /// - Parameter isAlone: Whether the caller has the lock of the key file, so that no other process creates this database. What a killed process has left of it is
   ///   removed then.
   package static func createComplete(_ path: String, isAlone: Bool = false, _ fill: (String) throws -> Void) throws {
     for name in [path] + companionSuffixes.map({ path + $0 }) where exists(name) {

@@ -17,7 +17,7 @@ package enum UndoGraph {
 
   private static func part(_ name: String) -> AttributeDescription { AttributeDescription(name: name, type: .string, isOptional: true) }
 
-  /// The attributes of owners beside those that every object has.
+  /// The attributes of owners, in addition to those of every object.
   private static let attributes: [AttributeDescription] = {
     let types: [(String, AttributeType)] = [
       ("day", .date), ("price", .decimal), ("flag", .boolean), ("uid", .uuid), ("ratio", .double), ("site", .uri), ("form", .transformable),
