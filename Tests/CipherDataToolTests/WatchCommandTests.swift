@@ -59,8 +59,10 @@ final class WatchCommandTests: XCTestCase {
   func testWhatAnotherProcessWritesIsPrintedAsItIsWritten() async throws {
     let fixture = try await fixture()
     // Begins behind a place, so that it does not matter when it has begun to listen.
+    try add(["zero"], fixture)
     let list = try fixture.run(["history", "test.store", "--format", "jsonl"])
-    let place = try XCTUnwrap(JSONParser.parse(String(list.output.split(separator: "\n")[0]))["token"])
+    let line = try XCTUnwrap(list.output.split(separator: "\n").first, "no transaction")
+    let place = try XCTUnwrap(JSONParser.parse(String(line))["token"])
     guard case .string(let token) = place else { return XCTFail("no token") }
     let (process, output, errors) = try watch(fixture, "--after", token, "--entity", "Item", "--format", "jsonl")
     defer { if process.isRunning { process.terminate() } }

@@ -72,7 +72,8 @@ final class HistoryReadingTests: XCTestCase {
   }
 
   func testNobodyReadsOnInATransactionOfWhichNothingIsWantedOnceHeIsCalledOff() async throws {
-    let open = try tracked(TestStore())
+    let store = try TestStore()
+    let open = try tracked(store)
     try open.newContext().execute(BatchInsertRequest(entityName: "Tag", objects: [["name": "red"], ["name": "blue"]]))
     let nothing = open.coordinator.history(changes: .compare("entity", .equal, "Book"))
     let all = try await HistoryWalk(nothing).next()
@@ -88,7 +89,8 @@ final class HistoryReadingTests: XCTestCase {
   }
 
   func testRowsOfAnotherStoreAreOneTransactionThatSaysEverything() throws {
-    let open = try tracked(TestStore())
+    let store = try TestStore()
+    let open = try tracked(store)
     let tag = try XCTUnwrap(SpecificationModels.library.entities.first { $0.name == "Tag" })
     let transfer = try RowTransfer(into: open.persistentStore, scope: open.scope)
     for round in 0..<2 {

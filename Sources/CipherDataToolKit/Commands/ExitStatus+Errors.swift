@@ -65,7 +65,7 @@ package struct Ending: Sendable, Hashable {
 
   /// The operations that make or change files.
   private static let writingOperations: Set<StoreOperation> = [
-    .create, .writeKeyFile, .changeKeys, .lock, .write, .copyStore, .backUp, .export, .replace, .rotateDataKey, .compact, .destroy,
+    .create, .writeKeyFile, .changeKeys, .lock, .write, .copyStore, .backUp, .export, .replace, .rotateDataKey, .compact,
   ]
 
   private static func status(of error: StoreError) -> ExitStatus {

@@ -15,7 +15,7 @@
 /// }
 /// ```
 ///
-/// A model also comes out of an `.xcdatamodeld` (``VersionedModel``, ``init(contentsOf:)``) and out of classes. A model is a value. A container or coordinator
+/// A model also comes out of an `.xcdatamodeld` (``VersionedModel``, ``init(contentsOf:strict:)``) and out of classes. A model is a value. A container or coordinator
 /// compiles a copy of its own, so that later changes of yours have no effect on it. It throws ``ModelValidationError`` with every mistake of the model;
 /// ``validationIssues()`` lists them before.
 public struct ManagedObjectModel: Sendable, Hashable {

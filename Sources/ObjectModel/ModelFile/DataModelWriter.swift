@@ -226,7 +226,7 @@ struct DataModelWriter {
 }
 
 extension ManagedObjectModel {
-  /// The model in the format of a `contents` file; ``init(xmlData:path:)`` reads it back without loss.
+  /// The model in the format of a `contents` file; ``init(xmlData:path:strict:)`` reads it back without loss.
   ///
   /// - Throws: ``ModelFileError`` when a name or text has a character that XML cannot hold.
   public func xmlData() throws(ModelFileError) -> Data { try DataModelWriter.data(of: self) }

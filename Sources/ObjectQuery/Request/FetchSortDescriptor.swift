@@ -14,7 +14,7 @@ public import Foundation
 /// variables of the environment: its current locale is `en_001`. So pass the user's locale:
 ///
 /// ```swift
-/// Song.all.sorted { $0.title.ordered(.localizedStandard, locale: Locale(identifier: "sv_SE")) }
+/// Book.all.sorted { $0.title.ordered(.localizedStandard, locale: Locale(identifier: "sv_SE")) }
 /// ```
 public struct FetchSortDescriptor: Sendable, Hashable {
   /// How strings are ordered.

@@ -97,10 +97,21 @@ package enum TextMatching {
   package static func compareLocalized(
     _ left: String, _ right: String, caseInsensitive: Bool, numeric: Bool = false, locale: Locale? = nil
   ) -> Int {
-    var options: String.CompareOptions = []
-    if caseInsensitive { options.insert(.caseInsensitive) }
-    if numeric { options.insert(.numeric) }
-    return left.compare(right, options: options, range: nil, locale: locale ?? .current).rawValue
+    let locale = locale ?? .current
+    // Without `.literal`, and with `.caseInsensitive`, Foundation's answers are no order: "aä" < "z" < "ä" < "aä" in Swedish.
+    let options: String.CompareOptions = numeric ? [.literal, .numeric] : .literal
+    let (left, right) = (comparable(left, caseInsensitive, locale), comparable(right, caseInsensitive, locale))
+    return left.compare(right, options: options, range: nil, locale: locale).rawValue
+  }
+
+  /// A text in the form in which literal comparisons find equal what is equal: composed, and folded if case is ignored.
+  private static func comparable(_ text: String, _ caseInsensitive: Bool, _ locale: Locale) -> String {
+    let composed = composed(text)
+    return caseInsensitive ? Self.composed(composed.folding(options: .caseInsensitive, locale: locale)) : composed
+  }
+
+  private static func composed(_ text: String) -> String {
+    text.utf8.allSatisfy { $0 < 0x80 } ? text : text.precomposedStringWithCanonicalMapping
   }
 }
 

@@ -54,6 +54,6 @@ func derivedIsReadOnly(_ episode: Episode) {
 }
 
 func kindsAreKept(_ photo: Photo) throws {
-  _ = Photo.all.where { $0.rating == 5 }  // ERROR: cannot
+  _ = Photo.all.where { $0.rating == 5 }  // ERROR: FetchRawField<Rating
   photo.place = Exif()  // ERROR: cannot assign
 }
