@@ -14,6 +14,7 @@ public final class HistorySpecification: ObjectSpecification {
       [
         ("testAStoreKeepsNoHistoryUnlessToldTo", { $0.testAStoreKeepsNoHistoryUnlessToldTo }),
         ("testASaveIsOneTransactionWithItsChanges", { $0.testASaveIsOneTransactionWithItsChanges }),
+        ("testANegativeLimitMakesARequestForTheHistoryThrow", { $0.testANegativeLimitMakesARequestForTheHistoryThrow }),
         ("testAuthorContextAndProcessAreTold", { $0.testAuthorContextAndProcessAreTold }),
         ("testUpdatedPropertiesAreToldByName", { $0.testUpdatedPropertiesAreToldByName }),
         ("testLinksAreToldAsPairs", { $0.testLinksAreToldAsPairs }),
@@ -64,6 +65,22 @@ public final class HistorySpecification: ObjectSpecification {
     // A save of nothing is no transaction.
     try context.save()
     XCTAssertEqual(try transactions(open).count, 1)
+  }
+
+  func testANegativeLimitMakesARequestForTheHistoryThrow() throws {
+    let open = try makeTracked()
+    let context = open.newContext()
+    try context.insert("Tag", ["name": "red"])
+    try context.save()
+    var request = PersistentHistoryChangeRequest.fetchHistory(after: PersistentHistoryToken?.none)
+    for limit in [-1, Int.min] {
+      request.fetchLimit = limit
+      XCTAssertThrowsError(try context.execute(request)) { error in
+        XCTAssertEqual(error as? FetchPredicateError, .negativeNumber(clause: .fetchLimit), "\(error)")
+      }
+    }
+    request.fetchLimit = 1
+    XCTAssertEqual(try context.execute(request).transactions.count, 1)
   }
 
   func testAuthorContextAndProcessAreTold() throws {

@@ -18,7 +18,6 @@ public final class RequestBoundsSpecification: ObjectSpecification {
         ("testANegativeNumberMakesAsynchronousFetchesThrow", { $0.testANegativeNumberMakesAsynchronousFetchesThrow }),
         ("testANegativeNumberMakesABatchDeletionThrow", { $0.testANegativeNumberMakesABatchDeletionThrow }),
         ("testANegativeNumberMakesAControllerThrow", { $0.testANegativeNumberMakesAControllerThrow }),
-        ("testANegativeLimitMakesARequestForTheHistoryThrow", { $0.testANegativeLimitMakesARequestForTheHistoryThrow }),
         ("testTheLargestLimitsAndOffsetsMeanWhatTheySay", { $0.testTheLargestLimitsAndOffsetsMeanWhatTheySay }),
       ] as [(String, (RequestBoundsSpecification) -> () throws -> Void)])
   }
@@ -151,18 +150,6 @@ public final class RequestBoundsSpecification: ObjectSpecification {
       let controller = FetchedResultsController(fetchRequest: request(change), context: context, sectionNameExpression: nil)
       expect(clause, "results") { try controller.performFetch() }
     }
-  }
-
-  func testANegativeLimitMakesARequestForTheHistoryThrow() throws {
-    let open = try openStore(in: makeFolder()) { $0.historyTracking = true }
-    let context = open.newContext()
-    try context.insert("Author", ["name": "Ada"])
-    try context.save()
-    var request = PersistentHistoryChangeRequest.fetchHistory(after: PersistentHistoryToken?.none)
-    request.fetchLimit = -1
-    expect(.fetchLimit, "the history") { _ = try context.execute(request) }
-    request.fetchLimit = 1
-    XCTAssertEqual(try context.execute(request).transactions.count, 1)
   }
 
   func testTheLargestLimitsAndOffsetsMeanWhatTheySay() throws {
