@@ -25,6 +25,9 @@ public final class MigrationManager {
   /// The newer objects. What was made is saved in batches; what the model requires is checked at the end.
   public var destinationContext: ManagedObjectContext { contexts.destination }
 
+  /// Associates the objects that the standard policy makes; nil to record them directly.
+  package var associating: ((ManagedObject, ManagedObject, EntityMapping) throws -> Void)?
+
   let contexts: MigrationContexts
   let progress: StageProgress
   private(set) var pairs: [String: InstancePairs] = [:]
@@ -56,7 +59,11 @@ public final class MigrationManager {
   public func insertDestinationInstance(for source: ManagedObject, in mapping: EntityMapping) throws -> ManagedObject {
     let object = try contexts.destination.insertObject(entityName: mapping.destinationEntityName ?? "")
     if let objectID = keptID(of: source, for: object) { contexts.destination.adopt(objectID, for: object) }
-    try associate(sourceInstance: source, withDestinationInstance: object, for: mapping)
+    if let associating {
+      try associating(source, object, mapping)
+    } else {
+      try associate(sourceInstance: source, withDestinationInstance: object, for: mapping)
+    }
     return object
   }
 

@@ -67,14 +67,16 @@ open class NSMigrationManager: NSObject {
     defer { work = nil }
     try CoreDataError.translating {
       let source = try NSPersistentStoreDescription(sourceStoreType, sourceURL, sourceOptions).value()
-      var destination = try NSPersistentStoreDescription(destinationStoreType, destinationURL, destinationOptions).value()
+      // Without a key of its own the destination gets that of the source.
+      let hasKey = destinationOptions?[NSPersistentStoreEncryptionKeyOption] != nil
+      var destination = try NSPersistentStoreDescription(destinationStoreType, destinationURL, destinationOptions).value(needsKey: hasKey)
       let coordinator = try PersistentStoreCoordinator(managedObjectModel: destinationModel.model)
       let hashes = try Waiting.run { try await PersistentStoreCoordinator.metadataForPersistentStore(with: source) }.modelHashes
       guard sourceModel.model.isConfiguration(withName: source.configuration, compatibleWithStoreMetadata: hashes) else {
         throw MappingModelError.otherSourceModel(path: sourceURL.path)
       }
       let target = try Self.target(destination, destinationOptions, source)
-      if destinationOptions?[NSPersistentStoreEncryptionKeyOption] == nil { destination.key = source.key }
+      if !hasKey { destination.key = source.key }
       destination.shouldMigrateStoreAutomatically = true
       destination.shouldInferMappingModelAutomatically = true
       mappingModel = mappings
@@ -91,7 +93,8 @@ open class NSMigrationManager: NSObject {
         } catch {
           // A copy that has not got to the other model is no store of it.
           try? await coordinator.destroyPersistentStore(with: target)
-          throw error
+          // The migration wraps the error that canceled it.
+          throw shared.cancellation.withLock { $0 } ?? error
         }
       }
       shared.progress.withLock { $0 = 1 }
@@ -175,6 +178,14 @@ open class NSMigrationManager: NSObject {
   func begin(_ manager: MigrationManager) throws {
     try checkCancellation()
     if work?.manager === manager { return }
+    // Objects of the standard policy are associated by this manager too, since subclasses override the function.
+    manager.associating = { [weak self] source, destination, mapping in
+      guard let self, let source = source as? NSManagedObject, let destination = destination as? NSManagedObject,
+        let mapping = mappingModel?.entityMappingsByName[mapping.name]
+      else { throw MappingModelError.notMigrating }
+      associate(sourceInstance: source, withDestinationInstance: destination, for: mapping)
+      try checkCancellation()
+    }
     work = Work(
       manager: manager, source: NSManagedObjectContext(adopting: manager.sourceContext, model: sourceModel),
       destination: NSManagedObjectContext(adopting: manager.destinationContext, model: destinationModel))
