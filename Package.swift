@@ -269,7 +269,7 @@ let package = Package(
     tests("UnifiedLoggingTests", ["UnifiedLogging", logging]),
     // Written as applications are: without the settings of the library's own code.
     .testTarget(
-      name: "CoreDataTests", dependencies: ["CoreData", "StoreKeys"],
+      name: "CoreDataTests", dependencies: ["CoreData", "ObjectStore", "StoreKeys"],
       resources: [.copy("Ledger.xcdatamodeld"), .copy("Library.xcdatamodeld")],
       plugins: ["CoreDataSources"]),
   ]
