@@ -7,12 +7,9 @@ public import StoreKeys
 
 /// A model with its stores and contexts: the stack that an application sets up once.
 open class NSPersistentContainer: NSObject, @unchecked Sendable {  // the lock guards what changes
-  /// The container's name.
-  public let name: String
-  /// The coordinator of the stores.
-  public let persistentStoreCoordinator: NSPersistentStoreCoordinator
-  /// The main thread's context.
-  public let viewContext: NSManagedObjectContext
+  private let ownName: String
+  private let ownCoordinator: NSPersistentStoreCoordinator
+  private let ownViewContext: NSManagedObjectContext
   // The lock guards what changes: descriptions are objects, which a `Mutex` does not give out.
   private let lock = NSLock()
   private var descriptions: [NSPersistentStoreDescription]
@@ -31,18 +28,18 @@ open class NSPersistentContainer: NSObject, @unchecked Sendable {  // the lock g
 
   /// A container of a model. Its one store lies in ``defaultDirectoryURL()``, unless it is given other descriptions.
   public init(name: String, managedObjectModel model: NSManagedObjectModel) {
-    self.name = name
-    persistentStoreCoordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
-    viewContext = NSManagedObjectContext(concurrencyType: .mainQueueConcurrencyType)
+    ownName = name
+    ownCoordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
+    ownViewContext = NSManagedObjectContext(concurrencyType: .mainQueueConcurrencyType)
     let place = Self.defaultDirectoryURL().appendingPathComponent("\(name).sqlite")
     descriptions = [NSPersistentStoreDescription(url: place)]
     super.init()
-    viewContext.persistentStoreCoordinator = persistentStoreCoordinator
+    ownViewContext.persistentStoreCoordinator = ownCoordinator
   }
 
   /// A container of a coordinator whose stores are open.
   init(name: String, coordinator: NSPersistentStoreCoordinator, viewContext: NSManagedObjectContext) {
-    (self.name, persistentStoreCoordinator, self.viewContext, descriptions) = (name, coordinator, viewContext, [])
+    (ownName, ownCoordinator, ownViewContext, descriptions) = (name, coordinator, viewContext, [])
   }
 
   /// Where stores lie whose descriptions say no other place.
@@ -56,11 +53,17 @@ open class NSPersistentContainer: NSObject, @unchecked Sendable {  // the lock g
     return own
   }
 
+  /// The container's name.
+  open var name: String { ownName }
+  /// The coordinator of the stores.
+  open var persistentStoreCoordinator: NSPersistentStoreCoordinator { ownCoordinator }
+  /// The main thread's context.
+  open var viewContext: NSManagedObjectContext { ownViewContext }
   /// The model.
-  public var managedObjectModel: NSManagedObjectModel { persistentStoreCoordinator.managedObjectModel }
+  open var managedObjectModel: NSManagedObjectModel { persistentStoreCoordinator.managedObjectModel }
 
   /// The stores to open.
-  public var persistentStoreDescriptions: [NSPersistentStoreDescription] {
+  open var persistentStoreDescriptions: [NSPersistentStoreDescription] {
     get { lock.withLock { descriptions } }
     set { lock.withLock { descriptions = newValue } }
   }

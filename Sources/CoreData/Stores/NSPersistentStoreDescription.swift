@@ -31,23 +31,23 @@ public let NSPersistentStoreRemoteChangeNotificationPostOptionKey =
 /// What a store is and how it is opened.
 open class NSPersistentStoreDescription: NSObject, NSCopying {
   /// The kind of store: ``NSSQLiteStoreType`` is the encrypted one.
-  public var type: String = NSSQLiteStoreType
+  open var type: String = NSSQLiteStoreType
   /// The configuration of the model whose entities it holds; nil for all.
-  public var configuration: String?
+  open var configuration: String?
   /// Where it lies.
-  public var url: URL?
+  open var url: URL?
   /// Whether it is only read.
-  public var isReadOnly = false
+  open var isReadOnly = false
   /// How long is waited for others, in seconds.
-  public var timeout: TimeInterval = 240
+  open var timeout: TimeInterval = 240
   /// Whether it is opened while the caller goes on.
-  public var shouldAddStoreAsynchronously = false
+  open var shouldAddStoreAsynchronously = false
   /// Whether it is taken to the model by itself.
-  public var shouldMigrateStoreAutomatically = true
+  open var shouldMigrateStoreAutomatically = true
   /// Whether the way to the model is inferred.
-  public var shouldInferMappingModelAutomatically = true
+  open var shouldInferMappingModelAutomatically = true
   /// Its key; nil for ``NSPersistentContainer/defaultEncryptionKey``.
-  public var encryptionKey: StoreKey?
+  open var encryptionKey: StoreKey?
   /// What else was set.
   public private(set) var options: [String: NSObject] = [:]
 
@@ -71,7 +71,7 @@ open class NSPersistentStoreDescription: NSObject, NSCopying {
   public init(url: URL) { self.url = url }
 
   /// Sets an option, or takes it back.
-  public func setOption(_ option: NSObject?, forKey key: String) {
+  open func setOption(_ option: NSObject?, forKey key: String) {
     options[key] = option
     guard let number = option as? NSNumber else { return }
     switch key {
@@ -131,13 +131,13 @@ open class NSPersistentStoreDescription: NSObject, NSCopying {
   /// - Parameters:
   ///   - value: The value; nil to remove the pragma.
   ///   - name: The pragma's name.
-  public func setValue(_ value: NSObject?, forPragmaNamed name: String) {
+  open func setValue(_ value: NSObject?, forPragmaNamed name: String) {
     var pragmas = sqlitePragmas
     pragmas[name] = value
     setOption(pragmas.isEmpty ? nil : NSDictionary(dictionary: pragmas), forKey: NSSQLitePragmasOption)
   }
   /// The pragmas that were set.
-  public var sqlitePragmas: [String: NSObject] {
+  open var sqlitePragmas: [String: NSObject] {
     (options[NSSQLitePragmasOption] as? NSDictionary).map { pragmas in
       pragmas.reduce(into: [:]) { $0["\($1.key)"] = $1.value as? NSObject ?? NSString(string: "\($1.value)") }
     } ?? [:]

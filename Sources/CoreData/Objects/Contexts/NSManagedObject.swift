@@ -65,20 +65,20 @@ open class NSManagedObject: ManagedObject, NSObjectProtocol, NSFetchRequestResul
   // MARK: Faults
 
   /// What the object is short of, when it is a fault: 0 when it has its values.
-  public final var faultingState: Int { isFault ? 1 : 0 }
+  open var faultingState: Int { isFault ? 1 : 0 }
   /// Gets the values of a fault; nil for no property in particular.
-  public final func willAccessValue(forKey key: String?) { fireIfFault() }
+  open func willAccessValue(forKey key: String?) { fireIfFault() }
   /// Ends what ``willAccessValue(forKey:)`` has begun.
-  public final func didAccessValue(forKey key: String?) {}
+  open func didAccessValue(forKey key: String?) {}
   /// Before a primitive value is set. The change is noted by ``didChangeValue(forKey:)``.
-  public final func willChangeValue(forKey key: String) { fireIfFault() }
+  open func willChangeValue(forKey key: String) { fireIfFault() }
   /// After a primitive value was set: the object is changed from now on.
-  public final func didChangeValue(forKey key: String) {
+  open func didChangeValue(forKey key: String) {
     guard let value = primitiveValue(forKey: key) else { return }
     (self as ManagedObject)[key] = value
   }
   /// The IDs of a relationship's objects, without firing their faults.
-  public final func objectIDs(forRelationshipNamed key: String) -> [NSManagedObjectID] {
+  open func objectIDs(forRelationshipNamed key: String) -> [NSManagedObjectID] {
     telling([], "objectIDs(forRelationshipNamed:)") { try ($0 as ManagedObject).objectIDs(forRelationshipNamed: key) }
   }
 
@@ -121,26 +121,32 @@ open class NSManagedObject: ManagedObject, NSObjectProtocol, NSFetchRequestResul
     Dictionary(keys.map { ($0, value(forKey: $0) ?? NSNull()) }) { first, _ in first }
   }
   /// The value of an attribute as it stands, without firing a fault.
-  public final func primitiveValue(forKey key: String) -> Any? {
+  open func primitiveValue(forKey key: String) -> Any? {
     telling(nil, "primitiveValue(forKey:)") { ManagedValue.shown(try ($0 as ManagedObject).primitiveValue(forKey: key)) }
   }
   /// Sets an attribute without making the object changed.
-  public final func setPrimitiveValue(_ value: Any?, forKey key: String) {
+  open func setPrimitiveValue(_ value: Any?, forKey key: String) {
     telling((), "setPrimitiveValue(_:forKey:)") { try ($0 as ManagedObject).setPrimitiveValue(ManagedValue.taken(value), forKey: key) }
   }
+
+  /// The members of a to-many relationship as a set that changes it. Of a name that is no such relationship's the context is told, and the set stays empty.
+  open func mutableSetValue(forKey key: String) -> NSMutableSet { RelationshipSet(self, key) }
+
+  /// The members of an ordered relationship as a set that changes it. Of a name that is no such relationship's the context is told, and the set stays empty.
+  open func mutableOrderedSetValue(forKey key: String) -> NSMutableOrderedSet { RelationshipOrderedSet(self, key) }
 
   // MARK: Changes
 
   /// The new values of the properties changed since the object was read or saved; `NSNull` for a cleared one.
-  public final func changedValues() -> [String: Any] {
+  open func changedValues() -> [String: Any] {
     telling([:], "changedValues()") { ManagedValue.shown(($0 as ManagedObject).changedValues()) }
   }
   /// The new values of what was changed since changes were last processed.
-  public final func changedValuesForCurrentEvent() -> [String: Any] {
+  open func changedValuesForCurrentEvent() -> [String: Any] {
     telling([:], "changedValuesForCurrentEvent()") { ManagedValue.shown(($0 as ManagedObject).changedValuesForCurrentEvent()) }
   }
   /// The values that were last read or saved; nil keys ask for all attributes and to-one relationships.
-  public final func committedValues(forKeys keys: [String]?) -> [String: Any] {
+  open func committedValues(forKeys keys: [String]?) -> [String: Any] {
     telling([:], "committedValues(forKeys:)") { ManagedValue.shown(try ($0 as ManagedObject).committedValues(forKeys: keys)) }
   }
 

@@ -22,20 +22,6 @@ extension NSManagedObjectContext {
     case enqueued
   }
 
-  /// Does work on the context's queue, some time.
-  @preconcurrency
-  public func perform(_ block: @escaping @Sendable () -> Void) {
-    work.queue.async { [self] in atWork(block) }
-  }
-
-  /// Does work on the context's queue, and waits for it.
-  ///
-  /// Beside the function below, since sources pass this one on as one that takes `() -> Void`.
-  public func performAndWait(_ block: () -> Void) {
-    if isHere { return Self.$atWork.withValue(self, operation: block) }
-    work.wait { [self] in atWork(block) }
-  }
-
   /// Does work on the context's queue, and waits for it.
   ///
   /// - Throws: What the work throws.
@@ -80,7 +66,7 @@ extension NSManagedObjectContext {
   /// The context that does its work where the caller is; nil where none does.
   @TaskLocal static var atWork: NSManagedObjectContext?
 
-  private func atWork<Result>(_ block: () throws -> Result) rethrows -> Result {
+  final func atWork<Result>(_ block: () throws -> Result) rethrows -> Result {
     try Self.$atWork.withValue(self) { try context.perform(block) }
   }
 }

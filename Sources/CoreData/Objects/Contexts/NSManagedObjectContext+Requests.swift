@@ -4,13 +4,8 @@ import ObjectContext
 import ObjectStore
 
 extension NSManagedObjectContext {
-  /// Does what a request asks for: inserts, changes or deletes rows without objects, or begins an asynchronous fetch.
-  ///
-  /// The context's own objects are brought in step with a batch request before the call returns, and so are other contexts with ``automaticallyMergesChangesFromParent``.
-  ///
-  /// - Returns: An ``NSBatchInsertResult``, ``NSBatchUpdateResult``, ``NSBatchDeleteResult`` or ``NSAsynchronousFetchResult``.
-  /// - Throws: `NSError`.
-  @discardableResult public func execute(_ request: NSPersistentStoreRequest) throws -> NSPersistentStoreResult {
+  /// Executes a request of any kind but a fetch.
+  final func result(of request: NSPersistentStoreRequest) throws -> NSPersistentStoreResult {
     checkQueue("execute(_:)")
     return try CoreDataError.translating {
       switch request {
@@ -22,22 +17,6 @@ extension NSManagedObjectContext {
         return NSPersistentHistoryResult(request.resultType, try context.execute(try request.value()))
       case let request as any BeginningFetch: return try request.begin(in: self)
       default: throw UnknownRequestError(type: "\(type(of: request))")
-      }
-    }
-  }
-
-  /// Brings contexts in step with changes that were made elsewhere: by another process, or by a batch request.
-  ///
-  /// - Parameters:
-  ///   - changeNotificationData: Objects, their IDs or the URIs of these under ``NSInsertedObjectsKey``, ``NSUpdatedObjectsKey``, ``NSDeletedObjectsKey`` and their like.
-  ///   - contexts: The contexts. Each does it on its queue before the call returns.
-  public class func mergeChanges(fromRemoteContextSave changeNotificationData: [AnyHashable: Any], into contexts: [NSManagedObjectContext])
-  {
-    for context in contexts {
-      context.performAndWait {
-        for changes in SavedChanges(changeNotificationData, in: context).changeSets(in: context) {
-          context.context.mergeChanges(from: changes)
-        }
       }
     }
   }

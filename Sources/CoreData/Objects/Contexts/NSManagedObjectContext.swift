@@ -108,7 +108,7 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {  // used on i
   }
 
   /// The coordinator whose stores are read and written: of a context with a parent, that of the parent.
-  public var persistentStoreCoordinator: NSPersistentStoreCoordinator? {
+  open var persistentStoreCoordinator: NSPersistentStoreCoordinator? {
     get { setCoordinator ?? setParent?.persistentStoreCoordinator }
     set { begin(over: newValue, nil) }
   }
@@ -116,7 +116,7 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {  // used on i
   /// The context whose objects are read and changed instead of a store's; nil for a context over a coordinator. To be set before anything else is done.
   ///
   /// Both contexts do their work on one queue from then on: the main one, where it is that of one of them, else the parent's.
-  public var parent: NSManagedObjectContext? {
+  open var parent: NSManagedObjectContext? {
     get { setParent }
     set {
       if let newValue { work.join(newValue.work) }
@@ -143,17 +143,17 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {  // used on i
   // MARK: Settings
 
   /// A name for messages and the history.
-  public var name: String? {
+  open var name: String? {
     get { context.name }
     set { context.name = newValue }
   }
   /// Who makes the changes, for the history.
-  public var transactionAuthor: String? {
+  open var transactionAuthor: String? {
     get { context.transactionAuthor }
     set { context.transactionAuthor = newValue }
   }
   /// What saves do with rows that others have changed.
-  public var mergePolicy: NSMergePolicy {
+  open var mergePolicy: NSMergePolicy {
     get { wantedPolicy }
     set {
       wantedPolicy = newValue
@@ -161,32 +161,32 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {  // used on i
     }
   }
   /// Whether the context takes over what others save.
-  public var automaticallyMergesChangesFromParent: Bool {
+  open var automaticallyMergesChangesFromParent: Bool {
     get { context.automaticallyMergesChangesFromParent }
     set { context.automaticallyMergesChangesFromParent = newValue }
   }
   /// Whether a fault whose row is gone counts as deleted.
-  public var shouldDeleteInaccessibleFaults: Bool {
+  open var shouldDeleteInaccessibleFaults: Bool {
     get { context.shouldDeleteInaccessibleFaults }
     set { context.shouldDeleteInaccessibleFaults = newValue }
   }
   /// Whether the context holds all its objects.
-  public var retainsRegisteredObjects: Bool {
+  open var retainsRegisteredObjects: Bool {
     get { context.retainsRegisteredObjects }
     set { context.retainsRegisteredObjects = newValue }
   }
   /// How old, in seconds, rows may be that others have read; any age where it is negative.
-  public var stalenessInterval: TimeInterval {
+  open var stalenessInterval: TimeInterval {
     get { context.stalenessInterval }
     set { context.stalenessInterval = newValue }
   }
   /// Whether delete rules run at the end of an event, or only at the save.
-  public var propagatesDeletesAtEndOfEvent: Bool {
+  open var propagatesDeletesAtEndOfEvent: Bool {
     get { context.propagatesDeletesAtEndOfEvent }
     set { context.propagatesDeletesAtEndOfEvent = newValue }
   }
   /// What can be undone and redone; nil unless it is set, and then nothing is recorded.
-  public var undoManager: UndoManager? {
+  open var undoManager: UndoManager? {
     get { shownUndoManager }
     set {
       context.undoManager = newValue?.manager
@@ -195,9 +195,9 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {  // used on i
     }
   }
   /// Notes of the application.
-  public var userInfo: NSMutableDictionary = [:]
+  open var userInfo: NSMutableDictionary = [:]
   /// What went wrong where nothing could be thrown: the next fetch or save throws it.
-  public var pendingError: (any Error)? { (misuse.withLock { $0 } ?? context.pendingError).map({ CoreDataError.make($0) }) }
+  open var pendingError: (any Error)? { (misuse.withLock { $0 } ?? context.pendingError).map({ CoreDataError.make($0) }) }
 
   /// Asked about a fault whose row is gone, in classes that override it; true says that the matter is dealt with.
   ///
@@ -213,6 +213,220 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {  // used on i
   /// Others have saved what the context is to take over.
   private func takeOverWhatWaits() {
     work.queue.async { [weak self] in self?.made?.takeOverWhatWaits() }
+  }
+
+  // MARK: Queue
+
+  /// Does work on the context's queue, some time.
+  @preconcurrency
+  open func perform(_ block: @escaping @Sendable () -> Void) {
+    work.queue.async { [self] in atWork(block) }
+  }
+
+  /// Does work on the context's queue, and waits for it.
+  ///
+  /// Beside the function below, since sources pass this one on as one that takes `() -> Void`.
+  open func performAndWait(_ block: () -> Void) {
+    if isHere { return Self.$atWork.withValue(self, operation: block) }
+    work.wait { [self] in atWork(block) }
+  }
+
+  // MARK: Fetching
+
+  /// Returns what a request asks for: objects, IDs, dictionaries or one number, as its result type says.
+  ///
+  /// Fetches of requests for other types of results call it in subclasses, so that an override handles every fetch.
+  ///
+  /// - Throws: `NSError`.
+  open func fetch(_ request: NSFetchRequest<any NSFetchRequestResult>) throws -> [Any] { try found(request) as? [Any] ?? [] }
+
+  /// Returns the number of objects that a request asks for. Requests for other types of results call it in subclasses.
+  ///
+  /// - Throws: `NSError`.
+  open func count(for request: NSFetchRequest<any NSFetchRequestResult>) throws -> Int { try number(of: request) }
+
+  /// Does what a request asks for: inserts, changes or deletes rows without objects, or begins an asynchronous fetch.
+  ///
+  /// The context's own objects are brought in step with a batch request before the call returns, and so are other contexts with ``automaticallyMergesChangesFromParent``.
+  ///
+  /// - Returns: An ``NSBatchInsertResult``, ``NSBatchUpdateResult``, ``NSBatchDeleteResult`` or ``NSAsynchronousFetchResult``.
+  /// - Throws: `NSError`.
+  @discardableResult open func execute(_ request: NSPersistentStoreRequest) throws -> NSPersistentStoreResult { try result(of: request) }
+
+  // MARK: Finding
+
+  /// The object of an ID, a fault where it is not there yet.
+  open func object(with objectID: NSManagedObjectID) -> NSManagedObject {
+    checkQueue("object(with:)")
+    return typed(context.object(with: objectID))
+  }
+  /// The object of an ID, if the context has it already.
+  open func registeredObject(for objectID: NSManagedObjectID) -> NSManagedObject? {
+    checkQueue("registeredObject(for:)")
+    return context.registeredObject(for: objectID).map(typed)
+  }
+  /// The object of an ID, which is looked for in the store where it is not there.
+  ///
+  /// - Throws: `NSError` where there is none.
+  open func existingObject(with objectID: NSManagedObjectID) throws -> NSManagedObject {
+    checkQueue("existingObject(with:)")
+    return try CoreDataError.translating { typed(try context.existingObject(with: objectID)) }
+  }
+
+  private func typed(_ object: ManagedObject) -> NSManagedObject {
+    let type = ObjectIdentifier(Swift.type(of: object))
+    // unsafeDowncast: an object of this class was found to be one below.
+    if type == lastClass { return unsafeDowncast(object, to: NSManagedObject.self) }
+    guard let typed = object as? NSManagedObject else {
+      // Every entity's class is entered as one below NSManagedObject.
+      preconditionFailure("an object of the class \(Swift.type(of: object)) is in a context of the module CoreData")
+    }
+    lastClass = type
+    return typed
+  }
+
+  /// The objects that the next save inserts.
+  open var insertedObjects: Set<NSManagedObject> { all(context.insertedObjects, "insertedObjects") }
+  /// The objects that the next save updates.
+  open var updatedObjects: Set<NSManagedObject> { all(context.updatedObjects, "updatedObjects") }
+  /// The objects that the next save deletes.
+  open var deletedObjects: Set<NSManagedObject> { all(context.deletedObjects, "deletedObjects") }
+  /// All living objects of the context.
+  open var registeredObjects: Set<NSManagedObject> { all(context.registeredObjects, "registeredObjects") }
+
+  private func all(_ objects: @autoclosure () -> Set<ManagedObject>, _ use: StaticString) -> Set<NSManagedObject> {
+    checkQueue(use)
+    return Set(objects().map(typed))
+  }
+
+  // MARK: Changing
+
+  /// Whether objects were inserted, changed or deleted since the last save.
+  open var hasChanges: Bool {
+    checkQueue("hasChanges")
+    return context.hasChanges
+  }
+  /// Inserts an object that was made without a context.
+  open func insert(_ object: NSManagedObject) {
+    checkQueue("insert(_:)")
+    context.insert(object)
+  }
+  /// Marks an object for deletion by the next save.
+  open func delete(_ object: NSManagedObject) {
+    checkQueue("delete(_:)")
+    context.delete(object)
+  }
+  /// Has the next save check an unchanged object's version.
+  open func detectConflicts(for object: NSManagedObject) {
+    checkQueue("detectConflicts(for:)")
+    if owns(object, "detectConflicts(for:)") { context.detectConflicts(for: object) }
+  }
+  /// Makes an object a fault, or brings it in step with its row below its changes.
+  open func refresh(_ object: NSManagedObject, mergeChanges: Bool) {
+    checkQueue("refresh(_:mergeChanges:)")
+    if owns(object, "refresh(_:mergeChanges:)") { context.refresh(object, mergeChanges: mergeChanges) }
+  }
+  /// Brings all objects in step with their rows.
+  open func refreshAllObjects() {
+    checkQueue("refreshAllObjects()")
+    context.refreshAllObjects()
+  }
+  /// Ends an event: runs delete rules and tells observers what changed.
+  open func processPendingChanges() {
+    checkQueue("processPendingChanges()")
+    context.processPendingChanges()
+  }
+  /// Takes back the last group of changes of the ``undoManager``. What goes wrong is told by ``pendingError``.
+  open func undo() {
+    checkQueue("undo()")
+    undoManager?.undo()
+  }
+  /// Makes again what was taken back last.
+  open func redo() {
+    checkQueue("redo()")
+    undoManager?.redo()
+  }
+  /// Has a new object saved to a store. What goes wrong, such as a store that does not hold the entity, is told by ``pendingError``.
+  ///
+  /// - Parameters:
+  ///   - object: A new object.
+  ///   - store: An open store of the coordinator.
+  open func assign(_ object: Any, to store: NSPersistentStore) {
+    guard let object = object as? NSManagedObject else { return }
+    guard owns(object, "assign(_:to:)"), let open = store.store else { return }
+    do { try context.assign(object, to: open) } catch { context.noteFailure(error) }
+  }
+  /// Drops all changes.
+  open func rollback() {
+    checkQueue("rollback()")
+    context.rollback()
+  }
+  /// Forgets all objects.
+  open func reset() {
+    checkQueue("reset()")
+    context.reset()
+  }
+  /// Gives new objects the IDs that they will have.
+  ///
+  /// - Throws: `NSError`.
+  open func obtainPermanentIDs(for objects: [NSManagedObject]) throws {
+    checkQueue("obtainPermanentIDs(for:)")
+    try CoreDataError.translating {
+      for object in objects where !owns(object, "obtainPermanentIDs(for:)") { try context.throwPendingError() }
+      try context.obtainPermanentIDs(for: objects)
+    }
+  }
+
+  /// Saves all changes, or none.
+  ///
+  /// - Throws: `NSError`.
+  open func save() throws {
+    checkQueue("save()")
+    do {
+      try throwMisuse()
+      try context.save()
+    } catch { throw savingError(error) }
+  }
+
+  // MARK: Changes of other contexts
+
+  /// Brings the context in step with what another one has saved, as a notification tells it: ``Foundation/NSNotification/Name/NSManagedObjectContextDidSave``.
+  ///
+  /// Where the caller is not on the context's queue it is done there, some time.
+  open func mergeChanges(fromContextDidSave notification: Notification) {
+    let changes = SavedChanges(notification.userInfo ?? [:], in: self)
+    if isHere { merge(changes) } else { perform { [self] in merge(changes) } }
+  }
+
+  private func merge(_ changes: SavedChanges) {
+    for set in changes.changeSets(in: self) { context.mergeChanges(from: set) }
+  }
+
+  /// Brings contexts in step with changes that were made elsewhere: by another process, or by a batch request.
+  ///
+  /// - Parameters:
+  ///   - changeNotificationData: Objects, their IDs or the URIs of these under ``NSInsertedObjectsKey``, ``NSUpdatedObjectsKey``, ``NSDeletedObjectsKey`` and their like.
+  ///   - contexts: The contexts. Each does it on its queue before the call returns.
+  open class func mergeChanges(fromRemoteContextSave changeNotificationData: [AnyHashable: Any], into contexts: [NSManagedObjectContext]) {
+    for context in contexts {
+      context.performAndWait {
+        for changes in SavedChanges(changeNotificationData, in: context).changeSets(in: context) {
+          context.context.mergeChanges(from: changes)
+        }
+      }
+    }
+  }
+
+  // MARK: States of stores
+
+  /// The state that the context is pinned to; nil where it reads the newest one.
+  open var queryGenerationToken: NSQueryGenerationToken? { context.queryGenerationToken.map(NSQueryGenerationToken.init) }
+
+  /// Pins the context to a state of its stores, or to the newest one where it is nil.
+  ///
+  /// - Throws: `NSError`.
+  open func setQueryGenerationFrom(_ generation: NSQueryGenerationToken?) throws {
+    try CoreDataError.translating { try context.setQueryGeneration(from: generation?.token) }
   }
 }
 

@@ -4,10 +4,11 @@ public import Foundation
 package import ObjectContext
 public import ObjectModel
 package import ObjectStore
+import SQLCipherStore
 import Synchronization
 
 /// The open stores of a model.
-public final class NSPersistentStoreCoordinator: NSObject, Sendable {
+open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {  // subclasses answer for what they add
   /// The model.
   public let managedObjectModel: NSManagedObjectModel
   package let coordinator: PersistentStoreCoordinator
@@ -17,7 +18,7 @@ public final class NSPersistentStoreCoordinator: NSObject, Sendable {
   private let givenName = Mutex<String?>(nil)
 
   /// A name for who debugs.
-  public var name: String? {
+  open var name: String? {
     get { givenName.withLock { $0 } }
     set { givenName.withLock { $0 = newValue } }
   }
@@ -69,20 +70,20 @@ public final class NSPersistentStoreCoordinator: NSObject, Sendable {
   }()
 
   /// The open stores.
-  public var persistentStores: [NSPersistentStore] { coordinator.persistentStores.map { NSPersistentStore.of($0, of: self) } }
+  open var persistentStores: [NSPersistentStore] { coordinator.persistentStores.map { NSPersistentStore.of($0, of: self) } }
 
   /// The store at a place, if it is open.
-  public func persistentStore(for url: URL) -> NSPersistentStore? {
+  open func persistentStore(for url: URL) -> NSPersistentStore? {
     persistentStores.first { $0.url?.standardizedFileURL == url.standardizedFileURL }
   }
 
   /// The ID that a URI stands for; nil where its store is not open.
-  public func managedObjectID(forURIRepresentation url: URL) -> NSManagedObjectID? {
+  open func managedObjectID(forURIRepresentation url: URL) -> NSManagedObjectID? {
     coordinator.managedObjectID(forURIRepresentation: url)
   }
 
   /// Opens a store, and tells what came of it.
-  public func addPersistentStore(
+  open func addPersistentStore(
     with description: NSPersistentStoreDescription, completionHandler: @escaping (NSPersistentStoreDescription, (any Error)?) -> Void
   ) {
     let failure: (any Error)?
@@ -105,7 +106,7 @@ public final class NSPersistentStoreCoordinator: NSObject, Sendable {
   ///   - options: What else there is to say.
   /// - Returns: The store.
   /// - Throws: `NSError`.
-  @discardableResult public func addPersistentStore(
+  @discardableResult open func addPersistentStore(
     ofType storeType: String, configurationName configuration: String?, at storeURL: URL?, options: [AnyHashable: Any]? = nil
   ) throws -> NSPersistentStore {
     let description = NSPersistentStoreDescription(storeType, storeURL, options)
@@ -141,17 +142,17 @@ public final class NSPersistentStoreCoordinator: NSObject, Sendable {
 
   /// Does work on a queue of the coordinator's, some time.
   @preconcurrency
-  public func perform(_ block: @escaping @Sendable () -> Void) { queue.async(execute: block) }
+  open func perform(_ block: @escaping @Sendable () -> Void) { queue.async(execute: block) }
 
   /// Does work on a queue of the coordinator's, and waits for it.
   ///
   /// - Throws: What the work throws.
-  public func performAndWait<Result>(_ block: () throws -> Result) rethrows -> Result { try queue.sync(execute: block) }
+  open func performAndWait<Result>(_ block: () throws -> Result) rethrows -> Result { try queue.sync(execute: block) }
 
   /// Closes a store.
   ///
   /// - Throws: `NSError`.
-  public func remove(_ store: NSPersistentStore) throws {
+  open func remove(_ store: NSPersistentStore) throws {
     post(.NSPersistentStoreCoordinatorWillRemoveStore, [NSRemovedPersistentStoresKey: [store]])
     store.willRemove(from: self)
     try CoreDataError.translating {
@@ -160,24 +161,111 @@ public final class NSPersistentStoreCoordinator: NSObject, Sendable {
     }
     post(.NSPersistentStoreCoordinatorStoresDidChange, [NSRemovedPersistentStoresKey: [store]])
   }
-}
 
-/// Waits for asynchronous work, which runs on threads of its own.
-enum Waiting {
-  static func run<Result: Sendable>(_ work: @escaping @Sendable () async throws -> Result) throws -> Result {
-    let outcome = Outcome<Result>()
-    let done = DispatchSemaphore(value: 0)
-    Task.detached(executorPreference: QueueExecutor(label: "CipherData.CoreData.Waiting")) {
-      do { outcome.set(.success(try await work())) } catch { outcome.set(.failure(error)) }
-      done.signal()
-    }
-    done.wait()
-    return try outcome.get()
+  // MARK: Stores as files
+
+  /// What an open store says of itself.
+  open func metadata(for store: NSPersistentStore) -> [String: Any] { store.metadata ?? [:] }
+
+  /// Changes what an open store says of itself: texts under names of the application's own. What goes wrong is thrown by the next save.
+  open func setMetadata(_ metadata: [String: Any]?, for store: NSPersistentStore) {
+    store.metadata = metadata
   }
 
-  private final class Outcome<Result: Sendable>: Sendable {
-    private let value = Mutex<Swift.Result<Result, any Error>>(.failure(CancellationError()))
-    func set(_ new: Swift.Result<Result, any Error>) { value.withLock { $0 = new } }
-    func get() throws -> Result { try value.withLock { $0 }.get() }
+  /// Does all that a migration has left for later.
+  ///
+  /// - Throws: `NSError`.
+  open func finishDeferredLightweightMigration() throws {
+    try CoreDataError.translating { try coordinator.finishDeferredLightweightMigration() }
+  }
+
+  /// Does one of the things that a migration has left for later.
+  ///
+  /// - Throws: `NSError`.
+  open func finishDeferredLightweightMigrationTask() throws {
+    _ = try CoreDataError.translating { try coordinator.finishDeferredLightweightMigrationTask() }
+  }
+
+  /// Where a store lies.
+  open func url(for store: NSPersistentStore) -> URL { store.url ?? URL(fileURLWithPath: "/dev/null") }
+
+  /// Deletes a store's files. Where it is open in this coordinator it is removed first; nobody else may have it open.
+  ///
+  /// If there is no store at the URL, the method does nothing, as Core Data does.
+  ///
+  /// - Parameters:
+  ///   - url: Where it lies.
+  ///   - storeType: The kind of store.
+  ///   - options: What else there is to say.
+  /// - Throws: `NSError`.
+  open func destroyPersistentStore(at url: URL, ofType storeType: String, options: [AnyHashable: Any]? = nil) throws {
+    if let store = persistentStore(for: url) { try remove(store) }
+    try CoreDataError.translating {
+      let description = try NSPersistentStoreDescription(storeType, url, options).value(needsKey: false)
+      try Waiting.run { [coordinator] in
+        do { try await coordinator.destroyPersistentStore(with: description) } catch let error as StoreError
+          where error.code == .storeNotFound
+        {}
+      }
+    }
+  }
+
+  /// Puts a store's files in the place of another one's, which must not be open.
+  ///
+  /// - Parameters:
+  ///   - destinationURL: Where the store will lie.
+  ///   - destinationOptions: What else there is to say of the store that is replaced.
+  ///   - sourceURL: Where it lies.
+  ///   - sourceOptions: What else there is to say of it.
+  ///   - storeType: The kind of store.
+  /// - Throws: `NSError`.
+  open func replacePersistentStore(
+    at destinationURL: URL, destinationOptions: [AnyHashable: Any]? = nil, withPersistentStoreFrom sourceURL: URL,
+    sourceOptions: [AnyHashable: Any]? = nil, ofType storeType: String
+  ) throws {
+    try CoreDataError.translating {
+      var target = try NSPersistentStoreDescription(storeType, destinationURL, destinationOptions).value(needsKey: false)
+      // Without a key among the options the copy opens with the keys of the source.
+      if destinationOptions?[NSPersistentStoreEncryptionKeyOption] == nil { target.key = nil }
+      let destination = target
+      let source = try NSPersistentStoreDescription(storeType, sourceURL, sourceOptions).value(needsKey: false)
+      try Waiting.run { [coordinator] in try await coordinator.replacePersistentStore(with: destination, withPersistentStoreFrom: source) }
+    }
+  }
+
+  /// Moves what is in an open store to another place, where it stays open.
+  ///
+  /// - Parameters:
+  ///   - store: The store.
+  ///   - url: The new place.
+  ///   - options: What else there is to say, such as another key.
+  ///   - storeType: The kind of store.
+  /// - Returns: The store in its new place.
+  /// - Throws: `NSError`.
+  @discardableResult open func migratePersistentStore(
+    _ store: NSPersistentStore, to url: URL, options: [AnyHashable: Any]? = nil, withType storeType: String
+  ) throws -> NSPersistentStore {
+    try CoreDataError.translating {
+      let description = NSPersistentStoreDescription(storeType, url, options)
+      let value = try description.value()
+      guard let open = store.store else { throw IncrementalStoreError.notOpen("\(type(of: store))") }
+      let options = Lent<[AnyHashable: Any]?>(value: options)
+      return try Waiting.run { [self] in
+        try await StoreClasses.$opening.withValue((self, options)) {
+          NSPersistentStore.of(try await coordinator.migratePersistentStore(open, to: value), of: self)
+        }
+      }
+    }
+  }
+
+  // MARK: History
+
+  /// The place behind all that was written to stores; nil where none keeps a history.
+  ///
+  /// - Parameter stores: The stores; all where it is nil.
+  open func currentPersistentHistoryToken(fromStores stores: [Any]?) -> NSPersistentHistoryToken? {
+    let asked = stores.map { $0.compactMap { ($0 as? NSPersistentStore)?.store } }
+    // A history that cannot be read has no place, and the next request for it says why.
+    return ((try? coordinator.currentPersistentHistoryToken(fromStores: asked)) ?? nil).map(NSPersistentHistoryToken.init)
   }
 }

@@ -1,14 +1,8 @@
 // RelationshipSet: the members of to-many relationships as Foundation's mutable sets, which change the relationship.
-public import Foundation
+import Foundation
 import ObjectContext
 
 extension NSManagedObject {
-  /// The members of a to-many relationship as a set that changes it. Of a name that is no such relationship's the context is told, and the set stays empty.
-  public final func mutableSetValue(forKey key: String) -> NSMutableSet { RelationshipSet(self, key) }
-
-  /// The members of an ordered relationship as a set that changes it. Of a name that is no such relationship's the context is told, and the set stays empty.
-  public final func mutableOrderedSetValue(forKey key: String) -> NSMutableOrderedSet { RelationshipOrderedSet(self, key) }
-
   /// The members of a to-many relationship, as they are now.
   fileprivate final func members(_ key: String) -> [Any] {
     switch value(forKey: key) {
@@ -20,7 +14,7 @@ extension NSManagedObject {
 }
 
 /// The members of a to-many relationship.
-private final class RelationshipSet: NSMutableSet {
+final class RelationshipSet: NSMutableSet {
   private let owner: NSManagedObject?
   private let key: String
 
@@ -50,7 +44,7 @@ private final class RelationshipSet: NSMutableSet {
 }
 
 /// The members of an ordered relationship, in their order as it was when the set was asked for. What is changed of it is changed of the relationship.
-private final class RelationshipOrderedSet: NSMutableOrderedSet {
+final class RelationshipOrderedSet: NSMutableOrderedSet {
   // Foundation reads a set's own storage, so that it has the members too.
   private var owner: NSManagedObject?
   private var key = ""

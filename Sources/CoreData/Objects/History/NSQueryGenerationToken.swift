@@ -19,26 +19,3 @@ public final class NSQueryGenerationToken: NSObject, NSCopying, Sendable {
   /// The hash of the states.
   public override var hash: Int { token.hashValue }
 }
-
-extension NSManagedObjectContext {
-  /// The state that the context is pinned to; nil where it reads the newest one.
-  public var queryGenerationToken: NSQueryGenerationToken? { context.queryGenerationToken.map(NSQueryGenerationToken.init) }
-
-  /// Pins the context to a state of its stores, or to the newest one where it is nil.
-  ///
-  /// - Throws: `NSError`.
-  public func setQueryGenerationFrom(_ generation: NSQueryGenerationToken?) throws {
-    try CoreDataError.translating { try context.setQueryGeneration(from: generation?.token) }
-  }
-}
-
-extension NSPersistentStoreCoordinator {
-  /// The place behind all that was written to stores; nil where none keeps a history.
-  ///
-  /// - Parameter stores: The stores; all where it is nil.
-  public func currentPersistentHistoryToken(fromStores stores: [Any]?) -> NSPersistentHistoryToken? {
-    let asked = stores.map { $0.compactMap { ($0 as? NSPersistentStore)?.store } }
-    // A history that cannot be read has no place, and the next request for it says why.
-    return ((try? coordinator.currentPersistentHistoryToken(fromStores: asked)) ?? nil).map(NSPersistentHistoryToken.init)
-  }
-}

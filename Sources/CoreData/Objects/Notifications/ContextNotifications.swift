@@ -57,18 +57,6 @@ extension NSManagedObjectContext {
     /// The IDs of objects that belong to the context no more.
     case invalidatedObjectIDs = "invalidated_objectIDs"
   }
-
-  /// Brings the context in step with what another one has saved, as a notification tells it: ``Foundation/NSNotification/Name/NSManagedObjectContextDidSave``.
-  ///
-  /// Where the caller is not on the context's queue it is done there, some time.
-  public func mergeChanges(fromContextDidSave notification: Notification) {
-    let changes = SavedChanges(notification.userInfo ?? [:], in: self)
-    if isHere { merge(changes) } else { perform { [self] in merge(changes) } }
-  }
-
-  private func merge(_ changes: SavedChanges) {
-    for set in changes.changeSets(in: self) { context.mergeChanges(from: set) }
-  }
 }
 
 /// The notifications of the library's contexts, each under Core Data's name from when somebody has asked for it.
