@@ -251,6 +251,35 @@ final class ValidationTests: XCTestCase {
     }
   }
 
+  func testOnlyALeastNumberRequiresMembers() async throws {
+    func model(_ isOptional: Bool, _ least: Int) -> ManagedObjectModel {
+      let members = RelationshipDescription(name: "members", destination: "Player", isToMany: true, isOptional: isOptional)
+      var team = EntityDescription(name: "Team")
+      var counted = members
+      counted.minCount = least
+      team.properties = [.relationship(counted)]
+      return ManagedObjectModel(entities: [team, EntityDescription(name: "Player")])
+    }
+    let cases: [(isOptional: Bool, least: Int, none: ValidationError.Code?, one: ValidationError.Code?)] = [
+      (true, 0, nil, nil), (false, 0, nil, nil), (true, 1, nil, nil), (false, 1, .tooFewObjects, nil),
+      (true, 2, nil, .tooFewObjects), (false, 2, .tooFewObjects, .tooFewObjects),
+    ]
+    for (isOptional, least, none, one) in cases {
+      try await onEachStore(model: model(isOptional, least), classes: ManagedObjectClasses()) { stack in
+        let name = "optional \(isOptional), at least \(least)"
+        let context = stack.makeContext()
+        let team = try context.make("Team")
+        XCTAssertEqual(failures(context)["members"], none, name)
+        try team.setValue(Set([try context.make("Player")]), forKey: "members")
+        XCTAssertEqual(failures(context)["members"], one, name)
+        try team.setValue(Set([try context.make("Player"), try context.make("Player")]), forKey: "members")
+        try context.save()
+        try team.setValue(Set<ManagedObject>(), forKey: "members")
+        XCTAssertEqual(failures(context)["members"], none, name)
+      }
+    }
+  }
+
   func testOnlyWhatWasChangedIsCheckedOfSavedObjects() async throws {
     try await onThings { stack in
       let context = stack.makeContext()

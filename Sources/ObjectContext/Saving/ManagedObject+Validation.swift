@@ -131,7 +131,7 @@ extension ManagedObject {
     if !entity.composites.isEmpty { collectCompositeErrors(into: &errors) }
     for relationship in entity.toManyRelationships {
       let description = relationship.relationshipDescription
-      guard !relationship.isOptional || description.minCount > 0 || description.maxCount > 0 else { continue }
+      guard description.minCount > 0 || description.maxCount > 0 else { continue }
       guard isNew || toManyStates[relationship.index]?.isChanged ?? false else { continue }
       if let error = countError(livingCount(relationship), relationship) { errors.append(error) }
     }
@@ -140,7 +140,8 @@ extension ManagedObject {
   /// What is wrong with the number of members of a to-many relationship; nil where it is allowed.
   private func countError(_ count: Int, _ relationship: CompiledRelationship) -> ValidationError? {
     let description = relationship.relationshipDescription
-    let minimum = max(description.minCount, relationship.isOptional ? 0 : 1)
+    // As in Core Data an empty set is a value: a required relationship without a least number of members may be empty.
+    let minimum = description.minCount
     if count < minimum, count > 0 || !relationship.isOptional {
       return ValidationError(
         .tooFewObjects, object: self, key: relationship.name,

@@ -83,8 +83,14 @@ public struct Relationship: EntityComponent {
     relationship = RelationshipDescription(name: name, destination: destination, inverse: inverse, isToMany: true)
   }
 
-  /// The relationship may not be empty when the object is saved.
-  public func required() -> Relationship { changed { $0.isOptional = false } }
+  /// The relationship may not be empty when the object is saved: one to many objects gets a least number of 1, unless it has one.
+  public func required() -> Relationship {
+    changed {
+      $0.isOptional = false
+      // An empty set is a value: only a least number requires members.
+      if $0.isToMany, $0.minCount == 0 { $0.minCount = 1 }
+    }
+  }
   /// The members have an order.
   public func ordered() -> Relationship { changed { $0.isOrdered = true } }
   /// What deleting the object does to those it refers to.

@@ -14,9 +14,7 @@ package struct QuickRules: Sendable {
   package private(set) var checked: UInt64 = 0
 
   init(_ slots: [CompiledSlot], _ toMany: [CompiledRelationship], hasComposites: Bool) {
-    let hasMemberRules = toMany.contains {
-      !$0.isOptional || $0.relationshipDescription.minCount > 0 || $0.relationshipDescription.maxCount > 0
-    }
+    let hasMemberRules = toMany.contains { $0.relationshipDescription.minCount > 0 || $0.relationshipDescription.maxCount > 0 }
     let hasTransients = slots.contains(where: \.isTransient)
     isComplete = !slots.isEmpty && slots.count <= 64 && !hasMemberRules && !hasTransients && !hasComposites
     guard isComplete else { return }

@@ -19,7 +19,7 @@ public struct RelationshipDescription: Sendable, Hashable {
   public var isToMany: Bool
   /// Whether the members have an order.
   public var isOrdered = false
-  /// Whether it may refer to no object when the object is saved.
+  /// Whether a to-one relationship may refer to no object when the object is saved. One to many objects may, unless it has a ``minCount``.
   public var isOptional: Bool
   /// The least number of objects, checked when the relationship is not empty or not optional.
   public var minCount = 0

@@ -129,7 +129,9 @@ extension ModelComparison {
       }
       return .notInferred(reason: "stored objects have no value for it", advice: "Make the attribute optional, or give it a default value.")
     }
-    guard let relationship = property.relationship, !relationship.isOptional, !relationship.isTransient else { return .inferred }
+    guard let relationship = property.relationship, !relationship.isOptional, !relationship.isTransient,
+      !relationship.isToMany || relationship.relationshipDescription.minCount > 0
+    else { return .inferred }
     return .conditional(condition: "no object is saved again before the required relationship is set")
   }
 
