@@ -34,7 +34,8 @@ enum CoreDataError {
   static func make(_ error: any Error, object: (ManagedObjectID) -> ManagedObject? = { _ in nil }) -> NSError {
     switch error {
     case let error as ValidationError: validation(error, object)
-    case let error as StoreError: cocoa(error.coreDataCode ?? NSCoreDataError, error)
+    case let error as StoreError: cocoa(error.coreDataCode ?? NSCoreDataError, error, databaseCode(of: error))
+    case let error as any NumberedError: cocoa(error.number, error)
     // What code of the application has thrown stays what it is.
     case let error where isOfOthers(error): error as NSError
     default: cocoa(NSCoreDataError, error)
@@ -53,6 +54,11 @@ enum CoreDataError {
   /// Runs work, and turns what it throws into what Core Data would.
   @inline(__always) static func translating<Result>(_ work: () throws -> Result) throws -> Result {
     do { return try work() } catch { throw make(error) }
+  }
+
+  /// The database's own code, where an error has one.
+  private static func databaseCode(of error: StoreError) -> [String: Any] {
+    (error.sqliteExtendedCode ?? error.sqliteCode).map { [NSSQLiteErrorDomain: NSNumber(value: $0)] } ?? [:]
   }
 
   private static func cocoa(_ code: Int, _ error: any Error, _ more: [String: Any] = [:]) -> NSError {
@@ -96,6 +102,12 @@ enum CoreDataError {
     }
     return listed
   }
+}
+
+/// An error of this module for which Core Data has a number.
+protocol NumberedError: Error {
+  /// Core Data's number.
+  var number: Int { get }
 }
 
 /// What an error of validation is about: two with the same one are the same error.

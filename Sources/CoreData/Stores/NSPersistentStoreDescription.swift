@@ -181,13 +181,21 @@ protocol StoreOption: NSObject {
 }
 
 /// What is wrong with a store's description.
-enum StoreDescriptionError: LocalizedError {
+enum StoreDescriptionError: LocalizedError, NumberedError {
   case missingPlace
   case binary
   case missingKey(String)
   case unknownType(String)
   case unknownOption(String)
   case pragma(String)
+
+  var number: Int {
+    switch self {
+    case .binary, .unknownType: NSPersistentStoreInvalidTypeError
+    case .missingPlace, .missingKey: NSPersistentStoreOpenError
+    case .unknownOption, .pragma: NSPersistentStoreOperationError
+    }
+  }
 
   var errorDescription: String? {
     switch self {

@@ -205,7 +205,11 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     case .backwardMigration: 134506
     case .cancelled where operation == .migrate: 134120
     case .unknownStoreType: 134000
-    case .unreadableStore, .wrongKey, .notEncrypted, .notAStore, .storeNotFound: 134080
+    case .busy: 134090
+    case .unreadableStore, .wrongKey, .notEncrypted, .notAStore, .storeNotFound, .keyRequired, .invalidKey, .keyFileMissing,
+      .keyFileCorrupt,
+      .keyFileOutdated, .keyProviderFailed, .keyWorkExceeded:
+      134080
     case .mergeConflict: 133020
     case .constraintConflict: 133021
     case .objectNotFound: 133000

@@ -23,8 +23,9 @@ extension NSManagedObjectContext {
 }
 
 /// A request that contexts do not know.
-struct UnknownRequestError: LocalizedError {
+struct UnknownRequestError: LocalizedError, NumberedError {
   let type: String
+  var number: Int { NSPersistentStoreUnsupportedRequestTypeError }
   var errorDescription: String? {
     "contexts execute batch requests, asynchronous fetches and requests for histories, and \(type) is none of them"
   }

@@ -160,12 +160,21 @@ open class NSPropertyMapping: NSObject {
 }
 
 /// What is wrong with a mapping model.
-enum MappingModelError: LocalizedError {
+enum MappingModelError: LocalizedError, NumberedError {
   case sourceExpression(mapping: String)
   case propertyWithoutName(mapping: String)
   case policy(name: String, mapping: String)
   case otherSourceModel(path: String)
   case notMigrating
+
+  var number: Int {
+    switch self {
+    case .sourceExpression, .propertyWithoutName: NSMigrationMissingMappingModelError
+    case .policy: NSEntityMigrationPolicyError
+    case .otherSourceModel: NSMigrationMissingSourceModelError
+    case .notMigrating: NSMigrationError
+    }
+  }
 
   var errorDescription: String? {
     switch self {

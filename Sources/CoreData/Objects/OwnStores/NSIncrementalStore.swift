@@ -171,7 +171,7 @@ public final class NSSaveChangesRequest: NSPersistentStoreRequest {
 }
 
 /// What is wrong with a store of the application's own.
-enum IncrementalStoreError: LocalizedError {
+enum IncrementalStoreError: LocalizedError, NumberedError {
   case noClass(String)
   case notOverridden(String, String)
   case noIdentifier(String)
@@ -179,6 +179,14 @@ enum IncrementalStoreError: LocalizedError {
   case otherCount(String, asked: Int, given: Int)
   case noPlace(String)
   case notOpen(String)
+
+  var number: Int {
+    switch self {
+    case .noClass: NSPersistentStoreInvalidTypeError
+    case .noIdentifier, .noPlace: NSPersistentStoreOpenError
+    case .notOverridden, .otherAnswer, .otherCount, .notOpen: NSPersistentStoreOperationError
+    }
+  }
 
   var errorDescription: String? {
     switch self {
