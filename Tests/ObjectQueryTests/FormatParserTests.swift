@@ -42,6 +42,42 @@ final class FormatParserTests: XCTestCase {
     for (text, constant) in literals { XCTAssertEqual(try parse("a == \(text)"), .compare("a", .equal, constant), text) }
   }
 
+  func testNumbersAreWrittenAsInC() throws {
+    let literals: [(String, FetchConstant)] = [
+      (".5", .real(0.5)), ("-.5", .real(-0.5)), ("5.", .real(5)), ("-5.", .real(-5)), ("0.", .real(0)), ("1e3", .real(1000)),
+      ("1E+3", .real(1000)),
+      ("25e-1", .real(2.5)), (".5e1", .real(5)), ("5.e2", .real(500)), ("5.5E-1", .real(0.55)), ("0x1F", .int(31)), ("-0xff", .int(-255)),
+      ("007", .int(7)),
+      ("{.5, 5., 1}", .list([.real(0.5), .real(5), .int(1)])),
+      (".123456789012345678901", .decimal(Decimal(string: "0.123456789012345678901") ?? 0)),
+    ]
+    for (text, constant) in literals { XCTAssertEqual(try parse("a == \(text)"), .compare("a", .equal, constant), text) }
+    for (format, other) in [
+      ("a > .5 AND b < 5. AND c == 1", "a > 0.5 AND b < 5.0 AND c == 1"), ("NOT .5 > a", "NOT 0.5 > a"),
+      ("a+.5==5.-b", "a + 0.5 == 5.0 - b"),
+      ("a BETWEEN{.5,5.}", "a BETWEEN {0.5, 5.0}"), ("max(.5, 5.) == 5.", "max(0.5, 5.0) == 5.0"),
+      ("a ** .5 == 5. %% 2", "a ** 0.5 == 5.0 %% 2"),
+      ("a IN {5.}AND b == (.5)", "a IN {5.0} AND b == (0.5)"),
+    ] { XCTAssertEqual(try parse(format), try parse(other), format) }
+    for format in [
+      "a.5 == 1", "a == 5.5.5", "a == 5..5", "a == .", "a == .e3", "a == 1e", "a == 0x", "a == 1_000", "a == 5L", "a[1.] == 2",
+      "SELF.5 == 1",
+    ] {
+      XCTAssertThrowsError(try parse(format), format) { XCTAssertTrue($0 is PredicateFormatError, "\($0)") }
+    }
+  }
+
+  func testASignOfAPositiveNumberIsRefused() throws {
+    for format in ["a == +5", "a == +.5", "+a == 5", "a == +(5)", "a + +5 == 1", "a IN {+5}"] {
+      XCTAssertThrowsError(try parse(format), format) { error in
+        XCTAssertTrue("\(error)".contains("leave out the sign of a positive number"), "\(error)")
+        XCTAssertTrue(error is PredicateFormatError, format)
+      }
+    }
+    XCTAssertEqual(try parse("a == 1+5"), try parse("a == 1 + 5"))
+    XCTAssertEqual(try parse("a == - -5"), try parse("a == -(-5)"))
+  }
+
   func testPlaceholdersTakeArguments() throws {
     XCTAssertEqual(try parse("%K == %@", "author.name", "x"), .compare("author.name", .equal, "x"))
     XCTAssertEqual(try parse("author.%K == %@", "name", nil), .compare("author.name", .equal, nil))

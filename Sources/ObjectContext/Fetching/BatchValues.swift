@@ -20,15 +20,10 @@ public struct BatchValues<Object>: Sendable {
 
   init() {}
 
-  /// Sets an attribute, or a part of a composite, to a value; nil takes the value of an optional one away.
-  public mutating func set<Field: FetchValueField>(
-    _ keyPath: KeyPath<FetchObject<Object, FetchDirect>, Field>, to value: Field._Value?
-  ) where Field._Value: Sendable { put(value, at: asked(keyPath).fetchExpression) }
-
-  /// Sets an attribute to a value of a type with raw values.
-  public mutating func set<Value: RawRepresentable, Output>(
-    _ keyPath: KeyPath<FetchObject<Object, FetchDirect>, FetchRawField<Value, Output>>, to value: Value?
-  ) where Value.RawValue: FetchValue & Sendable { put(value?.rawValue, at: asked(keyPath).fetchExpression) }
+  /// Sets a property to a value: an attribute, a part of a composite, or a to-one relationship to a saved object. Nil removes the value of an optional property.
+  public mutating func set<Property: BatchProperty>(
+    _ keyPath: KeyPath<FetchObject<Object, FetchDirect>, Property>, to value: Property._Assigned?
+  ) { put(value.flatMap(Property._batchValue), at: asked(keyPath).fetchExpression) }
 
   /// Sets an attribute to what is computed for each object: `$0.set(\.pages) { $0.pages + 1 }`.
   public mutating func set<Field: FetchValueField, Other: FetchOperand>(
@@ -36,11 +31,6 @@ public struct BatchValues<Object>: Sendable {
   ) where Other._Kind == Field._Kind {
     put(value(FetchObject(.evaluatedObject)).fetchExpression, at: asked(keyPath).fetchExpression)
   }
-
-  /// Sets a to-one relationship to a saved object; nil takes it away.
-  public mutating func set<Destination: ManagedObject>(
-    _ keyPath: KeyPath<FetchObject<Object, FetchDirect>, FetchObject<Destination, FetchIndirect>>, to object: Destination?
-  ) { put(object?.objectID, at: asked(keyPath).fetchExpression) }
 
   private func asked<Property>(_ keyPath: KeyPath<FetchObject<Object, FetchDirect>, Property>) -> Property {
     FetchObject<Object, FetchDirect>(.evaluatedObject)[keyPath: keyPath]
@@ -51,6 +41,32 @@ public struct BatchValues<Object>: Sendable {
     let name = if case .keyPath(let names) = expression { names.joined(separator: ".") } else { "\(expression)" }
     properties[name] = .some(value)
   }
+}
+
+/// A property that a typed batch update sets to a value. There is one function for all kinds of properties: with one for each, the compiler reports other errors
+/// than the wrong name in a closure that computes a value.
+public protocol BatchProperty {
+  /// The type of the values.
+  associatedtype _Assigned
+  /// The path to the property.
+  var fetchExpression: FetchExpression { get }
+  /// The value as a batch update takes it.
+  static func _batchValue(_ value: _Assigned) -> (any Sendable)?
+}
+
+extension FetchField: BatchProperty {
+  /// The value itself.
+  public static func _batchValue(_ value: Value) -> (any Sendable)? { value }
+}
+
+extension FetchRawField: BatchProperty {
+  /// The raw value.
+  public static func _batchValue(_ value: Value) -> (any Sendable)? { value.rawValue }
+}
+
+extension FetchObject: BatchProperty where FetchedClass: ManagedObject, Reach == FetchIndirect {
+  /// The object's ID.
+  public static func _batchValue(_ value: FetchedClass) -> (any Sendable)? { value.objectID }
 }
 
 extension BatchValues where Object: FetchKeyPathNaming {
@@ -84,6 +100,7 @@ extension ManagedObjectContext {
   @discardableResult
   public func update<Object: ManagedObject>(_ request: FetchRequest<Object>, _ values: (inout BatchValues<Object>) -> Void) throws -> Int {
     let fetch = request.specification
+    try fetch.checkNumbers()
     guard fetch.fetchLimit == 0, fetch.fetchOffset == 0, fetch.sortDescriptors.isEmpty else {
       throw StoreError(.misuse(.limitOfBatchUpdate, entity: fetch.entityName), operation: .batchUpdate)
     }

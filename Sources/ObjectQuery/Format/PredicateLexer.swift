@@ -12,7 +12,7 @@ struct PredicateLexer {
     var lexer = PredicateLexer(scalars)
     var tokens: [PredicateToken] = []
     while true {
-      let token = try lexer.next()
+      let token = try lexer.next(after: tokens.last)
       tokens.append(token)
       if token.kind == .end { return tokens }
     }
@@ -24,7 +24,7 @@ struct PredicateLexer {
 
   private func error(_ message: String, at offset: Int) -> PredicateFormatError { PredicateFormatError(message, at: offset, in: scalars) }
 
-  private mutating func next() throws(PredicateFormatError) -> PredicateToken {
+  private mutating func next(after previous: PredicateToken?) throws(PredicateFormatError) -> PredicateToken {
     while let scalar = peek(), PredicateToken.isSpace(scalar) { index += 1 }
     let start = index
     guard let scalar = peek() else { return PredicateToken(kind: .end, start: start) }
@@ -32,6 +32,7 @@ struct PredicateLexer {
     switch scalar {
     case "'", "\"": kind = .string(try string())
     case "0"..."9": kind = .number(try number())
+    case "." where isDigit(1) && previous?.endsValue != true: kind = .number(try number())
     case "%": kind = try placeholder()
     case "$":
       index += 1
@@ -110,20 +111,40 @@ struct PredicateLexer {
       if let digit = peek(), ("0"..."9").contains(digit) { throw error("This digit is too large", at: index) }
     } else {
       _ = digits { ("0"..."9").contains($0) }
-      if peek() == ".", let digit = peek(1), ("0"..."9").contains(digit) {
+      // As in C, digits may be missing before or behind the point; a point before a name begins a key.
+      if peek() == ".", isDigit(1) || !beginsKey(1) || isExponent(1) {
         index += 1
         _ = digits { ("0"..."9").contains($0) }
       }
-      if let e = peek(), e == "e" || e == "E" {
-        let isSigned = peek(1) == "+" || peek(1) == "-"
-        if let digit = peek(isSigned ? 2 : 1), ("0"..."9").contains(digit) {
-          index += isSigned ? 2 : 1
-          _ = digits { ("0"..."9").contains($0) }
-        }
+      if isExponent() {
+        index += peek(1) == "+" || peek(1) == "-" ? 2 : 1
+        _ = digits { ("0"..."9").contains($0) }
       }
     }
     if let scalar = peek(), PredicateToken.isNameStart(scalar) { throw error("A number cannot go on with a letter", at: index) }
     return scalars[start..<index].reduce(into: "") { $0.unicodeScalars.append($1) }
+  }
+
+  private func isDigit(_ distance: Int) -> Bool {
+    guard let scalar = peek(distance) else { return false }
+    return ("0"..."9").contains(scalar)
+  }
+
+  /// Whether an exponent such as `e-3` begins at a distance.
+  private func isExponent(_ distance: Int = 0) -> Bool {
+    guard let e = peek(distance), e == "e" || e == "E" else { return false }
+    let isSigned = peek(distance + 1) == "+" || peek(distance + 1) == "-"
+    return isDigit(distance + (isSigned ? 2 : 1))
+  }
+
+  /// Whether a key of a path may begin at a distance.
+  private func beginsKey(_ distance: Int) -> Bool {
+    var distance = distance
+    while let scalar = peek(distance), PredicateToken.isSpace(scalar) { distance += 1 }
+    guard let scalar = peek(distance) else { return false }
+    if scalar == "%" { return peek(distance + 1) != "%" }
+    // Words such as AND are read as operators only behind a space.
+    return scalar == "@" || scalar == "#" || (distance == 1 && PredicateToken.isNameStart(scalar))
   }
 
   /// Skips digits; whether there were any.

@@ -35,6 +35,7 @@ extension PredicateParser {
         throw error("Expected ( and the arguments after the function's name, not \(token.name)")
       }
       return .expression(.keyPath(try parseKeys()), depth: 1)
+    case .symbol("+"): throw error("Expected a value, a key path or a condition, not + (leave out the sign of a positive number)")
     case .symbol, .end: throw error("Expected a value, a key path or a condition, not \(token.name)")
     }
   }

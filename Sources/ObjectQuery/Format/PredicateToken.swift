@@ -51,6 +51,16 @@ struct PredicateToken: Sendable {
     }
   }
 
+  /// Whether a value may end here, so that a point behind it leads to a key.
+  var endsValue: Bool {
+    switch kind {
+    case .identifier(let name): !Self.reserved.contains(name.uppercased())
+    case .symbol(let symbol): [")", "]", "}"].contains(symbol)
+    case .escaped, .variable, .collectionOperator, .number, .string, .placeholder: true
+    case .end: false
+    }
+  }
+
   /// The words with a meaning of their own, in upper case; as keys they need `#` where an expression starts.
   static let reserved: Set<String> = [
     "AND", "OR", "NOT", "ANY", "SOME", "ALL", "NONE", "IN", "BETWEEN", "CONTAINS", "BEGINSWITH", "ENDSWITH", "LIKE", "MATCHES", "TRUE",

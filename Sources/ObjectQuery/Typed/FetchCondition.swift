@@ -50,6 +50,29 @@ extension FetchPredicate: FetchConditionLine {
   public var _fetchPredicate: FetchPredicate { self }
 }
 
+/// A Swift Boolean is not a condition. The conformance exists for the compiler's messages: it names the mistake, and it lets `!$0.titel` be reported as a wrong
+/// name only, for which the compiler takes `!` as that of `Bool`.
+@available(*, unavailable, message: "a Bool is not a condition on objects; use `if` around conditions")
+extension Bool: FetchConditionLine {
+  /// Not available.
+  public var _fetchPredicate: FetchPredicate { .constant(self) }
+}
+
+extension FetchPredicate {
+  /// Not available.
+  @available(*, unavailable, message: "a Bool is not a condition on objects; use `if` around conditions")
+  public static func && (left: Bool, right: FetchPredicate) -> FetchPredicate { .constant(left) && right }
+  /// Not available.
+  @available(*, unavailable, message: "a Bool is not a condition on objects; use `if` around conditions")
+  public static func && (left: FetchPredicate, right: Bool) -> FetchPredicate { left && .constant(right) }
+  /// Not available.
+  @available(*, unavailable, message: "a Bool is not a condition on objects; use `if` around conditions")
+  public static func || (left: Bool, right: FetchPredicate) -> FetchPredicate { .constant(left) || right }
+  /// Not available.
+  @available(*, unavailable, message: "a Bool is not a condition on objects; use `if` around conditions")
+  public static func || (left: FetchPredicate, right: Bool) -> FetchPredicate { left || .constant(right) }
+}
+
 /// Joins the lines of a closure: all of them have to hold. A line may stand behind `if`, `switch` or in a `for`.
 @resultBuilder
 public enum FetchConditionBuilder {

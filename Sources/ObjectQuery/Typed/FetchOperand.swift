@@ -28,7 +28,7 @@ public protocol FetchOperand {
 }
 
 /// A type that attributes can have.
-public protocol FetchValue: FetchOperand, FetchConstantConvertible {}
+public protocol FetchValue: FetchOperand, FetchConstantConvertible, Sendable {}
 
 extension FetchValue {
   /// The value as a constant expression.

@@ -34,6 +34,12 @@ public struct FetchSelection<FetchedClass, Row>: Sendable {
   /// - Throws: ``FetchSelectionError`` when a value does not fit its type.
   package func row(of values: [Any?]) throws -> Row { try makeRow(values) }
 
+  /// The selection of groups by another value than the selected ones.
+  public func grouped<Column: FetchColumn>(by key: (FetchObject<FetchedClass, FetchDirect>) -> Column) -> FetchSelection {
+    let expression = key(FetchObject(.evaluatedObject)).fetchExpression
+    return changed { $0.group(by: [expression]) }
+  }
+
   /// The selection of groups by other values than the selected ones.
   public func grouped<each Column: FetchColumn>(
     by keys: (FetchObject<FetchedClass, FetchDirect>) -> (repeat each Column)

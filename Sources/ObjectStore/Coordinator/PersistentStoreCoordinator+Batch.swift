@@ -62,6 +62,7 @@ extension PersistentStoreCoordinator {
   package func execute(_ request: BatchDeleteRequest, scope: (PersistentStore) -> RequestScope, done: (BatchOutcome) -> Void) throws {
     let stores: [PersistentStore]
     if let fetch = request.fetch {
+      try fetch.checkNumbers()
       stores = try self.stores(holding: fetch.entityName, affectedStores: request.affectedStores, operation: .batchDelete)
       guard stores.count == 1 || (fetch.fetchLimit == 0 && fetch.fetchOffset == 0) else {
         throw StoreError(.misuse(.limitOverSeveralStores), operation: .batchDelete)

@@ -2,7 +2,7 @@
 import CipherData
 import Foundation
 
-func asks(author: Author, book: Book) {
+func asks(author: Author, book: Book, isWanted: Bool, context: ManagedObjectContext) throws {
   _ = Book.all.where { $0.titel == "x" }  // ERROR: has no member 'titel'
   _ = Book.all.where { $0.author.nam == "x" }  // ERROR: has no member 'nam'
   _ = Book.all.where { $0.author.books.title == "x" }  // ERROR: has no member 'title'
@@ -22,4 +22,9 @@ func asks(author: Author, book: Book) {
     if $0.title == $0.isbn { $0.pages > 5 }  // ERROR: cannot convert value of type 'FetchPredicate'
   }
   _ = Book.all.sorted { $0.author.books }  // ERROR: FetchSortable
+  _ = Book.all.where { isWanted && $0.pages > 5 }  // ERROR: a Bool is not a condition on objects
+  _ = Book.all.where { $0.pages > 5 || isWanted }  // ERROR: a Bool is not a condition on objects
+  _ = try context.update(Book.all) { $0.set(\.pages, to: "x") }  // ERROR: cannot convert value of type 'String'
+  _ = try context.update(Book.all) { $0.set(\.author, to: book) }  // ERROR: cannot convert value of type 'Book'
+  _ = try context.update(Book.all) { $0.set(\.pages) { $0.title } }  // ERROR: be equivalent
 }

@@ -16,8 +16,10 @@ public final class RequestBoundsSpecification: ObjectSpecification {
         ("testANegativeNumberMakesAFetchWithUnsavedChangesThrow", { $0.testANegativeNumberMakesAFetchWithUnsavedChangesThrow }),
         ("testANegativeNumberMakesFetchesOfANestedContextThrow", { $0.testANegativeNumberMakesFetchesOfANestedContextThrow }),
         ("testANegativeNumberMakesAsynchronousFetchesThrow", { $0.testANegativeNumberMakesAsynchronousFetchesThrow }),
-        ("testANegativeNumberMakesABatchDeletionThrow", { $0.testANegativeNumberMakesABatchDeletionThrow }),
+        ("testANegativeNumberMakesBatchRequestsThrow", { $0.testANegativeNumberMakesBatchRequestsThrow }),
         ("testANegativeNumberMakesAControllerThrow", { $0.testANegativeNumberMakesAControllerThrow }),
+        ("testANegativeNumberMakesADecodedRequestThrow", { $0.testANegativeNumberMakesADecodedRequestThrow }),
+        ("testANegativeNumberMakesChainedRequestsThrow", { $0.testANegativeNumberMakesChainedRequestsThrow }),
         ("testTheLargestLimitsAndOffsetsMeanWhatTheySay", { $0.testTheLargestLimitsAndOffsetsMeanWhatTheySay }),
       ] as [(String, (RequestBoundsSpecification) -> () throws -> Void)])
   }
@@ -130,14 +132,15 @@ public final class RequestBoundsSpecification: ObjectSpecification {
     }
   }
 
-  func testANegativeNumberMakesABatchDeletionThrow() throws {
+  func testANegativeNumberMakesBatchRequestsThrow() throws {
     let open = try makeAuthors()
     let context = open.newContext()
     for (clause, change) in Self.mistakes {
       expect(clause, "a batch deletion") { _ = try context.execute(BatchDeleteRequest(fetchRequest: request(change))) }
       expect(clause, "a deletion") { _ = try context.delete(request(change)) }
+      expect(clause, "an update") { _ = try context.update(request(change)) { _ in XCTFail("values are asked for") } }
     }
-    for change: Change in [{ $0.fetchLimit = -1 }, { $0.fetchOffset = -1 }] {
+    for change: Change in [{ $0.fetchLimit = 1 }, { $0.fetchOffset = 1 }] {
       assertStoreError(.invalidRequest) { try context.update(request(change)) { _ in } }
     }
     XCTAssertEqual(try context.count(for: request({ _ in })), 3)
@@ -150,6 +153,40 @@ public final class RequestBoundsSpecification: ObjectSpecification {
       let controller = FetchedResultsController(fetchRequest: request(change), context: context, sectionNameExpression: nil)
       expect(clause, "results") { try controller.performFetch() }
     }
+  }
+
+  func testANegativeNumberMakesADecodedRequestThrow() throws {
+    let open = try makeAuthors()
+    let context = open.newContext()
+    for (clause, change) in Self.mistakes {
+      let data = try JSONEncoder().encode(request(change))
+      let decoded = try JSONDecoder().decode(FetchRequest<ManagedObject>.self, from: data)
+      XCTAssertEqual(decoded, request(change))
+      expect(clause, "a decoded fetch") { _ = try context.fetch(decoded) }
+      expect(clause, "a decoded count") { _ = try context.count(for: decoded) }
+      expect(clause, "a decoded update") { _ = try context.update(decoded) { _ in } }
+    }
+  }
+
+  func testANegativeNumberMakesChainedRequestsThrow() throws {
+    let open = try makeAuthors()
+    let context = open.newContext()
+    let all = request { _ in }
+    for (clause, request) in [
+      (FetchClause.fetchLimit, all.limit(-1)), (.fetchOffset, all.offset(-1)), (.fetchLimit, all.limit(3).limit(-1)),
+    ] {
+      expect(clause, "a fetch") { _ = try context.fetch(request) }
+      expect(clause, "an update") { _ = try context.update(request) { _ in } }
+      expect(clause, "a deletion") { _ = try context.delete(request) }
+      expect(clause, "prefetching") {
+        var request = request
+        request.relationshipKeyPathsForPrefetching = ["books"]
+        _ = try context.fetch(request)
+      }
+      expect(clause, "a selection") { _ = try context.fetch(request.select { $0.objectCount }) }
+    }
+    expect(.fetchLimit, "a selection's own limit") { _ = try context.fetch(all.select { $0.objectCount }.limit(-1)) }
+    expect(.fetchOffset, "a selection's own offset") { _ = try context.fetch(all.select { $0.objectCount }.offset(-1)) }
   }
 
   func testTheLargestLimitsAndOffsetsMeanWhatTheySay() throws {
