@@ -328,6 +328,16 @@ final class OverridingTests: XCTestCase {
     }
   }
 
+  func testAFetchOfARequestOfAClassGivesObjectsOfTheClass() throws {
+    try LibraryStack.with { stack in
+      _ = stack.book("Emma", pages: 5)
+      // Book has two functions of the name, as in Core Data: one for its own objects, and one for any results.
+      let books = try stack.context.fetch(Book.fetchRequest())
+      XCTAssertEqual(books.first?.pages, 5)
+      XCTAssertEqual(try stack.context.count(for: Book.fetchRequest()), 1)
+    }
+  }
+
   func testContextsOverrideWhatChangesThem() throws {
     let (_, context) = try loaded()
     context.undoManager = UndoManager()

@@ -11,11 +11,15 @@ extension NSManagedObjectContext {
   /// What a request asks for: objects, IDs, dictionaries or one number, as its result type says.
   ///
   /// - Throws: `NSError`.
-  public func fetch<Result>(_ request: NSFetchRequest<Result>) throws -> [Result] {
+  public func fetch<Result: NSFetchRequestResult>(_ request: NSFetchRequest<Result>) throws -> [Result] {
+    try results(of: request)
+  }
+
+  /// Returns the results of a request of any type.
+  final func results<Result>(of request: NSFetchRequest<Result>) throws -> [Result] {
     // A subclass may override the function for requests of any results.
     let results =
-      type(of: self) == NSManagedObjectContext.self
-      ? try found(request) : try fetch(NSFetchRequest<any NSFetchRequestResult>(request)) as [Any]
+      type(of: self) == NSManagedObjectContext.self ? try found(request) : try fetch(NSFetchRequest<any NSFetchRequestResult>(request))
     // An array of the very type is not looked through.
     if let results = results as? [Result] { return results }
     throw CoreDataError.make(FetchResultError(entity: request.entityName ?? "", type: "\(Result.self)"))
@@ -52,7 +56,7 @@ extension NSManagedObjectContext {
   /// How many objects a request asks for.
   ///
   /// - Throws: `NSError`.
-  public func count<Result>(for request: NSFetchRequest<Result>) throws -> Int {
+  public func count<Result: NSFetchRequestResult>(for request: NSFetchRequest<Result>) throws -> Int {
     type(of: self) == NSManagedObjectContext.self
       ? try number(of: request) : try count(for: NSFetchRequest<any NSFetchRequestResult>(request))
   }

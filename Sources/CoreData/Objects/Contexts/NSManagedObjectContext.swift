@@ -238,11 +238,14 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {  // used on i
   /// Fetches of requests for other types of results call it in subclasses, so that an override handles every fetch.
   ///
   /// - Throws: `NSError`.
+  // Calls prefer the function for requests of a type, which gives results of the type.
+  @_disfavoredOverload
   open func fetch(_ request: NSFetchRequest<any NSFetchRequestResult>) throws -> [Any] { try found(request) as? [Any] ?? [] }
 
   /// Returns the number of objects that a request asks for. Requests for other types of results call it in subclasses.
   ///
   /// - Throws: `NSError`.
+  @_disfavoredOverload
   open func count(for request: NSFetchRequest<any NSFetchRequestResult>) throws -> Int { try number(of: request) }
 
   /// Does what a request asks for: inserts, changes or deletes rows without objects, or begins an asynchronous fetch.

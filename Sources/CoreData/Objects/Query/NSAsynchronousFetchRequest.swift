@@ -49,7 +49,7 @@ extension NSAsynchronousFetchRequest: BeginningFetch {
       let lent = Lent(value: (self, result))
       context.perform {
         let (request, result) = lent.value
-        request.end(result, Result { try context.fetch(request.fetchRequest) })
+        request.end(result, Result { try context.results(of: request.fetchRequest) })
       }
       return result
     }

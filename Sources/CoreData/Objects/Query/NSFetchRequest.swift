@@ -155,7 +155,7 @@ public final class NSFetchRequest<ResultType>: NSPersistentStoreRequest, NSCopyi
   /// - Throws: `NSError`, also where no context does its work.
   public func execute() throws -> [ResultType] {
     guard let context = NSManagedObjectContext.atWork else { throw CoreDataError.make(FetchRequestError.noContext) }
-    return try context.fetch(self)
+    return try context.results(of: self)
   }
 
   /// The question as a value.
