@@ -90,7 +90,12 @@ extension PersistentStoreCoordinator {
     var relationships: [CompiledRelationship] = []
     for name in request.propertiesToUpdate.keys {
       switch entity.property(named: name) {
-      case .attribute(let slot): slots?.insert(slot.index)
+      case .attribute(let slot):
+        slots?.insert(slot.index)
+        // The first value of a composite brings default values.
+        for composite in entity.composites where composite.slots.contains(slot.index) {
+          for part in composite.slotsWithDefaults { slots?.insert(part) }
+        }
       case .composite(let composite): for slot in composite.slots { slots?.insert(slot) }
       case .toOne(let relationship):
         relationships.append(relationship)

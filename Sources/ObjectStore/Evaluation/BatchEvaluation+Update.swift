@@ -27,6 +27,10 @@ extension BatchEvaluation {
           edits.set(value, at: assignment.slot.index, of: row)
         }
       }
+      for completion in plan.completions {
+        for (slot, value) in completion.values({ edits.isNull($0.index, of: row) }) { edits.set(value, at: slot.index, of: row) }
+        if let slot = completion.missing({ edits.isNull($0.index, of: row) }) { throw BatchError(missingPart: slot, of: entity) }
+      }
     }
     var save = SaveChangesRequest()
     for assignment in plan.assignments {

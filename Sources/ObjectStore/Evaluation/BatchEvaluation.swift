@@ -59,6 +59,9 @@ package struct BatchEdits {
     edits[row.reference, default: (row, [:])].values[slot] = value
   }
 
+  /// Whether a slot of a row has no value after the edits.
+  func isNull(_ slot: Int, of row: RowImage) -> Bool { edits[row.reference]?.values[slot]?.isNull ?? row.isNull(slot) }
+
   /// A row with some of its values changed; its version is one more.
   package static func edited(_ row: RowImage, _ values: [Int: Slot], entity: CompiledEntity, version: Int64, into writer: RowWriter)
     -> RowImage

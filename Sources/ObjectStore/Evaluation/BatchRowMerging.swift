@@ -114,7 +114,8 @@ package struct BatchRowMerging {
         .missingValue, entityName: entity.name, key: slot.name, row: insertion.firstRow + position,
         reason: "is required, and the row gives no value for it.")
     }
-    let changed = try differing(slots, new, holder)
+    var changed = try differing(slots, new, holder)
+    try complete(&changed, position, new, holder)
     return changed.isEmpty ? .passedOver : .merged(holder, changed)
   }
 
@@ -125,6 +126,22 @@ package struct BatchRowMerging {
       guard slot.kind != .none, !slot.isDerived else { return false }
       if insertion.onConflict == .replace { return given.contains(slot.index) || slot.relationship == nil }
       return given.contains(slot.index) && named?.contains(slot.index) ?? true
+    }
+  }
+
+  /// Adds the required parts with default values of composites that get their first value by the merge: the new row has the default values, unless it gives
+  /// others.
+  ///
+  /// - Throws: ``BatchError`` for a required part that is left without a value.
+  private func complete(_ changed: inout SlotMask, _ position: Int, _ new: RowImage, _ holder: RowImage) throws {
+    let given = insertion.given[position]
+    for composite in entity.composites where composite.slots.contains(where: changed.contains) {
+      let mask = changed
+      func isNull(_ slot: Int) -> Bool { mask.contains(slot) ? new.isNull(slot) : holder.isNull(slot) }
+      if composite.slots.allSatisfy(isNull) { continue }
+      for slot in composite.slotsWithDefaults where isNull(slot) && !given.contains(slot) && !new.isNull(slot) { changed.insert(slot) }
+      let missing = composite.requiredSlots.first { entity.slots[$0].kind != .none && (changed.contains($0) ? new : holder).isNull($0) }
+      if let missing { throw BatchError(missingPart: entity.slots[missing], of: entity, row: insertion.firstRow + position) }
     }
   }
 

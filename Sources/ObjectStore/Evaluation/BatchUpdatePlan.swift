@@ -22,6 +22,8 @@ package struct BatchUpdatePlan: Sendable {
   package let fetch: ResolvedFetch
   /// The new values, by slot number.
   package private(set) var assignments: [Assignment] = []
+  /// The composites of which the update sets parts.
+  package private(set) var completions: [CompositeCompletion] = []
   /// The entity.
   package var entity: CompiledEntity { fetch.entity }
 
@@ -57,6 +59,7 @@ package struct BatchUpdatePlan: Sendable {
       if let value = constants[slot.index] { assignments.append(Assignment(slot: slot, value: .constant(value))) }
       if let value = computed[slot.index] { assignments.append(Assignment(slot: slot, value: .computed(value))) }
     }
+    completions = entity.composites.compactMap { CompositeCompletion($0, of: fetch.entity, assignments: assignments) }
   }
 
   /// A computed value as the slot of an attribute.

@@ -29,7 +29,8 @@ struct BatchUpdater {
   }
 
   func run() throws -> BatchChanges {
-    guard plan.assignments.contains(where: { keepsExternals($0.slot) }), let files = batch.transaction.files else { return try update() }
+    let slots = plan.assignments.map(\.slot) + plan.completions.flatMap(\.defaults)
+    guard slots.contains(where: keepsExternals), let files = batch.transaction.files else { return try update() }
     return try files.keeping { try update() }
   }
 
@@ -43,7 +44,7 @@ struct BatchUpdater {
     let updated = try batch.references(noted.references)
     changes.links = try changedLinks(of: updated)
     // Before anything is changed: the rows are still as they were.
-    try batch.transaction.record?.addUpdated(updated, by: plan, of: table, in: noted, batch)
+    try batch.transaction.record?.addUpdated(updated, by: plan, completing: completed(), of: table, in: noted, batch)
     let partners = try releasePartners(of: updated)
     batch.transaction.record?.addReleased()
     try placeInOrders()
@@ -55,6 +56,7 @@ struct BatchUpdater {
     do { try assign() } catch let error as StoreAccessError where error.extendedCode == ConstraintCode.unique {
       throw try constraintConflict(error)
     }
+    try checkComposites()
     changes.updated = updated + partners
     return changes
   }
@@ -246,7 +248,67 @@ struct BatchUpdater {
         arguments.append(.null)
       }
     }
+    for (slot, column, condition) in completedParts() {
+      assignments.append(
+        (column, "CASE WHEN \(condition) THEN \(keepsExternals(slot) ? "\(SQLFunctions.keep)(?)" : "?") ELSE \(table.name).\(column) END"))
+      arguments.append(slot.defaultValue)
+    }
     try batch.run(table.assigning(assignments, in: noted), arguments)
+  }
+
+  // MARK: Composites
+
+  /// The parts that take their default values, each with the condition that a row's part does, over the row before the update.
+  private func completedParts() -> [(slot: CompiledSlot, column: String, condition: String)] {
+    var parts: [(slot: CompiledSlot, column: String, begun: [String])] = []
+    for completion in plan.completions where !completion.defaults.isEmpty {
+      let begun = completion.slots.compactMap(hasValue)
+      for slot in completion.defaults {
+        guard let column = column(of: slot)?.name, !begun.isEmpty else { continue }
+        if let index = parts.firstIndex(where: { $0.slot.index == slot.index }) {
+          parts[index].begun += begun
+        } else {
+          parts.append((slot, column, begun))
+        }
+      }
+    }
+    return parts.map { ($0.slot, $0.column, "\(table.name).\($0.column) IS NULL AND (\(BalancedCondition.any($0.begun)))") }
+  }
+
+  /// The condition that a part has a value after the update, before the default values are set; nil if it has none.
+  private func hasValue(_ slot: CompiledSlot) -> String? {
+    guard let column = column(of: slot) else { return nil }
+    guard let assignment = plan.assignments.first(where: { $0.slot.index == slot.index }) else {
+      return "\(table.name).\(column.name) IS NOT NULL"
+    }
+    switch assignment.value {
+    case .constant(let value): return value.isNull ? nil : "1"
+    case .computed: return "\(value(assignment, of: table.name).sql) IS NOT NULL"
+    }
+  }
+
+  /// The parts that take their default values, by object.
+  private func completed() throws -> [ObjectReference: SlotMask] {
+    var result: [ObjectReference: SlotMask] = [:]
+    for (slot, _, condition) in completedParts() {
+      let rows = try batch.references(table.references(where: "\(table.isIn(noted)) AND \(condition)", isNaming: false))
+      for reference in rows { result[reference, default: SlotMask()].insert(slot.index) }
+    }
+    return result
+  }
+
+  /// Throws if a composite with a value lacks a required part after the update.
+  private func checkComposites() throws {
+    for completion in plan.completions {
+      let begun = BalancedCondition.any(completion.slots.compactMap { column(of: $0).map { "\(table.name).\($0.name) IS NOT NULL" } })
+      for slot in completion.required where !completion.defaults.contains(where: { $0.index == slot.index }) {
+        guard let column = column(of: slot)?.name else { continue }
+        let condition = "\(table.isIn(noted)) AND \(table.name).\(column) IS NULL AND (\(begun))"
+        if try !batch.references(table.references(where: condition, isNaming: true)).isEmpty {
+          throw BatchError(missingPart: slot, of: plan.entity)
+        }
+      }
+    }
   }
 
   // MARK: Conflicts

@@ -60,14 +60,20 @@ extension TransactionRecord {
   ///
   /// - Parameters:
   ///   - updated: These rows.
+  ///   - completed: The parts of composites that take their default values, by row.
   ///   - noted: What notes them, with the values that were computed for them.
   func addUpdated(
-    _ updated: [ObjectReference], by plan: BatchUpdatePlan, of table: EntityTable, in noted: BatchTable, _ batch: BatchTransaction
+    _ updated: [ObjectReference], by plan: BatchUpdatePlan, completing completed: [ObjectReference: SlotMask], of table: EntityTable,
+    in noted: BatchTable, _ batch: BatchTransaction
   ) throws {
     guard recorder.level == .values else {
       var mask = SlotMask()
       for assignment in plan.assignments { mask.insert(assignment.slot.index) }
-      for reference in updated { recorder.addUpdated(reference, mask) }
+      for reference in updated {
+        var changed = mask
+        if let parts = completed[reference] { changed.formUnion(parts) }
+        recorder.addUpdated(reference, changed)
+      }
       return
     }
     let computed = plan.assignments.filter { if case .computed = $0.value { true } else { false } }
@@ -86,6 +92,9 @@ extension TransactionRecord {
         }
         guard known[slot.index] > 0 else { continue }
         changes.append(HistoryChange(property: known[slot.index], old: try recorder.value(row, slot.index, large), new: new))
+      }
+      for slot in plan.entity.slots where completed[row.reference]?.contains(slot.index) == true && known[slot.index] > 0 {
+        changes.append(HistoryChange(property: known[slot.index], old: .null, new: try value(slot.defaultValue, of: slot, table, batch)))
       }
       recorder.addUpdated(row.reference, changes)
     }

@@ -23,6 +23,7 @@ extension MigrationPlanner {
         let condition: String? =
           switch value {
           case .column(let index), .columnOr(let index, _): rows.isUnconvertible(index, for: column)
+          case .part(let index, _, _): index.flatMap { rows.isUnconvertible($0, for: column) }
           case .null, .literal: nil
           }
         guard let condition else { continue }

@@ -71,10 +71,40 @@ struct TablePlanner {
     if let known = map.olderSlot(of: slot, in: survivor.newer), let source,
       let index = source.position(entity: survivor.older.number, slot: known.index)
     {
+      if isFilled, slot.isOptional, let composite = newlyRequiring(slot, known, survivor) {
+        let others = olderParts(of: composite, beside: slot, for: survivor, in: source)
+        if !others.isEmpty { return .part(column: index, DefaultLiteral.text(slot.defaultValue), others: others) }
+      }
       guard isFilled, !slot.isOptional, known.isOptional else { return .column(index) }
       return .columnOr(index, DefaultLiteral.text(slot.defaultValue))
     }
-    return isFilled ? .literal(DefaultLiteral.text(slot.defaultValue)) : .null
+    guard isFilled else { return .null }
+    // Composites within others come first.
+    for composite in survivor.newer.composites where slot.isOptional && composite.slots.contains(slot.index) {
+      let others = olderParts(of: composite, beside: slot, for: survivor, in: source)
+      if !others.isEmpty { return .part(column: nil, DefaultLiteral.text(slot.defaultValue), others: others) }
+      // A new composite has its default values, or no value if they do not make one.
+      let parts = composite.requiredSlots.map { survivor.newer.slots[$0] }
+      if composite.attribute.isOptional, parts.contains(where: { $0.isOptional && $0.defaultValue.isNull }) { return .null }
+    }
+    return .literal(DefaultLiteral.text(slot.defaultValue))
+  }
+
+  /// The positions of the older columns of a composite's other parts.
+  private func olderParts(
+    of composite: CompiledComposite, beside slot: CompiledSlot, for survivor: TableMigration.Survivor, in source: EntityTable?
+  ) -> [Int] {
+    guard let source else { return [] }
+    return composite.slots.compactMap { index in
+      guard index != slot.index, let known = map.olderSlot(of: survivor.newer.slots[index], in: survivor.newer) else { return nil }
+      return source.position(entity: survivor.older.number, slot: known.index)
+    }
+  }
+
+  /// The smallest composite that requires a part which none required before.
+  private func newlyRequiring(_ slot: CompiledSlot, _ known: CompiledSlot, _ survivor: TableMigration.Survivor) -> CompiledComposite? {
+    if survivor.older.composites.contains(where: { $0.requiredSlots.contains(known.index) }) { return nil }
+    return survivor.newer.composites.first { $0.slotsWithDefaults.contains(slot.index) }
   }
 
   /// The older column of the order of a relationship, where it stands in the same table.
@@ -110,7 +140,7 @@ struct TablePlanner {
         carrier =
           plan.columns[index].values.lazy.compactMap { value -> Int? in
             switch value {
-            case .column(let index), .columnOr(let index, _): index
+            case .column(let index), .columnOr(let index, _), .part(let index?, _, _): index
             default: nil
             }
           }.first

@@ -143,6 +143,9 @@ extension TableMigration {
         switch value {
         case .null: "\(rows.name(own)) IS NOT NULL"
         case .columnOr(let index, _) where index == column.carrier && !rows.isWritten(index, by: column): "\(rows.name(own)) IS NULL"
+        case .part(nil, _, let others): "(\(rows.hasValue(others)))"
+        case .part(let index?, _, let others) where index == column.carrier && !rows.isWritten(index, by: column):
+          "\(rows.name(own)) IS NULL AND (\(rows.hasValue(others)))"
         case .column(let index) where !holds || rows.isWritten(index, by: column):
           "\(rows.name(rows.table.columns[index].name)) IS NOT NULL"
         default: nil

@@ -22,6 +22,8 @@ struct TableMigration {
     /// An older column, with a literal where it holds nothing.
     case columnOr(Int, String)
     case literal(String)
+    /// A part of a composite: an older column, if there is one. Without a value in it, a literal where one of the composite's other older columns has a value.
+    case part(column: Int?, String, others: [Int])
   }
 
   /// An older entity with rows, and what it became.
@@ -138,11 +140,17 @@ struct RowExpressions {
     case .null: return "NULL"
     case .literal(let text): return text
     case .columnOr(let index, let text): return "ifnull(\(converted(index, for: column)), \(text))"
+    case .part(let index, let text, let others):
+      let literal = "CASE WHEN \(hasValue(others)) THEN \(text) END"
+      return index.map { "ifnull(\(converted($0, for: column)), \(literal))" } ?? literal
     case .column(let index):
       let own = converted(index, for: column)
       return isKept(index, by: column).map { "CASE WHEN \($0) THEN \(own) END" } ?? own
     }
   }
+
+  /// The condition that one of some older columns has a value.
+  func hasValue(_ indices: [Int]) -> String { BalancedCondition.any(indices.map { "\(name(table.columns[$0].name)) IS NOT NULL" }) }
 
   /// An older column's value as the newer attribute's type holds it.
   private func converted(_ index: Int, for column: TableMigration.Column) -> String {

@@ -22,6 +22,10 @@ public final class CompositeSpecification: ObjectSpecification {
         ("testANilCompositeIsNilForEveryReader", { $0.testANilCompositeIsNilForEveryReader }),
         ("testRequiredPartsOfRequiredPartsAreValidated", { $0.testRequiredPartsOfRequiredPartsAreValidated }),
         ("testBatchRequestsBringRequiredDefaults", { $0.testBatchRequestsBringRequiredDefaults }),
+        ("testABatchUpdateOfOnePartBringsRequiredDefaults", { $0.testABatchUpdateOfOnePartBringsRequiredDefaults }),
+        ("testABatchUpdateThatLeavesARequiredPartOutIsRefused", { $0.testABatchUpdateThatLeavesARequiredPartOutIsRefused }),
+        ("testABatchInsertionMergesCompositesWithRequiredDefaults", { $0.testABatchInsertionMergesCompositesWithRequiredDefaults }),
+        ("testTheHistoryHasTheDefaultsThatABatchUpdateBrings", { $0.testTheHistoryHasTheDefaultsThatABatchUpdateBrings }),
         ("testAMergedCompositeBringsRequiredDefaults", { $0.testAMergedCompositeBringsRequiredDefaults }),
       ] as [(String, (CompositeSpecification) -> () throws -> Void)])
   }
@@ -184,6 +188,7 @@ public final class CompositeSpecification: ObjectSpecification {
         Attribute("home", composite: "Address")
         Attribute("estate", composite: "Estate")
         Attribute("plan", composite: "Plan")
+        Unique("name")
       }
     }
     guard let compiled = try? CompiledModel(model) else { preconditionFailure("\(model.validationIssues())") }
@@ -280,6 +285,131 @@ public final class CompositeSpecification: ObjectSpecification {
       entityName: "Person", predicate: try FetchPredicate(format: "name == 'Cat'"), propertiesToUpdate: ["home": ["zip": "3"]])
     XCTAssertEqual(try context.execute(update).count, 1)
     XCTAssertEqual(try dictionary(cat, "home"), ["city": "Ulm", "zip": "3", "floor": 2])
+  }
+
+  /// Sets parts of all objects that a format finds.
+  private func update(_ parts: [String: (any Sendable)?], where format: String = "TRUEPREDICATE", in context: ManagedObjectContext) throws
+    -> Int
+  {
+    try context.execute(
+      BatchUpdateRequest(entityName: "Person", predicate: try FetchPredicate(format: format), propertiesToUpdate: parts)
+    ).count
+  }
+
+  /// Reads an object again, compares its composite, and checks that a later change of one part can be saved.
+  private func expect(_ home: NSDictionary?, _ name: String, _ key: String = "home", in store: OpenStore, line: UInt = #line) throws {
+    let context = store.newContext()
+    let person = try find("Person", "name", name, in: context)
+    XCTAssertEqual(try dictionary(person, key), home, line: line)
+    XCTAssertNoThrow(try person.validateForUpdate(), line: line)
+    guard home != nil, key == "home" else { return }
+    try person.setValue("changed", forKeyPath: "home.note")
+    XCTAssertNoThrow(try context.save(), line: line)
+    try person.setValue(home?["note"], forKeyPath: "home.note")
+    try context.save()
+  }
+
+  func testABatchUpdateOfOnePartBringsRequiredDefaults() throws {
+    let store = try makeStore(Self.withDefaults)
+    let (context, ann) = try makeHomeless(store)
+    let full: [String: Any] = ["city": "Bonn", "zip": "9", "floor": 7]
+    try context.insert("Person", ["name": "Bob", "home": full, "estate": nil])
+    try context.save()
+    XCTAssertNil(try dictionary(ann, "home"))
+    XCTAssertEqual(try update(["home.zip": "1"], in: context), 2)
+    XCTAssertEqual(try dictionary(ann, "home"), ["city": "Ulm", "zip": "1", "floor": 2], "a registered object takes the new values")
+    try expect(["city": "Ulm", "zip": "1", "floor": 2], "Ann", in: store)
+    try expect(["city": "Bonn", "zip": "1", "floor": 7], "Bob", in: store)
+    // Values that the update sets itself stay.
+    XCTAssertEqual(try update(["home": nil], in: context), 2)
+    try expect(nil, "Ann", in: store)
+    XCTAssertEqual(try update(["home.city": "Bern", "home.note": "x"], in: context), 2)
+    try expect(["city": "Bern", "note": "x", "floor": 2], "Ann", in: store)
+    // Removing parts begins no value.
+    _ = try update(["home": nil], in: context)
+    _ = try update(["home.zip": nil, "home.note": nil], in: context)
+    try expect(nil, "Bob", in: store)
+    // Computed values, which are missing for some.
+    try find("Person", "name", "Bob", in: context).setValue("west", forKeyPath: "estate.label")
+    try context.save()
+    XCTAssertEqual(try update(["home.note": FetchExpression(format: "estate.label")], in: context), 2)
+    try expect(nil, "Ann", in: store)
+    try expect(["city": "Ulm", "note": "west", "floor": 2], "Bob", in: store)
+    // Composites in composites.
+    XCTAssertEqual(try update(["estate.annex.zip": "3"], where: "name == 'Ann'", in: context), 1)
+    let estate: NSDictionary = ["main": ["city": "Ulm", "floor": 2], "annex": ["city": "Ulm", "zip": "3", "floor": 2]]
+    try expect(estate, "Ann", "estate", in: store)
+  }
+
+  func testABatchUpdateThatLeavesARequiredPartOutIsRefused() throws {
+    let store = try makeStore(Self.withDefaults)
+    let (context, _) = try makeHomeless(store)
+    func expectMissing(_ key: String, _ parts: [String: (any Sendable)?], line: UInt = #line) {
+      XCTAssertThrowsError(try update(parts, in: context), line: line) { error in
+        XCTAssertEqual((error as? BatchError)?.code, .missingValue, "\(error)", line: line)
+        XCTAssertEqual((error as? BatchError)?.key, key, "\(error)", line: line)
+      }
+    }
+    expectMissing("plan.door.width", ["plan.label": "flat"])
+    try expect(nil, "Ann", "plan", in: store)
+    XCTAssertEqual(try update(["plan.label": "flat", "plan.door.width": 0.9], in: context), 1)
+    XCTAssertEqual(try update(["plan.label": "house"], in: context), 1)
+    try expect(["label": "house", "door": ["width": 0.9]], "Ann", "plan", in: store)
+    expectMissing("plan.door.width", ["plan.door.width": nil])
+    expectMissing("home.city", ["home.city": nil, "home.zip": "1"])
+    XCTAssertEqual(try update(["plan.label": nil, "plan.door.width": nil], in: context), 1)
+    try expect(nil, "Ann", "plan", in: store)
+    try expect(nil, "Ann", in: store)
+  }
+
+  func testABatchInsertionMergesCompositesWithRequiredDefaults() throws {
+    let store = try makeStore(Self.withDefaults)
+    let (context, _) = try makeHomeless(store)
+    func merge(_ row: [String: Any], _ policy: BatchConflictPolicy = .update()) throws {
+      var row = row
+      row["name"] = "Ann"
+      try context.execute(BatchInsertRequest(entityName: "Person", objects: [row], onConflict: policy))
+    }
+    func clear() throws { _ = try update(["home": nil], in: context) }
+    try merge(["home.zip": "1"])
+    try expect(["city": "Ulm", "zip": "1", "floor": 2], "Ann", in: store)
+    try merge(["home.city": "Bonn", "home.floor": 5])
+    try merge(["home.zip": "2"])
+    try expect(["city": "Bonn", "zip": "2", "floor": 5], "Ann", in: store)
+    try clear()
+    try merge(["home.zip": "3", "home.note": "x"], .update(only: ["home.zip"]))
+    try expect(["city": "Ulm", "zip": "3", "floor": 2], "Ann", in: store)
+    try clear()
+    try merge(["home.zip": NSNull()])
+    try merge(["name": "Ann"])
+    try expect(nil, "Ann", in: store)
+    try merge(["home": ["zip": "4"]])
+    try expect(["city": "Ulm", "zip": "4", "floor": 2], "Ann", in: store)
+    try clear()
+    for (row, key) in [(["plan.label": "flat"], "plan.door.width"), (["home.city": NSNull(), "home.zip": "5"], "home.city")]
+      as [([String: Any], String)]
+    {
+      XCTAssertThrowsError(try merge(row)) { error in
+        XCTAssertEqual((error as? BatchError)?.code, .missingValue, "\(error)")
+        XCTAssertEqual((error as? BatchError)?.key, key, "\(error)")
+      }
+    }
+    try expect(nil, "Ann", in: store)
+  }
+
+  func testTheHistoryHasTheDefaultsThatABatchUpdateBrings() throws {
+    for level in HistoryLevel.allCases {
+      let store = try openStore(in: makeFolder(), Self.withDefaults) { ($0.historyTracking, $0.historyLevel) = (true, level) }
+      let (context, _) = try makeHomeless(store)
+      try context.insert("Person", ["name": "Bob", "home": ["city": "Bonn"]])
+      try context.save()
+      let before = try context.execute(PersistentHistoryChangeRequest.fetchHistory(after: PersistentHistoryToken?.none)).transactions.last?
+        .token
+      _ = try update(["home.zip": "1"], in: context)
+      let transactions = try context.execute(PersistentHistoryChangeRequest.fetchHistory(after: before)).transactions
+      let updated = (transactions.last?.changes ?? []).map { Set($0.updatedProperties) }
+      XCTAssertEqual(Set(updated), [["home.zip"], ["home.zip", "home.city", "home.floor"]], "\(level)")
+    }
   }
 
   func testAMergedCompositeBringsRequiredDefaults() throws {

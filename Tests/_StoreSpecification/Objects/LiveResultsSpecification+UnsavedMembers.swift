@@ -105,4 +105,51 @@ extension LiveResultsSpecification {
     try context.save()
     XCTAssertEqual(list.fetchedObjects, [])
   }
+
+  /// Sections by a count, and by one behind a relationship, of objects that are not in memory when their members change.
+  func testUnsavedMembersOfUnregisteredOwnersDecideSections() throws {
+    for key in ["chapters.@count", "author.books.@count"] {
+      for isFetchedBefore in [false, true] {
+        let open = try makeStore()
+        let setup = open.newContext()
+        let authors = try ["A", "B"].map { try setup.insert("Author", ["name": $0]) }
+        for (title, author, count) in [("a", 0, 1), ("b", 0, 2), ("c", 1, 2)] {
+          let book = try setup.insert("Book", ["title": title, "author": authors[author]])
+          for number in 0..<count { try setup.insert("Chapter", ["title": "\(title)\(number)", "pages": 5, "book": book]) }
+        }
+        try setup.save()
+        let context = open.newContext()
+        let list = FetchedResultsController(fetchRequest: request(nil, key, "title"), context: context, sectionNameKeyPath: key)
+        func check(_ expected: [String: [String]], _ message: String) throws {
+          context.processPendingChanges()
+          if list.fetchedObjects == nil { try list.performFetch() }
+          XCTAssertNil(context.pendingError, message)
+          let sections = (list.sections ?? []).map { section in (section.name, section.objects.map { $0.text("title") ?? "" }) }
+          XCTAssertEqual(Dictionary(uniqueKeysWithValues: sections), expected, "\(key), \(message), fetched before: \(isFetchedBefore)")
+        }
+        if isFetchedBefore {
+          try check(key == "chapters.@count" ? ["1": ["a"], "2": ["b", "c"]] : ["1": ["c"], "2": ["a", "b"]], "at first")
+        }
+        // A deletion, an insertion and a move, whose owners the context need not have.
+        if key == "chapters.@count" {
+          context.delete(try find("Chapter", "title", "b0", in: context))
+          let moved = try find("Chapter", "title", "c0", in: context)
+          try moved.setValue(find("Book", "title", "a", in: context), forKey: "book")
+          try check(["1": ["b", "c"], "2": ["a"]], "after changes")
+        } else {
+          try find("Book", "title", "a", in: context).setValue(find("Author", "name", "B", in: context), forKey: "author")
+          try check(["1": ["b"], "2": ["a", "c"]], "after a move")
+          context.delete(try find("Book", "title", "c", in: context))
+          try check(["1": ["a", "b"]], "after a deletion")
+        }
+        let unsaved = (list.sections ?? []).map(\.name)
+        try context.save()
+        context.processPendingChanges()
+        XCTAssertEqual((list.sections ?? []).map(\.name), unsaved, "after the save")
+        let again = FetchedResultsController(fetchRequest: request(nil, key, "title"), context: open.newContext(), sectionNameKeyPath: key)
+        try again.performFetch()
+        XCTAssertEqual((again.sections ?? []).map(\.name), unsaved, "of the store")
+      }
+    }
+  }
 }

@@ -29,6 +29,7 @@ public final class LiveResultsSpecification: ObjectSpecification {
         ("testADelegateThatTakesSnapshotsIsToldNothingElse", { $0.testADelegateThatTakesSnapshotsIsToldNothingElse }),
         ("testDeletingAnUnsavedMemberLeavesNoStaleReference", { $0.testDeletingAnUnsavedMemberLeavesNoStaleReference }),
         ("testSeveralListsOfOneContextHoldEachObjectOnce", { $0.testSeveralListsOfOneContextHoldEachObjectOnce }),
+        ("testUnsavedMembersOfUnregisteredOwnersDecideSections", { $0.testUnsavedMembersOfUnregisteredOwnersDecideSections }),
         ("testUnsavedMembersWithoutAnInverseDecideResults", { $0.testUnsavedMembersWithoutAnInverseDecideResults }),
       ] as [(String, (LiveResultsSpecification) -> () throws -> Void)])
   }
