@@ -122,6 +122,52 @@ final class MigrationInverseTests: XCTestCase {
     XCTAssertFalse(difference.changes.contains { $0.dropsValues })
   }
 
+  /// `User.pinned` and `User.latest` name inverses that do not lead back; `User.members` and `Member.user` are each other's inverse.
+  private func oneSidedModel(_ side: Side, _ inverse: Side, version: String, latest: String? = "latestIn") -> ManagedObjectModel {
+    ManagedObjectModel {
+      Entity("User") {
+        Attribute("name", .string)
+        if version != "1" { Attribute("added", .string) }
+        Relationship("members", toMany: "Member", inverse: "user")
+        Relationship("pinned", toMany: "Member", inverse: "user")
+        relationship(side, "latest", "Member", latest)
+      }
+      Entity("Member") {
+        Attribute("name", .string)
+        Relationship("user", to: "User", inverse: "members")
+        relationship(inverse, "latestIn", "User", nil)
+      }
+    }.version(version)
+  }
+
+  func testAOneSidedInverseKeepsEveryLink() throws {
+    for side in Side.allCases {
+      // A to-one relationship that names no inverse belongs to the to-many one that names it: the two are each other's inverse then.
+      for inverse in Side.allCases {
+        let store = try MigratingStore.make(oneSidedModel(side, inverse, version: "1")) { context in
+          let members = try (1...3).map { try context.make("Member", ["name": "m\($0)"]) }
+          let users = try (1...2).map { try context.make("User", ["name": "u\($0)"]) }
+          try users[0].setValue(Set(members[0...1]), forKey: "members")
+          try users[1].setValue(Set([members[1], members[2]]), forKey: "pinned")
+          for (user, member) in zip(users, members) {
+            let value: Any = side == .one ? member : side == .ordered ? [member] : Set([member])
+            try user.setValue(value, forKey: "latest")
+          }
+        }
+        let before = try store.contents(oneSidedModel(side, inverse, version: "1"))
+        XCTAssertEqual(before.values.filter { $0["latest"] != nil }.count, 2)
+        XCTAssertEqual(before.values.filter { $0["latestIn"] != nil }.count, 2)
+        XCTAssertEqual(before.values.filter { $0["pinned"] != nil }.count, 1)
+        XCTAssertEqual(try store.contents(oneSidedModel(side, inverse, version: "2")), before, "\(side)/\(inverse)")
+        try store.check()
+        if inverse == .one, side != .one { continue }
+        // The inverse is no longer named: both sides are stored as before.
+        XCTAssertEqual(try store.contents(oneSidedModel(side, inverse, version: "3", latest: nil)), before, "\(side)/\(inverse)")
+        try store.check()
+      }
+    }
+  }
+
   /// Two pairs between two entities.
   private func pairs(_ first: (String, String), _ second: (String, String), _ sides: (Side, Side) = (.one, .one)) -> ManagedObjectModel {
     ManagedObjectModel {

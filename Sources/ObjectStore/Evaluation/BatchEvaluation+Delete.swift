@@ -19,12 +19,12 @@ extension BatchEvaluation {
     }
     try checkDenyRules(doomed, resolver: resolver, row: row)
     var edits = BatchEdits(model: model)
-    for relationship in model.releasedRelationships {
-      guard let inverse = model.inverse(of: relationship) else { continue }
-      let sources = model.entities[inverse.sourceEntity].subtree
+    for release in model.deletionReleases {
+      let relationship = release.relationship
+      let sources = model.entities[release.leading.sourceEntity].subtree
       var released: [RowImage] = []
       for object in doomed where sources.contains(object.entity) {
-        for other in try destinations(of: object, inverse, resolver) where !doomed.contains(other) {
+        for other in try destinations(of: object, release.leading, resolver) where !doomed.contains(other) {
           if let row = try row(other), row.reference(relationship.index) == object { released.append(row) }
         }
       }
@@ -85,14 +85,33 @@ extension BatchEvaluation {
   }
 }
 
+/// A to-one relationship that becomes empty when the object that it leads to is deleted.
+package struct DeletionRelease {
+  /// The relationship that becomes empty.
+  package let relationship: CompiledRelationship
+  /// The relationship of the deleted object that leads to the objects to release.
+  package let leading: CompiledRelationship
+  /// Whether the two are each other's inverse. If not, only the destinations of `leading` are released, not everything that refers to the deleted object.
+  package let isMutual: Bool
+}
+
 extension CompiledModel {
-  /// The stored to-one relationships that become empty when their destination is deleted, unless the object goes too.
-  package var releasedRelationships: [CompiledRelationship] {
-    relationships.filter { relationship in
-      guard !relationship.isToMany, !relationship.isTransient, let inverse = inverse(of: relationship), !inverse.isTransient else {
-        return false
-      }
-      return inverse.deleteRule != .noAction
+  /// The stored to-one relationships that become empty when their destination is deleted, unless the object is deleted too.
+  package var deletionReleases: [DeletionRelease] {
+    let mutual = relationships.compactMap { relationship -> DeletionRelease? in
+      guard !relationship.isToMany, !relationship.isTransient, let inverse = inverse(of: relationship), !inverse.isTransient,
+        inverse.deleteRule != .noAction
+      else { return nil }
+      return DeletionRelease(relationship: relationship, leading: inverse, isMutual: true)
     }
+    let released = Set(mutual.map(\.relationship.id))
+    // A named inverse that does not lead back is cleared from the side that names it, as in a save.
+    let oneSided = relationships.compactMap { leading -> DeletionRelease? in
+      guard let inverse = followedInverse(of: leading), !leading.isTransient, !inverse.isTransient, !inverse.isToMany,
+        leading.deleteRule != .noAction, !released.contains(inverse.id)
+      else { return nil }
+      return DeletionRelease(relationship: inverse, leading: leading, isMutual: false)
+    }
+    return mutual + oneSided
   }
 }

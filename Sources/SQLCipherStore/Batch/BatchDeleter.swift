@@ -165,12 +165,17 @@ struct BatchDeleter {
 
   /// References of rows that stay to rows that go become NULL; each such row's version grows by one.
   private mutating func releaseReferences() throws -> [ObjectReference] {
-    for relationship in schema.model.releasedRelationships {
+    for release in schema.model.deletionReleases {
+      let relationship = release.relationship
       guard case .column(let index, let column) = schema.relationships[relationship.id],
         let target = schema.tableIfHeld(relationship.destinationEntity), doomed.contains(target.index)
       else { continue }
       let table = schema.tables[index]
-      let condition = table.refers(by: column, to: .doomed(target.index), besides: going(index))
+      var condition = table.refers(by: column, to: .doomed(target.index), besides: going(index))
+      if !release.isMutual {
+        guard let link = link(by: release.leading, to: table, column) else { continue }
+        condition += " AND \(link)"
+      }
       if !relationship.isOptional {
         let emptied = try batch.references(table.references(where: condition, isNaming: true))
         guard emptied.isEmpty else {
@@ -196,6 +201,16 @@ struct BatchDeleter {
       updated += try batch.references(table.references(in: .released(index)))
     }
     return updated
+  }
+
+  /// The condition that the row which a row's column refers to leads back by a relationship; nil where no store keeps the relationship.
+  private func link(by relationship: CompiledRelationship, to table: EntityTable, _ column: TableColumn) -> String? {
+    guard let source = schema.tableIfHeld(relationship.sourceEntity) else { return nil }
+    switch schema.relationships[relationship.id] {
+    case .column(_, let own): return source.leads(by: own, to: table, from: column)
+    case .join(let side): return side.leads(to: table, from: column)
+    case .inverse, .none: return nil
+    }
   }
 
   // MARK: Deleting

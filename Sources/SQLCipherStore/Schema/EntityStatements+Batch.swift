@@ -95,6 +95,11 @@ extension EntityTable {
     "\(name).\(column.name) IN \(batch.keys)" + (doomed?.lacks("\(name).\(key)") ?? "")
   }
 
+  /// The condition that the row of this table to which another table's column refers leads back to the other table's row by a column of its own.
+  func leads(by own: TableColumn, to other: EntityTable, from column: TableColumn) -> String {
+    "EXISTS (SELECT 1 FROM \(name) AS s WHERE s.\(key) = \(other.name).\(column.name) AND s.\(own.name) = \(other.name).\(other.key))"
+  }
+
   /// Takes references, and the places that they had in an order, out of rows.
   func releasing(_ column: TableColumn, order: String?, where condition: String) -> String {
     "UPDATE OR FAIL \(name) SET \(Self.cleared(column))\(order.map { ", \($0) = NULL" } ?? "") WHERE \(condition)"

@@ -282,6 +282,11 @@ extension JoinSide {
     "EXISTS (SELECT 1 FROM \(table) AS d WHERE d.\(near) = t.\(source.key)\(doomed?.lacks("d.\(far)") ?? ""))"
   }
 
+  /// The condition that the near object to which a table's column refers has a link to the table's row.
+  func leads(to other: EntityTable, from column: TableColumn) -> String {
+    "EXISTS (SELECT 1 FROM \(table) AS s WHERE s.\(near) = \(other.name).\(column.name) AND s.\(far) = \(other.name).\(other.key))"
+  }
+
   /// Deletes the links of the near objects that a batch's table notes.
   func deletion(in batch: BatchTable) -> String { deletion("IN \(batch.keys)") }
 }

@@ -21,6 +21,13 @@ public final class OneSidedInverseSpecification: ObjectSpecification {
           }
         ),
         ("testDeletingTheOwnerClearsTheInverse", { $0.testDeletingTheOwnerClearsTheInverse }),
+        ("testABatchDeletionClearsTheInverse", { $0.testABatchDeletionClearsTheInverse }),
+        ("testABatchDeletionLeavesReferencesThatDoNotFollow", { $0.testABatchDeletionLeavesReferencesThatDoNotFollow }),
+        ("testABatchDeletionReleasesTheMembersOfAOneSidedRelationship", {
+            $0.testABatchDeletionReleasesTheMembersOfAOneSidedRelationship
+          }
+        ),
+        ("testARequiredInverseStopsABatchDeletion", { $0.testARequiredInverseStopsABatchDeletion }),
         ("testUndoRestoresBothSides", { $0.testUndoRestoresBothSides }),
         ("testACircleOfInversesEnds", { $0.testACircleOfInversesEnds }),
       ] as [(String, (OneSidedInverseSpecification) -> () throws -> Void)])
@@ -52,6 +59,20 @@ public final class OneSidedInverseSpecification: ObjectSpecification {
         [
           SpecificationModels.text("name"), relationship("a", "Circle", "b"), relationship("b", "Circle", "c"),
           relationship("c", "Circle", "a"),
+        ]),
+      SpecificationModels.entity("Shelf", [SpecificationModels.text("name"), relationship("boxes", "Box", "shelf", many: true)]),
+      SpecificationModels.entity(
+        "Box",
+        [
+          SpecificationModels.text("name"), relationship("shelf", "Shelf", "favorite"),
+          .relationship(RelationshipDescription(name: "owner", destination: "Owner", inverse: "label", isOptional: false)),
+        ]),
+      SpecificationModels.entity(
+        "Owner",
+        [
+          SpecificationModels.text("name"),
+          .relationship(RelationshipDescription(name: "box", destination: "Box", inverse: "owner")),
+          relationship("label", "Circle", nil),
         ]),
     ])
   }()
@@ -152,6 +173,91 @@ public final class OneSidedInverseSpecification: ObjectSpecification {
     let again = try last.insert("Chat", ["name": "e", "latest": try find("Message", "name", "m", in: last)])
     try last.save()
     XCTAssertNotNil(again.object("latest"))
+  }
+
+  /// Deletes the objects of a name by a batch request; the result has the objects' IDs.
+  private func deleteAtOnce(_ entity: String, _ names: [String], in store: OpenStore) throws -> BatchResult {
+    var request = BatchDeleteRequest(entityName: entity, predicate: try FetchPredicate(format: "name IN %@", names))
+    request.resultType = .objectIDs
+    return try store.newContext().execute(request)
+  }
+
+  func testABatchDeletionClearsTheInverse() throws {
+    let store = try makeStore(Self.model)
+    let context = store.newContext()
+    let circles = try ["x", "y", "z"].map { try context.insert("Circle", ["name": $0]) }
+    try circles[0].setValue(circles[1], forKey: "a")
+    try circles[2].setValue(circles[1], forKey: "c")
+    let message = try context.insert("Message", ["name": "m"])
+    let pinned = try context.insert("Message", ["name": "n"])
+    let chat = try context.insert("Chat", ["name": "c", "latest": message])
+    try chat.setValue(Set([pinned]), forKey: "pinned")
+    try context.save()
+    let version = try XCTUnwrap(try store.row(circles[1].objectID)?.version)
+    let result = try deleteAtOnce("Circle", ["x"], in: store)
+    XCTAssertEqual(result.deletedObjectIDs, [circles[0].objectID])
+    XCTAssertEqual(result.updatedObjectIDs, [circles[1].objectID])
+    XCTAssertEqual(try deleteAtOnce("Chat", ["c"], in: store).count, 1)
+    let other = store.newContext()
+    let found = try find("Circle", "name", "y", in: other)
+    XCTAssertNil(found.object("b"))
+    XCTAssertEqual(found.object("a")?.text("name"), "z", "the object that stays is not released")
+    XCTAssertEqual(try store.row(circles[1].objectID)?.version, version + 1)
+    XCTAssertEqual(try find("Message", "name", "m", in: other).members("latestIn"), [])
+    XCTAssertNil(try find("Message", "name", "n", in: other).object("chat"))
+    // A context that has read the objects before.
+    context.refreshAllObjects()
+    XCTAssertNil(circles[1].object("b"))
+    XCTAssertEqual(try deleteAtOnce("Circle", ["y", "z"], in: store).updatedObjectIDs, [])
+  }
+
+  func testABatchDeletionLeavesReferencesThatDoNotFollow() throws {
+    let store = try makeStore(Self.model)
+    let context = store.newContext()
+    let (x, y) = (try context.insert("Circle", ["name": "x"]), try context.insert("Circle", ["name": "y"]))
+    // The inverse alone: nothing leads from x to y.
+    try y.setValue(x, forKey: "b")
+    try context.save()
+    XCTAssertNil(x.object("a"))
+    let version = try store.row(y.objectID)?.version
+    XCTAssertEqual(try deleteAtOnce("Circle", ["x"], in: store).updatedObjectIDs, [])
+    XCTAssertEqual(try store.row(y.objectID)?.version, version)
+  }
+
+  func testABatchDeletionReleasesTheMembersOfAOneSidedRelationship() throws {
+    let store = try makeStore(Self.model)
+    let context = store.newContext()
+    let circle = try context.insert("Circle", ["name": "l"])
+    let owner = try context.insert("Owner", ["name": "o", "label": circle])
+    let shelves = try ["s", "t"].map { try context.insert("Shelf", ["name": $0]) }
+    let boxes = try (0..<4).map { try context.insert("Box", ["name": "\($0)", "owner": owner]) }
+    try shelves[0].setValue(Set(boxes[0...1]), forKey: "boxes")
+    try shelves[1].setValue(Set([boxes[2]]), forKey: "boxes")
+    try boxes[3].setValue(shelves[0], forKey: "shelf")
+    try context.save()
+    let result = try deleteAtOnce("Shelf", ["s"], in: store)
+    let other = store.newContext()
+    for (number, expected) in [nil, nil, "t"].enumerated() {
+      XCTAssertEqual(try find("Box", "name", "\(number)", in: other).object("shelf")?.text("name"), expected, "\(number)")
+    }
+    XCTAssertTrue(Set(result.updatedObjectIDs).isSuperset(of: boxes[0...1].map(\.objectID)))
+    XCTAssertFalse(result.updatedObjectIDs.contains(boxes[2].objectID))
+  }
+
+  func testARequiredInverseStopsABatchDeletion() throws {
+    let store = try makeStore(Self.model)
+    let context = store.newContext()
+    let owner = try context.insert("Owner", ["name": "o"])
+    let box = try context.insert("Box", ["name": "b"])
+    try owner.setValue(box, forKey: "box")
+    XCTAssertEqual(box.object("owner"), owner)
+    try context.save()
+    XCTAssertThrowsError(try deleteAtOnce("Owner", ["o"], in: store)) {
+      let error = $0 as? BatchError
+      XCTAssertEqual(error?.code, .requiredRelationship)
+      XCTAssertEqual(error?.objectIDs, [box.objectID])
+    }
+    XCTAssertEqual(try find("Owner", "name", "o", in: store.newContext()).object("box")?.text("name"), "b")
   }
 
   func testUndoRestoresBothSides() throws {
