@@ -56,12 +56,13 @@ func place(in url: URL, _ entity: String?, _ property: String?) -> String {
   (try? ModelFileLocations(ofModelAt: url))?.location(entity: entity, property: property).description ?? url.path
 }
 
-/// Reads a model. Build systems read `path:line: error: reason`.
+/// Reads a model. Build systems read `path:line:column: error: reason`.
 func generator(of url: URL, name: String?, _ options: CodeGenerationOptions) -> ModelCodeGenerator {
   do {
     return try ModelCodeGenerator(contentsOf: url, name: name, options: options)
   } catch let error as ModelFileError {
-    let place = [error.path ?? url.path, error.line.map(String.init)].compactMap { $0 }.joined(separator: ":")
+    let place = [error.path ?? url.path, error.line.map(String.init), error.column.map(String.init)].compactMap { $0 }.joined(
+      separator: ":")
     fail("\(place): error: \(error.reason)", 65)
   } catch let error as ModelValidationError {
     fail(error.issues.map { "\(place(in: url, $0.entityName, $0.propertyName)): error: \($0)" }.joined(separator: "\n"), 65)
@@ -76,7 +77,7 @@ func generator(of url: URL, name: String?, _ options: CodeGenerationOptions) -> 
 func tellFindings(in url: URL, areMistakes: Bool) {
   guard let findings = try? ModelFileLint.findings(inModelAt: url), !findings.isEmpty else { return }
   let kind = areMistakes ? "error" : "warning"
-  let lines = findings.map { "\($0.path ?? url.path):\($0.line): \(kind): \($0.reason)" }.joined(separator: "\n")
+  let lines = findings.map { "\($0.path ?? url.path):\($0.line):\($0.column): \(kind): \($0.reason)" }.joined(separator: "\n")
   if areMistakes { fail(lines, 65) } else { say(lines) }
 }
 

@@ -44,4 +44,21 @@ final class ModelFileDocumentTests: XCTestCase {
     let names = try Repository.swiftFiles(in: "Sources/ModelCodeGeneration").flatMap { try captures(#"Key = "(swift\w+)""#, in: $0) }
     try assertPageNames(names, "Sources/ModelCodeGeneration")
   }
+
+  func testEveryToleratedWordIsListed() throws {
+    let page = try Repository.text("Documentation/ModelFile.md")
+    let start = try XCTUnwrap(page.range(of: "## Tolerated words"))
+    let end = try XCTUnwrap(page.range(of: "## Mistakes"))
+    let section = page[start.upperBound..<end.lowerBound]
+    // The attributes that messages of the reader name.
+    let path = "\(Self.folder)/ModelXMLFields.swift"
+    let names = try captures(#"unusable\("'(\w+)'"#, in: path)
+    XCTAssertGreaterThanOrEqual(names.count, 8)
+    for name in names + [
+      "derived", "partialIndexPredicate", "memberEntity", "inverseName", "regularExpressionString", "defaultValueString",
+    ] {
+      XCTAssertTrue(section.contains("`\(name)"), "ModelFile.md does not say what is used instead of an unusable \(name)")
+    }
+    XCTAssertTrue(page.contains("`elements`") && page.contains("`none`"))
+  }
 }

@@ -35,8 +35,8 @@ final class ModelCommandTests: XCTestCase {
       }, "M.xcdatamodeld", in: tool)
     let run = try tool.run(["model", "lint", path], passphrase: nil)
     XCTAssertEqual(run.status, 65)
-    XCTAssertTrue(run.output.contains("error: Bad: its predicate cannot be read"), run.output)
-    XCTAssertTrue(run.output.contains("warning: A.b: the relationship has no inverse"), run.output)
+    XCTAssertTrue(run.output.contains(": Bad: its predicate cannot be read"), run.output)
+    XCTAssertTrue(run.output.contains(": A.b: the relationship has no inverse"), run.output)
     let clean = try write(ManagedObjectModel { Entity("A") { Attribute("x", .string) } }, "Clean.xcdatamodeld", in: tool)
     XCTAssertEqual(try tool.run(["model", "lint", "--strict", clean], passphrase: nil).output, "Nothing to say.\n")
   }
@@ -52,14 +52,16 @@ final class ModelCommandTests: XCTestCase {
       <attribute name="x" attributeType="Integer 32" defaultValueString="NO"/>
       <relationship name="many" toMany="YES" destinationEntity="A"/>
       <fetchIndex name="i"><fetchIndexElement property="many" type="Binary"/></fetchIndex>
+      <fetchIndex name="p" partialIndexPredicate="y == 1"><fetchIndexElement property="x" type="Binary"/></fetchIndex>
       </entity>
       </model>
       """.utf8
     ).write(to: URL(filePath: path + "/contents"))
     let warnings = [
-      "cipherdata: warning: \(path)/contents:3: in attribute 'x', 'defaultValueString' is not a value of the type 'Integer 32'; 0 is used",
-      "cipherdata: warning: \(path)/contents:5: A.i: the index's property 'many' is a to-many relationship; only attributes and to-one "
+      "cipherdata: warning: \(path)/contents:3:1: in attribute 'x', 'defaultValueString' is not a value of the type 'Integer 32'; 0 is used",
+      "cipherdata: warning: \(path)/contents:5:1: A.i: the index's property 'many' is a to-many relationship; only attributes and to-one "
         + "relationships have a column; the index is left out",
+      "cipherdata: warning: \(path)/contents:6:1: A.p: the index's predicate cannot be read:",
     ]
     for (number, arguments) in [
       ["create", tool.path("new.store"), "--model", path], ["model", "show", path], ["generate", path, "--output", tool.path("classes")],
@@ -75,6 +77,97 @@ final class ModelCommandTests: XCTestCase {
     for warning in warnings { XCTAssertTrue(lint.output.contains(String(warning.dropFirst("cipherdata: ".count))), lint.output) }
     XCTAssertEqual(try tool.run(["model", "format", path], passphrase: nil).status, 0)
     XCTAssertTrue(try String(contentsOfFile: path + "/contents", encoding: .utf8).contains("defaultValueString=\"NO\""))
+  }
+
+  /// Model lines with one mistake each, and the position that its message begins with.
+  private static let mistakes: [(line: String, position: String, says: String)] = [
+    ("<entity/>", "2:1", "name"), ("<entity name=\"A\"/><entity name=\"A\"/>", "2:1", "two entities"),
+    ("<entity name=\"A\" parentEntity=\"Gone\"/>", "2:1", "superentity"),
+    ("<entity name=\"A\" parentEntity=\"A\"/>", "2:1", "inherits from itself"),
+    (
+      "<entity name=\"A\"><attribute name=\"x\" attributeType=\"String\"/> <attribute name=\"x\" attributeType=\"Date\"/></entity>", "2:18",
+      "two properties"
+    ),
+    ("<entity name=\"A\"><attribute name=\"x\" attributeType=\"Colour\"/></entity>", "2:18", "attributeType"),
+    ("<entity name=\"A\"> <attribute name=\"x\"/></entity>", "2:19", "no type"),
+    (
+      "<entity name=\"A\"><attribute name=\"x\" attributeType=\"String\" derived=\"YES\" derivationExpression=\"what()\"/></entity>",
+      "2:18", "derivation expression"
+    ),
+    ("<entity name=\"A\"><attribute name=\"x\" attributeType=\"Composite\" composite=\"Gone\"/></entity>", "2:18", "composite"),
+    ("<entity name=\"A\">\n  <relationship name=\"r\" destinationEntity=\"Gone\"/></entity>", "3:3", "destination"),
+    ("<entity name=\"A\"><relationship name=\"r\" destinationEntity=\"A\" deletionRule=\"Forget\"/></entity>", "2:18", "deletionRule"),
+    (
+      "<entity name=\"A\"><attribute name=\"x\" attributeType=\"Date\"/><fetchIndex name=\"i\"><fetchIndexElement property=\"x\" type=\"FullText\"/></fetchIndex></entity>",
+      "2:60", "full-text"
+    ),
+    (
+      "<entity name=\"A\"><uniquenessConstraints><uniquenessConstraint><constraint value=\"x\"/></uniquenessConstraint></uniquenessConstraints></entity>",
+      "2:1", "uniqueness"
+    ),
+    ("<composite name=\"C\"><attribute name=\"c\" attributeType=\"Composite\" composite=\"C\"/></composite>", "2:1", "composite"),
+    ("<configuration name=\"C\"/> <configuration name=\"C\"/>", "2:1", "two configurations"),
+    ("<entity name=\"A\"/><fetchRequest name=\"T\" entity=\"A\"/><fetchRequest name=\"T\" entity=\"A\"/>", "2:19", "two fetch request"),
+    ("<entity name=\"A\"/><fetchRequest name=\"T\" entity=\"A\" fetchLimit=\"-1\"/>", "2:19", "negative"),
+    ("<nothing>", "3", "well-formed"),
+  ]
+
+  func testEveryMistakeOfAModelFileHasAPosition() throws {
+    let tool = try ToolFixture()
+    let path = tool.path("Wrong.xcdatamodel")
+    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    for (line, position, says) in Self.mistakes {
+      try Data("<model>\n\(line)\n</model>".utf8).write(to: URL(filePath: path + "/contents"))
+      let create = try tool.run(["create", tool.path("new.store"), "--model", path], passphrase: "passphrase")
+      XCTAssertEqual(create.status, 65, "\(line): \(create.error)")
+      XCTAssertFalse(FileManager.default.fileExists(atPath: tool.path("new.store")))
+      let generate = try tool.run(["generate", path, "--output", tool.path("classes")], passphrase: nil)
+      XCTAssertEqual(generate.status, 65, "\(line): \(generate.error)")
+      let lint = try tool.run(["model", "lint", path], passphrase: nil)
+      XCTAssertEqual(lint.status, 65, line)
+      for text in [create.error, generate.error, lint.output + lint.error] {
+        XCTAssertTrue(text.contains("\(path)/contents:\(position)") && text.contains(says), "\(line): \(text)")
+      }
+    }
+    // What only the generator refuses.
+    for name in ["Type", "default", "CipherData"] {
+      let xml = "<model>\n  <entity name=\"A\" representedClassName=\"\(name)\" codeGenerationType=\"class\"/>\n</model>"
+      try Data(xml.utf8).write(to: URL(filePath: path + "/contents"))
+      let run = try tool.run(["generate", path, "--output", tool.path("classes")], passphrase: nil)
+      XCTAssertEqual(run.status, 65)
+      XCTAssertTrue(run.error.contains("\(path)/contents:2:3: A: '\(name)'") && run.error.contains("representedClassName"), run.error)
+    }
+  }
+
+  func testAModelOfMoreColumnsThanATableTakesIsRefusedBeforeAnythingIsWritten() throws {
+    let tool = try ToolFixture()
+    func write(_ name: String, _ count: Int) throws -> String {
+      let path = tool.path(name)
+      try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+      // Each entity has fewer than the limit; they share a table.
+      let entities = (0..<3).map { entity in
+        "<entity name=\"E\(entity)\"\(entity > 0 ? " parentEntity=\"E0\"" : "")>"
+          + (0..<count).map { "<attribute name=\"a\(entity)x\($0)\" optional=\"YES\" attributeType=\"String\"/>" }.joined() + "</entity>"
+      }
+      try Data("<model>\n\(entities.joined(separator: "\n"))\n</model>".utf8).write(to: URL(filePath: path + "/contents"))
+      return path
+    }
+    let (wide, narrow) = (try write("Wide.xcdatamodel", 900), try write("Narrow.xcdatamodel", 2))
+    let create = try tool.run(["create", tool.path("wide.store"), "--model", wide], passphrase: "passphrase")
+    XCTAssertEqual(create.status, 64, create.error)
+    XCTAssertTrue(create.error.contains("columns"), create.error)
+    XCTAssertFalse(FileManager.default.fileExists(atPath: tool.path("wide.store")))
+    XCTAssertFalse(FileManager.default.fileExists(atPath: tool.path("wide.store.keys")))
+    let lint = try tool.run(["model", "lint", wide], passphrase: nil)
+    XCTAssertTrue(lint.output.contains("warning: \(wide)/contents:2:1: E0: ") && lint.output.contains("columns"), lint.output)
+    XCTAssertEqual(try tool.run(["create", tool.path("a.store"), "--model", narrow], passphrase: "passphrase").status, 0)
+    let before = try Data(contentsOf: URL(filePath: tool.path("a.store")))
+    for arguments in [["--dry-run"], []] {
+      let migrate = try tool.run(["migrate", tool.path("a.store"), "--model", wide] + arguments, passphrase: "passphrase")
+      XCTAssertTrue([64, 65].contains(migrate.status), "\(migrate.status): \(migrate.error)\(migrate.output)")
+      XCTAssertTrue((migrate.error + migrate.output).contains("columns"), migrate.error)
+    }
+    XCTAssertEqual(try Data(contentsOf: URL(filePath: tool.path("a.store"))), before)
   }
 
   func testLintAndDiffKnowTheFiltersOfDerivedAttributes() throws {
@@ -98,7 +191,7 @@ final class ModelCommandTests: XCTestCase {
     ].enumerated() {
       let run = try tool.run(["model", "lint", write(model(filter), "Bad\(number).xcdatamodeld", in: tool)], passphrase: nil)
       XCTAssertEqual(run.status, 65)
-      XCTAssertTrue(run.output.hasPrefix("error: Thread.unread: the derivation filter '\(filter)' cannot be used: "), run.output)
+      XCTAssertTrue(run.output.contains("/contents:4:9: Thread.unread: the derivation filter '\(filter)' cannot be used: "), run.output)
       XCTAssertTrue(run.output.contains(reason), run.output)
     }
     let other = try write(model("isRead == YES"), "Other.xcdatamodeld", in: tool)
@@ -123,7 +216,7 @@ final class ModelCommandTests: XCTestCase {
     XCTAssertEqual(bundle.currentVersionName, "Third")
     XCTAssertEqual(try tool.run(["model", "diff", path, "--from", "M"], passphrase: nil).output, "No difference.\n")
     let run = try tool.run(["model", "lint", path], passphrase: nil)
-    XCTAssertTrue(run.output.contains("warning: stores cannot tell the version 'M 2' from 'M'"), run.output)
+    XCTAssertTrue(run.output.contains("contents:2:1: stores cannot tell the version 'M 2' from 'M'"), run.output)
   }
 
   func testFormatSortsOnRequest() throws {

@@ -181,7 +181,10 @@ final class ModelCodeGenerationTests: XCTestCase {
     XCTAssertTrue(source.contains("\\\\(evil())"))
     XCTAssertTrue(source.contains("var a____evil______: String?"))
     XCTAssertTrue(source.contains("var b_c: String?"))
-    for name in ["E { }; func evil() {", "class", "E.F G", "ManagedObject\n", "1E", "Type", ""] where !name.isEmpty {
+    for name in [
+      "E { }; func evil() {", "class", "E.F G", "ManagedObject\n", "1E", "Type", "Protocol", "Self", "default", "CipherData", "Swift",
+      "Foundation", "FetchedClass", "Reach", "",
+    ] where !name.isEmpty {
       model.entities[0].managedObjectClassName = name
       XCTAssertThrowsError(try ModelCodeGenerator(model: model, name: "M"), name) {
         guard case .badClassName(entity: "E", className: _)? = $0 as? CodeGenerationError else { return XCTFail("\($0)") }

@@ -33,7 +33,7 @@ final class ModelLocationTests: XCTestCase {
       XCTAssertEqual(locations.location(entity: entity, property: property).description, place, "\(entity ?? "").\(property ?? "")")
     }
     // A start tag of two lines.
-    XCTAssertEqual(locations.location(entity: "Order", property: "size").line, 6)
+    XCTAssertEqual(locations.location(entity: "Order", property: "size").description, "contents:5:57")
   }
 
   func testEveryMistakeOfAModelHasAPlace() throws {
@@ -42,6 +42,20 @@ final class ModelLocationTests: XCTestCase {
     let lines = try issues.map { try locations().location(entity: $0.entityName, property: $0.propertyName).line }
     XCTAssertTrue(lines.contains(4), "\(issues)")
     XCTAssertTrue(lines.contains(7), "\(issues)")
+  }
+
+  func testCommentsTextsAndCharactersOfSeveralBytesAreCounted() throws {
+    let text = """
+      <?xml version="1.0"?><!-- <entity name="Not"> -->
+      <model><userInfo><entry key="é&lt;" value=">"/></userInfo><!--
+      <a> --><entity name="Ünïcode"><![CDATA[<attribute name="no"/>
+      ]]><attribute name="größe" attributeType="String"/><attribute name="last" attributeType="String"/></entity></model>
+      """
+    let locations = try locations(text)
+    XCTAssertEqual(locations.location(entity: nil, property: nil).description, "contents:2:1")
+    XCTAssertEqual(locations.location(entity: "Ünïcode", property: nil).description, "contents:3:8")
+    XCTAssertEqual(locations.location(entity: "Ünïcode", property: "größe").description, "contents:4:4")
+    XCTAssertEqual(locations.location(entity: "Ünïcode", property: "last").description, "contents:4:52")
   }
 
   func testLinesOfEveryKindAreCounted() throws {

@@ -121,6 +121,31 @@ final class ToleratedModelFileTests: XCTestCase {
       try attribute("attributeType=\"String\" derivationExpression=\"\"", warns: "the attribute is not derived").derivationExpression)
   }
 
+  func testAnAttributeIsDerivedWhereTheFileSaysSo() throws {
+    let rest = "attributeType=\"String\" derivationExpression=\"uppercase:(b)\""
+    let other = "<attribute name=\"b\" attributeType=\"String\"/>"
+    func derived(_ words: String, warns reason: String?, at source: UInt = #line) throws -> AttributeDescription {
+      try model(xml("<attribute name=\"a\" \(words)/>\(other)"), warns: reason, at: source).entities[0].attributes[0]
+    }
+    XCTAssertEqual(try derived("derived=\"YES\" \(rest)", warns: nil).derivationExpression, "uppercase:(b)")
+    XCTAssertEqual(try derived("derived=\"1\" \(rest)", warns: nil).derivationExpression, "uppercase:(b)")
+    for words in [rest, "derived=\"NO\" \(rest)", "\(rest) derivationFilter=\"x == 1\""] {
+      let read = try derived(words, warns: "needs 'derived=\"YES\"'; the attribute is not derived")
+      XCTAssertNil(read.derivationExpression, words)
+      XCTAssertNil(read.derivationFilter, words)
+    }
+    XCTAssertNil(
+      try derived("attributeType=\"String\" derived=\"YES\"", warns: "needs a 'derivationExpression'").derivationExpression)
+    // What an application makes of it is written.
+    for words in [rest, "derived=\"NO\" \(rest)"] {
+      var model = try Fixtures.model(xml("<attribute name=\"a\" \(words)/>\(other)"))
+      guard case .attribute(var attribute) = model.entities[0].properties[0] else { return XCTFail("no attribute") }
+      attribute.derivationExpression = "lowercase:(b)"
+      model.entities[0].properties[0] = .attribute(attribute)
+      XCTAssertEqual(try ManagedObjectModel(xmlData: try model.xmlData()).entities[0].attributes[0].derivationExpression, "lowercase:(b)")
+    }
+  }
+
   func testBoundsThatFewValuesMeetAreKept() throws {
     for (rest, reason) in [
       ("attributeType=\"Integer 16\" minValueString=\"9\" maxValueString=\"1\"", "minimum is greater"),

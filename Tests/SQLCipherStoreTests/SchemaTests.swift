@@ -1,6 +1,7 @@
 // SchemaTests: the tables and indexes that models get.
 import Foundation
 import ObjectModel
+import ObjectQuery
 import ObjectStore
 import XCTest
 import _StoreSpecification
@@ -110,13 +111,22 @@ final class SchemaTests: XCTestCase {
       ], "one by a function of ours is left out")
   }
 
-  func testAPartialIndexByNonsenseIsAnError() throws {
-    var entity = Models.entity("Book", [Models.text("title")])
-    entity.indexes = [
-      FetchIndexDescription(name: "a", elements: [FetchIndexElement(property: "title")], partialIndexPredicate: "titel == 'x'")
-    ]
-    let model = try Models.frozen([entity])
-    assertStoreError(.invalidRequest) { try TestStore().open(model) }
+  func testAPartialIndexWhosePredicateCannotBeReadIsLeftOut() throws {
+    for predicate in ["titel == 'x'", "title ==", "title == %@", "", "title.length.x > 1", "FUNCTION(title, 'x')"] {
+      var entity = Models.entity("Book", [Models.text("title")])
+      entity.indexes = [
+        FetchIndexDescription(name: "a", elements: [FetchIndexElement(property: "title")], partialIndexPredicate: predicate),
+        FetchIndexDescription(name: "b", elements: [FetchIndexElement(property: "title")]),
+      ]
+      let model = try Models.frozen([entity])
+      let store = try TestStore()
+      try store.open(model).close()
+      XCTAssertEqual(
+        try store.ddl().filter { $0.hasPrefix("CREATE INDEX") }, [#"CREATE INDEX "i_Book_b" ON "Book" ("title")"#], predicate)
+      let warnings = IndexFormats.warnings(in: model)
+      XCTAssertEqual(warnings.map(\.propertyName), ["a"], predicate)
+      XCTAssertTrue(warnings.allSatisfy { $0.entityName == "Book" && $0.reason.hasSuffix("the index is left out") }, "\(warnings)")
+    }
   }
 
   func testAnIndexThatAUniquenessConstraintServesIsNotMadeTwice() throws {

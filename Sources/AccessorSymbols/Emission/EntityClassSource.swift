@@ -20,9 +20,11 @@ package struct EntityClassSource {
     self.init(current ?? ManagedObjectModel())
   }
 
-  /// What a model says that cannot be used, as build systems read it: `path:line: warning: reason`.
+  /// What a model says that cannot be used, as build systems read it: `path:line:column: warning: reason`.
   package static func warnings(ofModelAt url: URL) -> [String] {
-    ((try? ModelFileLint.unusableParts(ofModelAt: url)) ?? []).map { "\($0.path ?? url.path):\($0.line): warning: \($0.reason)" }
+    ((try? ModelFileLint.unusableParts(ofModelAt: url)) ?? []).map {
+      "\($0.path ?? url.path):\($0.line):\($0.column): warning: \($0.reason)"
+    }
   }
 
   /// The declarations as the editor writes them; empty where nothing is generated.

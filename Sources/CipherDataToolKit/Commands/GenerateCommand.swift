@@ -46,7 +46,8 @@ struct GenerateCommand: AsyncParsableCommand {
     do {
       files = try ModelCodeGenerator(contentsOf: url, options: options).files()
     } catch let error as CodeGenerationError {
-      throw ToolError(.badData, error.description)
+      let place = try ModelFileLocations(ofModelAt: url).location(entity: error.entityName, property: error.attributeName)
+      throw ToolError(.badData, "\(place): \(error)")
     }
     let folder = URL(fileURLWithPath: output, isDirectory: true)
     do {

@@ -34,7 +34,7 @@ struct ModelCommand: AsyncParsableCommand {
   }
 
   private static func show(_ path: String, _ format: Form) throws {
-    let model = try ModelCommand.model(path)
+    let model = try ModelCommand.model(path, validates: false)
     _ = try CompiledModel(model)
     let text =
       switch format {

@@ -3,6 +3,7 @@ import ArgumentParser
 import Foundation
 import ObjectModel
 import ObjectQuery
+import SQLCipherStore
 
 extension ModelCommand {
   /// `model diff`.
@@ -57,19 +58,23 @@ extension ModelCommand {
     func run() async throws {
       let url = URL.path(model)
       let model = try ManagedObjectModel(contentsOf: url)
+      let locations = try ModelFileLocations(ofModelAt: url)
+      func place(_ issue: ModelIssue) -> String {
+        "\(locations.location(entity: issue.entityName, property: issue.propertyName)): \(issue)"
+      }
       let mistakes = model.validationIssues() + Self.predicateIssues(in: model)
       // Of a bundle its versions are compared as well.
       let findings =
         url.pathExtension == "xcdatamodeld" ? ModelLint.findings(in: try VersionedModel(contentsOf: url)) : ModelLint.findings(in: model)
       // Missing inverses are told by the model's own findings.
-      let lines = try ModelFileLint.findings(inModelAt: url).filter { $0.kind != .missingInverse }
+      let lines = try ModelFileLint.findings(inModelAt: url).filter { $0.kind != .missingInverse }.map(\.description)
+      let warnings = lines + (ModelCommand.storeWarnings(of: model) + findings).map(place)
       let sink = OutputSink()
-      for issue in mistakes { try sink.write("error: \(issue)\n") }
-      for line in lines { try sink.write("warning: \(line)\n") }
-      for issue in findings { try sink.write("warning: \(issue)\n") }
-      if mistakes.isEmpty, findings.isEmpty, lines.isEmpty { try sink.write("Nothing to say.\n") }
+      for issue in mistakes { try sink.write("error: \(place(issue))\n") }
+      for warning in warnings { try sink.write("warning: \(warning)\n") }
+      if mistakes.isEmpty, warnings.isEmpty { try sink.write("Nothing to say.\n") }
       try sink.flush()
-      let count = mistakes.count + (strict ? findings.count + lines.count : 0)
+      let count = mistakes.count + (strict ? warnings.count : 0)
       if count > 0 {
         throw ToolError(mistakes.isEmpty ? .failure : .badData, count == 1 ? "There is one finding." : "There are \(count) findings.")
       }
@@ -85,15 +90,6 @@ extension ModelCommand {
         }
       }
       for entity in model.entities {
-        for index in entity.indexes {
-          check(index.partialIndexPredicate, entity.name, index.name)
-          for expression in index.elements.compactMap(\.expression) {
-            do { _ = try FetchExpression(format: expression) } catch {
-              issues.append(
-                ModelIssue(entityName: entity.name, propertyName: index.name, reason: "its expression cannot be read: \(error)"))
-            }
-          }
-        }
         for property in entity.fetchedProperties { check(property.predicateFormat, entity.name, property.name) }
       }
       for template in model.fetchRequestTemplates { check(template.predicateFormat, nil, template.name) }
@@ -168,8 +164,10 @@ extension ModelCommand {
 
   /// Reads a version of a model file, by default the current one. Reports parts that cannot be used on standard error, with the line and the substitute.
   ///
-  /// - Parameter strict: Whether what cannot be used is an error.
-  static func model(_ path: String, version: String? = nil, strict: Bool = false) throws -> ManagedObjectModel {
+  /// - Parameters:
+  ///   - strict: Whether what cannot be used is an error.
+  ///   - validates: Whether a model with mistakes is an error.
+  static func model(_ path: String, version: String? = nil, strict: Bool = false, validates: Bool = true) throws -> ManagedObjectModel {
     var url = URL.path(path)
     if let version {
       // The others are read too: a bundle that is damaged is refused as a whole.
@@ -181,15 +179,36 @@ extension ModelCommand {
       url.appendPathComponent(version + ".xcdatamodel")
     }
     let model = try ManagedObjectModel(contentsOf: url, strict: strict)
-    tellUnusableParts(ofModelAt: url)
+    try checkMeaning(of: model, at: url, strict: strict, validates: validates)
     return model
   }
 
-  /// Tells what a model says that cannot be used; of many findings the first.
-  static func tellUnusableParts(ofModelAt url: URL) {
+  /// Reports the mistakes of a model with their positions as an error, and what cannot be used as warnings; of many warnings the first.
+  private static func checkMeaning(of model: ManagedObjectModel, at url: URL, strict: Bool, validates: Bool) throws {
+    let locations = try ModelFileLocations(ofModelAt: url)
+    func place(_ issue: ModelIssue) -> String {
+      "\(locations.location(entity: issue.entityName, property: issue.propertyName)): \(issue)"
+    }
+    func refuse(_ issues: [ModelIssue]) throws {
+      guard !issues.isEmpty else { return }
+      let rest = issues.count > 50 ? "; and \(issues.count - 50) more" : ""
+      throw ToolError(
+        .badData,
+        "The model has \(issues.count == 1 ? "a mistake" : "\(issues.count) mistakes"): "
+          + issues.prefix(50).map(place).joined(separator: "; ") + rest)
+    }
+    if validates { try refuse(model.validationIssues()) }
+    let formats = (try? CompiledModel(model)).map(IndexFormats.warnings) ?? []
+    if strict { try refuse(formats) }
     // A file that cannot be read is reported where it is read.
-    let findings = (try? ModelFileLint.unusableParts(ofModelAt: url)) ?? []
+    let findings = try ModelFileLint.unusableParts(ofModelAt: url).map(\.description) + formats.map(place)
     for finding in findings.prefix(20) { Tool.note("warning: \(finding)") }
     if findings.count > 20 { Tool.note("warning: and \(findings.count - 20) more; “cipherdata model lint” tells all") }
+  }
+
+  /// What a store cannot hold of a model, or leaves out.
+  fileprivate static func storeWarnings(of model: ManagedObjectModel) -> [ModelIssue] {
+    guard let compiled = try? CompiledModel(model) else { return [] }
+    return IndexFormats.warnings(in: compiled) + SQLCipherStoreFile.limitIssues(of: compiled)
   }
 }

@@ -20,6 +20,7 @@ struct CompositePlans {
   /// Names that the source uses itself.
   private static let reserved: Set<String> = [
     "Any", "Type", "Protocol", "Self", "ManagedObject", "CompositeValue", "SnapshotComposite", "ObjectSnapshot", "Reach", "Identifiable",
+    "CipherData", "FetchedClass", "Foundation", "Swift",
   ]
 
   /// The structs to write, in the order of the model.

@@ -93,7 +93,8 @@ public enum CodeGenerationError: Error, Sendable, Hashable, CustomStringConverti
     switch self {
     case .sharedClass(let name, let entities):
       "the entities \(entities.joined(separator: " and ")) share the class '\(name)'; generate it for one of them only"
-    case .badClassName(let entity, let name): "\(entity): '\(name)' is no name of a Swift class; choose another class name"
+    case .badClassName(let entity, let name):
+      "\(entity): '\(name)' cannot be the name of a generated class, because Swift or the generated source uses it or it is not an identifier; give the entity another class in the model (representedClassName)"
     case .badValueType(let entity, let attribute): "\(entity).\(attribute): the value class is no Swift type; write it as in source"
     case .badUnknownCase(let entity, let attribute):
       "\(entity).\(attribute): the case for unknown raw values is no Swift identifier; name it without a dot"

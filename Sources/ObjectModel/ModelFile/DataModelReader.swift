@@ -11,7 +11,7 @@ struct DataModelReader {
   static func model(of data: Data, path: String?, strict: Bool = false) throws(ModelFileError) -> ManagedObjectModel {
     let root = try ModelFiles.tree(of: data, path: path)
     guard strict, let first = try ModelFileLint.unusable(in: root, path).first else { return try DataModelReader(path: path).model(root) }
-    throw ModelFileError(.badValue, path: path, line: first.line, first.reason)
+    throw ModelFileError(.badValue, path: path, line: first.line, column: first.column, first.reason)
   }
 
   /// The model of a file's tree, and the values for which others are used.
@@ -29,7 +29,7 @@ struct DataModelReader {
 
   @_optimize(none) private func model(_ node: XMLNode) throws(ModelFileError) -> ManagedObjectModel {
     guard node.name == "model" else {
-      throw ModelFileError(.notAModel, path: path, line: node.line, "the root element is '\(node.name)', not 'model'")
+      throw ModelFileError(.notAModel, path: path, line: node.line, column: node.column, "the root element is '\(node.name)', not 'model'")
     }
     var model = ManagedObjectModel()
     model.preserved = try read(ModelXMLField<ManagedObjectModel>.all, node, into: &model)
@@ -104,7 +104,30 @@ struct DataModelReader {
     // A file that does not say so means no scalar, where there is a choice.
     if node.attributes["usesScalarValueType"] == nil { attribute.usesScalarValueType = !attribute.type.hasScalar }
     takeChildren(node, &attribute.userInfo, &attribute.preserved)
+    checkDerivation(of: node, &attribute)
     return attribute
+  }
+
+  /// An attribute is derived where the file says so, as in Core Data. An expression alone is what is left of an attribute that was derived once.
+  private func checkDerivation(of node: XMLNode, _ attribute: inout AttributeDescription) {
+    let isDerived = node.attributes["derived"].flatMap(SlotText.boolean) ?? false
+    guard isDerived != (attribute.derivationExpression != nil) else { return }
+    let name = attribute.name
+    if isDerived {
+      // That the expression is empty is reported already.
+      guard node.attributes["derivationExpression"] == nil else { return }
+      note("in attribute '\(name)', 'derived' needs a 'derivationExpression'; the attribute is not derived", at: node)
+      return
+    }
+    note("in attribute '\(name)', 'derivationExpression' needs 'derived=\"YES\"'; the attribute is not derived", at: node)
+    attribute.derivationExpression = nil
+    attribute.derivationFilter = nil
+    for key in ["derivationExpression", "derivationFilter"] { attribute.preserved.attributes[key] = node.attributes[key] }
+  }
+
+  private func note(_ reason: String, at node: XMLNode) {
+    unusable.findings.append(
+      ModelFileLint.Finding(kind: .unusableValue, path: path, line: node.line, column: node.column, reason: reason))
   }
 
   private func relationship(_ node: XMLNode) throws(ModelFileError) -> RelationshipDescription {
@@ -179,8 +202,8 @@ struct DataModelReader {
       do { try field.take(&description, text) } catch {
         let name = node.attributes["name"].map { " '\($0)'" } ?? ""
         let reason = "in \(node.name)\(name), \(error.reason)"
-        guard error.isTolerated else { throw ModelFileError(.badValue, path: path, line: node.line, reason) }
-        unusable.findings.append(ModelFileLint.Finding(kind: .unusableValue, path: path, line: node.line, reason: reason))
+        guard error.isTolerated else { throw ModelFileError(.badValue, path: path, line: node.line, column: node.column, reason) }
+        note(reason, at: node)
       }
     }
     for field in fields where rest[field.name] != nil {

@@ -29,19 +29,22 @@ public struct ModelFileError: Error, Sendable, Hashable, CustomStringConvertible
   public let path: String?
   /// The line of the file, from 1; nil when it is not in one.
   public let line: Int?
+  /// The column of the line, from 1; nil where the error is not about an element.
+  public let column: Int?
   /// What is wrong and what to do.
   public let reason: String
 
-  package init(_ code: Code, path: String? = nil, line: Int? = nil, _ reason: String) {
+  package init(_ code: Code, path: String? = nil, line: Int? = nil, column: Int? = nil, _ reason: String) {
     self.code = code
     self.path = path
     self.line = line
+    self.column = column
     self.reason = reason
   }
 
-  /// `path:line: reason`.
+  /// `path:line:column: reason`.
   public var description: String {
-    let place = [path, line.map(String.init)].compactMap { $0 }.joined(separator: ":")
+    let place = [path, line.map(String.init), column.map(String.init)].compactMap { $0 }.joined(separator: ":")
     return place.isEmpty ? reason : "\(place): \(reason)"
   }
 }

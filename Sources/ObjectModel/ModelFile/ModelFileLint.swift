@@ -30,11 +30,15 @@ public enum ModelFileLint {
     public let path: String?
     /// The line, from 1.
     public let line: Int
+    /// The column of the line, from 1.
+    public let column: Int
     /// What is the matter and what to do.
     public let reason: String
 
-    /// `path:line: reason`.
-    public var description: String { "\(path.map { "\($0):" } ?? "")\(line): \(reason)" }
+    /// `path:line:column: reason`.
+    public var description: String { "\(location): \(reason)" }
+    /// The position in the file.
+    package var location: ModelFileLocation { ModelFileLocation(path: path, line: line, column: column) }
   }
 
   /// The findings in a model, in the order of their lines; of a bundle of versions in the current one.
@@ -74,11 +78,10 @@ public enum ModelFileLint {
   /// The values and parts of a model that cannot be used.
   static func unusable(in root: XMLNode, _ path: String?) throws(ModelFileError) -> [Finding] {
     let (model, values) = try DataModelReader.reading(of: root, path: path)
-    let lines = ModelLines(root)
+    let locations = ModelFileLocations(root, path: path)
     let parts = model.validationWarnings().map { issue in
-      Finding(
-        kind: .unusablePart, path: path, line: lines.line(of: issue.entityName, issue.propertyName) ?? root.line,
-        reason: issue.description)
+      let location = locations.location(entity: issue.entityName, property: issue.propertyName)
+      return Finding(kind: .unusablePart, path: path, line: location.line, column: location.column, reason: issue.description)
     }
     return (values + parts).enumerated().sorted { ($0.element.line, $0.offset) < ($1.element.line, $1.offset) }.map(\.element)
   }
@@ -118,21 +121,21 @@ public enum ModelFileLint {
     // What groups have is checked where it is read; the layout of an editor is nobody's business.
     guard let form = forms[node.name] else { return }
     let what = node.attributes["name"].map { "the \(node.name) '\($0)'" } ?? "the \(node.name)"
-    func note(_ kind: Finding.Kind, _ line: Int, _ reason: String) {
-      findings.append(Finding(kind: kind, path: path, line: line, reason: reason))
+    func note(_ kind: Finding.Kind, _ node: XMLNode, _ reason: String) {
+      findings.append(Finding(kind: kind, path: path, line: node.line, column: node.column, reason: reason))
     }
     for name in node.attributes.keys.sorted() where !form.attributes.contains(name) {
-      note(.unknownAttribute, node.line, "\(what) has '\(name)', which means nothing" + advice(name, form.attributes))
+      note(.unknownAttribute, node, "\(what) has '\(name)', which means nothing" + advice(name, form.attributes))
     }
     if node.name == "attribute", node.attributes["attributeType"] == nil, node.attributes["transient"] != "YES" {
-      note(.missingType, node.line, "\(what) has no attributeType; give it one, such as String")
+      note(.missingType, node, "\(what) has no attributeType; give it one, such as String")
     }
     if node.name == "relationship", node.attributes["inverseName"] == nil, node.attributes["transient"] != "YES" {
-      note(.missingInverse, node.line, "\(what) has no inverse, so the other side is not kept in step; declare one")
+      note(.missingInverse, node, "\(what) has no inverse, so the other side is not kept in step; declare one")
     }
     for child in node.children {
       if !form.elements.contains(child.name) {
-        note(.unknownElement, child.line, "\(what) has an element '\(child.name)', which means nothing" + advice(child.name, form.elements))
+        note(.unknownElement, child, "\(what) has an element '\(child.name)', which means nothing" + advice(child.name, form.elements))
       }
       look(at: child, path, &findings)
     }

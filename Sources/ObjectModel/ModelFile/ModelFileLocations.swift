@@ -14,11 +14,16 @@ package struct ModelFileLocation: Sendable, Hashable, CustomStringConvertible {
   package var description: String { "\(path.map { "\($0):" } ?? "")\(line):\(column)" }
 }
 
-/// The positions of a model file's elements, for errors about what the model means.
+/// The positions of a model file's elements by the names that they declare, for errors and warnings about what the model means.
 package struct ModelFileLocations: Sendable {
-  private let root: XMLNode
-  private let path: String?
-  private let lines: [Substring]
+  /// The name of an entity or composite, nil for the model, and of what it contains, nil for itself.
+  private struct Key: Hashable {
+    let owner: String?
+    let name: String?
+  }
+
+  private var locations: [Key: ModelFileLocation] = [:]
+  private let root: ModelFileLocation
 
   /// Reads a model file; of a bundle of versions the current one.
   ///
@@ -32,10 +37,30 @@ package struct ModelFileLocations: Sendable {
   /// Reads the bytes of a `contents` file.
   ///
   /// - Throws: ``ModelFileError`` if they are not XML.
-  @_optimize(none) package init(_ data: Data, path: String? = nil) throws(ModelFileError) {
-    root = try ModelFiles.tree(of: data, path: path)
-    self.path = path
-    lines = String(decoding: data, as: UTF8.self).split(omittingEmptySubsequences: false) { $0.isNewline }
+  package init(_ data: Data, path: String? = nil) throws(ModelFileError) {
+    self.init(try ModelFiles.tree(of: data, path: path), path: path)
+  }
+
+  /// The positions of the elements of a tree.
+  @_optimize(none) init(_ tree: XMLNode, path: String?) {
+    root = ModelFileLocation(path: path, line: tree.line, column: tree.column)
+    for node in tree.children {
+      let isOwner = node.name == "entity" || node.name == "composite"
+      // An element without the name that it needs is reported by an empty one.
+      guard let name = node.attributes["name"] ?? (isOwner ? "" : nil) else { continue }
+      add(node, isOwner ? Key(owner: name, name: nil) : Key(owner: nil, name: name))
+      guard isOwner else { continue }
+      for child in node.children {
+        let isProperty = ["attribute", "relationship", "fetchedProperty"].contains(child.name)
+        if let part = child.attributes["name"] ?? (isProperty ? "" : nil) { add(child, Key(owner: name, name: part)) }
+      }
+    }
+  }
+
+  private mutating func add(_ node: XMLNode, _ key: Key) {
+    // The model reports two elements of a name; the first one keeps its position.
+    guard locations[key] == nil else { return }
+    locations[key] = ModelFileLocation(path: root.path, line: node.line, column: node.column)
   }
 
   /// The position of a property, else of its entity, else of the model.
@@ -43,34 +68,18 @@ package struct ModelFileLocations: Sendable {
   /// - Parameters:
   ///   - entity: An entity or a composite; nil for the model's configurations and templates.
   ///   - property: The name of a property, an index, a configuration or a template.
-  @_optimize(none) package func location(entity: String?, property: String?) -> ModelFileLocation {
-    var node = root
-    if let entity {
-      guard let found = root.children.first(where: { ["entity", "composite"].contains($0.name) && $0.attributes["name"] == entity }) else {
-        return location(of: root)
+  package func location(entity: String?, property: String?) -> ModelFileLocation {
+    if let property {
+      // The parts of composites follow a dot.
+      for name in [property, String(property.prefix { $0 != "." })] {
+        if let found = locations[Key(owner: entity, name: name)] { return found }
       }
-      node = found
+      // Mistakes of composites have no entity.
+      if entity == nil, let found = locations[Key(owner: property, name: nil)] { return found }
     }
-    guard let property else { return location(of: node) }
-    // The parts of composites follow a dot.
-    let names = [property, String(property.prefix { $0 != "." })]
-    for name in names {
-      if let found = node.children.first(where: { $0.attributes["name"] == name }) { return location(of: found) }
-    }
-    return location(of: node)
+    return entity.flatMap { locations[Key(owner: $0, name: nil)] } ?? root
   }
 
   /// Whether the file describes an entity or a composite of this name.
-  package func describes(_ entity: String) -> Bool { root.children.contains { $0.attributes["name"] == entity } }
-
-  private func location(of node: XMLNode) -> ModelFileLocation {
-    var column = 1
-    if lines.indices.contains(node.line - 1) {
-      let line = lines[node.line - 1]
-      // A start tag of several lines has the number of its last one.
-      let start = line.range(of: "<\(node.name)")?.lowerBound ?? line.firstIndex { !$0.isWhitespace }
-      column = start.map { line.distance(from: line.startIndex, to: $0) + 1 } ?? 1
-    }
-    return ModelFileLocation(path: path, line: node.line, column: column)
-  }
+  package func describes(_ entity: String) -> Bool { locations[Key(owner: entity, name: nil)] != nil }
 }

@@ -19,6 +19,8 @@ struct ModelXMLField<Description: Sendable & Equatable>: Sendable {
   let text: @Sendable (Description) -> String?
   /// Takes a text into the description. Where it throws a problem that is tolerated, the description has the value that is used instead.
   let take: @Sendable (inout Description, String) throws(XMLValueProblem) -> Void
+  /// Whether a text means nothing beside the rest of the description, and is only kept.
+  var isIdle: @Sendable (Description) -> Bool = { _ in false }
 
   /// A flag that is `YES` or left out.
   static func flag(
@@ -89,6 +91,7 @@ struct ModelXMLField<Description: Sendable & Equatable>: Sendable {
 
   /// Whether a text means what the description says.
   func means(_ text: String, _ description: Description) -> Bool {
+    if isIdle(description) { return true }
     var copy = description
     do { try take(&copy, text) } catch { if !error.isTolerated { return false } }
     return copy == description

@@ -74,19 +74,26 @@ extension ModelXMLField where Description == AttributeDescription {
     ofType("composite", .composite, { $0.compositeName }, { $0.compositeName = $1 }),
     .text("valueTransformerName", { $0.valueTransformerName }, { $0.valueTransformerName = $1 }),
     .text("customClassName", { $0.valueClassName }, { $0.valueClassName = $1 }),
-    // The expression alone says that an attribute is derived.
     Self(name: "derived") {
       $0.derivationExpression == nil ? nil : "YES"
-    } take: { (_: inout AttributeDescription, text) throws(XMLValueProblem) in
-      try takeBoolean(text, "derived") { _ in }
+    } take: { (attribute: inout AttributeDescription, text) throws(XMLValueProblem) in
+      try takeBoolean(text, "derived") { if !$0 { attribute.derivationExpression = nil } }
     },
     Self(name: "derivationExpression") {
       $0.derivationExpression
     } take: { (attribute: inout AttributeDescription, text) throws(XMLValueProblem) in
       attribute.derivationExpression = text.isEmpty ? nil : text
       if text.isEmpty { throw .unusable("'derivationExpression' is empty", instead: "the attribute is not derived") }
+    } isIdle: {
+      $0.derivationExpression == nil
     },
-    .text("derivationFilter", { $0.derivationFilter }, { $0.derivationFilter = $1 }),
+    Self(name: "derivationFilter") {
+      $0.derivationFilter
+    } take: { (attribute: inout AttributeDescription, text) throws(XMLValueProblem) in
+      attribute.derivationFilter = text
+    } isIdle: {
+      $0.derivationExpression == nil && $0.derivationFilter == nil
+    },
     .flag("allowsExternalBinaryDataStorage", { $0.allowsExternalBinaryDataStorage }, { $0.allowsExternalBinaryDataStorage = $1 }),
     .flag("allowsCloudEncryption", { $0.allowsCloudEncryption }, { $0.allowsCloudEncryption = $1 }),
     .flag("preserveAfterDeletion", { $0.preservesValueInHistoryOnDeletion }, { $0.preservesValueInHistoryOnDeletion = $1 }),

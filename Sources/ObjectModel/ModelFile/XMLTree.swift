@@ -5,15 +5,17 @@ import Foundation
   import FoundationXML
 #endif
 
-/// An element of an XML file with the line it stands in.
+/// An element of an XML file with its position.
 struct XMLNode {
   var name: String
   var attributes: [String: String]
   var children: [XMLNode] = []
   var text = ""
+  /// The line and the column of the start tag, from 1.
   var line: Int
+  var column = 1
 
-  /// The element without its lines, for keeping.
+  /// The element without its position, for keeping.
   var element: PreservedXML.Element {
     PreservedXML.Element(name: name, attributes: attributes, children: children.map(\.element), text: text)
   }
@@ -39,10 +41,12 @@ final class XMLTreeParser: NSObject, XMLParserDelegate {
   private var root: XMLNode?
   private var count = 0
   private var failure: ModelFileError?
+  private let positions: [XMLPosition]
 
-  private init(bounds: XMLBounds, path: String?) {
+  private init(bounds: XMLBounds, path: String?, positions: [XMLPosition]) {
     self.bounds = bounds
     self.path = path
+    self.positions = positions
   }
 
   /// The root element of a file's bytes.
@@ -62,7 +66,7 @@ final class XMLTreeParser: NSObject, XMLParserDelegate {
       let line = 1 + data[..<offset].count { $0 == UInt8(ascii: "\n") }
       throw ModelFileError(.malformed, path: path, line: line, "there is a processing instruction without contents; remove it")
     }
-    return try XMLTreeParser(bounds: bounds, path: path).run(data)
+    return try XMLTreeParser(bounds: bounds, path: path, positions: XMLPosition.ofStartTags(in: data)).run(data)
   }
 
   /// Where the first processing instruction is that has nothing but a name: Foundation's parser takes the contents for a text without looking whether there
@@ -120,7 +124,9 @@ final class XMLTreeParser: NSObject, XMLParserDelegate {
     count += 1
     guard stack.count < bounds.depth else { return stop(parser, .tooLarge, "elements are nested deeper than \(bounds.depth)") }
     guard count <= bounds.elements else { return stop(parser, .tooLarge, "the file has more than \(bounds.elements) elements") }
-    stack.append(XMLNode(name: elementName, attributes: attributes, line: max(parser.lineNumber, 1)))
+    // The parser reports the end of the tag.
+    let position = positions.indices.contains(count - 1) ? positions[count - 1] : XMLPosition(line: max(parser.lineNumber, 1), column: 1)
+    stack.append(XMLNode(name: elementName, attributes: attributes, line: position.line, column: position.column))
   }
 
   func parser(_ parser: XMLParser, foundCharacters string: String) {

@@ -19,7 +19,6 @@ extension StoreError {
     case blockForOtherClass(name: String, expected: String, found: String)
     case emptyBatch(size: Int)
     case misplacedOperator(String)
-    case unusablePredicate(ofIndexOf: String, problem: String)
     case unusableFilter(entity: String, property: String, problem: String)
     case derivedInPlainStore(entity: String, property: String, type: String)
     case tooManyColumns(entities: [String], count: Int, limit: Int)

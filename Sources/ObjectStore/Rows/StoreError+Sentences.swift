@@ -105,8 +105,6 @@ extension StoreError.Reason {
       return Parts(.invalidRequest, "The block predicate \(name) is for objects of the class \(expected), not of \(found).")
     case .emptyBatch(let size): return Parts(.invalidRequest, "A batch has at least one object, not \(size).")
     case .misplacedOperator(let name): return Parts(.internalInconsistency, "A predicate uses \(name) where it cannot stand.")
-    case .unusablePredicate(let entity, let problem):
-      return Parts(.invalidRequest, "The predicate of a partial index of “\(entity)” cannot be used: \(problem)", entity: entity)
     case .unusableFilter(let entity, let property, let problem):
       return Parts(
         .invalidRequest, "The filter of the derived attribute “\(entity).\(property)” cannot be used: \(problem)", entity: entity,

@@ -23,7 +23,9 @@ public final class OneSidedInverseSpecification: ObjectSpecification {
         ("testDeletingTheOwnerClearsTheInverse", { $0.testDeletingTheOwnerClearsTheInverse }),
         ("testABatchDeletionClearsTheInverse", { $0.testABatchDeletionClearsTheInverse }),
         ("testABatchDeletionLeavesReferencesThatDoNotFollow", { $0.testABatchDeletionLeavesReferencesThatDoNotFollow }),
-        ("testABatchDeletionReleasesTheMembersOfAOneSidedRelationship", {
+        (
+          "testABatchDeletionReleasesTheMembersOfAOneSidedRelationship",
+          {
             $0.testABatchDeletionReleasesTheMembersOfAOneSidedRelationship
           }
         ),
