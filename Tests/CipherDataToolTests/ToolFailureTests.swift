@@ -52,6 +52,13 @@ final class ToolFailureTests: XCTestCase {
     for (line, advice) in [
       (#"{"$entity": "Packge"}"#, "line 1: $entity: The model has no entity of this name; did you mean “Package”?"),
       (#"{"$entity": "Package", "nmae": "a"}"#, "line 1: Package.nmae: The entity has no such property; did you mean “name”?"),
+      // The path begins at the line's own object.
+      (#"{"$entity": "Package", "section": "games"}"#, "line 1: Package.section: An object is expected, not a string."),
+      (
+        #"{"$entity": "Package", "tags": [{"nmae": "a"}]}"#,
+        "line 1: Package.tags[0].nmae: The entity has no such property; did you mean “name”?"
+      ),
+      (#"{"$entity": "Package", "section": {"$entity": "Tag"}}"#, "line 1: Package.section.$entity: The entity named is neither"),
     ] {
       try assert(fixture, ["import", "test.store"], ends: 65, saying: advice, input: line + "\n")
     }

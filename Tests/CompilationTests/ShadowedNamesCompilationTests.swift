@@ -102,7 +102,7 @@ final class ShadowedNamesCompilationTests: XCTestCase {
       "Operation",
       "NSManagedObject", "ManagedObjectContext", "PersistentStore", "StoreKey", "Versions", "Snapshot", "Model", "Item", "Element",
       "Sequence",
-      "Equatable", "Never", "Void",
+      "Equatable", "Never", "Void", "Type", "Protocol",
     ]
     try check(try source(model(entities: names, composites: []), access: .internal))
   }

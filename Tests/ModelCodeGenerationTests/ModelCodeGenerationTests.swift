@@ -182,7 +182,7 @@ final class ModelCodeGenerationTests: XCTestCase {
     XCTAssertTrue(source.contains("var a____evil______: String?"))
     XCTAssertTrue(source.contains("var b_c: String?"))
     for name in [
-      "E { }; func evil() {", "class", "E.F G", "ManagedObject\n", "1E", "Type", "Protocol", "Self", "default", "CipherData", "Swift",
+      "E { }; func evil() {", "class", "E.F G", "ManagedObject\n", "1E", "Self", "default", "CipherData", "Swift",
       "Foundation", "FetchedClass", "Reach", "",
     ] where !name.isEmpty {
       model.entities[0].managedObjectClassName = name

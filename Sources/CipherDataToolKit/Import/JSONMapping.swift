@@ -21,18 +21,24 @@ package struct JSONMapping {
   ///
   /// - Throws: ``InputError`` with entity and key.
   package func object(_ value: JSONValue, line: Int) throws -> ImportObject {
-    try object(value, declared: defaultEntity, line: line, path: "")
+    try object(value, declared: defaultEntity, line: line, root: nil, path: "")
   }
 
-  private func object(_ value: JSONValue, declared: CompiledEntity?, line: Int, path: String) throws -> ImportObject {
+  /// The object of a value at a path.
+  ///
+  /// - Parameter root: The entity of the line's own object, where the path begins; nil for that object.
+  private func object(_ value: JSONValue, declared: CompiledEntity?, line: Int, root: CompiledEntity?, path: String) throws -> ImportObject
+  {
     guard case .object(let members) = value else {
-      throw InputError(line: line, entity: declared?.name, key: path.isEmpty ? nil : path, "An object is expected, not \(value.kindName).")
+      throw InputError(
+        line: line, entity: (root ?? declared)?.name, key: path.isEmpty ? nil : path, "An object is expected, not \(value.kindName).")
     }
-    let entity = try entity(of: value, declared: declared, line: line, path: path)
+    let entity = try entity(of: value, declared: declared, line: line, root: root, path: path)
+    let root = root ?? entity
     var object = ImportObject(entity: entity, line: line)
     for member in members {
       let key = path.isEmpty ? member.key : "\(path).\(member.key)"
-      func fail(_ message: String) -> InputError { InputError(line: line, entity: entity.name, key: key, message) }
+      func fail(_ message: String) -> InputError { InputError(line: line, entity: root.name, key: key, message) }
       if member.key.hasPrefix("$") {
         if member.key == "$entity" { continue }
         guard case .string(let name) = member.value else { throw fail("A string is expected, not \(member.value.kindName).") }
@@ -53,13 +59,13 @@ package struct JSONMapping {
         }
       case .toOne(let relationship):
         let destination = model.entities[relationship.destinationEntity]
-        let nested = member.value.isNull ? nil : try self.object(member.value, declared: destination, line: line, path: key)
+        let nested = member.value.isNull ? nil : try self.object(member.value, declared: destination, line: line, root: root, path: key)
         object.toOne.append((relationship, nested))
       case .toMany(let relationship):
         guard case .array(let values) = member.value else { throw fail("An array of objects is expected, not \(member.value.kindName).") }
         let destination = model.entities[relationship.destinationEntity]
         let nested = try values.enumerated().map { index, value in
-          try self.object(value, declared: destination, line: line, path: "\(key)[\(index)]")
+          try self.object(value, declared: destination, line: line, root: root, path: "\(key)[\(index)]")
         }
         object.toMany.append((relationship, nested))
       case .composite: throw fail("A composite attribute is set part by part, as in “\(member.key).part”.")
@@ -70,23 +76,25 @@ package struct JSONMapping {
     return object
   }
 
-  private func entity(of value: JSONValue, declared: CompiledEntity?, line: Int, path: String) throws -> CompiledEntity {
+  private func entity(
+    of value: JSONValue, declared: CompiledEntity?, line: Int, root: CompiledEntity?, path: String
+  ) throws -> CompiledEntity {
     let key = path.isEmpty ? "$entity" : "\(path).$entity"
     let entity: CompiledEntity
     switch value["$entity"] {
     case .string(let name):
       guard let named = model.entity(named: name) else {
         let advice = ToolError.advice(for: name, among: model.entities.map(\.name))
-        throw InputError(line: line, key: key, "The model has no entity of this name; \(advice)")
+        throw InputError(line: line, entity: root?.name, key: key, "The model has no entity of this name; \(advice)")
       }
       if let declared, !named.isKind(of: declared) {
-        throw InputError(line: line, entity: declared.name, key: key, "The entity named is neither this one nor below it.")
+        throw InputError(line: line, entity: (root ?? declared).name, key: key, "The entity named is neither this one nor below it.")
       }
       entity = named
     case nil:
       guard let declared else { throw InputError(line: line, key: "$entity", "The entity is not named: give --entity or this key.") }
       entity = declared
-    case .some(let other): throw InputError(line: line, key: key, "A string is expected, not \(other.kindName).")
+    case .some(let other): throw InputError(line: line, entity: root?.name, key: key, "A string is expected, not \(other.kindName).")
     }
     return entity
   }

@@ -40,9 +40,9 @@ struct ClassPlans {
   /// Class names that stand for the base class; the second is Core Data's, which model files name.
   private static let baseNames: Set<String> = [baseName, "NSManagedObject"]
 
-  /// Names that no generated class can have: Swift keeps the first two for itself, a class hides the module of its name, and the last two are parameters of
-  /// the library's generic types, which hide a class.
-  private static let unusableNames: Set<String> = ["Type", "Protocol", "CipherData", "Foundation", "Swift", "FetchedClass", "Reach"]
+  /// Names that no generated class can have: a class hides the module of its name, and the last two are parameters of the library's generic types, which
+  /// hide a class.
+  private static let unusableNames: Set<String> = ["CipherData", "Foundation", "Swift", "FetchedClass", "Reach"]
 
   /// The classes to write, in the order of their entities' numbers.
   private(set) var plans: [ClassPlan] = []
