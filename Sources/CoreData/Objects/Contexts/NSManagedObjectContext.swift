@@ -235,10 +235,10 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {  // used on i
 
   /// Returns what a request asks for: objects, IDs, dictionaries or one number, as its result type says.
   ///
-  /// Fetches of requests for other types of results call it in subclasses, so that an override handles every fetch.
+  /// Fetches of requests for other types of results call it in subclasses, so that an override handles every fetch. Calls prefer the function for requests of a
+  /// type, which gives results of the type.
   ///
   /// - Throws: `NSError`.
-  // Calls prefer the function for requests of a type, which gives results of the type.
   @_disfavoredOverload
   open func fetch(_ request: NSFetchRequest<any NSFetchRequestResult>) throws -> [Any] { try found(request) as? [Any] ?? [] }
 
