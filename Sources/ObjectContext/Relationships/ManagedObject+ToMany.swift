@@ -82,7 +82,8 @@ extension ManagedObject {
     if !state.isLoaded { context.loadMembers(of: self, state: state) }
     // Which members are to go is not known then; the context knows why.
     guard state.isLoaded else { return }
-    for reference in state.members where !seen.contains(reference) {
+    let former = state.members
+    for reference in former where !seen.contains(reference) {
       if let member = context.object(reference, near: self) {
         _removeFromToMany(member, at: index)
       } else {
@@ -91,9 +92,19 @@ extension ManagedObject {
       }
     }
     for member in members where seen.contains(member.currentID.reference) { _addToToMany(member, at: index) }
-    if relationship.isOrdered {
-      setOrder(wanted, of: state)
+    if relationship.isOrdered { setOrder(keepingPlaces(of: former, in: wanted, state), of: state) }
+  }
+
+  /// An order of all members, those included that are deleted and do not show: each of these follows the member that it followed before.
+  private final func keepingPlaces(of former: [ObjectReference], in wanted: [ObjectReference], _ state: ToManyState) -> [ObjectReference] {
+    if state.count == wanted.count { return wanted }
+    let isWanted = Set(wanted)
+    var order = wanted
+    for (place, reference) in former.enumerated() where !isWanted.contains(reference) && state.contains(reference) {
+      let previous = former[..<place].last(where: order.contains).flatMap(order.firstIndex)
+      order.insert(reference, at: previous.map { $0 + 1 } ?? 0)
     }
+    return order
   }
 
   /// Adds an object to a to-many relationship and keeps the inverse in step. Does not read the members.
@@ -139,7 +150,9 @@ extension ManagedObject {
     guard canTakeMembers else { return }
     guard let context = managedObjectContext, member.managedObjectContext === context else { return }
     let relationship = compiledEntity.toManyRelationships[index]
-    guard let inverse = context.model.inverse(of: relationship) else {
+    let inverse = context.model.inverse(of: relationship)
+    if member.flags.contains(.isDeleted), inverse?.endsLinksOfDeleted ?? true { return }
+    guard let inverse else {
       removeMember(member, from: relationship)
       return context.follow(relationship, removing: member, from: self)
     }
@@ -323,4 +336,10 @@ extension ManagedObject {
       }
     }
   }
+}
+
+extension CompiledRelationship {
+  /// Whether the deletion of an object ends its links of this relationship, with both ends to-many: the links do not show any more. They belong to the
+  /// deletion: another change that removed them would leave nothing to undo the deletion with.
+  fileprivate var endsLinksOfDeleted: Bool { isToMany && (deleteRule == .nullify || deleteRule == .cascade) }
 }

@@ -10,6 +10,12 @@ extension UndoApplication {
     let (object, relationship, destination) = (link.object, link.relationship, link.destination)
     if !destination.isNull, !context.isLiving(destination, near: object) {
       if relationship.isToMany {
+        // A member whose deletion was made before comes back once that is undone too.
+        if destination.key > 0,
+          context.registeredObject(destination, near: object)?.flags.isDisjoint(with: [.isGone, .isInaccessible]) ?? false
+        {
+          return
+        }
         object.takeBackAddition(of: destination, at: relationship.index, .isSaved)
       } else if object.referenceValue(relationship.index) == destination {
         object.setReference(ObjectReference(rawValue: 0), at: relationship.index)

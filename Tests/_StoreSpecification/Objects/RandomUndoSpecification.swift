@@ -33,12 +33,17 @@ public final class RandomUndoSpecification: ObjectSpecification {
     var before: [String: [String]] = [:]
     var (stepCount, undoCount) = (0, 0)
     for round in 0..<RandomSteps.count(rounds) {
+      var bereft: (number: Int64, key: String)?
       for _ in 0..<Int.random(in: 1...6, using: &random) {
         let name = "group \(before.count)"
         before[name] = last
         manager.setActionName(name)
+        var first = try bereft.flatMap { try UndoGraph.assignment(to: $0, in: right, using: &random) }
+        bereft = nil
         for _ in 0..<Int.random(in: 1...6, using: &random) {
-          guard let step = try UndoGraph.step(in: right, nextNumber: &nextNumber, using: &random) else { continue }
+          guard let step = try first ?? UndoGraph.step(in: right, nextNumber: &nextNumber, using: &random) else { continue }
+          first = nil
+          if case .delete(let number) = step { bereft = try UndoGraph.owner(of: number, in: right, using: &random) }
           try UndoGraph.run(step, in: right)
           try UndoGraph.run(step, in: tested)
           stepCount += 1
@@ -97,17 +102,24 @@ public final class RandomUndoSpecification: ObjectSpecification {
     let (right, tested) = (try makeStore(UndoGraph.model).newContext(), try makeStore(UndoGraph.model).newContext())
     let manager = ContextUndoManager()
     tested.undoManager = manager
-    var (nextNumber, kinds): (Int64, [String: Int]) = (0, [:])
+    var (nextNumber, kinds, assignmentCount): (Int64, [String: Int], Int) = (0, [:], 0)
     for round in 0..<RandomSteps.count(120) {
       let saved = try UndoGraph.state(of: right)
       // Members are unread, or read, or the objects are not in memory.
       if round % 3 == 0 { tested.reset() } else if round % 3 == 1 { tested.refreshAllObjects() }
       manager.removeAllActions()
       var log: [UndoGraph.Step] = []
+      var bereft: (number: Int64, key: String)?
       for _ in 0..<Int.random(in: 1...5, using: &random) {
+        // An owner whose member was deleted in the event before is assigned others, as a rule without having read any.
+        var first = try bereft.flatMap { try UndoGraph.assignment(to: $0, in: right, using: &random) }
+        if first != nil { assignmentCount += 1 }
+        bereft = nil
         for _ in 0..<Int.random(in: 1...4, using: &random) {
-          guard let step = try UndoGraph.step(in: right, nextNumber: &nextNumber, using: &random) else { continue }
+          guard let step = try first ?? UndoGraph.step(in: right, nextNumber: &nextNumber, using: &random) else { continue }
+          first = nil
           if case .save = step { continue }
+          if case .delete(let number) = step { bereft = try UndoGraph.owner(of: number, in: right, using: &random) }
           try UndoGraph.run(step, in: right)
           try UndoGraph.run(step, in: tested)
           log.append(step)
@@ -136,6 +148,7 @@ public final class RandomUndoSpecification: ObjectSpecification {
     for kind in ["insert", "setValue", "setToOne", "add", "remove", "move", "insertMember", "replaceMember", "setMembers", "delete"] {
       XCTAssertGreaterThan(kinds[kind] ?? 0, 0, kind)
     }
+    XCTAssertGreaterThan(assignmentCount, 10)
   }
 
   private func checkUnchanged(_ context: ManagedObjectContext, _ message: @autoclosure () -> String, line: UInt = #line) {

@@ -50,6 +50,7 @@ public final class UndoSpecification: ObjectSpecification {
         ("testUndoneChangesOfOrderedMembersLeaveNothingChanged", { $0.testUndoneChangesOfOrderedMembersLeaveNothingChanged }),
         ("testAnUndoneChangeInPlaceLeavesNothingChanged", { $0.testAnUndoneChangeInPlaceLeavesNothingChanged }),
         ("testAnUndoneTransientValueIsNoChange", { $0.testAnUndoneTransientValueIsNoChange }),
+        ("testMembersThatWereAssignedAfterADeletionComeBack", { $0.testMembersThatWereAssignedAfterADeletionComeBack }),
       ] as [(String, (UndoSpecification) -> () throws -> Void)])
   }
 

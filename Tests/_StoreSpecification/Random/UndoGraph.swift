@@ -146,6 +146,34 @@ package enum UndoGraph {
     return some(relationship.destinationEntityName).map { .add(number, key: key, $0) }
   }
 
+  /// An owner of an object, and the relationship that has the object as a member: chosen before the object is deleted; nil where it is a member of nothing.
+  package static func owner(
+    of member: Int64, in context: ManagedObjectContext, using random: inout SeededGenerator
+  ) throws -> (number: Int64, key: String)? {
+    let found = try object(member, in: context)
+    var owners: [(number: Int64, key: String)] = []
+    for entity in model.entities {
+      for owner in try all(entity.name, in: context) where owner !== found {
+        guard let number = owner.integer("number") else { continue }
+        for relationship in owner.entity.relationships where relationship.isToMany && owner.members(relationship.name).contains(found) {
+          owners.append((number, relationship.name))
+        }
+      }
+    }
+    return owners.randomElement(using: &random)
+  }
+
+  /// Assigns some of the members that an owner shows, or all of them; nil where the owner is deleted too.
+  package static func assignment(
+    to owner: (number: Int64, key: String), in context: ManagedObjectContext, using random: inout SeededGenerator
+  ) throws -> Step? {
+    guard let object = try? object(owner.number, in: context) else { return nil }
+    let isOrdered = object.entity.relationships.first { $0.name == owner.key }?.isOrdered ?? false
+    let shown = isOrdered ? object.list(owner.key) : Array(object.members(owner.key))
+    let numbers = shown.compactMap { $0.integer("number") }
+    return .setMembers(owner.number, key: owner.key, Bool.random(using: &random) ? numbers : Array(numbers.dropFirst()))
+  }
+
   // MARK: Doing
 
   /// Does a change in a context. The objects that it needs are fetched by their numbers, and nothing else of the graph is read.
