@@ -117,7 +117,7 @@ final class JSONImportTests: XCTestCase {
       (#"{"$entity":"Person","name":"no number"}"#, "Person", "number"),
       (#"{"$entity":"Person","number":2,"boss":5}"#, "Person", "boss"),
       (#"{"$entity":"Person","number":2,"playlists":{}}"#, "Person", "playlists"),
-      (#"{"$entity":"Person","number":2,"playlists":[{"title":"a"},{"titel":"b"}]}"#, "Playlist", "playlists[1].titel"),
+      (#"{"$entity":"Person","number":2,"playlists":[{"title":"a"},{"titel":"b"}]}"#, "Person", "playlists[1].titel"),
       (#"{"$entity":"Nobody"}"#, nil, "$entity"), (#"{"number":2}"#, nil, "$entity"), (#"[1]"#, nil, nil),
       (#"{"$entity":"Person","#, nil, nil),
       (#"{"$entity":"Note","previous":{"$ref":"none"}}"#, "Note", "$ref"), (#"{"$entity":"Note","$what":"x"}"#, "Note", "$what"),
