@@ -138,6 +138,37 @@ final class JSONImportTests: XCTestCase {
     }
   }
 
+  func testInputThatIsNotAnObjectALineIsRefusedWithTheFormThatIsExpected() async throws {
+    for text in [
+      "[\n  {\"number\": 1}\n]\n", #"[{"number": 1}]"#, "  [\n", "{\n  \"number\": 1\n}\n", "{\"number\": 1,\n\"name\": \"a\"}",
+      "{\"number\":\r\n1}",
+    ] {
+      let context = try await TestStack.context(model())
+      XCTAssertThrowsError(try TestStack.importLines(text, into: context, entity: "Person"), text) { error in
+        XCTAssertEqual((error as? InputError)?.line, 1, text)
+        XCTAssertTrue("\(error)".contains("JSON Lines is expected"), "\(error)")
+      }
+    }
+    let context = try await TestStack.context(model())
+    XCTAssertThrowsError(try TestStack.importLines(#"{"number": x}"#, into: context, entity: "Person")) { error in
+      XCTAssertFalse("\(error)".contains("JSON Lines"), "\(error)")
+    }
+  }
+
+  func testNaNIsRefusedWithTheProperty() async throws {
+    for key in ["price", "ratio", "share"] {
+      for value in [#""NaN""#, #""nan""#, "NaN"] {
+        let context = try await TestStack.context(model())
+        let text = "{\"number\":1}\n{\"number\":2,\"\(key)\":\(value)}"
+        XCTAssertThrowsError(try TestStack.importLines(text, into: context, entity: "Person"), text) { error in
+          XCTAssertEqual((error as? InputError)?.line, 2, text)
+          if value.hasPrefix("\"") { XCTAssertEqual((error as? InputError)?.key, key, "\(error)") }
+        }
+        XCTAssertEqual(try context.count(for: FetchRequest<ManagedObject>(entityName: "Person")), 0)
+      }
+    }
+  }
+
   func testBadLinesCanBeSkipped() async throws {
     let text = (1...9).map { $0 % 3 == 0 ? #"{"number":"bad"}"# : $0 % 3 == 1 ? #"{"name":"no number"}"# : "{\"number\":\($0)}" }.joined(
       separator: "\n")

@@ -70,13 +70,48 @@ final class ModelCommandTests: XCTestCase {
       XCTAssertEqual(run.status, 0, "\(arguments): \(run.error)")
       for warning in warnings { XCTAssertTrue(run.error.contains(warning), "\(arguments): \(run.error)") }
       guard arguments[1] != "show" else { continue }
-      XCTAssertEqual(try tool.run(arguments + ["--strict"], passphrase: nil).status, 65, "\(arguments)")
+      let strict = try tool.run(arguments + ["--strict"], passphrase: nil)
+      XCTAssertEqual(strict.status, 65, "\(arguments)")
+      XCTAssertTrue(strict.error.contains("--strict refuses the model. Without it there are warnings: "), strict.error)
     }
     let lint = try tool.run(["model", "lint", path], passphrase: nil)
     XCTAssertEqual(lint.status, 0)
     for warning in warnings { XCTAssertTrue(lint.output.contains(String(warning.dropFirst("cipherdata: ".count))), lint.output) }
     XCTAssertEqual(try tool.run(["model", "format", path], passphrase: nil).status, 0)
     XCTAssertTrue(try String(contentsOfFile: path + "/contents", encoding: .utf8).contains("defaultValueString=\"NO\""))
+  }
+
+  func testStrictRefusesWordsThatMeanNothingInEachCommand() throws {
+    let tool = try ToolFixture()
+    let path = tool.path("Odd.xcdatamodel")
+    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    try Data(#"<model><entity name="A"><attribute name="x" optionl="YES" attributeType="String"/></entity></model>"#.utf8)
+      .write(to: URL(filePath: path + "/contents"))
+    for arguments in [
+      ["create", tool.path("new.store"), "--model", path], ["generate", path, "--output", tool.path("classes")], ["model", "lint", path],
+    ] {
+      let run = try tool.run(arguments + ["--strict"], passphrase: nil)
+      XCTAssertEqual(run.status, 65, "\(arguments)")
+      XCTAssertTrue((run.output + run.error).contains("'optionl'"), "\(arguments): \(run.error)")
+    }
+    XCTAssertFalse(FileManager.default.fileExists(atPath: tool.path("new.store")))
+    XCTAssertEqual(try tool.run(["create", tool.path("new.store"), "--model", path]).status, 0)
+  }
+
+  func testLintCountsErrorsAndWarnings() throws {
+    let tool = try ToolFixture()
+    let warned = try write(ManagedObjectModel { Entity("A") { Relationship("b", to: "A") } }, "W.xcdatamodeld", in: tool)
+    XCTAssertEqual(try tool.run(["model", "lint", warned], passphrase: nil).status, 0)
+    let strict = try tool.run(["model", "lint", "--strict", warned], passphrase: nil)
+    XCTAssertEqual(strict.status, 65)
+    XCTAssertTrue(strict.error.contains("The model has 1 warning."), strict.error)
+    let wrong = try write(
+      ManagedObjectModel {
+        Entity("A") { Relationship("b", to: "A") }
+        FetchTemplate("Bad", entity: "A", where: "b ==")
+      }, "E.xcdatamodeld", in: tool)
+    let both = try tool.run(["model", "lint", wrong], passphrase: nil)
+    XCTAssertTrue(both.error.contains("The model has 1 error and 1 warning."), both.error)
   }
 
   /// Model lines with one mistake each, and the position that its message begins with.

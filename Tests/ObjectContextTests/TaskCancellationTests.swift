@@ -146,6 +146,47 @@ final class TaskCancellationTests: XCTestCase {
     }
   }
 
+  private static func assertHistoryRequestsAreCanceled(_ container: PersistentContainer) -> Task<Void, any Error> {
+    Task.detached {
+      try await container.performBackgroundTask { context in
+        cancelThisTask()
+        for context in [context, ManagedObjectContext(parent: context)] {
+          XCTAssertThrowsError(try context.execute(.fetchHistory(after: PersistentHistoryToken?.none))) { checkIsCanceled($0) }
+          XCTAssertThrowsError(try context.execute(.fetchHistory(after: Date.distantPast))) { checkIsCanceled($0) }
+          XCTAssertThrowsError(try context.execute(.deleteHistory(before: PersistentHistoryToken?.none))) { checkIsCanceled($0) }
+          XCTAssertThrowsError(try context.mergeChanges(fromHistoryAfter: nil)) { checkIsCanceled($0) }
+        }
+      }
+    }
+  }
+
+  private static func checkIsCanceled(_ error: any Error) { XCTAssertTrue(error is CancellationError, "\(error)") }
+
+  func testHistoryRequestsOfACanceledTaskThrowAndChangeNothing() async throws {
+    let tags = tags
+    for kind in StoreKind.allCases {
+      let folder = try TemporaryFolder()
+      var description = kind == .inMemory ? PersistentStoreDescription(type: .inMemory) : .encrypted(in: folder)
+      description.historyTracking = true
+      let container = try await container([description])
+      let transactions = try await container.performBackgroundTask { context in
+        for name in ["a", "b"] {
+          Tag(context: context).name = name
+          try context.save()
+        }
+        return try context.execute(.fetchHistory(after: nil)).transactions.count
+      }
+      XCTAssertEqual(transactions, 2)
+      try await Self.assertHistoryRequestsAreCanceled(container).value
+      let left = try await container.performBackgroundTask { context in
+        XCTAssertEqual(try context.count(for: tags), 2)
+        return try context.execute(.fetchHistory(after: nil)).transactions.count
+      }
+      XCTAssertEqual(left, 2)
+      try container.close()
+    }
+  }
+
   // MARK: Saves
 
   /// Calls the task off in the middle of a save's statements.
@@ -329,6 +370,52 @@ final class TaskCancellationTests: XCTestCase {
     let count = try await again.performBackgroundTask { try $0.count(for: FetchRequest<ManagedObject>(entityName: "Thing")) }
     XCTAssertEqual(count, 500)
     try again.close()
+  }
+
+  /// What a handler does in a canceled task until it is ended.
+  private static let canceledHandlers: [(name: String, body: @Sendable (CustomMigration) throws -> Void)] = [
+    ("check", { _ in try Task.checkCancellation() }),
+    ("fetch", { while true { _ = try $0.source.fetch(FetchRequest<ManagedObject>(entityName: "Thing")) } }),
+    ("count", { while true { _ = try $0.destination.count(for: FetchRequest<ManagedObject>(entityName: "Thing")) } }),
+    (
+      "save",
+      { migration in
+        while true {
+          for thing in try migration.destination.fetch(FetchRequest<ManagedObject>(entityName: "Thing")) {
+            try thing.setValue("\(String(describing: thing["b"]))", forKey: "b")
+          }
+          try migration.destination.save()
+        }
+      }
+    ),
+    ("walk", { try $0.forEach("Thing", batchSize: 10) { try $1.setValue($0["a"], forKey: "b") } }),
+    ("swallowed error", { _ = try? $0.source.fetch(FetchRequest<ManagedObject>(entityName: "Thing")) }),
+  ]
+
+  func testACanceledStageThrowsCancellationAndTheStoreIsAsItWas() async throws {
+    let folder = try TemporaryFolder()
+    let (first, second) = (Self.things("a"), Self.things("a", "b"))
+    let older = try await Self.open(first, .encrypted(in: folder))
+    try await older.performBackgroundTask { context in
+      for number in 0..<500 { try context.insertObject(entityName: "Thing").setValue("\(number)", forKey: "a") }
+      try context.save()
+    }
+    try older.close()
+    for (name, body) in Self.canceledHandlers {
+      var description = PersistentStoreDescription.encrypted(in: folder)
+      description.stagedMigrationManager = StagedMigrationManager([
+        CustomMigrationStage(migratingFrom: ManagedObjectModelReference(first), to: ManagedObjectModelReference(second)) { migration in
+          Self.cancelThisTask()
+          try body(migration)
+        }
+      ])
+      let task = Self.openInTask(second, description)
+      await assertCancelled(name) { try await task.value }
+      let again = try await Self.open(first, .encrypted(in: folder))
+      let count = try await again.performBackgroundTask { try $0.count(for: FetchRequest<ManagedObject>(entityName: "Thing")) }
+      XCTAssertEqual(count, 500, name)
+      try again.close()
+    }
   }
 
   // MARK: Reads that cannot throw

@@ -50,7 +50,11 @@ struct PassphraseOptions: ParsableArguments {
 
 /// What becomes of words of a model that cannot be used.
 struct StrictOption: ParsableArguments {
-  @Flag(help: "Refuse a model with a word that cannot be used; otherwise the tool says what it uses instead.")
+  @Flag(
+    help: """
+      Refuse a model with words that mean nothing or cannot be used, missing types or missing inverses, as “strict” of the build plugin does; otherwise \
+      the tool says what it uses instead.
+      """)
   var strict = false
 }
 

@@ -51,9 +51,9 @@ extension ModelCommand {
   struct Lint: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       abstract: "Check a model for mistakes, and for what is allowed but likely one.",
-      discussion: "Ends with a failure when the model has mistakes, or, with --strict, when there is anything to say.")
+      discussion: "The exit status is 65 if the model has errors, or, with --strict, warnings.")
     @Argument(help: "An .xcdatamodeld or .xcdatamodel.") var model: String
-    @Flag(help: "Treat every finding as a mistake.") var strict = false
+    @Flag(help: "Treat every warning as an error.") var strict = false
 
     func run() async throws {
       let url = URL.path(model)
@@ -74,9 +74,10 @@ extension ModelCommand {
       for warning in warnings { try sink.write("warning: \(warning)\n") }
       if mistakes.isEmpty, warnings.isEmpty { try sink.write("Nothing to say.\n") }
       try sink.flush()
-      let count = mistakes.count + (strict ? warnings.count : 0)
-      if count > 0 {
-        throw ToolError(mistakes.isEmpty ? .failure : .badData, count == 1 ? "There is one finding." : "There are \(count) findings.")
+      if !mistakes.isEmpty || strict && !warnings.isEmpty {
+        let counts = [(mistakes.count, "error"), (warnings.count, "warning")].filter { $0.0 > 0 }
+        throw ToolError(
+          .badData, "The model has \(counts.map { "\($0.0) \($0.1)\($0.0 == 1 ? "" : "s")" }.joined(separator: " and ")).")
       }
     }
 
@@ -178,7 +179,7 @@ extension ModelCommand {
       }
       url.appendPathComponent(version + ".xcdatamodel")
     }
-    let model = try ManagedObjectModel(contentsOf: url, strict: strict)
+    let model = try ManagedObjectModel(contentsOf: url)
     try checkMeaning(of: model, at: url, strict: strict, validates: validates)
     return model
   }
@@ -199,7 +200,15 @@ extension ModelCommand {
     }
     if validates { try refuse(model.validationIssues()) }
     let formats = (try? CompiledModel(model)).map(IndexFormats.warnings) ?? []
-    if strict { try refuse(formats) }
+    if strict {
+      // As the build plugin's "strict" has it.
+      let findings = try ModelFileLint.findings(inModelAt: url).map(\.description) + formats.map(place)
+      guard findings.isEmpty else {
+        let rest = findings.count > 50 ? "; and \(findings.count - 50) more" : ""
+        throw ToolError(
+          .badData, "--strict refuses the model. Without it there are warnings: " + findings.prefix(50).joined(separator: "; ") + rest)
+      }
+    }
     // A file that cannot be read is reported where it is read.
     let findings = try ModelFileLint.unusableParts(ofModelAt: url).map(\.description) + formats.map(place)
     for finding in findings.prefix(20) { Tool.note("warning: \(finding)") }

@@ -86,11 +86,15 @@ package struct InputImport: Sendable {
         var size = 0
         let read = try lines.next { bytes -> ImportObject? in
           size = bytes.count
-          if bytes.allSatisfy(ASCII.isSpace) { return nil }
+          guard let first = bytes.first(where: { !ASCII.isSpace($0) }) else { return nil }
+          if first == UInt8(ascii: "[") {
+            throw InputError(
+              line: lines.lineNumber, "JSON Lines is expected, one object a line, and this is an array. “jq -c '.[]'” converts an array.")
+          }
           do {
             return try mapping.object(try JSONParser.parse(bytes), line: lines.lineNumber)
           } catch let error as JSONParser.SyntaxError {
-            throw InputError(line: lines.lineNumber, error.description)
+            throw InputError(line: lines.lineNumber, error.description + Self.advice(on: error, in: bytes))
           }
         }
         guard let read else { return }
@@ -100,6 +104,14 @@ package struct InputImport: Sendable {
       }
       progress(importer.summary.records)
     }
+  }
+}
+
+extension InputImport {
+  /// What to do about an object that does not end in its line.
+  private static func advice(on error: JSONParser.SyntaxError, in bytes: UnsafeRawBufferPointer) -> String {
+    guard bytes.dropFirst(error.offset).allSatisfy(ASCII.isSpace) else { return "" }
+    return " JSON Lines is expected: each object is whole in one line. “jq -c .” converts objects of several lines."
   }
 }
 

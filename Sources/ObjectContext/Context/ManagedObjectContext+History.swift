@@ -4,7 +4,8 @@ public import ObjectStore
 extension ManagedObjectContext {
   /// Answers a request for what the histories of stores have, or deletes from them. The context's objects are not concerned.
   ///
-  /// - Throws: ``StoreError`` and ``FetchPredicateError``, as ``PersistentStoreCoordinator/execute(_:)``.
+  /// - Throws: ``StoreError`` and ``FetchPredicateError``, as ``PersistentStoreCoordinator/execute(_:)``; `CancellationError` in background work whose task
+  ///   was canceled. A canceled deletion may have deleted the oldest transactions; repeat it to delete the others.
   public func execute(_ request: PersistentHistoryChangeRequest) throws -> PersistentHistoryResult {
     try rowSource.execute(request)
   }
@@ -16,7 +17,8 @@ extension ManagedObjectContext {
   ///
   /// - Parameter token: The place; nil for the beginning of each history.
   /// - Returns: The place behind what was merged: where the next call goes on. The one given where nothing has come since.
-  /// - Throws: ``StoreError``, as ``PersistentStoreCoordinator/execute(_:)``; nothing is merged then. Where something behind the place is gone, refresh all
+  /// - Throws: ``StoreError``, as ``PersistentStoreCoordinator/execute(_:)``, and `CancellationError` in background work whose task was canceled; nothing is
+  ///   merged then. Where something behind the place is gone, refresh all
   ///   objects and go on from ``PersistentStoreCoordinator/currentPersistentHistoryToken(fromStores:)``.
   @discardableResult
   public func mergeChanges(fromHistoryAfter token: PersistentHistoryToken?) throws -> PersistentHistoryToken? {

@@ -125,7 +125,7 @@ struct MigrationSteps: Sendable {
   private static func reporting(_ label: String, _ body: () throws -> Void) throws {
     do {
       try body()
-    } catch let error as StoreError {
+    } catch let error where error is StoreError || error is CancellationError {
       throw error
     } catch {
       throw StoreError(.stageFailed(label), operation: .migrate, underlying: error)

@@ -63,7 +63,9 @@ extension RowSource {
     // What a nested context saves goes to its parent, whatever that reads.
     if parent != nil { return try rows(of: objectIDs, in: store, isPassing: isPassing) }
     // What a pinned context reads goes into no cache of others.
-    return try coordinator.readRows(of: objectIDs, from: store, scope: scope(for: store), isPassing: isPassing || generation != nil)
+    return try StoreError.inTask {
+      try coordinator.readRows(of: objectIDs, from: store, scope: scope(for: store), isPassing: isPassing || generation != nil)
+    }
   }
 
   /// The row of an object at hand, if it is of the newest state, as far as that is known.
@@ -77,7 +79,9 @@ extension RowSource {
   ) throws -> RelationshipValues {
     if parent != nil { return try members(of: relationship, for: objectIDs, in: store) }
     let scope = scope(for: store)
-    try scope.cancellation?.check()
-    return try store.incrementalStore.newValues(forRelationship: relationship, forObjectsWith: objectIDs, in: scope)
+    return try StoreError.inTask {
+      try scope.cancellation?.check()
+      return try store.incrementalStore.newValues(forRelationship: relationship, forObjectsWith: objectIDs, in: scope)
+    }
   }
 }

@@ -353,11 +353,13 @@ package final class RowSource {
 
   /// What was written behind a place in the histories of the stores.
   func changeSets(afterHistory token: PersistentHistoryToken?) throws -> (changes: [ChangeSet], token: PersistentHistoryToken?) {
-    try coordinator.changeSets(afterHistory: token)
+    try StoreError.inTask { try coordinator.changeSets(afterHistory: token, cancellation: cancellation) }
   }
 
   /// Answers a request for histories.
-  func execute(_ request: PersistentHistoryChangeRequest) throws -> PersistentHistoryResult { try coordinator.execute(request) }
+  func execute(_ request: PersistentHistoryChangeRequest) throws -> PersistentHistoryResult {
+    try StoreError.inTask { try coordinator.execute(request, cancellation: cancellation) }
+  }
 
   /// The entity of a name and the store that new rows of it go to.
   ///

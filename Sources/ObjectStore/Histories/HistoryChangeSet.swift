@@ -140,14 +140,18 @@ extension PersistentHistoryTransaction {
 
 extension PersistentStoreCoordinator {
   /// What was changed behind a place, a change set for each store, and the place behind it.
-  package func changeSets(afterHistory token: PersistentHistoryToken?) throws -> (changes: [ChangeSet], token: PersistentHistoryToken?) {
+  package func changeSets(
+    afterHistory token: PersistentHistoryToken?, cancellation: RequestCancellation? = nil
+  ) throws -> (changes: [ChangeSet], token: PersistentHistoryToken?) {
     var (sets, last): ([ChangeSet], PersistentHistoryToken?) = ([], token)
     for history in try histories(affectedStores: nil, token: token, .readHistory) {
+      try cancellation?.check(.readHistory)
       var query = HistoryQuery()
       query.after = try history.number(after: token)
       var reader = history.reader(query)
       var set = HistoryChangeSet(ofStore: history.store.identifier)
       while let piece = try reader.next() {
+        try cancellation?.check(.readHistory)
         var transaction = piece.transaction
         transaction.changes = piece.changes
         set.add(transaction)

@@ -81,11 +81,18 @@ extension PersistentStoreCoordinator {
   ///   the place was deleted, `historyTokenUnknown` where the place is none of the history, `historyTokenOfOtherStore`, and of a deletion `historyConsumerBehind`;
   ///   ``FetchPredicateError`` for a condition that names what transactions and changes do not have.
   public func execute(_ request: PersistentHistoryChangeRequest) throws -> PersistentHistoryResult {
+    try execute(request, cancellation: nil)
+  }
+
+  /// Executes a request unless it is canceled. A canceled deletion has deleted the oldest transactions, in batches, or nothing.
+  package func execute(
+    _ request: PersistentHistoryChangeRequest, cancellation: RequestCancellation?
+  ) throws -> PersistentHistoryResult {
     let histories = try histories(of: request)
     switch request.action {
-    case .fetch(let place): return try fetch(request, after: place, from: histories)
+    case .fetch(let place): return try fetch(request, after: place, from: histories, cancellation)
     case .delete(let place):
-      for history in histories { try delete(from: history, before: place, forces: request.forcesDeletion) }
+      for history in histories { try delete(from: history, before: place, forces: request.forcesDeletion, cancellation) }
       return PersistentHistoryResult(request.resultType)
     }
   }
@@ -123,12 +130,14 @@ extension PersistentStoreCoordinator {
   // MARK: Fetching
 
   private func fetch(
-    _ request: PersistentHistoryChangeRequest, after place: PersistentHistoryChangeRequest.Place, from histories: [OpenHistory]
+    _ request: PersistentHistoryChangeRequest, after place: PersistentHistoryChangeRequest.Place, from histories: [OpenHistory],
+    _ cancellation: RequestCancellation?
   ) throws -> PersistentHistoryResult {
     if request.fetchLimit < 0 { throw FetchPredicateError.negativeNumber(clause: .fetchLimit) }
     let filter = try HistoryFilter(transactions: request.transactionPredicate, changes: request.changePredicate)
     var collector = HistoryCollector(request.resultType, limit: request.fetchLimit, isFiltered: request.changePredicate != nil)
     for history in histories {
+      try cancellation?.check(.readHistory)
       var query = HistoryQuery()
       filter.narrow(&query)
       switch place {
@@ -141,6 +150,7 @@ extension PersistentStoreCoordinator {
       var reader = history.reader(query, wantsChanges: collector.wantsChanges, isWanted: filter.acceptsChange)
       var isWanted = false
       while !collector.isFull, let piece = try reader.next() {
+        try cancellation?.check(.readHistory)
         if piece.isFirst { isWanted = try filter.accepts(piece.transaction) }
         if isWanted { collector.add(piece) } else { collector.pass(piece) }
       }
@@ -154,9 +164,10 @@ extension PersistentStoreCoordinator {
   static let historyPortion = 500
 
   private func delete(
-    from history: OpenHistory, before place: PersistentHistoryChangeRequest.Place, forces: Bool
+    from history: OpenHistory, before place: PersistentHistoryChangeRequest.Place, forces: Bool, _ cancellation: RequestCancellation?
   ) throws {
     try checkWritable([history.store], .deleteHistory)
+    try cancellation?.check(.deleteHistory)
     guard let extent = try history.history.historyExtent() else { return }
     let number: Int64
     switch place {
@@ -179,7 +190,7 @@ extension PersistentStoreCoordinator {
         throw StoreError(.historyConsumersBehind(behind.map(\.name)), operation: .deleteHistory, path: history.store.url?.path)
       }
     }
-    while try history.history.deleteHistory(before: number, rowLimit: Self.historyPortion) {}
+    while try history.history.deleteHistory(before: number, rowLimit: Self.historyPortion) { try cancellation?.check(.deleteHistory) }
   }
 
   /// Whether a consumer has something to read before a transaction.

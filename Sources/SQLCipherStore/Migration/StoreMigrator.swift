@@ -148,6 +148,8 @@ struct StoreMigrator {
     switch error {
     case let error as StoreError: cause = error
     case let error as StoreAccessError: cause = StoreError(error)
+    // Requests of a handler in a canceled task throw it.
+    case is CancellationError: return error
     default:
       return StoreError(.migrationFailed(cause: "\(error)"), operation: .migrate, path: path, underlying: error)
     }
