@@ -272,6 +272,16 @@ final class ToManyState {
     if !keepingOrder { explicitOrder = nil }
   }
 
+  /// Forgets that a member is stored, since its row was deleted.
+  ///
+  /// - Returns: The order of an ordered relationship with the member in its place; nil if it was no stored member.
+  func forgetStored(_ reference: ObjectReference) -> [ObjectReference]? {
+    guard isLoaded, baseContains(reference) else { return nil }
+    let order = contains(reference) && relationship.isOrdered ? members : nil
+    forget([reference])
+    return order
+  }
+
   /// Forgets members whose rows are gone.
   func forget(_ gone: Set<ObjectReference>) {
     if base?.contains(where: gone.contains) ?? false { base?.removeAll(where: gone.contains) }

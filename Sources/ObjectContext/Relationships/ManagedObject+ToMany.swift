@@ -177,19 +177,30 @@ extension ManagedObject {
   public final func _insertIntoToMany(_ member: ManagedObject, position: Int, at index: Int) {
     guard let state = loadedState(index), state.relationship.isOrdered else { return _addToToMany(member, at: index) }
     // Places are not known then; the context knows why.
-    guard state.isLoaded, hasPosition(position, upTo: state.count, state.relationship) else { return }
+    guard state.isLoaded else { return }
+    let (former, shown) = (state.members, shownMembers(of: state))
+    guard hasPosition(position, upTo: shown.count, state.relationship) else { return }
     _addToToMany(member, at: index)
-    var order = state.members.filter { $0 != member.currentID.reference }
-    guard order.count < state.count || state.contains(member.currentID.reference) else { return }
+    guard state.contains(member.currentID.reference) else { return }
+    var order = shown.filter { $0 != member.currentID.reference }
     order.insert(member.currentID.reference, at: min(max(position, 0), order.count))
-    setOrder(order, of: state)
+    setOrder(keepingPlaces(of: former, in: order, state), of: state)
   }
 
   /// Takes the member at a position out of an ordered relationship. Where there is none nothing is changed, and ``ManagedObjectContext/pendingError`` tells.
   public final func _removeFromToMany(position: Int, at index: Int) {
     guard canTakeMembers, let state = loadedState(index), state.isLoaded else { return }
-    guard hasPosition(position, upTo: state.count - 1, state.relationship) else { return }
-    if let member = managedObjectContext?.object(state.members[position], near: self) { _removeFromToMany(member, at: index) }
+    let shown = shownMembers(of: state)
+    guard hasPosition(position, upTo: shown.count - 1, state.relationship) else { return }
+    if let member = managedObjectContext?.object(shown[position], near: self) { _removeFromToMany(member, at: index) }
+  }
+
+  /// The members without those that are deleted, which an application does not see.
+  private final func shownMembers(of state: ToManyState) -> [ObjectReference] {
+    guard let context = managedObjectContext, !context.unitOfWork.deleted.isEmpty || context.memberStates.hasGone else {
+      return state.members
+    }
+    return state.members.filter { context.isLiving($0, near: self) }
   }
 
   /// Whether members can be added and removed; where not, the context is told.
@@ -339,7 +350,7 @@ extension ManagedObject {
 }
 
 extension CompiledRelationship {
-  /// Whether the deletion of an object ends its links of this relationship, with both ends to-many: the links do not show any more. They belong to the
-  /// deletion: another change that removed them would leave nothing to undo the deletion with.
-  fileprivate var endsLinksOfDeleted: Bool { isToMany && (deleteRule == .nullify || deleteRule == .cascade) }
+  /// Whether the deletion of an object ends its links of this relationship, which do not show any more. They belong to the deletion: another change that removed
+  /// them would leave nothing to undo the deletion with.
+  fileprivate var endsLinksOfDeleted: Bool { deleteRule == .nullify || deleteRule == .cascade }
 }

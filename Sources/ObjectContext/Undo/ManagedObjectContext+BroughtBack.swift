@@ -75,7 +75,12 @@ extension ManagedObjectContext {
       memberStates.noteState(of: relationship)
       guard let inverse, inverse.isToMany else { continue }
       for member in state.added.elements where member != reference {
-        self.object(member, near: object)?.addMember(reference, at: inverse.index)
+        guard let other = self.object(member, near: object) else { continue }
+        // The row is gone, and its links with it: members that were read before are not stored any more.
+        let others = other.toManyStates[inverse.index]
+        let order = others?.forgetStored(reference)
+        other.addMember(reference, at: inverse.index)
+        if let others, let order { other.setOrder(order, of: others) }
       }
     }
   }

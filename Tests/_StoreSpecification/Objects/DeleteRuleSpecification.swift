@@ -10,6 +10,7 @@ public final class DeleteRuleSpecification: ObjectSpecification {
   public override class var cases: [Case] {
     list(
       [
+        ("testPositionsCountTheMembersThatAreNotDeleted", { $0.testPositionsCountTheMembersThatAreNotDeleted }),
         ("testNullifyForgetsTheObject", { $0.testNullifyForgetsTheObject }),
         ("testNullifyForgetsAMemberNobodyHolds", { $0.testNullifyForgetsAMemberNobodyHolds }),
         ("testCascadeDeletesTheWholeTree", { $0.testCascadeDeletesTheWholeTree }),
@@ -226,5 +227,32 @@ public final class DeleteRuleSpecification: ObjectSpecification {
     context.delete(seal)
     try context.save()
     XCTAssertEqual(try open.count("File") + open.count("Seal"), 0)
+  }
+
+  func testPositionsCountTheMembersThatAreNotDeleted() throws {
+    let open = try makeStore(UndoGraph.model)
+    for entity in ["Owner", "Tag"] {
+      for isRead in [false, true] {
+        let context = open.newContext()
+        let owner = try context.insert(entity)
+        let items = try (0..<5).map { _ in try context.insert("Item") }
+        try owner.setValue(Array(items[..<4]), forKey: "items")
+        try context.save()
+        context.refreshAllObjects()
+        if isRead { XCTAssertEqual(owner.list("items").count, 4) }
+        context.delete(items[0])
+        context.processPendingChanges()
+        let members = try owner.mutableOrderedSetValue(forKey: "items")
+        members.insert(items[4], at: 1)
+        XCTAssertEqual(owner.list("items"), [items[1], items[4], items[2], items[3]], "\(entity), read \(isRead)")
+        members.remove(at: 0)
+        XCTAssertEqual(owner.list("items"), [items[4], items[2], items[3]], "\(entity), read \(isRead)")
+        members.insert(items[3], at: 0)
+        try context.save()
+        let fresh = open.newContext()
+        let stored = try fresh.existingObject(with: owner.objectID).objectIDs(forRelationshipNamed: "items")
+        XCTAssertEqual(stored, [items[3], items[4], items[2]].map(\.objectID), "\(entity), read \(isRead)")
+      }
+    }
   }
 }
