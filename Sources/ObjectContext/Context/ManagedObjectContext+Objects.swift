@@ -180,10 +180,15 @@ extension ManagedObjectContext {
     }
     for state in object.toManyStates where state.isChanged {
       guard let inverse = model.inverse(of: state.relationship), inverse.isToMany else { continue }
-      for member in state.added.elements { registeredObject(member, near: object)?.removeMember(object, from: inverse) }
+      // The other end may be unread: the opposite change would be pending there.
+      for member in state.added.elements {
+        if let member = registeredObject(member, near: object), member.toManyStates[inverse.index]?.added.contains(reference) ?? false {
+          member.takeBackAddition(of: reference, at: inverse.index, [])
+        }
+      }
       for member in state.removed {
-        if let member = registeredObject(member, near: object), member.toManyStates[inverse.index] != nil {
-          member.addMember(object, to: inverse)
+        if let member = registeredObject(member, near: object), member.toManyStates[inverse.index]?.removed.contains(reference) ?? false {
+          member.takeBackRemoval(of: reference, at: inverse.index, [])
         }
       }
     }

@@ -76,12 +76,19 @@ final class ToManyState {
   var isChanged: Bool { !added.isEmpty || rearrangement != nil && (!removed.isEmpty || explicitOrder != nil) }
 
   /// Takes the stored members.
-  func load(_ members: ArraySlice<ObjectReference>) {
+  ///
+  /// - Returns: Members whose addition or removal turned out to be no change.
+  @discardableResult
+  func load(_ members: ArraySlice<ObjectReference>) -> [ObjectReference] {
     base = members
     // As nearly always.
-    if rearrangement == nil, added.isEmpty { return noteChange() }
+    if rearrangement == nil, added.isEmpty {
+      noteChange()
+      return []
+    }
     if baseSet != nil { baseSet = nil }
     let arriving = added.elements
+    let unchanged = arriving.filter { baseContains($0) } + removed.filter { !baseContains($0) }
     if !added.isEmpty { added.removeAll { baseContains($0) } }
     if !removed.isEmpty { removed = removed.filter { baseContains($0) } }
     if let order = explicitOrder { rearrange(by: order) }
@@ -92,6 +99,23 @@ final class ToManyState {
       keep(current.filter { !isLast.contains($0) } + last)
     }
     if !moved.isEmpty { moved = [] }
+    noteChange()
+    return unchanged
+  }
+
+  /// Whether a reference is a stored member; nil while the stored members are not loaded.
+  func isStored(_ reference: ObjectReference) -> Bool? { isLoaded ? baseContains(reference) : nil }
+
+  /// Drops a pending change of an unread member if it changes nothing, as the other end of the link shows.
+  ///
+  /// - Parameter isStored: Whether the member is a stored one; nil where the other end is unread too.
+  func settle(_ reference: ObjectReference, isStored: Bool?) {
+    guard !isLoaded, let isStored else { return }
+    if isStored {
+      if !moved.contains(reference) { added.remove(reference) }
+    } else if rearrangement != nil {
+      removed.remove(reference)
+    }
     noteChange()
   }
 
@@ -137,15 +161,19 @@ final class ToManyState {
   }
 
   /// Adds a member at the end; false when it was one already, as far as is known.
+  ///
+  /// - Parameter isStored: For unread members, whether it is a stored one; nil where the other end does not show that either.
   @discardableResult
-  func add(_ reference: ObjectReference) -> Bool {
+  func add(_ reference: ObjectReference, isStored: Bool? = nil) -> Bool {
     let wasRemoved = rearrangement != nil && removed.contains(reference)
     if wasRemoved, relationship.isOrdered {
       if isLoaded { explicitOrder = self.members } else { moved.insert(reference) }
     }
     if wasRemoved { removed.remove(reference) }
-    // Unread members may or may not have had it: it is added, and taken out of the additions again if it turns out to have been there.
-    if !isLoaded || !wasRemoved {
+    if isStored == true, !isLoaded, !wasRemoved || !relationship.isOrdered {
+      if !wasRemoved { return false }
+    } else if !isLoaded || !wasRemoved {
+      // Unread members may or may not have had it: it is added, and taken out of the additions again if it turns out to have been there.
       if baseContains(reference) || !added.append(reference) { return false }
     }
     if rearrangement != nil { explicitOrder?.append(reference) }
@@ -155,15 +183,17 @@ final class ToManyState {
   }
 
   /// Takes a member out; false when it was none.
+  ///
+  /// - Parameter isStored: As for ``add(_:isStored:)``.
   @discardableResult
-  func remove(_ reference: ObjectReference) -> Bool {
+  func remove(_ reference: ObjectReference, isStored: Bool? = nil) -> Bool {
     let wasAdded = added.remove(reference)
     if isLoaded {
       guard wasAdded || (baseContains(reference) && removed.insert(reference).inserted) else { return false }
-    } else if reference.key > 0 {
+    } else if reference.key > 0, isStored ?? true {
       guard removed.insert(reference).inserted || wasAdded else { return false }
     } else if !wasAdded {
-      // A new object can only have been added here.
+      // A new object, and one that is not stored, can only have been added here.
       return false
     }
     if rearrangement != nil { explicitOrder?.removeAll { $0 == reference } }

@@ -235,18 +235,32 @@ extension ManagedObjectContext {
     // The objects share one array, of which each has a range.
     let hasGone = memberStates.hasGone
     var (position, start) = (0, 0)
+    var unchanged: [(owner: ManagedObject, members: [ObjectReference])] = []
     MemoryAhead.visitWhile(objects) { held in
       let end = values.ends[position]
       let stored = values.references[start..<end]
       // The array holds the object, which holds its state, and loading calls nobody.
       held._withUnsafeGuaranteedRef { $0.stateUnretained(relationship) }._withUnsafeGuaranteedRef { state in
-        state.load(hasGone ? memberStates.living(stored)[...] : stored)
+        let members = state.load(hasGone ? memberStates.living(stored)[...] : stored)
+        if !members.isEmpty { unchanged.append((objects[position], members)) }
         state.memberGroup = group
         state.memberGroupStart = UInt32(truncatingIfNeeded: start)
         state.isReadAhead = isReadAhead && position > 0
       }
       (position, start) = (position + 1, end)
       return true
+    }
+    for (owner, members) in unchanged { settle(relationship, of: owner, members) }
+  }
+
+  /// Members whose addition or removal turned out to be no change have none of the owner either: a save would undo what others have done since.
+  private func settle(_ relationship: CompiledRelationship, of owner: ManagedObject, _ members: [ObjectReference]) {
+    guard let inverse = tables.inverse(of: relationship), inverse.isToMany, let state = owner.toManyStates[relationship.index] else {
+      return
+    }
+    for member in members {
+      let other = registeredObject(member, near: owner)?.toManyStates[inverse.index]
+      other?.settle(owner.ownReference, isStored: state.isStored(member))
     }
   }
 }

@@ -119,8 +119,8 @@ extension ManagedObject {
       return context.follow(relationship, adding: member, to: self)
     }
     if inverse.isToMany {
-      addMember(member, to: relationship)
-      return member.addMember(self, to: inverse)
+      addMember(member.ownReference, at: index, isStored: storedLink(to: member, at: index, inverse.index))
+      return member.addMember(ownReference, at: inverse.index, isStored: member.storedLink(to: self, at: inverse.index, index))
     }
     // One to many: the member's to-one decides, and leaves its old owner.
     if member.referenceValue(inverse.index) != currentID.reference {
@@ -139,10 +139,20 @@ extension ManagedObject {
       guard let way = context.tables.toMany(index, ofEntity: entityNumber), let inverse = context.tables.inverse(of: way),
         inverse.isToMany, context.isPlainlyAccepted(member, for: way, of: self)
       else { return false }
-      addMember(member.ownReference, at: way.index)
-      member.addMember(ownReference, at: inverse.index)
+      addMember(member.ownReference, at: index, isStored: storedLink(to: member, at: index, inverse.index))
+      member.addMember(ownReference, at: inverse.index, isStored: member.storedLink(to: self, at: inverse.index, index))
       return true
     }
+  }
+
+  /// Whether a link with both ends to-many is stored, as its other end shows; nil where this end has read its members and needs no other, or neither has.
+  ///
+  /// A change that changes nothing at one end must not be pending at the other: a save would undo there what others have done since.
+  private final func storedLink(to member: ManagedObject, at index: Int, _ inverse: Int) -> Bool? {
+    if hasMembers(at: index) || flags.contains(.isInserted) { return nil }
+    // The member holds its states.
+    guard let state = member.toManyStates.unretained(inverse) else { return nil }
+    return state._withUnsafeGuaranteedRef { $0.isStored(ownReference) }
   }
 
   /// Takes an object out of a to-many relationship and keeps the inverse in step. Does not read the members.
@@ -157,8 +167,9 @@ extension ManagedObject {
       return context.follow(relationship, removing: member, from: self)
     }
     if inverse.isToMany {
-      removeMember(member, from: relationship)
-      member.removeMember(self, from: inverse)
+      removeMember(member.ownReference, from: state(index), isStored: storedLink(to: member, at: index, inverse.index))
+      let isStored = member.storedLink(to: self, at: inverse.index, index)
+      member.removeMember(ownReference, from: member.state(inverse.index), isStored: isStored)
     } else if member.referenceValue(inverse.index) == currentID.reference {
       member._setToOne(nil, at: inverse.index)
       // The owner was found by its reference; make sure that this object, which is held, knows.
@@ -294,12 +305,14 @@ extension ManagedObject {
   }
 
   /// Adds a reference to the state alone, without the inverse.
-  final func addMember(_ reference: ObjectReference, at index: Int) {
-    if hearsWrites { return addMemberHeard(reference, at: index) }
+  ///
+  /// - Parameter isStored: For unread members, whether it is a stored one; nil where that is unknown.
+  final func addMember(_ reference: ObjectReference, at index: Int, isStored: Bool? = nil) {
+    if hearsWrites { return addMemberHeard(reference, at: index, isStored: isStored) }
     if let state = toManyStates.unretained(index) {
       // The object holds its states, and adding calls nobody.
-      if state._withUnsafeGuaranteedRef({ $0.add(reference) }) { noteChange() }
-    } else if makeState(compiledEntity.toManyRelationships[index]).add(reference) {
+      if state._withUnsafeGuaranteedRef({ $0.add(reference, isStored: isStored) }) { noteChange() }
+    } else if makeState(compiledEntity.toManyRelationships[index]).add(reference, isStored: isStored) {
       noteChange()
     }
   }
@@ -310,9 +323,9 @@ extension ManagedObject {
   }
 
   /// Removes a reference from the state alone, without the inverse.
-  private final func removeMember(_ reference: ObjectReference, from state: ToManyState) {
-    if hearsWrites { return removeMemberHeard(reference, from: state) }
-    if state.remove(reference) { noteChange() }
+  private final func removeMember(_ reference: ObjectReference, from state: ToManyState, isStored: Bool? = nil) {
+    if hearsWrites { return removeMemberHeard(reference, from: state, isStored: isStored) }
+    if state.remove(reference, isStored: isStored) { noteChange() }
   }
 
   /// Gives members an order. They must be those that there are.

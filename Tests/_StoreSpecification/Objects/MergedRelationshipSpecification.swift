@@ -17,6 +17,10 @@ public final class MergedRelationshipSpecification: ObjectSpecification {
         ("testReferencesToAnObjectThatIsGoneAreCleared", { $0.testReferencesToAnObjectThatIsGoneAreCleared }),
         ("testADeletionByBothSidesOfADestinationIsAnError", { $0.testADeletionByBothSidesOfADestinationIsAnError }),
         ("testAllOfATreeIsRestored", { $0.testAllOfATreeIsRestored }),
+        ("testAMemberThatIsAddedOrRemovedWithoutEffectIsNoChange", { $0.testAMemberThatIsAddedOrRemovedWithoutEffectIsNoChange }),
+        ("testAPendingLinkThatReadingMakesVoidIsNotSaved", { $0.testAPendingLinkThatReadingMakesVoidIsNotSaved }),
+        ("testARefreshedObjectLeavesNoPendingLinkToTheOtherEnd", { $0.testARefreshedObjectLeavesNoPendingLinkToTheOtherEnd }),
+        ("testAContextAndItsStoreAgreeAfterASave", { $0.testAContextAndItsStoreAgreeAfterASave }),
       ] as [(String, (MergedRelationshipSpecification) -> () throws -> Void)])
   }
 
