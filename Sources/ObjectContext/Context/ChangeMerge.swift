@@ -79,6 +79,7 @@ struct ChangeMerge {
     }
     context.forgetGoneMembers()
     context.forgetLinks(of: kept)
+    context.clearUnsavedLinks(to: gone, in: space)
   }
 
   // MARK: Members

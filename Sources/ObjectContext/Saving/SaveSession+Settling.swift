@@ -69,23 +69,56 @@ extension SaveSession {
   /// Where more rows are looked at before a save, none is kept.
   private static var mostRowsKept: Int { 250 }
 
-  /// Members were added to objects whose rows are not written, so that no version is checked: whether these are there still is asked, of all at once, where nobody
-  /// has a newer state of them at hand.
-  func checkRows(of objects: [ManagedObject]) throws {
-    var unread: [UInt32: [ManagedObject]] = [:]
-    for object in objects where object.overlay == nil && !object.currentID.isTemporaryID {
+  /// Checks that rows still exist whose versions the save does not check: those of objects that only got members, and those of the destinations of new
+  /// links without an inverse. Rows of which the newest state is in memory are not read; the others are read all at once.
+  func checkRows(of work: SaveWork) throws {
+    var unread: [UInt32: [ManagedObjectID]] = [:]
+    for object in work.updated where object.overlay == nil && !object.currentID.isTemporaryID {
       guard object.toManyStates.contains(where: { !$0.added.isEmpty && !$0.relationship.isTransient }) else { continue }
-      unread[object.currentID.space, default: []].append(object)
+      unread[object.currentID.space, default: []].append(object.currentID)
+    }
+    var destinations: Set<ManagedObjectID> = []
+    if context.tables.hasRelationshipsWithoutInverse {
+      for object in work.inserted { addUncheckedDestinations(of: object, to: &destinations) }
+      for object in work.updated { addUncheckedDestinations(of: object, to: &destinations) }
+      for id in destinations { unread[id.space, default: []].append(id) }
     }
     for (space, objects) in unread {
       guard let store = context.rowSource.store(numbered: space) else { continue }
-      let ids = objects.filter { context.rowSource.newestRowAtHand($0.currentID.reference, in: store) == nil }.map(\.currentID)
+      let ids = objects.filter { context.rowSource.newestRowAtHand($0.reference, in: store) == nil }
       if ids.isEmpty { continue }
       // Rows of an import would stay at hand by the thousands, for nobody.
       let rows = try context.rowSource.newestRows(of: ids, in: store, isPassing: ids.count > Self.mostRowsKept)
       let found = Set(rows.references)
       guard let gone = ids.first(where: { !found.contains($0.reference) }) else { continue }
-      throw StoreError(.lostMembers(gone), operation: .save)
+      throw StoreError(destinations.contains(gone) ? .lostDestination(gone) : .lostMembers(gone), operation: .save)
+    }
+  }
+
+  /// Adds the destinations of an object's new links whose other end is not saved, and whose rows are therefore not checked.
+  private func addUncheckedDestinations(of object: ManagedObject, to destinations: inout Set<ManagedObjectID>) {
+    let space = context.space(of: object)
+    func add(_ reference: ObjectReference) {
+      if reference.key <= 0 { return }
+      if let destination = context.registeredObject(reference, space: space) {
+        // New and deleted objects need no row, and the version of a changed one is checked.
+        if !destination.flags.isDisjoint(with: [.isInserted, .isDeleted]) || destination.isUpdated && destination.overlay != nil { return }
+      }
+      destinations.insert(ManagedObjectID(space: space, entityNumber: UInt32(reference.entity), key: reference.key))
+    }
+    if let overlay = object.overlay {
+      let entity = object.compiledEntity
+      let stored = object.image
+      for slot in entity.referenceSlots where overlay.has(slot) && (overlay.isDirty(slot) || object.isInserted) {
+        guard let relationship = entity.slots[slot].relationship, relationship.inverseID == nil, !relationship.isTransient,
+          case .int(let word) = overlay[slot], case let reference = ObjectReference(rawValue: word), stored?.reference(slot) != reference
+        else { continue }
+        add(reference)
+      }
+    }
+    for state in object.toManyStates where !state.added.isEmpty && state.relationship.inverseID == nil && !state.relationship.isTransient {
+      // Members that are known to be gone are not saved.
+      for reference in state.added.elements where !context.memberStates.isGone(reference) { add(reference) }
     }
   }
 

@@ -35,7 +35,7 @@ final class SaveSession {
     do {
       try context.unrecorded {
         try context.obtainIDs(for: work.inserted)
-        try checkRows(of: work.updated)
+        try checkRows(of: work)
         try store(try makeRequests(work))
       }
     } catch {

@@ -101,6 +101,7 @@ extension StoreError {
     case objectOfOtherClass(ManagedObjectID, expected: String, found: String)
     case lostChange(ManagedObjectID, LostChange)
     case lostMembers(ManagedObjectID)
+    case lostDestination(ManagedObjectID)
     case danglingReference
     case changedMeanwhile(entity: String, count: Int)
     case someChangedMeanwhile

@@ -164,6 +164,11 @@ extension StoreError.Reason {
     case .lostMembers(let id):
       return Parts(
         .objectNotFound, "Members were added to the object \(id.uriString), whose row is gone: somebody has deleted it.", objectID: id)
+    case .lostDestination(let id):
+      return Parts(
+        .objectNotFound,
+        "A saved object refers to the object \(id.uriString), whose row was deleted elsewhere. Set the relationship to another object, or to nil.",
+        objectID: id)
     case .danglingReference:
       return Parts(
         .objectNotFound, "A saved object refers to an object that is not in the store, or a deleted one is still referred to.")

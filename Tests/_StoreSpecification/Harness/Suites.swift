@@ -27,7 +27,7 @@ extension StoreSpecification {
       ConstraintMergeSpecification.self, CompositeSpecification.self, ExternalDataSpecification.self, DerivedAttributeSpecification.self,
       DerivedFilterSpecification.self, QueryGenerationSpecification.self, NestingSpecification.self,
       LiveResultsSpecification.self, UndoSpecification.self, RandomUndoSpecification.self,
-      SnapshotSpecification.self, LostMemberSpecification.self, RequestBoundsSpecification.self,
+      SnapshotSpecification.self, LostMemberSpecification.self, LostLinkSpecification.self, RequestBoundsSpecification.self,
       SpecialNumberSpecification.self,
     ]
   }

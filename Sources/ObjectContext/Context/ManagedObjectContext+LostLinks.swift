@@ -1,0 +1,36 @@
+// ManagedObjectContext+LostLinks: unsaved links to objects that another context has deleted.
+import ObjectModel
+import ObjectStore
+
+extension ManagedObjectContext {
+  /// Clears unsaved links to rows that another context has deleted, as the delete rule `nullify` does for stored links.
+  ///
+  /// The change set of the deletion names stored links only. The deleted objects leave the context with their ends of the links, which a save checks;
+  /// the ends that remain here would be stored unchecked.
+  func clearUnsavedLinks(to deleted: [ManagedObjectID], in space: UInt32) {
+    if deleted.isEmpty || unitOfWork.inserted.isEmpty && unitOfWork.updated.isEmpty { return }
+    let roots = model.entities.map(\.root)
+    func rooted(_ reference: ObjectReference) -> ObjectReference {
+      // An object may be known by the ID of a superentity.
+      ObjectReference(entity: roots[reference.entity], key: reference.key)
+    }
+    let gone = Set(deleted.lazy.map { rooted($0.reference) })
+    for object in unitOfWork.inserted + unitOfWork.updated {
+      guard !object.flags.isDisjoint(with: [.isInserted, .isUpdated]), !object.flags.contains(.isDeleted), self.space(of: object) == space
+      else { continue }
+      if let overlay = object.overlay {
+        for slot in object.compiledEntity.referenceSlots where overlay.has(slot) && (overlay.isDirty(slot) || object.isInserted) {
+          guard case .int(let word) = overlay[slot], case let reference = ObjectReference(rawValue: word), reference.key > 0,
+            gone.contains(rooted(reference))
+          else { continue }
+          object.setSlotValue(.null, at: slot)
+        }
+      }
+      for state in object.toManyStates where !state.added.isEmpty {
+        for reference in state.added.elements where reference.key > 0 && gone.contains(rooted(reference)) {
+          if state.takeBackAddition(of: reference, []) { object.noteChange() }
+        }
+      }
+    }
+  }
+}
