@@ -24,7 +24,7 @@ struct XMLPosition {
 
     init(bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
 
-    mutating func run() {
+    @_optimize(none) mutating func run() {
       // No attribute value of well-formed XML has this character.
       let open = UInt8(ascii: "<")
       while offset < bytes.count {
