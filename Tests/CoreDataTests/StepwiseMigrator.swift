@@ -70,7 +70,8 @@ final class StepwiseMigrator {
       return try files.contentsOfDirectory(atPath: path).filter { $0.hasSuffix(".mom") }.map { String($0.dropLast(4)) }
     case .versionInfo:
       guard let url = bundle.url(forResource: "Ledger", withExtension: "momd"),
-        let info = NSDictionary(contentsOf: url.appendingPathComponent("VersionInfo.plist")),
+        let data = try? Data(contentsOf: url.appendingPathComponent("VersionInfo.plist")),
+        let info = try PropertyListSerialization.propertyList(from: data, format: nil) as? [String: Any],
         let hashes = info["NSManagedObjectModel_VersionHashes"] as? [String: [String: Data]]
       else { throw Failure(reason: "no list of versions") }
       return Array(hashes.keys)
