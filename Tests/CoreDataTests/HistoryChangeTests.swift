@@ -13,7 +13,9 @@ final class HistoryChangeTests: XCTestCase {
     var name: String { "\(type), \(level)" }
   }
 
-  private static let kinds = [NSSQLiteStoreType, NSInMemoryStoreType].flatMap { type in HistoryLevel.allCases.map { Kind(type: type, level: $0) } }
+  private static let kinds = [NSSQLiteStoreType, NSInMemoryStoreType].flatMap { type in
+    HistoryLevel.allCases.map { Kind(type: type, level: $0) }
+  }
 
   private var folder = URL(fileURLWithPath: "/dev/null")
 
