@@ -16,11 +16,12 @@ struct NumberedModel: ~Copyable {
   /// Where the numbers of each entity's slots, and of its to-many relationships, begin; behind them stands where all end.
   private let starts: UnsafeMutablePointer<Int32>
   /// Whether some stored relationship has no inverse.
-  let hasRelationshipsWithoutInverse: Bool
+  var hasRelationshipsWithoutInverse: Bool { isMissingInverses }
+  private let isMissingInverses: Bool
 
   init(_ model: CompiledModel) {
     self.model = model
-    hasRelationshipsWithoutInverse = model.relationships.contains { $0.inverseID == nil && !$0.isTransient }
+    isMissingInverses = model.relationships.contains { $0.inverseID == nil && !$0.isTransient }
     entities = .allocate(capacity: model.entities.count)
     for (number, entity) in model.entities.enumerated() {
       // The model holds it.

@@ -109,7 +109,7 @@ struct DataModelReader {
   }
 
   /// An attribute is derived where the file says so, as in Core Data. An expression alone is what is left of an attribute that was derived once.
-  private func checkDerivation(of node: XMLNode, _ attribute: inout AttributeDescription) {
+  @_optimize(none) private func checkDerivation(of node: XMLNode, _ attribute: inout AttributeDescription) {
     let isDerived = node.attributes["derived"].flatMap(SlotText.boolean) ?? false
     guard isDerived != (attribute.derivationExpression != nil) else { return }
     let name = attribute.name

@@ -68,7 +68,7 @@ package struct ModelFileLocations: Sendable {
   /// - Parameters:
   ///   - entity: An entity or a composite; nil for the model's configurations and templates.
   ///   - property: The name of a property, an index, a configuration or a template.
-  package func location(entity: String?, property: String?) -> ModelFileLocation {
+  @_optimize(none) package func location(entity: String?, property: String?) -> ModelFileLocation {
     if let property {
       // The parts of composites follow a dot.
       for name in [property, String(property.prefix { $0 != "." })] {
