@@ -165,7 +165,7 @@ final class ModelCommandTests: XCTestCase {
       }
     }
     // What only the generator refuses.
-    for name in ["Type", "default", "CipherData"] {
+    for name in ["Foundation", "default", "CipherData"] {
       let xml = "<model>\n  <entity name=\"A\" representedClassName=\"\(name)\" codeGenerationType=\"class\"/>\n</model>"
       try Data(xml.utf8).write(to: URL(filePath: path + "/contents"))
       let run = try tool.run(["generate", path, "--output", tool.path("classes")], passphrase: nil)
