@@ -52,7 +52,7 @@ final class ShadowedNamesCompilationTests: XCTestCase {
       }
       entity.properties += [
         attribute("large", .binary) { $0.allowsExternalBinaryDataStorage = true },
-        attribute("named", .transformable) { $0.valueClassName = "[Swift.String]" }, attribute(name, .string),
+        attribute("named", .transformable) { $0.valueClassName = "[Swift.String]" }, attribute(name == "Type" ? "own" : name, .string),
         attribute("isUsable", .boolean), attribute("hashValue", .integer64), attribute("Type", .string), attribute("Self", .string),
         attribute("validateForInsert", .string), attribute("objectWillChange", .string),
         .relationship(RelationshipDescription(name: "next", destination: other)),

@@ -24,11 +24,28 @@ public final class HistoryPlacesSpecification: ObjectSpecification {
         ("testConsumersHoldWhatTheyHaveNotRead", { $0.testConsumersHoldWhatTheyHaveNotRead }),
         ("testSwitchingOffForgetsAndIsRefusedWhileSomebodyReads", { $0.testSwitchingOffForgetsAndIsRefusedWhileSomebodyReads }),
         ("testLargeTransactionsComeInPieces", { $0.testLargeTransactionsComeInPieces }),
+        ("testABatchUpdateRecordsTheDefaultsOfAComposite", { $0.testABatchUpdateRecordsTheDefaultsOfAComposite }),
         ("testSeveralStoresTellTheirOwn", { $0.testSeveralStoresTellTheirOwn }),
       ] as [(String, (HistoryPlacesSpecification) -> () throws -> Void)])
   }
 
   // MARK: Places
+
+  func testABatchUpdateRecordsTheDefaultsOfAComposite() throws {
+    for level in HistoryLevel.allCases {
+      let open = try openStore(in: makeFolder(), CompositeSpecification.withDefaults) {
+        ($0.historyTracking, $0.historyLevel) = (true, level)
+      }
+      let context = open.newContext()
+      try context.insert("Person", ["name": "Ann", "home": nil, "estate": nil])
+      try context.insert("Person", ["name": "Bob", "home": ["city": "Bonn"]])
+      try context.save()
+      let before = try token(open)
+      _ = try context.execute(BatchUpdateRequest(entityName: "Person", propertiesToUpdate: ["home.zip": "1"]))
+      let updated = (try transactions(open, after: before).last?.changes ?? []).map { Set($0.updatedProperties) }
+      XCTAssertEqual(Set(updated), [["home.zip"], ["home.zip", "home.city", "home.floor"]], "\(level)")
+    }
+  }
 
   func testATokenIsThePlaceBehindATransaction() throws {
     let open = try makeTracked()

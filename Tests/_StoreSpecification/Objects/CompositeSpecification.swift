@@ -25,7 +25,6 @@ public final class CompositeSpecification: ObjectSpecification {
         ("testABatchUpdateOfOnePartBringsRequiredDefaults", { $0.testABatchUpdateOfOnePartBringsRequiredDefaults }),
         ("testABatchUpdateThatLeavesARequiredPartOutIsRefused", { $0.testABatchUpdateThatLeavesARequiredPartOutIsRefused }),
         ("testABatchInsertionMergesCompositesWithRequiredDefaults", { $0.testABatchInsertionMergesCompositesWithRequiredDefaults }),
-        ("testTheHistoryHasTheDefaultsThatABatchUpdateBrings", { $0.testTheHistoryHasTheDefaultsThatABatchUpdateBrings }),
         ("testAMergedCompositeBringsRequiredDefaults", { $0.testAMergedCompositeBringsRequiredDefaults }),
       ] as [(String, (CompositeSpecification) -> () throws -> Void)])
   }
@@ -165,7 +164,7 @@ public final class CompositeSpecification: ObjectSpecification {
 
   // MARK: Default values of required parts
 
-  private static let withDefaults: CompiledModel = {
+  static let withDefaults: CompiledModel = {
     let model = ManagedObjectModel {
       Composite("Address") {
         Attribute("city", .string).required().initially("Ulm")
@@ -395,21 +394,6 @@ public final class CompositeSpecification: ObjectSpecification {
       }
     }
     try expect(nil, "Ann", in: store)
-  }
-
-  func testTheHistoryHasTheDefaultsThatABatchUpdateBrings() throws {
-    for level in HistoryLevel.allCases {
-      let store = try openStore(in: makeFolder(), Self.withDefaults) { ($0.historyTracking, $0.historyLevel) = (true, level) }
-      let (context, _) = try makeHomeless(store)
-      try context.insert("Person", ["name": "Bob", "home": ["city": "Bonn"]])
-      try context.save()
-      let before = try context.execute(PersistentHistoryChangeRequest.fetchHistory(after: PersistentHistoryToken?.none)).transactions.last?
-        .token
-      _ = try update(["home.zip": "1"], in: context)
-      let transactions = try context.execute(PersistentHistoryChangeRequest.fetchHistory(after: before)).transactions
-      let updated = (transactions.last?.changes ?? []).map { Set($0.updatedProperties) }
-      XCTAssertEqual(Set(updated), [["home.zip"], ["home.zip", "home.city", "home.floor"]], "\(level)")
-    }
   }
 
   func testAMergedCompositeBringsRequiredDefaults() throws {
