@@ -27,7 +27,9 @@ final class MigrationTypeTests: XCTestCase {
       for _ in 0..<4 { values.append(Int64.random(in: range, using: &random)) }
       return values.filter(range.contains)
     }
-    let fractions: [Double] = [0, 0.1, -2.5, 1e10, 1e20, 1e300, 5e-324, 1e-130, 9_007_199_254_740_993, .infinity, -.infinity]
+    let fractions: [Double] = [
+      0, 0.1, -2.5, 1e10, 1e20, 1e300, .leastNonzeroMagnitude, 1e-130, 9_007_199_254_740_992, .infinity, -.infinity,
+    ]
     switch type {
     case .boolean: return [nil, true, false]
     case .integer16: return [nil] + integers(Int64(Int16.min)...Int64(Int16.max))
