@@ -43,6 +43,15 @@ final class HistoryChangeTests: XCTestCase {
     }
   }
 
+  /// All transactions of the history.
+  private static func transactions(
+    _ context: NSManagedObjectContext, _ resultType: NSPersistentHistoryResultType
+  ) throws -> [NSPersistentHistoryTransaction]? {
+    let request = NSPersistentHistoryChangeRequest.fetchHistory(after: NSPersistentHistoryToken?.none)
+    request.resultType = resultType
+    return (try context.execute(request) as? NSPersistentHistoryResult)?.result as? [NSPersistentHistoryTransaction]
+  }
+
   /// Asserts which changes the history gets.
   private static func assert(
     _ expected: [String], _ context: NSManagedObjectContext, _ kind: String, line: UInt = #line, _ work: () throws -> Void
@@ -179,9 +188,7 @@ final class HistoryChangeTests: XCTestCase {
       try context.save()
       book.title = "Clueless"
       try context.save()
-      let request = NSPersistentHistoryChangeRequest.fetchHistory(after: NSPersistentHistoryToken?.none)
-      request.resultType = .transactionsOnly
-      let found = (try context.execute(request) as? NSPersistentHistoryResult)?.result as? [NSPersistentHistoryTransaction]
+      let found = try Self.transactions(context, .transactionsOnly)
       XCTAssertEqual(found?.map { $0.changes == nil }, [true, true], kind)
     }
   }
@@ -194,8 +201,7 @@ final class HistoryChangeTests: XCTestCase {
       try context.save()
       context.delete(book)
       try context.save()
-      let request = NSPersistentHistoryChangeRequest.fetchHistory(after: NSPersistentHistoryToken?.none)
-      let found = (try context.execute(request) as? NSPersistentHistoryResult)?.result as? [NSPersistentHistoryTransaction]
+      let found = try Self.transactions(context, .transactionsAndChanges)
       let changes = (found ?? []).flatMap { $0.changes ?? [] }
       XCTAssertEqual(changes.map(\.changeType), [.insert, .update, .delete], kind)
       XCTAssertEqual(changes.prefix(2).map { $0.tombstone == nil }, [true, true], kind)

@@ -18,13 +18,8 @@ extension ManagedObjectContext {
     for object in unitOfWork.inserted + unitOfWork.updated {
       guard !object.flags.isDisjoint(with: [.isInserted, .isUpdated]), !object.flags.contains(.isDeleted), self.space(of: object) == space
       else { continue }
-      if let overlay = object.overlay {
-        for slot in object.compiledEntity.referenceSlots where overlay.has(slot) && (overlay.isDirty(slot) || object.isInserted) {
-          guard case .int(let word) = overlay[slot], case let reference = ObjectReference(rawValue: word), reference.key > 0,
-            gone.contains(rooted(reference))
-          else { continue }
-          object.setSlotValue(.null, at: slot)
-        }
+      object.forEachUnsavedReference { slot, reference in
+        if reference.key > 0, gone.contains(rooted(reference)) { object.setSlotValue(.null, at: slot) }
       }
       for state in object.toManyStates where !state.added.isEmpty {
         for reference in state.added.elements where reference.key > 0 && gone.contains(rooted(reference)) {

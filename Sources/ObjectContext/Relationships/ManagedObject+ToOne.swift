@@ -205,3 +205,13 @@ extension ManagedObjectContext {
     return object.toManyStates.contains { $0.added.elements.contains { $0.key > 0 } }
   }
 }
+
+extension ManagedObject {
+  /// Visits the to-one references that a save would write: all of a new object, the changed ones of others.
+  func forEachUnsavedReference(_ body: (_ slot: Int, _ reference: ObjectReference) -> Void) {
+    guard let overlay else { return }
+    for slot in compiledEntity.referenceSlots where overlay.has(slot) && (overlay.isDirty(slot) || isInserted) {
+      if case .int(let word) = overlay[slot] { body(slot, ObjectReference(rawValue: word)) }
+    }
+  }
+}

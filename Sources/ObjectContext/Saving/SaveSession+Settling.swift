@@ -106,15 +106,12 @@ extension SaveSession {
       }
       destinations.insert(ManagedObjectID(space: space, entityNumber: UInt32(reference.entity), key: reference.key))
     }
-    if let overlay = object.overlay {
-      let entity = object.compiledEntity
-      let stored = object.image
-      for slot in entity.referenceSlots where overlay.has(slot) && (overlay.isDirty(slot) || object.isInserted) {
-        guard let relationship = entity.slots[slot].relationship, relationship.inverseID == nil, !relationship.isTransient,
-          case .int(let word) = overlay[slot], case let reference = ObjectReference(rawValue: word), stored?.reference(slot) != reference
-        else { continue }
-        add(reference)
-      }
+    let (entity, stored) = (object.compiledEntity, object.image)
+    object.forEachUnsavedReference { slot, reference in
+      guard let relationship = entity.slots[slot].relationship, relationship.inverseID == nil, !relationship.isTransient,
+        stored?.reference(slot) != reference
+      else { return }
+      add(reference)
     }
     for state in object.toManyStates where !state.added.isEmpty && state.relationship.inverseID == nil && !state.relationship.isTransient {
       // Members that are known to be gone are not saved.

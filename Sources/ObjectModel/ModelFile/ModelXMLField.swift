@@ -19,7 +19,7 @@ struct ModelXMLField<Description: Sendable & Equatable>: Sendable {
   let text: @Sendable (Description) -> String?
   /// Takes a text into the description. Where it throws a problem that is tolerated, the description has the value that is used instead.
   let take: @Sendable (inout Description, String) throws(XMLValueProblem) -> Void
-  /// Whether a text means nothing beside the rest of the description, and is only kept.
+  /// Whether a text has no meaning next to the rest of the description and is only kept.
   var isIdle: @Sendable (Description) -> Bool = { _ in false }
 
   /// A flag that is `YES` or left out.

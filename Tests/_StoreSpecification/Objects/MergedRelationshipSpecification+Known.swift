@@ -46,6 +46,27 @@ extension MergedRelationshipSpecification {
     return Set(try fresh.existingObject(with: owner.objectID).objectIDs(forRelationshipNamed: key))
   }
 
+  /// Saves an object, and another one that is its member or not, and makes faults of both.
+  private func makePair(
+    _ entity: String, _ key: String, _ destination: String, isMember: Bool, in open: OpenStore
+  ) throws -> (context: ManagedObjectContext, owner: ManagedObject, member: ManagedObject) {
+    let context = open.newContext()
+    context.automaticallyMergesChangesFromParent = true
+    let (owner, member) = (try context.insert(entity), try context.insert(destination))
+    if isMember { try members(key, of: owner).add(member) }
+    try context.save()
+    context.refreshAllObjects()
+    return (context, owner, member)
+  }
+
+  /// Asserts that the context and the store agree on a link.
+  private func assertLink(
+    of owner: ManagedObject, _ key: String, isStored: Bool, in open: OpenStore, _ message: String, line: UInt = #line
+  ) throws {
+    XCTAssertEqual(owner.members(key).isEmpty, !isStored, message, line: line)
+    XCTAssertEqual(try stored(owner, key, in: open).isEmpty, !isStored, message, line: line)
+  }
+
   func testAMemberThatIsAddedOrRemovedWithoutEffectIsNoChange() throws {
     let open = try makeLinkedStore()
     for (entity, key, destination) in Self.relationships {
@@ -54,12 +75,7 @@ extension MergedRelationshipSpecification {
           // A member that is removed and added again has moved to the end of an ordered relationship.
           if isTwice, ["picks", "pickedBy"].contains(key) { continue }
           let message = "\(entity).\(key), member \(isMember), twice \(isTwice)"
-          let context = open.newContext()
-          context.automaticallyMergesChangesFromParent = true
-          let (owner, member) = (try context.insert(entity), try context.insert(destination))
-          if isMember { try members(key, of: owner).add(member) }
-          try context.save()
-          context.refreshAllObjects()
+          let (context, owner, member) = try makePair(entity, key, destination, isMember: isMember, in: open)
           XCTAssertEqual(owner.members(key).count, isMember ? 1 : 0, message)
           let list = try members(key, of: owner)
           if isTwice { if isMember { list.remove(member) } else { list.add(member) } }
@@ -71,8 +87,7 @@ extension MergedRelationshipSpecification {
           context.processPendingChanges()
           XCTAssertEqual(owner.members(key).isEmpty, isMember, message)
           try context.save()
-          XCTAssertEqual(owner.members(key).isEmpty, isMember, message)
-          XCTAssertEqual(try stored(owner, key, in: open).isEmpty, isMember, message)
+          try assertLink(of: owner, key, isStored: !isMember, in: open, message)
         }
       }
     }
@@ -83,12 +98,7 @@ extension MergedRelationshipSpecification {
     for (entity, key, destination) in Self.relationships {
       for isMember in [false, true] {
         let message = "\(entity).\(key), member \(isMember)"
-        let context = open.newContext()
-        context.automaticallyMergesChangesFromParent = true
-        let (owner, member) = (try context.insert(entity), try context.insert(destination))
-        if isMember { try members(key, of: owner).add(member) }
-        try context.save()
-        context.refreshAllObjects()
+        let (context, owner, member) = try makePair(entity, key, destination, isMember: isMember, in: open)
         let list = try members(key, of: owner)
         if isMember { list.add(member) } else { list.remove(member) }
         XCTAssertEqual(owner.members(key).count, isMember ? 1 : 0, message)
@@ -97,8 +107,7 @@ extension MergedRelationshipSpecification {
         context.processPendingChanges()
         XCTAssertEqual(owner.members(key).isEmpty, isMember, message)
         try context.save()
-        XCTAssertEqual(owner.members(key).isEmpty, isMember, message)
-        XCTAssertEqual(try stored(owner, key, in: open).isEmpty, isMember, message)
+        try assertLink(of: owner, key, isStored: !isMember, in: open, message)
       }
     }
   }
@@ -108,12 +117,7 @@ extension MergedRelationshipSpecification {
     for (entity, key, destination) in Self.relationships {
       for isMember in [false, true] {
         let message = "\(entity).\(key), member \(isMember)"
-        let context = open.newContext()
-        context.automaticallyMergesChangesFromParent = true
-        let (owner, member) = (try context.insert(entity), try context.insert(destination))
-        if isMember { try members(key, of: owner).add(member) }
-        try context.save()
-        context.refreshAllObjects()
+        let (context, owner, member) = try makePair(entity, key, destination, isMember: isMember, in: open)
         XCTAssertEqual(owner.members(key).count, isMember ? 1 : 0, message)
         let list = try members(key, of: owner)
         if isMember { list.remove(member) } else { list.add(member) }
@@ -122,8 +126,7 @@ extension MergedRelationshipSpecification {
         try link(owner, key, member, !isMember, in: open)
         context.processPendingChanges()
         try context.save()
-        XCTAssertEqual(owner.members(key).isEmpty, isMember, message)
-        XCTAssertEqual(try stored(owner, key, in: open).isEmpty, isMember, message)
+        try assertLink(of: owner, key, isStored: !isMember, in: open, message)
       }
     }
   }

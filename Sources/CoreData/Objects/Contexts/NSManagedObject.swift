@@ -129,10 +129,10 @@ open class NSManagedObject: ManagedObject, NSObjectProtocol, NSFetchRequestResul
     telling((), "setPrimitiveValue(_:forKey:)") { try ($0 as ManagedObject).setPrimitiveValue(ManagedValue.taken(value), forKey: key) }
   }
 
-  /// The members of a to-many relationship as a set that changes it. Of a name that is no such relationship's the context is told, and the set stays empty.
+  /// The members of a to-many relationship as a set that changes it. A name of another property makes the set stay empty and is recorded as the context's pending error.
   open func mutableSetValue(forKey key: String) -> NSMutableSet { RelationshipSet(self, key) }
 
-  /// The members of an ordered relationship as a set that changes it. Of a name that is no such relationship's the context is told, and the set stays empty.
+  /// The members of an ordered relationship as a set that changes it. A name of another property makes the set stay empty and is recorded as the context's pending error.
   open func mutableOrderedSetValue(forKey key: String) -> NSMutableOrderedSet { RelationshipOrderedSet(self, key) }
 
   // MARK: Changes

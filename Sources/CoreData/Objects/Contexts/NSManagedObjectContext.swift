@@ -225,7 +225,7 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {  // used on i
 
   /// Does work on the context's queue, and waits for it.
   ///
-  /// Beside the function below, since sources pass this one on as one that takes `() -> Void`.
+  /// In addition to the function below, since sources pass this one as a function that takes `() -> Void`.
   open func performAndWait(_ block: () -> Void) {
     if isHere { return Self.$atWork.withValue(self, operation: block) }
     work.wait { [self] in atWork(block) }
@@ -270,7 +270,7 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {  // used on i
   }
   /// The object of an ID, which is looked for in the store where it is not there.
   ///
-  /// - Throws: `NSError` where there is none.
+  /// - Throws: `NSError` if the object does not exist.
   open func existingObject(with objectID: NSManagedObjectID) throws -> NSManagedObject {
     checkQueue("existingObject(with:)")
     return try CoreDataError.translating { typed(try context.existingObject(with: objectID)) }
@@ -339,7 +339,7 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {  // used on i
     checkQueue("processPendingChanges()")
     context.processPendingChanges()
   }
-  /// Takes back the last group of changes of the ``undoManager``. What goes wrong is told by ``pendingError``.
+  /// Takes back the last group of changes of the ``undoManager``. Errors are recorded as the ``pendingError``.
   open func undo() {
     checkQueue("undo()")
     undoManager?.undo()
@@ -349,7 +349,7 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {  // used on i
     checkQueue("redo()")
     undoManager?.redo()
   }
-  /// Has a new object saved to a store. What goes wrong, such as a store that does not hold the entity, is told by ``pendingError``.
+  /// Has a new object saved to a store. Errors, such as a store that does not hold the entity, are recorded as the ``pendingError``.
   ///
   /// - Parameters:
   ///   - object: A new object.

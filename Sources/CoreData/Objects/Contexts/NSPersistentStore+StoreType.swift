@@ -44,7 +44,7 @@ extension NSPersistentStoreCoordinator {
     try addPersistentStore(ofType: type.rawValue, configurationName: configuration, at: storeURL, options: options)
   }
 
-  /// Deletes a store's files. Where it is open in this coordinator it is removed first; nobody else may have it open.
+  /// Deletes a store's files. A store that is open in this coordinator is removed first; it must not be open elsewhere.
   ///
   /// - Parameters:
   ///   - url: Where it lies.

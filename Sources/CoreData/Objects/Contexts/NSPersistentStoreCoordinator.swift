@@ -189,7 +189,7 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {  // sub
   /// Where a store lies.
   open func url(for store: NSPersistentStore) -> URL { store.url ?? URL(fileURLWithPath: "/dev/null") }
 
-  /// Deletes a store's files. Where it is open in this coordinator it is removed first; nobody else may have it open.
+  /// Deletes a store's files. A store that is open in this coordinator is removed first; it must not be open elsewhere.
   ///
   /// If there is no store at the URL, the method does nothing, as Core Data does.
   ///
