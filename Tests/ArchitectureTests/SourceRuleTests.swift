@@ -50,13 +50,6 @@ final class SourceRuleTests: XCTestCase {
     }
   }
 
-  func testEveryFileSaysFirstWhatItIs() throws {
-    for file in Self.folders.flatMap(Repository.swiftFiles) where !file.hasSuffix("Package.swift") {
-      let first = try Repository.text(file).prefix { $0 != "\n" }
-      XCTAssertTrue(first.hasPrefix("// ") || first.hasPrefix("/// ") || first.hasPrefix("#!"), "\(file) begins with: \(first.prefix(60))")
-    }
-  }
-
   func testNothingTrapsOnPurpose() {
     for (file, text) in Repository.sources {
       for word in ["try!", "fatalError", "assertionFailure"] {
