@@ -1,4 +1,3 @@
-// SQLCipherIncrementalStore+Files: encrypted stores as files: metadata, removing, replacing, copying.
 import Foundation
 public import ObjectModel
 public import ObjectStore

@@ -1,4 +1,3 @@
-// SQLCipherIncrementalStore+Migrating: brings a store in step with its model, and clears away later what was left.
 public import ObjectStore
 import SQLCipherConnection
 import StoreKeys

@@ -1,4 +1,3 @@
-// SQLCipherIncrementalStore+Opening: unlocking, creating and opening; the metadata.
 import Foundation
 import ObjectModel
 public import ObjectStore

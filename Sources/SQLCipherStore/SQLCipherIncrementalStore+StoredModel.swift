@@ -1,4 +1,3 @@
-// SQLCipherIncrementalStore+StoredModel: the model that wrote the store, from its own metadata.
 import Foundation
 public import ObjectModel
 import ObjectStore

@@ -1,5 +1,3 @@
-// StoreDurability: what a power cut may cost.
-
 /// What a power cut may cost.
 ///
 /// ```swift

@@ -1,4 +1,3 @@
-// StoreOptions: what a store description says to a SQLCipher store, typed over its settings.
 public import Foundation
 import Logging
 public import ObjectStore

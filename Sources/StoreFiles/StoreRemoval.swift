@@ -1,5 +1,3 @@
-// Removing a store with everything that belongs to it. No key is needed: whoever forgot a passphrase must be able to begin anew.
-
 import Foundation
 import StoreKeys
 

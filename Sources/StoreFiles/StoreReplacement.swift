@@ -1,5 +1,3 @@
-// One store in the place of another: database, key file and the files of large values change together, whatever happens meanwhile.
-
 import Foundation
 import StoreKeys
 

@@ -1,5 +1,3 @@
-// What a key is to the slots of a key file: what it may unlock, and what it becomes as a new slot.
-
 import Foundation
 
 extension StoreKey {

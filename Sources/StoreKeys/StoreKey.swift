@@ -1,5 +1,3 @@
-// What an application opens a store with, and what it is asked for.
-
 public import Foundation
 
 /// The key of a store.

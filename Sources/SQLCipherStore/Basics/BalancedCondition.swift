@@ -1,15 +1,15 @@
-// BalancedCondition: many conditions joined to one within the limits of SQLite.
-
-/// Joins conditions. SQLite reads `a OR b OR c` as nested to the left and takes expressions of a thousand levels; halves in parentheses keep the nesting
+/// Joins SQL conditions into balanced expressions.
+///
+/// SQLite parses `a OR b OR c` as left-nested and limits the expression depth to 1,000. Nesting halves in parentheses keeps the depth
 /// logarithmic, however many columns a table has.
 enum BalancedCondition {
-  /// So many are written in a row.
+  /// The maximum number of conditions joined without nesting.
   private static let greatestRow = 100
 
-  /// The disjunction of some conditions, which need no parentheses of their own.
+  /// Returns the disjunction of the conditions. The caller parenthesizes conditions that need it.
   static func any(_ conditions: [String]) -> String { joined(conditions[...], " OR ") }
 
-  /// The conjunction of some conditions.
+  /// Returns the conjunction of the conditions. The caller parenthesizes conditions that need it.
   static func all(_ conditions: [String]) -> String { joined(conditions[...], " AND ") }
 
   private static func joined(_ conditions: ArraySlice<String>, _ word: String) -> String {

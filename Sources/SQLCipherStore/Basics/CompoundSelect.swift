@@ -1,10 +1,8 @@
-// CompoundSelect: many queries joined to one within the limits of SQLite.
-
-/// Joins queries. SQLite takes 500 terms in a row.
+/// Joins queries into compound queries. SQLite limits a compound `SELECT` to 500 terms.
 enum CompoundSelect {
   private static let greatestRow = 100
 
-  /// The queries with `UNION` or `UNION ALL` between them.
+  /// Returns the queries joined by `UNION` or `UNION ALL`.
   static func joined(_ queries: [String], by word: String) -> String {
     guard queries.count > greatestRow else { return queries.joined(separator: " \(word) ") }
     let groups = stride(from: 0, to: queries.count, by: greatestRow).map { start in

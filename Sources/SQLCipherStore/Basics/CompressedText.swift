@@ -1,13 +1,14 @@
-// CompressedText: a text as a zlib stream (RFC 1950), for the model inside a store.
 private import CZlib
 import Foundation
 
-/// Compresses texts, and reads what somebody else may have written.
+/// Text compressed as a zlib stream (RFC 1950), such as the model in a store's metadata.
+///
+/// The input of ``expand(_:)`` is untrusted: another program may have written it.
 enum CompressedText {
-  /// No model is larger; a damaged stream must not fill the memory.
+  /// The maximum size of an expanded text, in bytes. No model is larger, and a damaged stream must not exhaust memory.
   static let largestText = 256 << 20
 
-  /// The text's UTF-8 as a zlib stream.
+  /// Compresses the text's UTF-8.
   static func compress(_ text: String) -> Data? {
     let bytes = Array(text.utf8)
     var length = compressBound(uLong(bytes.count))
@@ -16,7 +17,7 @@ enum CompressedText {
     return Data(result.prefix(Int(length)))
   }
 
-  /// The text of a stream; nil where the bytes are none, or too much.
+  /// Returns the text of a stream, or `nil` if the bytes are not a stream of UTF-8 text or exceed ``largestText``.
   static func expand(_ data: Data) -> String? {
     let bytes = Array(data)
     var capacity = min(largestText, max(1 << 16, bytes.count * 8))

@@ -1,10 +1,9 @@
-// Connection+Number: what a migration counts.
 import SQLCipherConnection
 
 extension Connection {
-  /// The answer of a query of one number; 0 where it has no row.
+  /// Returns the single number that a query selects, or 0 if it returns no row.
   ///
-  /// - Parameter trace: Hears of the statement.
+  /// - Parameter trace: The trace that records the statement.
   func number(_ sql: String, trace: StatementTrace? = nil) throws -> Int {
     let statement = try statement(sql: sql)
     defer { statement.reset() }

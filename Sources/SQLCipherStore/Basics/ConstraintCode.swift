@@ -1,6 +1,4 @@
-// ConstraintCode: which kind of constraint a statement has run into.
-
-/// SQLite's extended codes of constraints.
+/// SQLite's extended result codes for constraint violations.
 enum ConstraintCode {
   static let foreignKey: Int32 = 787
   static let primaryKey: Int32 = 1555

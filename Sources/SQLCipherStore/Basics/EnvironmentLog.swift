@@ -1,25 +1,24 @@
-// EnvironmentLog: what the environment variable CIPHERDATA_LOG asks to be told on standard error.
 import Foundation
 import ObjectStore
 import SQLCipherConnection
 import Synchronization
 
-/// What of all stores of the process is told on standard error, one line each.
+/// What the process logs to standard error for all of its stores, as set by the environment variable `CIPHERDATA_LOG`.
 struct EnvironmentLog: Sendable, Equatable {
   static let variable = "CIPHERDATA_LOG"
-  /// What the process was started with.
+  /// The setting that the process started with.
   static let current: EnvironmentLog = {
     let (log, unknown) = EnvironmentLog.parse(ProcessInfo.processInfo.environment[variable] ?? "")
     for word in unknown { write("\(variable): “\(word.prefix(40))” is not known; sql and migration are, parted by a comma") }
     return log
   }()
 
-  /// The statements that run.
+  /// Whether statements are logged after they run.
   var sql = false
-  /// The phases of migrations.
+  /// Whether the phases of migrations are logged.
   var migration = false
 
-  /// Reads the variable's value.
+  /// Parses the value of the variable.
   static func parse(_ text: String) -> (EnvironmentLog, unknown: [String]) {
     var log = EnvironmentLog()
     var unknown: [String] = []
@@ -33,13 +32,13 @@ struct EnvironmentLog: Sendable, Equatable {
     return (log, unknown)
   }
 
-  /// Writes a line at once, so that those of several threads stay whole.
+  /// Writes a line with one system call, so that lines of different threads do not interleave.
   static func write(_ text: String) {
     let bytes = Array("CipherData \(text)\n".utf8)
     _ = bytes.withUnsafeBytes { Foundation.write(STDERR_FILENO, $0.baseAddress, $0.count) }
   }
 
-  /// Who is told of the statements of a store's connections; nil where nobody is.
+  /// Returns the callback for executed statements of a store's connections, or `nil` if neither the log nor the observer needs one.
   func profiler(of store: String, observer: SQLObserver?) -> (@Sendable (ProfiledStatement) -> Void)? {
     let heard = observer?.profiler
     guard sql || heard != nil else { return nil }
@@ -51,7 +50,8 @@ struct EnvironmentLog: Sendable, Equatable {
     }
   }
 
-  /// Who is told how far the migration of a store has come: the description's handler, and standard error at each new phase.
+  /// Returns the progress handler for the migration of a store: it calls the description's handler, and logs each new phase if migrations
+  /// are logged.
   func progress(
     of store: String, _ handler: (@Sendable (MigrationProgress) -> Void)?
   ) -> (@Sendable (MigrationProgress) -> Void)? {

@@ -1,13 +1,13 @@
-// KeyOrder: keys in their order, without comparing each with many others.
-
 extension Array<Int64> {
-  /// Fewer are sorted by comparing them: counting has to go through its counts.
+  /// The minimum count for a radix sort. Below it, the passes over the histogram cost more than comparisons.
   private static var fewest: Int { 256 }
-  /// The bits that one pass goes by: the counts of 2¹¹ lie in the nearest memory.
+  /// The number of bits that one pass sorts by: a histogram of 2¹¹ counts fits the L1 cache.
   private static var bitsOfPass: Int { 11 }
 
-  /// The numbers in ascending order. Numbers that lie within 2³³ of each other, as keys of one table do, are distributed by eleven of their bits after eleven
-  /// others: linear, where comparing takes the processor a wrong guess at every second step.
+  /// Returns the numbers in ascending order.
+  ///
+  /// Numbers within a range of 2³³, as the keys of one table are, are radix-sorted in up to three passes of 11 bits. That takes linear time
+  /// and avoids the branch mispredictions of a comparison sort.
   func keysInOrder() -> [Int64] {
     guard var last = first else { return [] }
     var (least, greatest, isInOrder) = (last, last, true)
@@ -29,7 +29,7 @@ extension Array<Int64> {
     return from
   }
 
-  /// Puts the numbers into an array of as many in the order of some of their bits; those with the same bits stay as they are.
+  /// Copies the numbers to an array of the same count, sorted by 11 of their bits. The sort is stable.
   private func distribute(into target: inout [Int64], less least: Int64, by shift: UInt64) {
     let mask: UInt64 = 1 << UInt64(Self.bitsOfPass) - 1
     func digit(_ key: Int64) -> Int { Int(UInt64(bitPattern: key &- least) >> shift & mask) }

@@ -1,18 +1,16 @@
-// LaterReads: what objects have asked a store for one by one, after they were fetched.
-
-/// Rows or members that objects have asked for after they were fetched.
+/// Counts of the rows or members that objects requested from the store after their fetch.
 package struct LaterReads: Sendable, Equatable {
-  /// What was read: an entity's rows, or a relationship's members.
+  /// What was read: rows of an entity, or members of a relationship.
   package enum Subject: Sendable, Hashable {
     case rows(entity: String)
     case members(entity: String, relationship: String)
   }
 
   package let subject: Subject
-  /// How often the store was asked.
+  /// The number of requests.
   package internal(set) var requests = 0
-  /// For how many objects.
+  /// The number of objects in all requests.
   package internal(set) var objects = 0
-  /// How often for one object alone.
+  /// The number of requests for a single object.
   package internal(set) var alone = 0
 }

@@ -1,15 +1,16 @@
-// NameAllocator: names for tables and columns that SQLite takes and tells apart.
-
-/// Gives each thing its own name wherever possible, suffixed where another has it. SQLite folds ASCII letters only, so this does too.
+/// Assigns unique names to tables and columns.
+///
+/// A name is used as it is if possible, and gets a suffix if it is taken. Names that differ only in the case of ASCII letters clash, as in
+/// SQLite.
 struct NameAllocator {
   private var taken: Set<[UInt8]> = []
 
-  /// Names of a space in which some are reserved.
+  /// Creates a namespace with reserved names.
   init(reserved: [String]) {
     for name in reserved { taken.insert(Self.folded(name)) }
   }
 
-  /// A free name like the one wanted.
+  /// Returns the requested name, changed as little as needed to make it valid and unique.
   mutating func take(_ wanted: String) -> String {
     var base = String(String.UnicodeScalarView(wanted.unicodeScalars.map { $0 == "\0" ? "_" : $0 }))
     if base.isEmpty { base = "_" }

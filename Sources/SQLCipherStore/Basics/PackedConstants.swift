@@ -1,12 +1,14 @@
-// PackedConstants: all values of a fetch in one placeholder, for predicates with more values than a statement takes placeholders.
 import Foundation
 import ObjectModel
 import ObjectQuery
 import SQLCipherConnection
 
-/// Values in one blob, and the SQL function that reads one of them. SQLite calls it once a statement for each value, not for each row.
+/// All constants of a fetch in one blob, and the SQL function that extracts one of them.
 ///
-/// Layout: the number of constants and for each the place where it ends, in four bytes each; then the constants: a byte for the kind, and the value.
+/// Predicates with more constants than a statement can have placeholders use it. SQLite calls the function once per statement for each
+/// constant, not once per row.
+///
+/// Layout: the number of constants and the end offset of each one, 4 bytes each; then the constants, each as a kind byte and the value.
 enum PackedConstants {
   static let function = "cd_constant"
 
@@ -14,7 +16,7 @@ enum PackedConstants {
     case null, int, real, text, bytes
   }
 
-  /// The values of a fetch; a list is the bytes of a `ValueList`.
+  /// Packs the constants of a fetch. A list is stored as the bytes of a `ValueList`.
   static func pack(_ constants: [ResolvedConstant], in space: ObjectIDSpace) -> Data {
     var ends = Data(capacity: (constants.count + 1) * 4)
     var values = Data()
@@ -48,7 +50,7 @@ enum PackedConstants {
     }
   }
 
-  /// Makes the function known to a connection.
+  /// Registers the function on a connection.
   static func register(on connection: Connection) throws {
     try connection.registerFunction(name: function, argumentCount: 2) { call in
       let packed = call.blob(0)
@@ -71,10 +73,9 @@ enum PackedConstants {
     }
   }
 
-  /// The bytes of a constant.
   private static func value(_ number: Int, in packed: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
     func word(_ index: Int) -> Int { Int(packed.loadUnaligned(fromByteOffset: index * 4, as: UInt32.self)) }
-    // A store's own SQL can call the function too, with other bytes.
+    // The blob is untrusted: SQL in the store's schema can call the function too.
     guard packed.count >= 4, number >= 0, number < word(0), (word(0) + 1) * 4 <= packed.count else { return nil }
     let values = (word(0) + 1) * 4
     let (start, end) = (values + (number == 0 ? 0 : word(number)), values + word(number + 1))
@@ -84,7 +85,8 @@ enum PackedConstants {
 }
 
 extension ResolvedConstant {
-  /// The members of a list: values that are there, or the keys of objects, each once and in their order; of a single value none.
+  /// Returns the members of a list: its non-null values, or the unique keys of its objects in ascending order. A single value has no
+  /// members.
   func list(in space: ObjectIDSpace) -> ValueList {
     switch self {
     case .slot, .object: return ValueList()

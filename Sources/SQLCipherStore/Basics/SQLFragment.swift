@@ -1,24 +1,24 @@
-// SQLFragment: SQL text with what its placeholders stand for. Values never become text.
-
-/// What a placeholder stands for.
+/// The meaning of a placeholder.
 enum SQLBinder: Hashable, Sendable {
   /// A constant of the fetch: a value, or the key of an object.
   case constant(Int)
-  /// A member of a constant that is a list; the last one again where the list is shorter.
+  /// A member of a list constant. If the list is shorter, its last member.
   case listMember(Int, Int)
-  /// All members of a constant that is a list, in one (`ValueList`); objects in the order of their keys, each once.
+  /// All members of a list constant as one `ValueList`. Objects are represented by their unique keys in ascending order.
   case list(Int)
-  /// All values of the fetch in one (``PackedConstants``); always the first placeholder, however often it stands in the text.
+  /// All constants of the fetch in one blob (``PackedConstants``). It is always the first placeholder, however often the text refers to it.
   case packedConstants
-  /// The least text behind all texts that begin with a constant.
+  /// The exclusive upper bound of all texts that start with a constant.
   case prefixEnd(Int)
   case limit
   case offset
-  /// The bound of a count that chooses between plans.
+  /// The limit of a count that chooses between plans.
   case probe
 }
 
-/// A piece of SQL: `"\(name) = \(value)"` joins names (as text) and pieces (with their placeholders).
+/// A piece of SQL text with its placeholders. Values never become text.
+///
+/// An interpolation such as `"\(name) = \(value)"` inserts names as text, and fragments with their placeholders.
 struct SQLFragment: ExpressibleByStringInterpolation, Sendable {
   var text: String
   var binders: [SQLBinder]
@@ -32,14 +32,14 @@ struct SQLFragment: ExpressibleByStringInterpolation, Sendable {
 
   init(stringInterpolation: Interpolation) { self = stringInterpolation.fragment }
 
-  /// One placeholder.
+  /// Creates a fragment that is one placeholder.
   init(_ binder: SQLBinder) { self.init("?", binders: [binder]) }
 
   struct Interpolation: StringInterpolationProtocol {
     var fragment = SQLFragment("")
     init(literalCapacity: Int, interpolationCount: Int) { fragment.text.reserveCapacity(literalCapacity + interpolationCount * 16) }
     mutating func appendLiteral(_ literal: String) { fragment.text += literal }
-    /// Adds a quoted name or an alias.
+    /// Appends a quoted name or an alias.
     mutating func appendInterpolation(_ name: String) { fragment.text += name }
     mutating func appendInterpolation(_ number: Int) { fragment.text += String(number) }
     mutating func appendInterpolation(_ other: SQLFragment) { fragment.append(other) }
@@ -50,13 +50,13 @@ struct SQLFragment: ExpressibleByStringInterpolation, Sendable {
     binders += other.binders
   }
 
-  /// Whether it reads a table by itself.
+  /// Whether the fragment contains a subquery.
   var hasSubquery: Bool { text.contains("SELECT ") }
 
-  /// In parentheses.
+  /// The fragment in parentheses.
   var parenthesized: SQLFragment { "(\(self))" }
 
-  /// Joins pieces; long rows in groups of their own, since SQLite builds a tree as deep as a row is long.
+  /// Joins fragments. Long sequences are joined in parenthesized groups, since SQLite's parse tree is as deep as a sequence is long.
   static func joined(_ pieces: [SQLFragment], by separator: String) -> SQLFragment {
     let groupSize = 40
     guard pieces.count > groupSize, separator != ", " else {

@@ -1,11 +1,12 @@
-// SQLFunctions: the functions and collations that generated SQL calls: the in-memory evaluator's own, on SQLite's values.
 import Foundation
 import ObjectModel
 import ObjectQuery
 import ObjectStore
 import SQLCipherConnection
 
-/// Names and registration of functions and collations. Every function answers NULL where an argument is.
+/// The functions and collations that generated SQL calls.
+///
+/// They run the code of the in-memory evaluator on SQLite's values. Most functions return NULL if an argument is NULL.
 enum SQLFunctions {
   static let fold = "cd_fold"
   static let begins = "cd_begins"
@@ -18,47 +19,47 @@ enum SQLFunctions {
   static let compareLocalized = "cd_compare_localized"
   static let compareNumbers = "cd_compare_numbers"
   static let random = "cd_random"
-  /// A table: the members of a list.
+  /// The table-valued function that returns the members of a list.
   static let list = "cd_list"
-  /// A computed value as an attribute of a type holds it.
+  /// Converts a computed value to the form in which an attribute of a type stores it.
   static let fit = "cd_fit"
-  /// A column's bytes, wherever they are.
+  /// Returns the bytes of a column, whether they are in the row or in a file.
   static let data = "cd_data"
-  /// Puts bytes into a file, where there are many, and gives its number, in statements that are run to keep values.
+  /// Writes large values to a file and returns the file's number. Used in statements that store values.
   static let keep = "cd_keep"
-  /// Called by triggers: the identity of a derived attribute, a position of its path, and the key of the row there.
+  /// Called by triggers with the identity of a derived attribute, a position in its path, and the key of the row at that position.
   static let derive = "cd_derive"
-  /// `assign(entity, slot, value)`: the value as the slot's. A value that the slot cannot have makes the statement fail.
+  /// `assign(entity, slot, value)` converts a value to the slot's type. The statement fails if the slot cannot have the value.
   static let assign = "cd_assign"
   private static let apply = "cd_apply"
   private static let integerSum = "cd_integer_sum"
   private static let integerAverage = "cd_integer_average"
-  /// The same as `fold`, by the name that indexes use: an index stays right only as long as folding gives what it gave.
+  /// The name of `fold` in indexes. It contains a version, since an index is valid only as long as folding gives the same results.
   static let foldIndexed = "\(fold)_\(TextFolding.version)"
 
-  /// A function of expressions, by the name that indexes use.
+  /// The name by which indexes call functions of expressions.
   static let indexed = "\(indexedPrefix)\(ExpressionFunctions.version)"
   static let indexedPrefix = "cd_indexed_"
-  /// The words of a text, by the name that full-text indexes use.
+  /// The name of the function that full-text indexes use to split a text into words.
   static let words = "\(wordsPrefix)\(TextWords.version)"
   static let wordsPrefix = "cd_words_"
 
   private static let functions = ResolvedFunction.allCases
 
-  /// A call of an expression function up to its first argument.
+  /// Returns the text of a call of an expression function, up to its first argument.
   static func applyCall(_ function: ResolvedFunction, _ type: ResolvedType) -> String {
     if function == .relevance { return "\(relevance)(" }
     return "\(apply)(\(functions.firstIndex(of: function) ?? 0), \(kind(of: type)), "
   }
 
-  /// A function over the rows of a group: no value for none, except that they are counted as 0.
+  /// Returns an aggregate over the rows of a group. Without rows the result is NULL, except that a count is 0.
   ///
   /// - Parameters:
-  ///   - value: What is taken of each row; rows without a value are left out.
+  ///   - value: The value of each row. Rows without a value are skipped.
   ///   - type: The type of the values.
-  ///   - isColumn: Whether the value is no more than a column, or as cheap: then integers are summed by SQLite itself.
+  ///   - isColumn: Whether the value is a column, or as cheap to read. If so, SQLite's own `sum` adds integers.
   ///   - isDistinct: Whether equal values count once.
-  ///   - sums: How integers are summed.
+  ///   - sums: How integers are added.
   static func aggregate(
     _ function: ResolvedAggregate.Function, _ value: SQLFragment, _ type: ResolvedType, isColumn: Bool, isDistinct: Bool = false,
     sums: IntegerSums = .exact
@@ -77,18 +78,19 @@ enum SQLFunctions {
     return "\(statisticName(function))(\(values))"
   }
 
-  /// Whether an aggregate gives the result for no values itself: its NULL stands for a sum that is not a number, and must not count as 0.
+  /// Whether the aggregate itself returns the result for no values. Its NULL then represents a sum that is not a number, which must not be
+  /// replaced by 0.
   static func givesEmptyResult(_ function: ResolvedAggregate.Function, _ type: ResolvedType) -> Bool { function == .sum && type == .real }
 
-  /// How integers are summed.
+  /// How integers are added.
   enum IntegerSums: Sendable {
-    /// Whatever they are: halves of integers cannot overflow, and SQLite's own sum is the fastest.
+    /// The upper and the lower halves of integers are added separately: these sums cannot overflow, and SQLite's own `sum` is the fastest.
     case exact
-    /// As they are: SQLite refuses a sum beyond 64 bits, see `StoreAccessError.isOfIntegerOverflow`.
+    /// Whole integers are added. SQLite reports an error for a sum beyond 64 bits, see `StoreAccessError.isOfIntegerOverflow`.
     case whole
   }
 
-  /// What the sum or the mean of integers is made of.
+  /// Returns the aggregates from which a sum or average of integers is computed.
   static func integerParts(_ function: ResolvedAggregate.Function, _ value: SQLFragment, _ sums: IntegerSums) -> [SQLFragment] {
     switch sums {
     case .exact: ["sum(\(value) >> 32)", "sum(\(value) & 4294967295)", "count(\(value))"]
@@ -96,7 +98,7 @@ enum SQLFunctions {
     }
   }
 
-  /// The sum or the mean by its parts.
+  /// Returns a sum or average computed from its parts.
   static func integerAggregate(_ function: ResolvedAggregate.Function, _ parts: [SQLFragment], _ sums: IntegerSums) -> SQLFragment {
     switch (sums, function) {
     case (.whole, .sum): parts[0]
@@ -107,7 +109,7 @@ enum SQLFunctions {
 
   private static let realSum = "cd_realSum"
 
-  /// Written out: to print a case the runtime looks through every library's conformances, at each opening.
+  /// Spelled out, since printing an enum case makes the runtime search the conformances of every library, at each opening of a store.
   private static func statisticName(_ function: ResolvedAggregate.Function) -> String {
     switch function {
     case .count: "cd_count"
@@ -122,9 +124,9 @@ enum SQLFunctions {
     }
   }
 
-  /// Makes all of it known to a connection.
+  /// Registers the functions and collations on a connection.
   ///
-  /// - Parameter model: The model, whose indexes may be over functions; nil leaves those to others.
+  /// - Parameter model: The model whose indexes call functions. With `nil`, the functions of indexes are not registered.
   static func register(on connection: Connection, for model: CompiledModel? = nil) throws {
     try registerText(on: connection)
     try registerSearch(on: connection)
@@ -139,7 +141,7 @@ enum SQLFunctions {
 
   private static func bytes(_ buffer: UnsafeRawBufferPointer) -> UnsafeBufferPointer<UInt8> { buffer.assumingMemoryBound(to: UInt8.self) }
 
-  /// Makes folding known under a name.
+  /// Registers text folding under a name.
   static func registerFold(_ name: String, on connection: Connection) throws {
     try connection.registerFunction(name: name, argumentCount: 2) { call in
       if call.isNull(0) { return call.setResultNull() }
@@ -149,12 +151,13 @@ enum SQLFunctions {
     }
   }
 
-  /// A call of a function in the words of an index, up to its first argument: by the function's own name, as numbers change with the library.
+  /// Returns the text of a function call as indexes contain it, up to its first argument. It identifies the function by name, since numbers
+  /// can change between versions of the library.
   static func indexedCall(_ function: ResolvedFunction, _ type: ResolvedType) -> String {
     "\(indexed)('\(function.rawValue)', \(kind(of: type)), "
   }
 
-  /// Makes such calls known under a name.
+  /// Registers the function that indexes call, under a name.
   static func registerIndexed(_ name: String, on connection: Connection) throws {
     let byName = Dictionary(uniqueKeysWithValues: functions.map { (Array($0.rawValue.utf8), $0) })
     try connection.registerFunction(name: name, argumentCount: -1) { call in
@@ -171,12 +174,12 @@ enum SQLFunctions {
     }
   }
 
-  /// The values behind the two first arguments.
+  /// Returns the arguments after the function and the type.
   private static func arguments(of call: FunctionCall) -> [Slot] { (2..<max(call.count, 2)).map { slot(call, $0) } }
 
   private static func type(of call: FunctionCall) -> ResolvedType { call.int64(1) == 0 ? .integer : call.int64(1) == 1 ? .decimal : .real }
 
-  /// Makes the words of texts known under a name.
+  /// Registers the splitting of texts into words, under a name.
   static func registerWords(_ name: String, on connection: Connection) throws {
     try connection.registerFunction(name: name, argumentCount: 1) { call in
       if call.isNull(0) { return call.setResultNull() }
@@ -211,7 +214,7 @@ enum SQLFunctions {
         call.setResult(test(bytes(call.text(0)), bytes(call.text(1))))
       }
     }
-    // A statement asks many rows about one pattern: the last one stays compiled.
+    // A statement applies one pattern to many rows, so the last pattern stays compiled.
     let likePatterns = LastValue { LikePattern($0, $1) }
     try connection.registerFunction(name: like, argumentCount: 3) { call in
       if call.isNull(0) || call.isNull(1) { return call.setResultNull() }
@@ -270,7 +273,7 @@ enum SQLFunctions {
     }
   }
 
-  /// What a function says where a row holds something that is none of its attribute's type.
+  /// The message of functions that read a value which does not have its attribute's type.
   static let unreadable = "a stored value cannot be read"
 
   private static func options(_ call: FunctionCall, _ index: Int) -> ComparisonOptions {
@@ -298,10 +301,9 @@ enum SQLFunctions {
   }
 }
 
-/// The values of a group.
 private final class StatisticState: AggregateState {
   private var statistic: Statistic
-  /// Whether the values have to be numbers.
+  /// Whether the values must be numbers.
   private let isArithmetic: Bool
   private let emptyResult: Slot
 
@@ -325,7 +327,7 @@ private final class StatisticState: AggregateState {
   func finish(_ call: FunctionCall) { SQLFunctions.set(statistic.isEmpty ? emptyResult : statistic.result, call) }
 }
 
-/// The last value made of a text and options. Used by one connection, hence by one thread at a time.
+/// A cache of the last value made from a text and options. One connection uses it, so one thread at a time.
 private final class LastValue<Value> {
   private let make: (String, ComparisonOptions) -> Value
   private var text: [UInt8] = []

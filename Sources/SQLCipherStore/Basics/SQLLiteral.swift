@@ -1,7 +1,6 @@
-// SQLLiteral: values of the model as SQL text.
 import ObjectModel
 
-/// Values as SQL text, for the conditions of partial indexes only, whose constants come from the model.
+/// Formats values as SQL text. Used only for conditions of partial indexes, whose constants come from the model.
 enum SQLLiteral {
   static func text(_ slot: Slot) -> String {
     switch slot {
@@ -9,7 +8,7 @@ enum SQLLiteral {
     case .int(let value): value == .min ? "(-9223372036854775807 - 1)" : String(value)
     case .real(let value): value.isFinite ? "\(value)" : value > 0 ? "9e999" : "-9e999"
     case .text(let value):
-      // A NUL would end the statement.
+      // A NUL character would end the statement.
       value.utf8.contains(0)
         ? "CAST(x'\(value.utf8.map(hex).joined())' AS TEXT)" : "'\(value.replacing("'", with: "''"))'"
     case .bytes(let value): "x'\(value.map(hex).joined())'"

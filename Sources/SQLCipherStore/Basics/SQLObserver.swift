@@ -1,14 +1,13 @@
-// SQLObserver: who hears of the SQL that runs over a store: applications that look for what is slow, and tests that count statements.
 import SQLCipherConnection
 import Synchronization
 
-/// A statement that has run over a store.
+/// A statement that ran on a store.
 public struct ObservedStatement: Sendable, Hashable, CustomStringConvertible {
-  /// The statement, with placeholders: it holds no stored value and none of a predicate.
+  /// The SQL text with placeholders. It contains no stored values and no constants of predicates.
   public let text: String
-  /// The time from its first step to its last; what was done with its rows in between counts too.
+  /// The time from the first step to the last, including the time that the caller spent on rows in between.
   public let duration: Duration
-  /// The rows that were read; of a statement that writes, the rows that it has changed, by its triggers too.
+  /// The number of rows read. For a statement that writes, the number of rows changed, including those changed by triggers.
   public let rowCount: Int
 
   init(text: String, duration: Duration, rowCount: Int) {
@@ -19,7 +18,7 @@ public struct ObservedStatement: Sendable, Hashable, CustomStringConvertible {
     self.init(text: statement.text, duration: statement.duration, rowCount: statement.rowCount)
   }
 
-  /// The milliseconds, the rows, and the statement on one line.
+  /// The milliseconds, the number of rows, and the SQL text on one line.
   public var description: String {
     let microseconds = duration / .microseconds(1)
     let hundredths = Int((microseconds / 10).rounded())
@@ -29,7 +28,7 @@ public struct ObservedStatement: Sendable, Hashable, CustomStringConvertible {
   }
 }
 
-/// Hears of the SQL that runs over a store, as with Core Data's launch argument `-com.apple.CoreData.SQLDebug`.
+/// An observer of the SQL that runs on a store, comparable to Core Data's launch argument `-com.apple.CoreData.SQLDebug`.
 ///
 /// ```swift
 /// var description = PersistentStoreDescription(url: url, key: key)
@@ -38,40 +37,43 @@ public struct ObservedStatement: Sendable, Hashable, CustomStringConvertible {
 /// }
 /// ```
 ///
-/// The environment variable `CIPHERDATA_LOG=sql` prints the same to standard error, for every store of a process. A store that nobody observes pays nothing.
+/// The environment variable `CIPHERDATA_LOG=sql` prints the same to standard error for every store of a process. Stores without an observer
+/// have no overhead.
 public final class SQLObserver: Sendable {
   private let texts = Mutex<[String]>([])
   private let reads = Mutex<[LaterReads]>([])
   private let heard: (@Sendable (String) -> Void)?
-  /// Who is told of statements that have run.
+  /// The callback for statements that have run.
   let profiler: (@Sendable (ObservedStatement) -> Void)?
 
-  /// Makes an observer. Statements that begin and end transactions are among what it hears; those that the library checks pages with are not.
+  /// Creates an observer.
   ///
-  /// - Parameter heard: Called after each statement, on the thread that has run it, which waits. It must not use the store.
+  /// It also receives the statements that begin and end transactions, but not those with which the library checks pages.
+  ///
+  /// - Parameter heard: Called after each statement, synchronously on the thread that ran it. It must not use the store.
   public init(_ heard: @escaping @Sendable (_ statement: ObservedStatement) -> Void) {
     profiler = heard
     self.heard = nil
   }
 
-  /// Makes an observer that counts.
+  /// Creates an observer that records statements.
   ///
-  /// - Parameter heard: Called with each statement, just before it runs, on its thread.
+  /// - Parameter heard: Called with the text of each statement just before it runs, on the same thread.
   package init(beforeEach heard: (@Sendable (String) -> Void)? = nil) {
     self.heard = heard
     profiler = nil
   }
 
-  /// Whether it counts.
+  /// Whether the observer records statements.
   var notesTexts: Bool { profiler == nil }
 
-  /// The texts of the statements run so far, without arguments.
+  /// The texts of the statements recorded so far, with placeholders.
   package var statements: [String] { texts.withLock { $0 } }
-  /// How many statements were run.
+  /// The number of statements recorded so far.
   package var count: Int { texts.withLock { $0.count } }
-  /// What objects have asked for after they were fetched, in the order in which it was first asked for.
+  /// The reads that objects requested after their fetch, in the order of each subject's first request.
   package var laterReads: [LaterReads] { reads.withLock { $0 } }
-  /// Forgets them.
+  /// Removes all recorded statements and reads.
   package func reset() {
     texts.withLock { $0 = [] }
     reads.withLock { $0 = [] }

@@ -1,11 +1,10 @@
-// Statement+Slot: values in statements.
 import ObjectModel
 import ObjectStore
 import SQLCipherConnection
 import StoreKeys
 
 extension Statement {
-  /// Binds a value; SQLite copies it.
+  /// Binds a value. SQLite copies it.
   func bind(_ index: Int32, _ slot: Slot) throws(StoreAccessError) {
     switch slot {
     case .null: try bindNull(index)
@@ -16,7 +15,7 @@ extension Statement {
     }
   }
 
-  /// The value of a column as it stands; a text that is no UTF-8 as bytes, which no attribute of texts takes.
+  /// Returns the value of a column as stored. Text that is not valid UTF-8 is returned as bytes, which no string attribute accepts.
   func slot(_ column: Int32) -> Slot {
     switch type(column) {
     case .integer: .int(int64(column))

@@ -1,8 +1,7 @@
-// StatementTrace: tells the log, and observers that count, of the SQL that is about to run.
 import Logging
 import SQLCipherConnection
 
-/// Costs one test of a boolean where nobody listens.
+/// Reports SQL to the log and to recording observers before it runs. Without either, the cost is one test of a Boolean.
 struct StatementTrace: Sendable {
   private let logger: Logger
   private let observer: SQLObserver?
@@ -23,7 +22,7 @@ struct StatementTrace: Sendable {
     if isOn { report(statement.sql) }
   }
 
-  /// Objects ask for their rows, or for members.
+  /// Records that objects request their rows or members.
   @inline(__always) func note(_ subject: @autoclosure () -> LaterReads.Subject, objects: Int) {
     if isOn { observer?.note(subject(), objects: objects) }
   }

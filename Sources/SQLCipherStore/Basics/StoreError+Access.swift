@@ -1,10 +1,9 @@
-// StoreError+Access: the errors of connections and keys as errors of the store contract, one to one.
 package import ObjectStore
 import SQLCipherConnection
 import StoreKeys
 
 extension StoreError {
-  /// The error of a store for an error of its file.
+  /// Converts an error of the store's file, its connections, or its keys.
   init(_ error: StoreAccessError) {
     let code = Self.code(of: error)
     let text =
@@ -16,7 +15,7 @@ extension StoreError {
     self.init(
       code, message, operation: StoreOperation(error.operation), path: error.path,
       underlying: error.underlying ?? error)
-    // The sentence is the error's own already; and what a key provider says may hold a secret.
+    // The message already describes the cause, and the message of a key provider may contain a secret.
     tellsCause = false
     if case .noRoom(let needed, _) = error.kind { requiredSpace = needed }
     if error.code != 0 { sqliteCode = error.code }
@@ -60,7 +59,7 @@ extension StoreError {
     }
   }
 
-  /// Runs `body`; its errors come out as errors of the store.
+  /// Runs a closure and converts each `StoreAccessError` to a `StoreError`.
   package static func mapping<Result>(_ body: () throws -> Result) throws -> Result {
     do {
       return try body()
@@ -69,7 +68,7 @@ extension StoreError {
     }
   }
 
-  /// The same for work that waits.
+  /// Runs an asynchronous closure and converts each `StoreAccessError` to a `StoreError`.
   package static func mapping<Result>(_ body: () async throws -> sending Result) async throws -> sending Result {
     do {
       return try await body()
@@ -80,7 +79,7 @@ extension StoreError {
 }
 
 extension StoreOperation {
-  /// What an operation on a store's file is part of.
+  /// Converts an operation on a store's file to the operation that includes it.
   init(_ operation: StoreAccessError.Operation) {
     self =
       switch operation {

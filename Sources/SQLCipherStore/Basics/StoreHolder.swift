@@ -1,11 +1,12 @@
-// StoreHolder: who in this process has which store open, for the errors of others who want it.
 import Foundation
 import ObjectStore
 import Synchronization
 
-/// Notes, as long as it is there, that somebody in this process has a store open. Opening a store only notes it: what is said of it is made for an error.
+/// Records, as long as the instance exists, that this process has a store open.
+///
+/// Error messages name the holders of a store that is in use. Opening a store only records the holder; the text is made when an error needs
+/// it.
 final class StoreHolder: Sendable {
-  /// Who has a store open.
   private struct Holding {
     var path: String
     var containerName: String?
@@ -17,7 +18,7 @@ final class StoreHolder: Sendable {
     }
   }
 
-  /// Those who have a store open, by their numbers.
+  /// The holders of all open stores, by number.
   private static let holdings = Mutex<[Int: Holding]>([:])
   private static let lastNumber = Atomic<Int>(0)
 
@@ -33,14 +34,14 @@ final class StoreHolder: Sendable {
     Self.holdings.withLock { [number] in $0[number] = nil }
   }
 
-  /// Those in this process who have a store open, in a sentence; nil where there is none.
+  /// Returns a sentence that names the holders of a store in this process, or `nil` if there are none.
   ///
-  /// - Parameter path: The path of the store, or of a file or folder beside it.
+  /// - Parameter path: The path of the store, or of one of its files or folders.
   static func sentence(for path: String) -> String? {
     let path = plain(path)
     let all = holdings.withLock { $0 }.sorted { $0.key < $1.key }.map { (store: plain($0.value.path), name: $0.value.name) }
     let fitting = all.filter { path == $0.store || path.hasPrefix($0.store + ".") || path.hasPrefix($0.store + "-") }
-    // Of two stores one of which has the other's name and more, it is the longer.
+    // If the path fits two stores, one of whose paths is a prefix of the other's, the longer one is meant.
     let store = fitting.map(\.store).max { $0.count < $1.count }
     let names = fitting.filter { $0.store == store }.map(\.name)
     if names.isEmpty { return nil }
@@ -48,12 +49,11 @@ final class StoreHolder: Sendable {
     return "In this process \(list(names.prefix(3) + others)) \(names.count == 1 ? "has" : "have") it open."
   }
 
-  /// Names with commas between them, and an “and” before the last.
   private static func list(_ names: [String]) -> String {
     guard let last = names.last, names.count > 1 else { return names.first ?? "" }
     return names.dropLast().joined(separator: ", ") + " and " + last
   }
 
-  /// A path in the one form in which paths are compared.
+  /// Returns the normalized path for comparisons.
   private static func plain(_ path: String) -> String { URL(fileURLWithPath: path).resolvingSymlinksInPath().path }
 }

@@ -1,17 +1,16 @@
-// TextCollation: the order of texts as collations of SQLite.
 import Foundation
 import ObjectQuery
 import SQLCipherConnection
 
-/// Names and registration of the collations that sort texts.
+/// The collations that sort texts.
 enum TextCollation {
   private static let prefix = "cd_"
-  /// Separates the comparison from the locale's identifier.
+  /// The separator between the comparison and the locale's identifier.
   private static let separator: Character = ":"
-  /// Characters of locale identifiers that are written as they are. The others, such as quotes, are percent-encoded.
+  /// The characters of locale identifiers that are not percent-encoded. Others, such as quotes, are.
   private static let plain = CharacterSet(charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-@=;.")
 
-  /// The quoted name of an order's collation; nil for the order of bytes, which is SQLite's own.
+  /// Returns the quoted name of an order's collation, or `nil` for binary order, which is SQLite's default.
   static func name(of order: TextOrder) -> String? {
     guard order != .binary else { return nil }
     guard let locale = order.locale else { return name(of: order.comparison) }
@@ -21,7 +20,7 @@ enum TextCollation {
 
   private static func name(of comparison: FetchSortDescriptor.Comparison) -> String { prefix + comparison.rawValue }
 
-  /// The order that a collation with a locale stands for; nil for a name of another form.
+  /// Returns the order of a collation with a locale, or `nil` if the name has another form.
   private static func order(named name: String) -> TextOrder? {
     let parts = name.split(separator: separator, maxSplits: 1, omittingEmptySubsequences: false)
     guard parts.count == 2, parts[0].hasPrefix(prefix), let identifier = parts[1].removingPercentEncoding,
@@ -30,7 +29,7 @@ enum TextCollation {
     return TextOrder(comparison, locale: Locale(identifier: identifier))
   }
 
-  /// Registers the collations of the current locale, and those of other locales as statements name them.
+  /// Registers the collations of the current locale. Those of other locales are registered when a statement first names them.
   static func register(on connection: Connection) throws {
     for comparison in FetchSortDescriptor.Comparison.allCases where comparison != .binary {
       try connection.registerCollation(name: name(of: comparison), compare(by: TextOrder(comparison)))

@@ -1,4 +1,3 @@
-// BatchDeleter: a batch deletion and its delete rules as statements about sets of rows.
 import ObjectModel
 import ObjectQuery
 import ObjectStore

@@ -1,4 +1,3 @@
-// BatchFunctions: the SQL function that turns what an expression has computed into an attribute's value, by the same rules as in memory.
 import Foundation
 import ObjectModel
 import ObjectStore

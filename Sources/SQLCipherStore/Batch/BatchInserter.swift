@@ -1,4 +1,3 @@
-// BatchInserter: a portion of a batch insertion: rows that clash with none go in as those of a save, others are passed over or merged.
 import Foundation
 import ObjectModel
 import ObjectStore

@@ -1,4 +1,3 @@
-// BatchTransaction+Links: the links that rows have before a batch request changes or deletes them, for those who have read members.
 import ObjectModel
 import ObjectStore
 import SQLCipherConnection

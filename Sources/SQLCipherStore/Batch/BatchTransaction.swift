@@ -1,4 +1,3 @@
-// BatchTransaction: what batch requests run their statements with, and the temporary tables of those.
 import ObjectModel
 import ObjectStore
 import SQLCipherConnection

@@ -1,4 +1,3 @@
-// BatchUpdater: a batch update as statements about sets of rows.
 import ObjectModel
 import ObjectQuery
 import ObjectStore

@@ -1,4 +1,3 @@
-// StoreEngine+Batch: batch requests, each as one write transaction.
 import ObjectModel
 import ObjectStore
 import SQLCipherConnection

@@ -1,4 +1,3 @@
-// TransactionRecord+Batch: what batch requests write to the history: row by row as the statements find them, never all at once.
 import Foundation
 import ObjectModel
 import ObjectQuery

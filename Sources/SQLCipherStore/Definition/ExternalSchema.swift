@@ -1,4 +1,3 @@
-// ExternalSchema: what large values need in a database: their table, and triggers that note which ones rows let go of.
 import ObjectModel
 import ObjectStore
 import SQLCipherConnection

@@ -1,4 +1,3 @@
-// FoldedIndexes: what happens to indexes over folded texts of another folding.
 import Foundation
 import SQLCipherConnection
 

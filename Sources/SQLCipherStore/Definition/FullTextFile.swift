@@ -1,4 +1,3 @@
-// FullTextFile: the full-text indexes that a file has, whoever made them: for copies, checks and other programs.
 import Foundation
 import SQLCipherConnection
 

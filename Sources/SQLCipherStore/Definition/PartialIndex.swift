@@ -1,4 +1,3 @@
-// PartialIndex: the predicate of a partial index as SQL.
 import ObjectModel
 import ObjectQuery
 import ObjectStore

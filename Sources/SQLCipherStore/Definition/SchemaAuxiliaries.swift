@@ -1,4 +1,3 @@
-// SchemaAuxiliaries: what of a file follows from its model and tables alone (indexes, triggers, full-text tables): made, dropped, kept in step.
 import ObjectModel
 import SQLCipherConnection
 

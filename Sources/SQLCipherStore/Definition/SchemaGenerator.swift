@@ -1,4 +1,3 @@
-// SchemaGenerator: the statements that create a store's tables, and its indexes.
 import ObjectModel
 import ObjectQuery
 import ObjectStore

@@ -1,4 +1,3 @@
-// SchemaLimits: what SQLite does not take of a schema, found before a file is made or changed.
 import ObjectModel
 import ObjectStore
 import SQLCipherConnection

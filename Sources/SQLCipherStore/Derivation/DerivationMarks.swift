@@ -1,4 +1,3 @@
-// DerivationMarks: which derived values the work under way concerns, as the triggers tell.
 import ObjectModel
 import SQLCipherConnection
 import Synchronization

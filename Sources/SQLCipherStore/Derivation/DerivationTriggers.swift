@@ -1,4 +1,3 @@
-// DerivationTriggers: the triggers that note which derived values a change concerns, and the statements that fill a new derived attribute.
 import Foundation
 import ObjectModel
 import ObjectStore

@@ -1,4 +1,3 @@
-// DerivationUpdater: computes the derived values that a save or batch request concerns, before it is committed.
 import Foundation
 import ObjectModel
 import ObjectStore

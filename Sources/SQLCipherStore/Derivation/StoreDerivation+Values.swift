@@ -1,4 +1,3 @@
-// StoreDerivation+Values: the value of a derived attribute in SQL, and the way from rows back to those whose values they decide.
 import ObjectModel
 import ObjectQuery
 import ObjectStore

@@ -1,23 +1,23 @@
-// ModelWatch: notices that somebody else has migrated the file of a store that is open here, or switched its history.
 import Foundation
 import ObjectModel
 import ObjectStore
 import SQLCipherConnection
 import Synchronization
 
-/// What the file was when the store was opened: each transaction asks whether it still is.
+/// Detects that another process or coordinator migrated the file of an open store, or switched its history.
 ///
-/// Every migration counts up the database's `user_version`, which stands in the first page: that is all that is compared, so a transaction costs less
-/// than a microsecond more. Indexes, triggers, full-text tables and deferred clearing, which change SQLite's `schema_version`, leave it alone; a mere
-/// renaming or widening, which changes no table, does not. Only where the number differs are the metadata read. Switching the history counts it up too.
+/// Each transaction compares the database's `user_version`, which is in the first page, with the value at opening; this costs less than 1
+/// µs. Every migration increments `user_version`, even one that only renames or widens and changes no table; so does switching the history.
+/// Indexes, triggers, full-text tables and deferred clearing change SQLite's `schema_version`, but not `user_version`. The metadata is read
+/// only if the number differs.
 final class ModelWatch: Sendable {
   private struct Expectation {
     let hashes: [String: Data]
     let layout: TableLayout
-    /// Reads again what may have been switched without a change of the model.
+    /// Rereads settings that can change without a change of the model.
     let whenSwitched: @Sendable (ReadTransaction) throws -> Void
   }
-  /// What is no `user_version`: nothing is watched yet.
+  /// A value outside the range of `user_version`: the watch has not begun.
   private static let nothing = Int.min
 
   private let path: String
@@ -29,8 +29,8 @@ final class ModelWatch: Sendable {
   /// Begins to watch.
   ///
   /// - Parameters:
-  ///   - generation: The database's `user_version`, read before the others.
-  ///   - whenSwitched: Called where the number differs and the model does not, in the transaction that has seen it.
+  ///   - generation: The database's `user_version`, read before the other values.
+  ///   - whenSwitched: Called if the number differs but the model is the same, in the transaction that found the difference.
   func begin(
     generation: Int, hashes: [String: Data], layout: TableLayout, whenSwitched: @escaping @Sendable (ReadTransaction) throws -> Void
   ) {
@@ -38,14 +38,14 @@ final class ModelWatch: Sendable {
     self.generation.store(generation, ordering: .releasing)
   }
 
-  /// Called first in every transaction, when its snapshot is taken or its lock is held.
+  /// Checks the model. Called first in every read transaction, once its snapshot is taken or its lock is held.
   ///
-  /// - Throws: ``StoreError`` with the code `modelIncompatible` where the file has another model now.
+  /// - Throws: ``StoreError`` with the code `modelIncompatible` if the file now has another model.
   func check(_ transaction: ReadTransaction) throws {
     if isWatching { try compare(transaction, generation: try transaction.connection.userVersion()) }
   }
 
-  /// Called first in every write transaction, when its lock is held. Throws as the other one.
+  /// Checks the model. Called first in every write transaction, once its lock is held. Throws the same error as for a read transaction.
   func check(_ transaction: WriteTransaction) throws {
     if isWatching { try compare(transaction.reading, generation: try transaction.connection.userVersionOfWrite()) }
   }
@@ -56,15 +56,15 @@ final class ModelWatch: Sendable {
     if found == generation.load(ordering: .acquiring) { return }
     let connection = transaction.connection
     guard let expected = expectation.withLock({ $0 }) else { return }
-    // Also says so where a newer library has brought the file to a format that this one cannot read.
+    // This also throws if a newer library converted the file to a format that this version cannot read.
     guard let record = try MetadataTable.read(connection, path: path) else {
       throw StoreError(.holdsNoStore(.anyMore), operation: .checkModel, path: path)
     }
     let hashes = try MetadataTable.readHashes(connection, path: path)
-    // A model may come back under another version identifier, and with other columns.
+    // A model can return with another version identifier, and with different columns.
     if hashes == expected.hashes, try MetadataTable.readLayout(connection, path: path).compared == expected.layout {
       try expectation.withLock { _ in
-        // An older snapshot has nothing to say of what is now. The number goes round.
+        // An older snapshot must not overwrite newer settings. The version number wraps around.
         guard Int32(truncatingIfNeeded: found) &- Int32(truncatingIfNeeded: generation.load(ordering: .relaxed)) > 0 else { return }
         try expected.whenSwitched(transaction)
         generation.store(found, ordering: .releasing)
@@ -78,7 +78,8 @@ final class ModelWatch: Sendable {
 }
 
 extension TableLayout {
-  /// The layout as far as statements go by it: what a migration left behind goes away while stores are open, and the history comes and goes.
+  /// The layout without the parts that statements do not depend on: leftovers of migrations are removed while stores are open, and the
+  /// history can be switched on and off.
   fileprivate var compared: TableLayout {
     var layout = withoutHistory
     layout.leftoverTables = nil

@@ -1,4 +1,3 @@
-// RemoteCommitWatch: hears what others commit to the file of an open store: other processes, and other coordinators of this one.
 import Foundation
 import ObjectStore
 import SQLCipherConnection
@@ -6,19 +5,19 @@ import StoreFiles
 import StoreKeys
 import Synchronization
 
-/// Watches the files of an open store, and finds out of each sign whether it was somebody else's commit.
+/// Watches the files of an open store, and checks after each file event whether another connection committed.
 final class RemoteCommitWatch: Sendable {
   private let pool: ConnectionPool
   private let tell: @Sendable () -> Void
   private let queue = DispatchQueue(label: "CipherData.RemoteChanges", qos: .userInitiated)
-  /// Whether a look is waiting for the queue: signs that come meanwhile are seen by it.
+  /// Whether a check is queued. It covers all events that arrive before it runs.
   private let isWaiting = Atomic<Bool>(false)
   private let isOver = Atomic<Bool>(false)
   private let files = Mutex<StoreWatch?>(nil)
 
-  /// Begins to watch. What is committed from here on is told.
+  /// Begins to watch. All later commits are reported.
   ///
-  /// - Parameter tell: Called on a queue of the store's own; whoever begins to read then sees what was committed.
+  /// - Parameter tell: Called on a private queue. A read that begins in it sees the commit.
   static func begin(_ pool: ConnectionPool, _ tell: @escaping @Sendable () -> Void) throws -> RemoteCommitWatch {
     let watch = RemoteCommitWatch(pool, tell)
     let path = try pool.withWriter { connection in
@@ -28,14 +27,14 @@ final class RemoteCommitWatch: Sendable {
       return connection.databasePath
     }
     try makeNotice(path)
-    // First the watch, then the state that it begins from: what comes between is told.
+    // Start the file watch before the pool records the current state, so that no commit in between is missed.
     let files = try StoreWatch(databasePath: path) { [weak watch] in watch?.lookSoon() }
     watch.files.withLock { $0 = files }
     try pool.watchOthers { [weak watch] in watch?.tellSoon() }
     return watch
   }
 
-  /// Makes the notice file. Where nothing may be written the log tells too, if later.
+  /// Creates the notice file. If the location is not writable, the log file's events report commits too, though later.
   private static func makeNotice(_ path: String) throws(StoreAccessError) {
     do throws(StoreAccessError) {
       try NoticeFile.make(for: path)
@@ -46,7 +45,7 @@ final class RemoteCommitWatch: Sendable {
 
   private init(_ pool: ConnectionPool, _ tell: @escaping @Sendable () -> Void) { (self.pool, self.tell) = (pool, tell) }
 
-  /// Ends it: nothing more is told, but what is just being told.
+  /// Stops watching. A callback that is already running completes.
   func end() {
     isOver.store(true, ordering: .releasing)
     files.withLock { files in
@@ -55,7 +54,8 @@ final class RemoteCommitWatch: Sendable {
     }
   }
 
-  /// Something was written, perhaps by this coordinator itself. Not at once: the thread that says so serves all stores of the process.
+  /// Queues a check after a file event, which this coordinator may have caused itself. The event thread serves all stores of the process,
+  /// so the check does not run on it.
   private func lookSoon() {
     guard !isWaiting.exchange(true, ordering: .sequentiallyConsistent) else { return }
     queue.async { [self] in
@@ -64,7 +64,7 @@ final class RemoteCommitWatch: Sendable {
     }
   }
 
-  /// Others have committed.
+  /// Queues the callback after a commit by another connection.
   private func tellSoon() {
     queue.async { [self] in
       if !isOver.load(ordering: .acquiring) { tell() }

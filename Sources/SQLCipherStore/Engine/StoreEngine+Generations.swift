@@ -1,19 +1,18 @@
-// StoreEngine+Generations: states of an open store that hold still.
 import ObjectStore
 import SQLCipherConnection
 import StoreFiles
 import Synchronization
 
-/// The generation that was begun last, while somebody has it.
+/// A weak reference to the newest generation.
 final class LastGeneration: Sendable {
   private struct Place {
     weak var generation: SnapshotGeneration?
   }
   private let place = Mutex(Place())
 
-  /// The generation of a snapshot: the one that somebody has, or a new one.
+  /// Returns the generation of a snapshot: the existing one if it is still referenced, else a new one.
   func generation(of snapshot: HeldSnapshot, path: String) -> SnapshotGeneration {
-    // The former one is let go of after the lock.
+    // Release the former generation after the lock.
     let (found, former) = place.withLock { place -> (SnapshotGeneration, SnapshotGeneration?) in
       let former = place.generation
       if let former, former.snapshot === snapshot { return (former, nil) }
@@ -27,23 +26,23 @@ final class LastGeneration: Sendable {
 }
 
 extension StoreEngine {
-  /// The state of the store now; the same one again where nothing was committed since.
+  /// Returns the current state of the store: the same generation as before if nothing was committed since.
   func currentGeneration() throws -> SnapshotGeneration {
     let snapshot = try pool.holdSnapshot {
-      // Before the snapshot is taken, so that the files are there that its rows name: as long as this is held nobody removes one.
+      // Lock the folder before taking the snapshot, so that the files its rows refer to are not removed while it exists.
       guard let folder = externals?.folder else { return nil }
       return try folder.lockForReading()
     }
     return lastGeneration.generation(of: snapshot, path: path)
   }
 
-  /// The state that a request names; nil for the newest.
+  /// Returns the generation that a request reads, or `nil` for the newest state.
   func generation(of scope: RequestScope) throws -> SnapshotGeneration? {
     guard let generation = scope.generation else { return nil }
     return try own(generation)
   }
 
-  /// A generation that this store has given out.
+  /// Returns the generation as one of this store, or throws if it belongs to another store.
   func own(_ generation: any StoreGeneration) throws -> SnapshotGeneration {
     if let generation = generation as? SnapshotGeneration, generation.source === lastGeneration { return generation }
     throw StoreError(.queryGenerationOfOtherStore, operation: .read, path: path)

@@ -1,11 +1,10 @@
-// StoreEngine+History: the history of a store is switched, read and shortened.
 import Foundation
 import ObjectModel
 import ObjectStore
 import SQLCipherConnection
 
 extension StoreHistory {
-  /// Reads what the file says, in a transaction of the connection.
+  /// Reads the history's settings from the file, in the current transaction.
   func adopt(_ transaction: ReadTransaction, model: CompiledModel, path: String) throws {
     let connection = transaction.connection
     guard let settings = try MetadataTable.readHistory(connection, path: path) else { return adopt(nil) }
@@ -13,7 +12,7 @@ extension StoreHistory {
     adopt(Recording(settings: settings, ids: HistoryIDs(layout, of: model)))
   }
 
-  /// Begins a history in a store that keeps none.
+  /// Starts a history in a store without one.
   static func begin(
     _ settings: HistorySettings, _ record: StoreRecord, _ layout: TableLayout, _ rows: StoreRows, _ transaction: WriteTransaction
   ) throws {
@@ -28,14 +27,14 @@ extension StoreHistory {
 }
 
 extension StoreRecord {
-  /// The basis of a layout that has to be read from now on: a computed one has no ids.
+  /// The layout basis that makes later openings read the layout: a computed layout has no history IDs.
   fileprivate var readLayoutBasis: String {
     layoutBasis.hasPrefix(MetadataTable.indexesOnly) ? layoutBasis : MetadataTable.indexesOnly + layoutBasis
   }
 }
 
 extension StoreEngine {
-  /// Begins to record what a request writes; nil where the store keeps no history.
+  /// Begins the record of what a request writes, or returns `nil` if the store keeps no history.
   func beginRecord(_ kind: HistoryKind, _ transaction: WriteTransaction, _ scope: RequestScope) throws -> TransactionRecord? {
     guard let recording = history.recording else { return nil }
     let authorship = HistoryAuthorship(
@@ -61,7 +60,7 @@ extension StoreEngine {
       let layout = try MetadataTable.readLayout(connection, path: path)
       if let settings, present == nil {
         try StoreHistory.begin(settings, record, layout, rows, transaction)
-        // Other connections notice the change by this number.
+        // The changed number makes other connections reread the settings.
         return try connection.setUserVersion(Int32(truncatingIfNeeded: try connection.userVersion()) &+ 1)
       }
       if settings == nil {
@@ -72,13 +71,13 @@ extension StoreEngine {
       try MetadataTable.write(history: settings, layout: layout, layoutBasis: record.readLayoutBasis, connection)
       try connection.setUserVersion(Int32(truncatingIfNeeded: try connection.userVersion()) &+ 1)
     }
-    // Looks at the number, and takes over what was written.
+    // Any read compares the number and adopts the new settings.
     if heldTransaction == nil { try pool.withReader { _ in } }
   }
 
   // MARK: Reading
 
-  /// Reads from the history; nil where there is none.
+  /// Runs `body` on the history, or returns `nil` if the store keeps no history.
   func readHistory<Result>(_ body: (ReadTransaction) throws -> Result) throws -> Result? {
     try read { transaction in
       guard history.recording != nil else { return nil }
@@ -141,9 +140,9 @@ extension StoreEngine {
 
   // MARK: Shortening
 
-  /// Deletes the oldest rows before a number, but not those of the newest transaction.
+  /// Deletes the oldest rows before a number, except those of the newest transaction.
   ///
-  /// - Returns: Whether there is more to delete.
+  /// - Returns: Whether rows before the number remain.
   func deleteHistory(before number: Int64, rowLimit: Int) throws -> Bool {
     try write { transaction in
       guard history.recording != nil else { throw StoreError(.historyOff, operation: .deleteHistory, path: path) }

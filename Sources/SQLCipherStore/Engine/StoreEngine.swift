@@ -1,13 +1,12 @@
-// StoreEngine: an open store: its connections, schema, keys and plans. One object does the reading and writing of all threads.
 import ObjectModel
 import ObjectStore
 import SQLCipherConnection
 import StoreKeys
 
-/// What an open store works with.
+/// An open store: its connections, schema, keys and plans. One instance serves the reads and writes of all threads.
 final class StoreEngine: Sendable {
   let path: String
-  /// None where the engine works inside a transaction that others have.
+  /// The connections, or `nil` if the engine works inside another engine's transaction.
   private let connections: ConnectionPool?
   let statements: StoreStatements
   var schema: StoreSchema { statements.schema }
@@ -17,17 +16,17 @@ final class StoreEngine: Sendable {
   let trace: StatementTrace
   let rows: StoreRows
   let tableSizes = TableSizes()
-  /// The large values outside the rows, where there may be any.
+  /// The large values in files, if the store can have any.
   let externals: ExternalStorage?
-  /// What triggers note on the writer.
+  /// The derived values that triggers marked as outdated on the writer.
   let marks: DerivationMarks
-  /// Whether a history is kept, and by what.
+  /// Whether a history is kept, and with which settings.
   let history: StoreHistory
-  /// Who takes part in each write transaction, in order.
+  /// The participants of each write transaction, in order.
   let participants: [any TransactionParticipant]
-  /// The state that holds still and was begun last.
+  /// The newest generation.
   let lastGeneration = LastGeneration()
-  /// The transaction that is held over several requests, for those that belong to it.
+  /// The current transaction over several requests.
   private let held = TransactionExtent<WriteTransaction>()
 
   init(
@@ -48,7 +47,7 @@ final class StoreEngine: Sendable {
     keys = KeyAllocator(tableCount: schema.tables.count)
     var participants = Self.participants(
       watch: watch, rows: rows, marks: marks, externals: externals, history: history, keys: keys, sizes: tableSizes)
-    // The last: it writes in a transaction of its own, behind one that is over.
+    // The purge comes last: it writes in a separate transaction after the commit.
     if retention != .unlimited { participants.append(HistoryPurge(retention, history: history, trace: trace)) }
     self.participants = participants
     if let pool, let externals { pool.afterHolding { [weak externals] in externals?.tidySoon() } }
@@ -56,7 +55,8 @@ final class StoreEngine: Sendable {
     plans = SelectPlanCache(numbers: statements.numbers.fetches)
   }
 
-  /// An engine for requests that are parts of a transaction that others have, see ``join(_:_:)``. Triggers are away until it ends.
+  /// Creates an engine whose requests are nested in another engine's transaction, see ``join(_:_:)``. Triggers do not exist until that
+  /// transaction ends.
   convenience init(path: String, joining transaction: WriteTransaction, statements: StoreStatements, trace: StatementTrace) {
     let externals = transaction.files.flatMap { ExternalStorage(joining: transaction.connection, threshold: $0.storage.threshold) }
     self.init(path: path, pool: nil, statements: statements, trace: trace, externals: externals)
@@ -69,24 +69,24 @@ final class StoreEngine: Sendable {
     }
   }
 
-  /// A prepared statement over an entity's table; see ``StoreStatements``.
+  /// Returns a prepared statement on an entity's table; see ``StoreStatements``.
   @inline(__always) func statement(_ statement: EntityStatement, on connection: Connection) throws(StoreAccessError) -> Statement {
     try statements.statement(statement, on: connection)
   }
 
-  /// A prepared statement over a join table.
+  /// Returns a prepared statement on a join table.
   @inline(__always) func statement(_ statement: JoinStatement, on connection: Connection) throws(StoreAccessError) -> Statement {
     try statements.statement(statement, on: connection)
   }
 
-  /// A writer for rows of this store.
+  /// Returns a writer for rows of this store.
   func makeRowWriter(rowCapacity: Int) -> RowWriter {
     let writer = RowWriter(rowCapacity: rowCapacity)
     writer.externals = externals
     return writer
   }
 
-  /// A writer for rows of this store that are read one at a time.
+  /// Returns a writer for rows of this store that are read one at a time.
   func makeSingleRowWriter() -> RowWriter {
     let writer = RowWriter(ofSingleRows: ())
     writer.externals = externals
@@ -95,11 +95,11 @@ final class StoreEngine: Sendable {
 
   // MARK: Transactions
 
-  /// Runs `body` in a read transaction: in that of a generation, or else inside ``transaction(_:)`` in that one.
+  /// Runs `body` in a read transaction: in that of a generation, in the current one of ``transaction(_:)``, or in a new one.
   ///
   /// - Parameters:
-  ///   - generation: The state that is read; nil for the newest.
-  ///   - reusingSnapshot: Takes a snapshot that is still open. The body checks the sentinel itself then, if it has to.
+  ///   - generation: The generation to read, or `nil` for the newest state.
+  ///   - reusingSnapshot: Whether a snapshot that is still open may be reused. The body then checks the sentinel itself if needed.
   func read<Result>(
     from generation: SnapshotGeneration? = nil, reusingSnapshot: Bool = false, _ body: (ReadTransaction) throws -> Result
   ) throws -> Result {
@@ -112,7 +112,7 @@ final class StoreEngine: Sendable {
     guard externals != nil else {
       return try pool.withReader(reusingSnapshot: reusingSnapshot) { try body(ReadTransaction(connection: $0)) }
     }
-    // A value may be replaced while a condition reads it; the next snapshot has another.
+    // A value's file may be replaced while a condition reads it. A new snapshot refers to the new file.
     for _ in 0..<3 {
       do {
         return try pool.withReader(reusingSnapshot: reusingSnapshot) { try body(ReadTransaction(connection: $0)) }
@@ -123,27 +123,28 @@ final class StoreEngine: Sendable {
     return try pool.withReader { try body(ReadTransaction(connection: $0)) }
   }
 
-  /// The transaction over several requests that the caller is inside of.
+  /// The transaction over several requests that the caller is in, if any.
   @inline(__always) var heldTransaction: ReadTransaction? { held.current?.reading }
 
-  /// Begins a write transaction; inside ``transaction(_:)``, a part of that which can fail alone. Whoever begins one commits it or rolls it back.
+  /// Begins a write transaction; inside ``transaction(_:)``, a nested one that can fail on its own. The caller must commit it or roll it
+  /// back.
   func begin(_ purpose: consuming WriteTransaction.Purpose = .init()) throws -> WriteTransaction {
     if let transaction = held.current { return try .begin(partOf: transaction, participants, purpose) }
     let pool = try pool
     return try .begin(on: try pool.takeWriter(), participants, purpose, from: pool)
   }
 
-  /// Runs `body` in a write transaction, or in a part of one, see ``begin(_:)``.
+  /// Runs `body` in a write transaction, or in a nested one, see ``begin(_:)``.
   func write<Result>(_ purpose: WriteTransaction.Purpose = .init(), _ body: (WriteTransaction) throws -> Result) throws -> Result {
     try begin(purpose).run(body)
   }
 
-  /// Runs `body`, whose requests are one transaction: each is a part of it.
+  /// Runs `body` in one transaction. Each of its requests is a nested transaction.
   func transaction(_ body: () throws -> Void) throws {
     try write(.init(holdsRequests: true)) { transaction in try held.run(transaction, body) }
   }
 
-  /// Runs `body`, whose requests are parts of a transaction that others have begun and will end.
+  /// Runs `body` with its requests nested in a transaction that the caller began and will end.
   func join<Result>(_ transaction: WriteTransaction, _ body: () throws -> Result) rethrows -> Result {
     let joined = WriteTransaction.joining(transaction)
     joined.keep(keys)
@@ -152,12 +153,13 @@ final class StoreEngine: Sendable {
 
   // MARK: Keys
 
-  /// Keys for new rows of a table. What is reserved in a transaction over several requests is given to nobody else before it is committed.
+  /// Returns keys for new rows of a table. In a transaction over several requests, reservations are not shared before its commit.
   func newKeys(_ count: Int, for table: EntityTable) throws -> [Int64] {
     let keys = held.current?.keys ?? keys
     var result = Array(keys.take(count, for: table))
     while result.count < count {
-      // Not under a lock: the writer may be waited for. Two threads that reserve at once lose a block's rest at most.
+      // No lock is held here, since waiting for the writer can take time. Two threads that reserve at once lose the rest of one block at
+      // most.
       let needed = count - result.count
       let block = try write { transaction in
         trace.note(transaction.connection, "reserve keys")
@@ -169,13 +171,13 @@ final class StoreEngine: Sendable {
     return result
   }
 
-  /// Reserves as many keys as somebody else has given out from 1 on, without a list of them.
+  /// Reserves as many keys as another store allocated, starting from 1, without a list of them.
   ///
-  /// - Returns: What is to be added to each of his.
+  /// - Returns: The offset to add to each key of the other store.
   func reserveKeys(upTo greatest: Int64, for table: EntityTable) throws -> Int64 {
     guard greatest > 0 else { return 0 }
     let (keys, count) = (held.current?.keys ?? keys, Int(greatest))
-    // A block that was reserved before is given up: its rest lies below the new one.
+    // The unused keys of the previous block are lost; they are below the new one.
     keys.begin(try write { try keys.reserve(count, for: table, $0) }, of: table)
     return keys.take(count, for: table).lowerBound - 1
   }

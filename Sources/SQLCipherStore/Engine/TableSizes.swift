@@ -1,21 +1,20 @@
-// TableSizes: about how many rows tables have, for choosing a plan.
 import Synchronization
 
-/// The numbers of tables' rows, up to a bound, as they were a few saves ago: enough to choose a plan by.
+/// The numbers of rows of tables, up to a limit, as of a few commits ago. This is accurate enough to choose a plan.
 final class TableSizes: Sendable {
   private struct Entry {
     let size: Int
     let commits: Int
   }
-  /// How many commits a number is believed.
+  /// The number of commits after which a size is counted again.
   private static let trust = 32
   private let entries = Mutex<[Int: Entry]>([:])
   private let commits = Atomic<Int>(0)
 
-  /// Something was committed: the numbers are older by one.
+  /// Records a commit, which ages all sizes.
   func noteCommit() { commits.add(1, ordering: .relaxed) }
 
-  /// The size of a table; counted where it is not known or too old.
+  /// Returns the size of a table, and counts it if it is missing or too old.
   func size(of table: Int, count: () throws -> Int) rethrows -> Int {
     let commits = commits.load(ordering: .relaxed)
     if let entry = entries.withLock({ $0[table] }), commits - entry.commits < Self.trust { return entry.size }

@@ -1,25 +1,24 @@
-// TransactionParticipants: who takes part in a store's write transactions, in which order, and what each does. Read it from top to bottom.
 import Foundation
 import ObjectModel
 import ObjectStore
 import SQLCipherConnection
 
 extension StoreEngine {
-  /// Who takes part, in the order in which each moment is told. Whoever is not needed is not in the list.
+  /// Returns the participants in the order in which they are notified. Those that the store does not need are left out.
   static func participants(
     watch: ModelWatch?, rows: StoreRows, marks: DerivationMarks, externals: ExternalStorage?, history: StoreHistory, keys: KeyAllocator,
     sizes: TableSizes
   ) -> [any TransactionParticipant] {
     var list: [any TransactionParticipant] = []
-    // Refuses before anybody else reads or writes where the file has another model by now.
+    // First, so that a transaction fails before other participants read or write if the file's model has changed.
     if let watch { list.append(watch) }
-    // Computes what follows from the statements, so it comes before all who look at what was written.
+    // Derives values from the results of the statements, so it precedes the participants that read what was written.
     if !rows.schema.derivations.isEmpty { list.append(DerivedValues(rows: rows, marks: marks)) }
-    // The last who writes rows: files are made durable, and those that no row refers to any more leave the list.
+    // Last of those that write rows: makes files durable, and removes unreferenced files from the table.
     if let externals, !externals.isJoined { list.append(LargeValues(storage: externals)) }
-    // Records what was written in the end.
+    // Records the final state of the rows.
     list.append(history)
-    // After a rollback it writes, in a transaction of its own: all others are done with the failed one by then.
+    // Writes after a rollback in a separate transaction, when all other participants have finished with the failed one.
     list.append(ReservedKeys(keys: keys, tables: rows.schema.tables))
     list.append(sizes)
     return list
@@ -34,7 +33,7 @@ extension ModelWatch: TransactionParticipant {
 
 // MARK: Derived values
 
-/// Brings derived attributes in step with what triggers have noted, at the end of each request.
+/// Updates the derived attributes that triggers marked as outdated, at the end of each request.
 final class DerivedValues: TransactionParticipant {
   let rows: StoreRows
   let marks: DerivationMarks
@@ -43,7 +42,7 @@ final class DerivedValues: TransactionParticipant {
 
   func willCommit(_ transaction: WriteTransaction) throws {
     defer { marks.reset() }
-    // The values of the saved rows that depend on nothing else went in with them.
+    // Values that depend only on their own saved row were written with it.
     if transaction.purpose.request != nil { marks.forgetLocal() }
     try transaction.whileWanted {
       var updater = DerivationUpdater(
@@ -74,7 +73,8 @@ final class LargeValues: TransactionParticipant {
 
 // MARK: Keys
 
-/// Keys that were reserved in a transaction over several requests become the store's with it; those handed out are used up in any case.
+/// Makes keys reserved in a transaction over several requests available to the store when it commits. Allocated keys count as used even
+/// after a rollback.
 final class ReservedKeys: TransactionParticipant {
   let keys: KeyAllocator
   let tables: [EntityTable]
@@ -91,9 +91,9 @@ final class ReservedKeys: TransactionParticipant {
 
   func didRollBack(_ transaction: WriteTransaction) {
     guard transaction.purpose.holdsRequests, let own = transaction.keys else { return }
-    // Its reservations were part of it.
+    // The rollback undid the reservations.
     if transaction.isPart { return own.forget() }
-    // Objects may live on with keys that were handed out: the file's counter has to pass them all the same.
+    // Objects with allocated keys may still exist, so the file's counter must be advanced past these keys.
     for index in keys.adopt(own) {
       let block = try? WriteTransaction.run(on: transaction.connection, transaction.participants) {
         try keys.reserve(1, for: tables[index], $0)

@@ -1,4 +1,3 @@
-// ComparedProperties: the properties that a predicate compares in a way an index could answer.
 import ObjectModel
 import ObjectQuery
 

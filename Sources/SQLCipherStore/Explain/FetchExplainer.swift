@@ -1,4 +1,3 @@
-// FetchExplainer: a plan in the words of the model, and what an index would help.
 import Foundation
 import ObjectModel
 import ObjectQuery

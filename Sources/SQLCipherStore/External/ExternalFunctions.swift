@@ -1,14 +1,13 @@
-// ExternalFunctions: the functions through which statements read and keep large values.
 import Foundation
 import SQLCipherConnection
 import StoreFiles
 import StoreKeys
 
-/// Large values in SQL.
+/// The SQL functions through which statements read and store large values.
 enum ExternalFunctions {
   private static let unreadable = "the file of a large value cannot be read"
 
-  /// Makes the functions known to a connection.
+  /// Registers the functions on a connection.
   static func register(on connection: Connection, folder: ExternalFolder) throws {
     connection.externalFolder = folder
     try connection.registerFunction(name: SQLFunctions.keep, argumentCount: 1, deterministic: false) {

@@ -1,4 +1,3 @@
-// ExternalStorage: the large values of an open store: reads their files, and removes what no row refers to.
 import Dispatch
 import Foundation
 import ObjectModel
@@ -9,15 +8,15 @@ import Synchronization
 
 /// The files of an open store's large values.
 ///
-/// A row holds a value's number, an INTEGER where values inside rows are BLOBs; `cipherdata_external` lists the numbers. A file is written before the
-/// transaction that refers to it commits, and removed after the one that lets go of it: what a crash leaves is a file that nothing refers to, which the
-/// next opening finds.
+/// A row holds the number of a value: an INTEGER where values inside rows are BLOBs. `cipherdata_external` lists the numbers. A file is
+/// written before the transaction that refers to it commits, and removed after the transaction that drops the last reference. A crash
+/// therefore leaves at most unreferenced files, which the next opening finds.
 final class ExternalStorage: Sendable {
-  /// Values up to this size may be kept in memory once they were read, all together in no more than twice of it.
+  /// The maximum size in bytes of a value that is cached after it was read. All cached values together take at most twice this size.
   static let greatestCachedSize = 4 << 20
-  /// Values of fewer bytes stay in their rows unless a description says otherwise.
+  /// The default of ``threshold``, in bytes.
   static let standardThreshold = 131_072
-  /// As many files, or bytes of values, wait for a sync at most.
+  /// The maximum number of files that wait for a sync before they are removed. ``greatestWaitingSize`` limits their total size in bytes.
   static let greatestWaitingCount = 64
   static let greatestWaitingSize = 64 << 20
 
@@ -25,14 +24,14 @@ final class ExternalStorage: Sendable {
   /// Values of fewer bytes stay in their rows.
   let threshold: Int
   let isReadOnly: Bool
-  /// None where only the files can be asked, inside somebody else's transaction.
+  /// The connections, or `nil` inside another store's transaction, where only files can be read.
   private let pool: ConnectionPool?
   private let schema: StoreSchema?
   private let cache = Mutex<[(id: Int64, data: Data)]>([])
-  /// The folder's lock, and how many write under it: thousands of values that wait for a save have one descriptor together.
+  /// The folder's lock and the number of its users. All values that wait for a save share one descriptor.
   private let writing = Mutex<(lock: ExternalFolder.Lock?, count: Int)>((nil, 0))
 
-  /// The files that commits have let go of which may not be on the disk yet; one sync does for all.
+  /// Files whose removal waits for a sync, because the commits that dropped them may not be on disk yet. One sync covers all.
   private let waiting = Mutex<(ids: [Int64], size: Int)>(([], 0))
   private let waitingName = UUID().uuidString
 
@@ -44,24 +43,24 @@ final class ExternalStorage: Sendable {
     self.isReadOnly = isReadOnly
   }
 
-  /// The large values of a transaction that somebody has on a connection, as a migration does. None of them is asked for where it stands now: nobody else
-  /// writes meanwhile.
+  /// Creates the storage of another transaction on a connection, such as a migration's. It never needs a value's current location, since
+  /// nothing else writes meanwhile.
   convenience init?(joining connection: Connection, threshold: Int) {
     guard let folder = connection.externalFolder else { return nil }
     self.init(folder: folder, pool: nil, schema: nil, threshold: threshold, isReadOnly: false)
   }
 
-  /// Whether the values are those of one long transaction, after which nobody asks for them here.
+  /// Whether the storage belongs to one long transaction and is not used after it.
   var isJoined: Bool { pool == nil }
 
   // MARK: Reading
 
-  /// The value of a number that was read in a row.
+  /// Returns the value whose number was read in a row.
   func value(_ id: Int64, at place: StoredExternal.Place) -> ExternalData {
     ExternalData(content: StoredExternal(storage: self, id: id, place: place))
   }
 
-  /// All bytes of a file.
+  /// Returns all bytes of a file.
   func data(_ id: Int64) throws -> Data {
     if let known = cache.withLock({ $0.first { $0.id == id }?.data }) { return known }
     let reader = try folder.openFile(id: id)
@@ -76,7 +75,7 @@ final class ExternalStorage: Sendable {
     return data
   }
 
-  /// What stands at a place now: a number, bytes, or nothing.
+  /// Returns the current content of an object's slot: a number, bytes, or null.
   func current(_ place: StoredExternal.Place) throws -> Slot {
     guard let pool, let table = schema?.tableIfHeld(place.object.entity),
       let column = table.column(entity: place.object.entity, slot: place.slot)
@@ -97,7 +96,7 @@ final class ExternalStorage: Sendable {
     if !ids.isEmpty { cache.withLock { cache in cache.removeAll { ids.contains($0.id) } } }
   }
 
-  /// Takes part in the folder's lock.
+  /// Acquires a share of the folder's lock.
   func beginWriting() throws {
     try writing.withLock { writing in
       if writing.count == 0 { writing.lock = try folder.lockForWriting() }
@@ -105,7 +104,7 @@ final class ExternalStorage: Sendable {
     }
   }
 
-  /// Lets go of a part in the lock, and removes files; with the last part, or later, see ``tidy(removing:)``.
+  /// Releases a share of the lock and removes files, at once or later, see ``tidy(removing:)``.
   func endWriting(removing ids: [Int64]) {
     writing.withLock { writing in
       writing.count -= 1
@@ -114,7 +113,7 @@ final class ExternalStorage: Sendable {
     tidy(removing: ids)
   }
 
-  /// Ends some writing: removes files, unless somebody else is writing or copying; then the last of them does, or the next opening.
+  /// Removes files. If another process is writing or copying, the last one to finish removes them, or the next opening.
   private func tidy(removing ids: [Int64]) {
     guard let lock = try? folder.lockForRemoving() else {
       if !ids.isEmpty { folder.requestSweep() }
@@ -130,7 +129,7 @@ final class ExternalStorage: Sendable {
     }
   }
 
-  /// Nobody reads older rows any more: files that stayed for them are removed.
+  /// Removes files that were kept for snapshots. Called when no snapshot of older rows is left.
   func tidySoon() {
     guard folder.needsSweep else { return }
     DispatchQueue.global(qos: .utility).async { [self] in tidy(removing: []) }
@@ -138,17 +137,17 @@ final class ExternalStorage: Sendable {
 
   // MARK: Waiting
 
-  /// What may be removed now of the files that a commit without a sync has let go of: none as a rule, they wait for a sync. The caller takes part in the
-  /// folder's lock.
+  /// Returns which of the files dropped by an unsynced commit can be removed now. Usually there are none, since they wait for a sync. The
+  /// caller holds a share of the folder's lock.
   func removableAfterSync(_ ids: [Int64], size: Int) -> [Int64] {
     if ids.isEmpty { return [] }
     do {
-      // After a migration nobody comes back to them.
+      // Nothing refers to them after a migration.
       if isJoined {
         try folder.syncLog()
         return ids
       }
-      // Should the process end before, the next opening removes them.
+      // If the process ends first, the next opening removes them.
       try folder.beginWaiting(waitingName)
       waiting.withLock { waiting in
         waiting.ids += ids
@@ -160,7 +159,8 @@ final class ExternalStorage: Sendable {
     return []
   }
 
-  /// Removes the files that wait, after a sync for all of them. Where somebody is writing, the last one to end does it, or the next opening.
+  /// Removes the waiting files after one sync for all of them. If another process is writing, the last one to finish removes them, or the
+  /// next opening.
   func removeWaiting() {
     if waiting.withLock({ $0.ids.isEmpty }) { return }
     guard let lock = try? folder.lockForRemoving() else { return folder.requestSweep() }
@@ -168,9 +168,9 @@ final class ExternalStorage: Sendable {
     removeWaitingLocked()
   }
 
-  /// The same for who has the lock.
+  /// Removes the waiting files. The caller holds the lock.
   private func removeWaitingLocked() {
-    // A log that cannot be synced may be lost: the files stay, and their note too.
+    // An unsynced log may be lost, so the files and their record remain.
     guard (try? folder.syncLog()) != nil else { return }
     waiting.withLock { waiting in
       folder.removeFiles(waiting.ids)
@@ -179,9 +179,9 @@ final class ExternalStorage: Sendable {
     folder.endWaiting(waitingName)
   }
 
-  /// Removes the files that no row refers to, left by a process that died. Nothing happens while somebody is writing.
+  /// Removes unreferenced files that a crashed process left. Does nothing while another process is writing.
   ///
-  /// - Returns: How many files were removed; nil where somebody is writing.
+  /// - Returns: The number of removed files, or `nil` while another process is writing.
   @discardableResult
   func sweep() throws -> Int? {
     guard let lock = try folder.lockForRemoving() else { return folder.exists ? nil : 0 }
@@ -191,14 +191,14 @@ final class ExternalStorage: Sendable {
 
   private func sweepLocked() throws -> Int {
     guard let pool else { return 0 }
-    // Read after the lock was taken: whoever wrote before has committed or failed.
+    // Read after taking the lock: every earlier writer has committed or failed.
     let ids = try pool.withReader { connection in try ExternalTable.ids(connection) }
     let count = try folder.sweep(keeping: ids)
     waiting.withLock { $0 = ([], 0) }
     return count
   }
 
-  /// Collects a value that comes in pieces in a file that is no row's yet.
+  /// Returns a writer that collects a value in chunks, in a file that no row refers to yet.
   func makeWriter() throws -> ExternalDataWriter {
     if isReadOnly {
       throw StoreError(.readOnlyStore, operation: .writeLargeValue, path: folder.path)

@@ -1,7 +1,6 @@
-// ExternalTable: the table that lists a store's large values.
 import SQLCipherConnection
 
-/// The table of large values: one row for each file that some row refers to.
+/// The table of large values: one row for each referenced file.
 enum ExternalTable {
   static func exists(_ connection: Connection) throws -> Bool {
     let statement = try connection.statement(.hasExternals)
@@ -9,7 +8,7 @@ enum ExternalTable {
     return try statement.step()
   }
 
-  /// The numbers of all values; none where there is no table.
+  /// Returns the numbers of all values; empty if there is no table.
   @Sendable static func ids(_ connection: Connection) throws -> [Int64] {
     guard try exists(connection) else { return [] }
     let statement = try connection.statement(.externals)

@@ -1,28 +1,28 @@
-// ExternalTransaction: the large values that a write transaction adds and lets go of: files before the commit, removals after it.
 import Foundation
 import ObjectModel
 import ObjectStore
 import SQLCipherConnection
 import StoreFiles
 
-/// What happens to files in one write transaction. Used by the thread that has the connection.
+/// The files that one write transaction adds and drops: they are written before the commit and removed after it. Used only by the thread
+/// that has the connection.
 final class ExternalTransaction {
   let storage: ExternalStorage
   private unowned let connection: Connection
   private var hold: WritingHold?
-  /// The files written here.
+  /// The files written in this transaction.
   private var written: [Int64] = []
-  /// The values that become the store's own with the commit.
+  /// The values that the store owns after the commit.
   private var taken: [(value: ExternalData, id: Int64, place: StoredExternal.Place)] = []
   private var adopted: [FinishedExternal] = []
-  /// The values that the commit lets go of, and their bytes.
+  /// The numbers of the values that the commit drops, and their total size in bytes.
   private var removed: (ids: [Int64], size: Int) = ([], 0)
-  /// Files that were written, and whose rows a savepoint took back.
+  /// Files that were written, but whose rows a savepoint rolled back.
   private var lost: [Int64] = []
   private var isPrepared = false
-  /// What the function `cd_keep` has written in the statements under way; nil where nobody lists it afterwards.
+  /// The files that the function `cd_keep` wrote in the current statements, or `nil` if the function must leave values in their rows.
   private var unlisted: [(id: Int64, size: Int, digest: [UInt8])]?
-  /// Why the function failed: a statement's error says no more than that it did.
+  /// The error of the function. The statement's own error does not contain the cause.
   private var failure: (any Error)?
 
   init(storage: ExternalStorage, connection: Connection) {
@@ -34,10 +34,10 @@ final class ExternalTransaction {
     if hold == nil { hold = try WritingHold(storage) }
   }
 
-  /// Keeps a value in a file, and gives its number.
+  /// Stores a value in a file, and returns its number.
   ///
-  /// - Parameter storage: The store of the row. In a migration the older and the newer store have one of their own each: a value of one place is no value of
-  ///   the same place in the other.
+  /// - Parameter storage: The storage of the row. In a migration, the older and the newer store have one each: the same location means
+  ///   different values in the two.
   func keep(_ value: ExternalData, at place: StoredExternal.Place, in storage: ExternalStorage) throws -> Int64 {
     let content = value.content
     if let own = content as? StoredExternal, own.storage === storage, own.place == place, try isListed(own.id) { return own.id }
@@ -53,7 +53,8 @@ final class ExternalTransaction {
     return id
   }
 
-  /// The value is the store's own from the commit on. A migration does not keep all that it has written until then.
+  /// Makes the store the owner of the value at the commit. A migration transfers it at once, since it does not retain all written values
+  /// until then.
   private func take(_ value: ExternalData, _ id: Int64, _ place: StoredExternal.Place, _ storage: ExternalStorage) {
     if storage.isJoined {
       value.replaceContent(StoredExternal(storage: storage, id: id, place: place))
@@ -62,14 +63,14 @@ final class ExternalTransaction {
     }
   }
 
-  /// Keeps the pieces of a value in a file, and gives its number.
+  /// Stores the chunks of a value in a file, and returns its number.
   func keep(pieces next: () throws -> Data?) throws -> Int64 {
     try write { writer in
       while let piece = try next() { try piece.withUnsafeBytes { try writer.write($0) } }
     }
   }
 
-  /// Keeps bytes in a file, and gives its number.
+  /// Stores bytes in a file, and returns its number.
   func keep(_ bytes: UnsafeRawBufferPointer) throws -> Int64 { try write { try $0.write(bytes) } }
 
   private func write(_ fill: (ExternalFileWriter) throws -> Void) throws -> Int64 {
@@ -105,11 +106,11 @@ final class ExternalTransaction {
 
   // MARK: Statements that keep values
 
-  /// Runs statements whose function `cd_keep` puts values into files. A function had better not write rows while a statement does, so the files are listed
-  /// here, after them.
+  /// Runs statements whose function `cd_keep` writes values to files. The files are listed in the table after the statements, because a
+  /// function should not write rows while a statement runs.
   func keeping<Result>(_ body: () throws -> Result) throws -> Result {
     unlisted = []
-    // A function of SQL is told nothing but its arguments.
+    // An SQL function receives only its arguments, so the connection carries the transaction.
     connection.attachment.object = self
     defer {
       connection.attachment.object = nil
@@ -122,7 +123,7 @@ final class ExternalTransaction {
     return result
   }
 
-  /// The number of the file that bytes are put into; nil where they stay in the row.
+  /// Writes bytes to a file and returns its number, or `nil` if they stay in the row.
   func numberInStatement(_ bytes: UnsafeRawBufferPointer) throws -> Int64? {
     guard unlisted != nil, bytes.count >= storage.threshold else { return nil }
     do {
@@ -137,13 +138,13 @@ final class ExternalTransaction {
 
   // MARK: The end
 
-  /// The last step before the commit: files are durable, and values that no row has any more leave the list.
+  /// Performs the last step before the commit: makes files durable, and removes unreferenced values from the table.
   func prepare() throws {
     if storage.isJoined, try !ExternalTable.exists(connection) { return }
     let statement = try connection.statement(.removedExternals)
     while try statement.step() {
       removed.ids.append(statement.int64(0))
-      // What the list says may be anything; more than that waits for no sync.
+      // The listed size is untrusted. A larger total would be synced at once anyway.
       removed.size += max(0, min(statement.int(1), ExternalStorage.greatestWaitingSize))
     }
     statement.reset()
@@ -151,7 +152,7 @@ final class ExternalTransaction {
       try lock()
       try connection.statement(.forgetting).run()
     }
-    // A savepoint may have taken back what listed them.
+    // A savepoint may have rolled back their entries in the table.
     for id in written where try !isListed(id) { lost.append(id) }
     for finished in adopted where try !isListed(finished.id) { lost.append(finished.id) }
     taken.removeAll { lost.contains($0.id) }
@@ -162,7 +163,7 @@ final class ExternalTransaction {
   func didCommit() {
     for (value, id, place) in taken { value.replaceContent(StoredExternal(storage: storage, id: id, place: place)) }
     storage.forget(removed.ids + lost)
-    // Without a sync a power cut may bring back the rows: then their files have to be there.
+    // Without a sync, a power failure can restore the rows, which need their files then.
     let isDurable = connection.options.durability == .full
     let gone = isDurable ? removed.ids : storage.removableAfterSync(removed.ids, size: removed.size)
     hold?.end(removing: gone + lost)
@@ -170,7 +171,7 @@ final class ExternalTransaction {
 
   func didFail() {
     if isPrepared {
-      // Nobody knows whether the commit took effect: what to keep is found out by comparing with the table.
+      // It is unknown whether the commit took effect. A sweep compares the files with the table.
       adopted = []
       if hold != nil { storage.folder.requestSweep() }
       hold?.end(removing: [])

@@ -1,4 +1,3 @@
-// StoredExternal, StagedExternal: a large value in a file of the store: one that a row refers to, and one that waits for its save.
 import Foundation
 import ObjectModel
 import ObjectStore
@@ -6,9 +5,9 @@ import StoreFiles
 import StoreKeys
 import Synchronization
 
-/// A large value that a row refers to.
+/// A large value in a file that a row refers to.
 struct StoredExternal: ExternalContent {
-  /// Where the number was read.
+  /// The object and slot where the number was read.
   struct Place: Sendable, Hashable {
     let object: ObjectReference
     let slot: Int
@@ -35,7 +34,7 @@ struct StoredExternal: ExternalContent {
     return other.storage === storage && other.id == id
   }
 
-  /// Reads the file. Where it is gone, the value was replaced since its row was read, and what stands there now is read.
+  /// Reads the file. If it is missing, the value was replaced after its row was read, and the current value is read instead.
   private func read<Result>(_ file: (Int64) throws -> Result, inside: (Data) throws -> Result) throws -> Result {
     try StoreError.mapping {
       var id = id
@@ -54,7 +53,7 @@ struct StoredExternal: ExternalContent {
   }
 }
 
-/// A large value in a store that has no list of such: reading it is an error.
+/// A large value in a store without a table of large values. Reading it throws.
 struct UnknownExternal: ExternalContent {
   var count: Int { get throws { throw failure } }
   func makeReader() throws -> ExternalDataReader { throw failure }
@@ -64,9 +63,9 @@ struct UnknownExternal: ExternalContent {
   }
 }
 
-/// A large value in a file that no row refers to yet: written piece by piece, saved with an object, or removed.
+/// A large value in a file that no row refers to yet. It is written in chunks, and then saved with an object or removed.
 ///
-/// The lock that it holds keeps others from taking its file for an orphan.
+/// Its lock prevents others from removing the file as unreferenced.
 final class StagedExternal: ExternalDataSink {
   private let storage: ExternalStorage
   private let hold: WritingHold
@@ -92,7 +91,7 @@ final class StagedExternal: ExternalDataSink {
   }
 }
 
-/// What a `StagedExternal` became: complete and durable, but for its folder's entry.
+/// The completed file of a `StagedExternal`. It is durable except for its directory entry.
 final class FinishedExternal: ExternalContent {
   let storage: ExternalStorage
   private let hold: WritingHold
@@ -113,7 +112,9 @@ final class FinishedExternal: ExternalContent {
     if !isAdopted.withLock({ $0 }) { storage.folder.removeFiles([id]) }
   }
 
-  /// The file is a row's: true for the first who asks.
+  /// Marks the file as referenced by a row.
+  ///
+  /// - Returns: `true` for the first caller only.
   func adopt() -> Bool {
     isAdopted.withLock { isAdopted in
       defer { isAdopted = true }
@@ -121,7 +122,7 @@ final class FinishedExternal: ExternalContent {
     }
   }
 
-  /// The row was not saved.
+  /// Marks the file as unreferenced again, because its row was not saved.
   func release() { isAdopted.withLock { $0 = false } }
 
   var count: Int { size }
@@ -133,7 +134,7 @@ final class FinishedExternal: ExternalContent {
   func isSame(as other: any ExternalContent) -> Bool { other as? FinishedExternal === self }
 }
 
-/// The part that somebody who writes files has in the lock of the open store; the last to let go clears up.
+/// A writer's share of the lock on the folder of large values. The release of the last share removes files.
 final class WritingHold: Sendable {
   private let storage: ExternalStorage
   private let isHeld = Mutex(true)
@@ -145,7 +146,7 @@ final class WritingHold: Sendable {
 
   deinit { end(removing: []) }
 
-  /// Gives the part back, and removes files if nobody else writes.
+  /// Releases the share, and removes files if nothing else writes. Only the first call has an effect.
   func end(removing ids: [Int64]) {
     let isFirst = isHeld.withLock { isHeld in
       defer { isHeld = false }

@@ -1,6 +1,4 @@
-// WriteTransaction+Files: the files of large values that a write transaction adds and lets go of.
-
 extension WriteTransaction {
-  /// What becomes of the files of large values; nil where the store has none.
+  /// The files of large values that the transaction adds and drops, or `nil` if the store has no large values.
   var files: ExternalTransaction? { kept() }
 }

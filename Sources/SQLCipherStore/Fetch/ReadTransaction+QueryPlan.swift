@@ -1,4 +1,3 @@
-// ReadTransaction+QueryPlan: asks SQLite how it will run a statement.
 import ObjectStore
 import SQLCipherConnection
 

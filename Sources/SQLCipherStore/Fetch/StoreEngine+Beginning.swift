@@ -1,4 +1,3 @@
-// StoreEngine+Beginning: chooses among the plans of a fetch that can begin in several ways.
 import ObjectModel
 import ObjectQuery
 import ObjectStore

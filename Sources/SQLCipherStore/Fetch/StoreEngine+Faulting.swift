@@ -1,4 +1,3 @@
-// StoreEngine+Faulting: rows of given objects, one or many at a time.
 import ObjectModel
 import ObjectStore
 import SQLCipherConnection

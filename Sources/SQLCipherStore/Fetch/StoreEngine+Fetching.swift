@@ -1,4 +1,3 @@
-// StoreEngine+Fetching: runs compiled fetches.
 import Foundation
 import ObjectModel
 import ObjectQuery

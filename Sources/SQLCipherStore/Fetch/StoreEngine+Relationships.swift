@@ -1,4 +1,3 @@
-// StoreEngine+Relationships: the members of to-many relationships, for one object or many.
 import ObjectModel
 import ObjectStore
 import SQLCipherConnection

@@ -1,4 +1,3 @@
-// StoreRowReader: rows of an open store, one at a time, for one context.
 import ObjectModel
 import ObjectStore
 import SQLCipherConnection

@@ -1,5 +1,3 @@
-// ExternalVerification: what is wrong with the files of a store's large values: missing, damaged, referred to by no or two rows; orphans and foreign files,
-// which are left over.
 import Foundation
 import ObjectStore
 import SQLCipherConnection

@@ -1,4 +1,3 @@
-// HistoryVerification: whether the records of a history can be read.
 import ObjectModel
 import ObjectStore
 import SQLCipherConnection

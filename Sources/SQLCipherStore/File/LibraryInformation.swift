@@ -1,4 +1,3 @@
-// LibraryInformation: the libraries that answer in this process, and what the connections to a store are set to.
 import ObjectStore
 import SQLCipherConnection
 import StoreKeys

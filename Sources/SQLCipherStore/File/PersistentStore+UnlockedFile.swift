@@ -1,4 +1,3 @@
-// PersistentStore+UnlockedFile: the file of a store that is open, with the keys that it was opened with.
 import Foundation
 public import ObjectStore
 import SQLCipherConnection

@@ -1,4 +1,3 @@
-// SQLCipherStoreFile+Compaction: unused pages given back to the disk, and what SQLite's query planner goes by.
 import ObjectStore
 import SQLCipherConnection
 import StoreFiles

@@ -1,4 +1,3 @@
-// SQLCipherStoreFile+Copies: backups, and the ways out of encryption and into it.
 public import Foundation
 import ObjectStore
 import SQLCipherConnection

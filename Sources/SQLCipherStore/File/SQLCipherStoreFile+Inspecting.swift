@@ -1,4 +1,3 @@
-// SQLCipherStoreFile+Inspecting: verification and figures.
 public import Foundation
 import ObjectStore
 import SQLCipherConnection

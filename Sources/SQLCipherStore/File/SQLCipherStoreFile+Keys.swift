@@ -1,4 +1,3 @@
-// SQLCipherStoreFile+Keys: the keys of a store: listed, added, removed, changed.
 public import Foundation
 import ObjectStore
 import SQLCipherConnection

@@ -1,4 +1,3 @@
-// SQLCipherStoreFile+Limits: what a store cannot hold of a model.
 package import ObjectModel
 import ObjectStore
 

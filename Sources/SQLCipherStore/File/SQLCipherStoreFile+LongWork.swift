@@ -1,4 +1,3 @@
-// SQLCipherStoreFile+LongWork: what backups, rotations, compactions and verifications have in common: one fraction, and two ways to call them off.
 import ObjectStore
 import StoreFiles
 

@@ -1,4 +1,3 @@
-// SQLCipherStoreFile+Migration: what a migration would do, without doing it.
 public import ObjectModel
 public import ObjectStore
 import SQLCipherConnection

@@ -1,4 +1,3 @@
-// SQLCipherStoreFile+Usage: what takes the space of a store.
 import ObjectStore
 import SQLCipherConnection
 import StoreFiles

@@ -1,4 +1,3 @@
-// SQLCipherStoreFile: a store's file without a model at hand: its model, keys, copies, checks and figures.
 public import Foundation
 public import ObjectModel
 import ObjectStore

@@ -1,5 +1,3 @@
-// StoreCompaction: what a compaction has come to.
-
 /// What ``SQLCipherStoreFile/compact(updatesStatistics:progress:)`` has come to.
 ///
 /// ```swift

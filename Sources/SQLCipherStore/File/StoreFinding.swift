@@ -1,5 +1,3 @@
-// StoreFinding: one thing that a verification found: damage, or something left over that harms nobody.
-
 /// One thing that ``SQLCipherStoreFile/findings(_:progress:)`` has found.
 ///
 /// ```swift

@@ -1,4 +1,3 @@
-// UnlockedKey: the keys of a store that was unlocked already, to be handed from one opening to the next.
 import Foundation
 import ObjectStore
 import SQLCipherConnection

@@ -1,4 +1,3 @@
-// HistoryPurge: what is older than it is to be kept goes, a portion at a time, behind commits.
 import Foundation
 import ObjectStore
 import SQLCipherConnection

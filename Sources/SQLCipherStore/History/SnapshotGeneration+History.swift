@@ -1,4 +1,3 @@
-// SnapshotGeneration+History: the place of a state in the history of its store.
 import ObjectStore
 import SQLCipherConnection
 

@@ -1,4 +1,3 @@
-// StoreHistory: whether an open store keeps a history, and what it is written by.
 import Foundation
 import ObjectModel
 import ObjectStore

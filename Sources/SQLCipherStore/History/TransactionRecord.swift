@@ -1,4 +1,3 @@
-// TransactionRecord: what one request writes to the history, from its first statement to its commit.
 import Foundation
 import ObjectModel
 import ObjectStore

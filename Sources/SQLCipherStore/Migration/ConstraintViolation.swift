@@ -1,4 +1,3 @@
-// ConstraintViolation: the error of a uniqueness constraint that stored rows do not keep, with how many.
 import ObjectModel
 import ObjectStore
 import SQLCipherConnection

@@ -1,4 +1,3 @@
-// DefaultLiteral: a model's default value as SQL that gives exactly that value, also on SQLite 3.15.
 import Foundation
 import ObjectModel
 

@@ -1,4 +1,3 @@
-// DeferredClearing: what a migration has put off: clearing away columns and dropping tables that nothing reads.
 import ObjectModel
 import ObjectStore
 import SQLCipherConnection

@@ -1,4 +1,3 @@
-// ExternalPlacement: brings the large values of a whole store to where its model has them: out of the rows into files, or back where rows must compare them.
 import ObjectModel
 import SQLCipherConnection
 

@@ -1,4 +1,3 @@
-// JoinMigration: what becomes of a join table: kept under either of its names where possible, else filled anew.
 import ObjectModel
 import ObjectStore
 import SQLCipherConnection

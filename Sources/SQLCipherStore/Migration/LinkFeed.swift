@@ -1,4 +1,3 @@
-// LinkFeed: the links of an older relationship, as a query can read them, seen from one of its sides.
 import ObjectModel
 
 /// Where the links of an older relationship stand, and what their objects are.

@@ -1,4 +1,3 @@
-// MigrationDryRun: what a migration would do to a file, counted on the file as it is; nothing is written.
 import Foundation
 import ObjectModel
 import ObjectStore

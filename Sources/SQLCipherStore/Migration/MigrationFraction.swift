@@ -1,4 +1,3 @@
-// MigrationFraction: one fraction over all stages and phases of a migration.
 import ObjectModel
 import ObjectStore
 import SQLCipherConnection

@@ -1,4 +1,3 @@
-// MigrationHandlers: runs the application's part of a step, with the older and the newer rows side by side.
 import ObjectModel
 import ObjectStore
 import SQLCipherConnection

@@ -1,4 +1,3 @@
-// MigrationMap: which entity and property of an older model and its file is which of a newer model.
 import ObjectModel
 import ObjectStore
 

@@ -1,4 +1,3 @@
-// MigrationPlanner+Checks: what the stored rows must not contain for a migration to lose nothing.
 import ObjectModel
 import ObjectStore
 import SQLCipherConnection

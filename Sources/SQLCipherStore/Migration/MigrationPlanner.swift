@@ -1,4 +1,3 @@
-// MigrationPlanner: from two models and the recorded layout to the newer layout and the steps that lead there. Pure.
 import Foundation
 import ObjectModel
 import ObjectStore

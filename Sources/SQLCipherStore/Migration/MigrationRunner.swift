@@ -1,4 +1,3 @@
-// MigrationRunner: runs the steps of a migration, in portions, telling how far it has come.
 import Foundation
 import ObjectStore
 import SQLCipherConnection

@@ -1,4 +1,3 @@
-// MigrationStep: the closed list of what a migration does to a file; planned from two models, then run.
 import ObjectStore
 
 /// A part of a migration, in words and in SQL.

@@ -1,4 +1,3 @@
-// RowEstimates: how many rows the tables will have between the stages of a migration, as far as that follows from what the file holds now.
 import ObjectModel
 import ObjectStore
 import SQLCipherConnection

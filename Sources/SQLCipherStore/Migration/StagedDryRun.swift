@@ -1,4 +1,3 @@
-// StagedDryRun: what each stage of a migration would do, as far as it is known before any of them has run.
 import ObjectModel
 import ObjectStore
 import SQLCipherConnection

@@ -1,4 +1,3 @@
-// StepDescriber: the steps of one planned migration in words and SQL, with the rows that each concerns.
 import ObjectModel
 import ObjectStore
 import SQLCipherConnection

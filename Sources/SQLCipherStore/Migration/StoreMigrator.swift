@@ -1,4 +1,3 @@
-// StoreMigrator: one migration of a store, from its metadata to its metadata, in one transaction.
 import Foundation
 import ObjectModel
 import ObjectStore

@@ -1,4 +1,3 @@
-// TableLayout+HistoryIDs: the ids of the history on their way through a migration.
 import ObjectModel
 
 extension TableLayout {

@@ -1,4 +1,3 @@
-// TableMigration+Planning: decides what becomes of an entity table.
 import ObjectModel
 import ObjectStore
 import SQLCipherConnection

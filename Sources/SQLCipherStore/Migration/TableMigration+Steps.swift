@@ -1,4 +1,3 @@
-// TableMigration+Steps: the statements that bring an entity table on its way.
 import ObjectModel
 import ObjectStore
 import SQLCipherConnection

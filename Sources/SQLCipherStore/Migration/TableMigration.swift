@@ -1,4 +1,3 @@
-// TableMigration: what becomes of one entity table: altered where that is enough, copied where it is not.
 import ObjectModel
 import ObjectStore
 import SQLCipherConnection

@@ -1,4 +1,3 @@
-// ValueConversion: the SQL function by which a migration turns stored values into those of another attribute type.
 import ObjectModel
 import SQLCipherConnection
 

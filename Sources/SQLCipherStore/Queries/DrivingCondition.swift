@@ -1,4 +1,3 @@
-// DrivingCondition: which of several conditions that all have to hold finds the fewest objects, asked before the fetch.
 import ObjectModel
 import ObjectQuery
 import ObjectStore

@@ -1,4 +1,3 @@
-// QueryGenerator+Members: conditions on the members of to-many relationships.
 import ObjectModel
 import ObjectQuery
 import ObjectStore

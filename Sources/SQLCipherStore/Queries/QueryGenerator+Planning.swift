@@ -1,4 +1,3 @@
-// QueryGenerator+Planning: facts about predicates that decide how they are asked: which joins may drop rows, which conditions an index answers.
 import ObjectModel
 import ObjectQuery
 

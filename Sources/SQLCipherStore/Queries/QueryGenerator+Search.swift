@@ -1,4 +1,3 @@
-// QueryGenerator+Search: words and phrases looked for in full-text indexes.
 import ObjectModel
 import ObjectQuery
 import ObjectStore

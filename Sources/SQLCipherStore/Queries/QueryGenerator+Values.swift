@@ -1,4 +1,3 @@
-// QueryGenerator+Values: expressions as SQL values.
 import ObjectModel
 import ObjectQuery
 import ObjectStore

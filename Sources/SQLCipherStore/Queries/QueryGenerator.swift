@@ -1,4 +1,3 @@
-// QueryGenerator: turns resolved predicates and expressions into SQL that answers as the in-memory evaluator does.
 import ObjectModel
 import ObjectQuery
 import ObjectStore

@@ -1,4 +1,3 @@
-// QueryPlan: what SQLite says of how it will run a statement, as a tree.
 import Foundation
 import ObjectStore
 import SQLCipherConnection

@@ -1,4 +1,3 @@
-// QueryScope: the table that an object of a query is read from, and the to-one joins that its paths need.
 import ObjectModel
 import ObjectQuery
 

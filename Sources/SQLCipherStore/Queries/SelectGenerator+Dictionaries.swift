@@ -1,4 +1,3 @@
-// SelectGenerator+Dictionaries: the columns and groups of dictionary results in SQL.
 import ObjectModel
 import ObjectQuery
 import ObjectStore

@@ -1,4 +1,3 @@
-// SelectGenerator+Parts: groups by values of a to-one destination, made of the parts that have the destination itself in common.
 import ObjectModel
 import ObjectQuery
 import ObjectStore

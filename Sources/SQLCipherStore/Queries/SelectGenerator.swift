@@ -1,4 +1,3 @@
-// SelectGenerator: the statement of a fetch: columns, joins, condition, order, limit.
 import ObjectModel
 import ObjectQuery
 import ObjectStore

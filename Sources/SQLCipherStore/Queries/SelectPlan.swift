@@ -1,4 +1,3 @@
-// SelectPlan: a fetch of one shape turned into SQL, with what its placeholders stand for and what its columns are.
 import ObjectModel
 import ObjectQuery
 import ObjectStore

@@ -1,4 +1,3 @@
-// SelectPlanCache: plans by the shapes of fetches.
 import ObjectQuery
 import Synchronization
 

@@ -1,4 +1,3 @@
-// TopRows: the first rows of an order, found in one pass: what SQLite before 3.24 does by sorting everything.
 import ObjectModel
 import ObjectStore
 import SQLCipherConnection

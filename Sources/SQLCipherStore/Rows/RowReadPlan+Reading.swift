@@ -1,4 +1,3 @@
-// RowReadPlan+Reading: reads the rows of statements into images.
 import ObjectModel
 import ObjectStore
 import SQLCipherConnection

@@ -1,4 +1,3 @@
-// SaveStatements: what a save's insertions and updates bind, and the numbers of the updates' statements.
 import ObjectModel
 import ObjectStore
 import SQLCipherConnection

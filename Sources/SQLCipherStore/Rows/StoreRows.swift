@@ -1,4 +1,3 @@
-// StoreRows: rows by their keys, as every part of the store reads them.
 import ObjectModel
 import ObjectStore
 import SQLCipherConnection

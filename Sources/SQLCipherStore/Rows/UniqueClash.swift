@@ -1,4 +1,3 @@
-// UniqueClash: which unique values of written rows are taken, and by whom: found for many rows with one statement.
 import ObjectModel
 import ObjectStore
 import SQLCipherConnection

@@ -1,5 +1,3 @@
-// OrderKeys: sparse numbers that order the members of a relationship, so that a move changes few rows.
-
 /// Gives members in a new order their keys.
 enum OrderKeys {
   /// The distance of neighbours that were numbered together.

@@ -1,4 +1,3 @@
-// SaveExecutor+Inserting: new rows, many a statement.
 import ObjectModel
 import ObjectStore
 import SQLCipherConnection

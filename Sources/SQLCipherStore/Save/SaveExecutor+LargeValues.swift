@@ -1,4 +1,3 @@
-// SaveExecutor+LargeValues: values that are kept outside the rows, as they are saved.
 import ObjectModel
 import ObjectStore
 import SQLCipherConnection

@@ -1,4 +1,3 @@
-// SaveExecutor+Relationships: links in join tables, and the order of ordered relationships.
 import ObjectModel
 import ObjectStore
 import SQLCipherConnection

@@ -1,4 +1,3 @@
-// SaveExecutor: the steps of one save inside its transaction: DELETE, UPDATE, INSERT, links, orders.
 import ObjectModel
 import ObjectStore
 import SQLCipherConnection

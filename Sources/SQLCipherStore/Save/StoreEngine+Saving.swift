@@ -1,4 +1,3 @@
-// StoreEngine+Saving: a save as one write transaction, and what it says when rows were changed by somebody else.
 import Foundation
 import ObjectModel
 import ObjectStore

@@ -1,5 +1,3 @@
-// BatchTable: the temporary tables of batch requests, in the connection's memory, and every SQL text over them alone.
-
 /// A temporary table of a batch request: the keys of the rows concerned, in the column `k`, and what the request has to know of each.
 struct BatchTable: Sendable {
   private let name: String

@@ -1,4 +1,3 @@
-// BookkeepingStatements: the tables that every store has beside those of its model, and every SQL text over them and over SQLite's own list of tables.
 import ObjectStore
 import SQLCipherConnection
 import StoreKeys

@@ -1,4 +1,3 @@
-// EntityStatements+Batch: the SQL texts by which batch requests read and change rows of entities, with their temporary tables.
 import ObjectModel
 
 extension EntityTable {

@@ -1,4 +1,3 @@
-// EntityStatements+Definition: the SQL texts that make an entity's table, and what follows from it: indexes, triggers, views.
 import ObjectModel
 import ObjectStore
 import SQLCipherConnection

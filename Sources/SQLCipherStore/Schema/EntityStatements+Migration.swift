@@ -1,4 +1,3 @@
-// EntityStatements+Migration: the SQL texts by which migrations change entities' tables and bring rows into them.
 import ObjectModel
 import SQLCipherConnection
 

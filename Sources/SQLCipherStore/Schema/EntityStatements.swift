@@ -1,5 +1,3 @@
-// EntityStatements: every SQL text over the tables of entities: here those of reading and saving, in the files beside this one those of their definition
-// (EntityStatements+Definition), of batch requests (+Batch) and of migrations (+Migration).
 //
 // What follows from the predicate, the order and the selection of a fetch or batch request is generated in Queries/ (SelectGenerator, QueryGenerator), values
 // of derived attributes in StoreDerivation+Values.swift. The table of a full-text index is FullTextIndex's.

@@ -1,4 +1,3 @@
-// EntityTable: the table of an inheritance tree, with quoted names and the columns of each entity.
 import ObjectModel
 import ObjectStore
 import SQLCipherConnection

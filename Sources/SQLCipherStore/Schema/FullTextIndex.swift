@@ -1,4 +1,3 @@
-// FullTextIndex: an index over the words of texts: the tables, the view and the triggers that it is in the file.
 import ObjectModel
 import ObjectQuery
 import ObjectStore

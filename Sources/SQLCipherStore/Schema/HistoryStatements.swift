@@ -1,4 +1,3 @@
-// HistoryStatements: the tables of a store's history, and every SQL text over them.
 import ObjectModel
 import ObjectStore
 import SQLCipherConnection

@@ -1,4 +1,3 @@
-// IndexedExpressions: indexes over what expressions give, and which expressions of queries are those of an index.
 import ObjectModel
 import ObjectQuery
 

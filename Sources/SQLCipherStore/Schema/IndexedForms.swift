@@ -1,4 +1,3 @@
-// IndexedForms: which attributes of a model have an index, and how it folds them.
 import ObjectModel
 import ObjectQuery
 

@@ -1,4 +1,3 @@
-// JoinStatements: a join table and every SQL text over it: nobody else knows the names of its columns.
 //
 // Fetches and batch requests that ask about links are generated in Queries/, derived attributes over links in StoreDerivation+Values.swift, both out of the
 // parts that stand here. A table that a removed relationship has left over is dropped like any other (BookkeepingStatements.swift). Copies and checks of whole

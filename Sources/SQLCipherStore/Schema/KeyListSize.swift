@@ -1,4 +1,3 @@
-// KeyListSize: the lengths that lists of keys in statements have.
 import SQLCipherConnection
 
 /// The length of a list of keys in a statement: a shorter list repeats its last key, so that few statements are prepared. The raw value is the length.

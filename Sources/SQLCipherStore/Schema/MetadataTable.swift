@@ -1,4 +1,3 @@
-// MetadataTable: what a store knows of itself, in one row; opening reads its short columns only.
 import Foundation
 import ObjectModel
 import ObjectQuery

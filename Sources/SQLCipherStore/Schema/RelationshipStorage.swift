@@ -1,4 +1,3 @@
-// RelationshipStorage: where the members of a relationship are kept.
 import ObjectModel
 import ObjectStore
 import SQLCipherConnection

@@ -1,4 +1,3 @@
-// RowKey: which numbers are keys of rows.
 import ObjectStore
 
 /// The keys that rows can have.

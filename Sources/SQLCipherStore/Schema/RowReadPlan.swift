@@ -1,4 +1,3 @@
-// RowReadPlan: how the columns of a statement's row become the slots of an image, in place.
 import ObjectModel
 import ObjectStore
 import SQLCipherConnection

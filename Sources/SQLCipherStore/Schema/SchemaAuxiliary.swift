@@ -1,4 +1,3 @@
-// SchemaAuxiliary: an index, trigger, view or virtual table of a file: it follows from the model and its tables.
 import SQLCipherConnection
 
 /// Something of a store's file that holds nothing of its own, so that it can be dropped and made again.

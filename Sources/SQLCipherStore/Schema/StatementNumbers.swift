@@ -1,4 +1,3 @@
-// StatementNumbers: the numbers under which connections keep the statements of one schema: ranges, each behind the one before.
 import ObjectModel
 import SQLCipherConnection
 import StoreKeys

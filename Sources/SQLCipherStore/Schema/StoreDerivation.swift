@@ -1,4 +1,3 @@
-// StoreDerivation: a derived attribute of a store: its column, and the path to the rows that it depends on.
 import ObjectModel
 import ObjectQuery
 import ObjectStore

@@ -1,4 +1,3 @@
-// StoreIndex: an index of a store's file, with what the model knows it as.
 import ObjectStore
 
 /// An index of a store's file.

@@ -1,4 +1,3 @@
-// StoreSchema: a layout matched with a frozen model: tables and columns by the model's own numbers.
 import ObjectModel
 import ObjectStore
 import SQLCipherConnection

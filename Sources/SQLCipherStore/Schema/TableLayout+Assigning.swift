@@ -1,4 +1,3 @@
-// TableLayout+Assigning: the layout that a new store gets for a model.
 import ObjectModel
 
 extension TableLayout {

@@ -1,4 +1,3 @@
-// TableLayout+History: the ids by which the history speaks of entities and properties: given out once, kept through renames, never given out again.
 import ObjectModel
 import ObjectStore
 

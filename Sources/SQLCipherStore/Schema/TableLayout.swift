@@ -1,5 +1,3 @@
-// TableLayout: which table, column and number stand for what; assigned once at creation and kept in the metadata.
-
 /// The names and numbers of a store's file, by the names of the model: what a later version needs in order to read it.
 struct TableLayout: Codable, Sendable, Hashable {
   /// How a column's values are held.

@@ -1,4 +1,3 @@
-// SQLCipherIncrementalStore+History: what the encrypted store answers of its history.
 package import Foundation
 package import ObjectStore
 

@@ -1,4 +1,3 @@
-// SQLCipherIncrementalStore+SingleRows: what reads single rows for a context, and what finds very many.
 package import ObjectQuery
 package import ObjectStore
 

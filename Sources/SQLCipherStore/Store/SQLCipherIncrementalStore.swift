@@ -1,4 +1,3 @@
-// SQLCipherIncrementalStore: the store class of encrypted databases; it answers the contract with a `StoreEngine`.
 import Foundation
 public import ObjectModel
 public import ObjectStore

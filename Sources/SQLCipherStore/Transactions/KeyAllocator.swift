@@ -1,22 +1,22 @@
-// KeyAllocator: keys for new rows, from blocks that each root entity reserves in a transaction of their own.
 import ObjectModel
 import ObjectStore
 import SQLCipherConnection
 import Synchronization
 
-/// Hands out keys. A key that was handed out is never handed out again, used or not; 0 is never one.
+/// Allocates keys for new rows, from blocks that each root entity reserves in a separate transaction.
 ///
-/// A save needs one durable commit and neither `max + 1` nor RETURNING this way. Nothing is reserved until something is inserted.
+/// A key is never allocated twice, whether or not it was used; 0 is never allocated. With reserved blocks a save needs only one durable
+/// commit, and neither `max + 1` nor RETURNING. No block is reserved before the first insertion.
 final class KeyAllocator: Sendable {
   fileprivate struct Block {
     var next: Int64 = 0
     var end: Int64 = 0
-    /// How many keys the next reservation takes: it doubles, so that a bulk insert seldom asks.
+    /// The number of keys in the next reservation. It doubles each time, so that bulk inserts rarely reserve.
     var size: Int64 = KeyAllocator.firstBlock
-    /// No key below it may be reserved: keys of a reservation that was rolled back may be in somebody's hands.
+    /// The lowest key that may be reserved. Keys below it may be in use, even if the transaction of their reservation was rolled back.
     var floor: Int64 = 1
     #if CIPHERDATA_CHECKS
-      /// What was handed out, in order, without touching neighbours.
+      /// The allocated ranges, sorted, with adjacent ranges merged.
       var handedOut: [Range<Int64>] = []
     #endif
   }
@@ -29,13 +29,13 @@ final class KeyAllocator: Sendable {
     blocks = Mutex([Block](repeating: Block(), count: tableCount))
   }
 
-  /// Keys that were reserved, from the first to the one before the last.
+  /// A range of reserved keys; `end` is exclusive.
   struct ReservedBlock {
     fileprivate let start: Int64
     fileprivate let end: Int64
   }
 
-  /// As many of the reserved keys of a table as there are, up to a number.
+  /// Allocates up to `count` of a table's reserved keys.
   func take(_ count: Int, for table: EntityTable) -> Range<Int64> {
     blocks.withLock { blocks in
       let start = blocks[table.index].next
@@ -49,7 +49,8 @@ final class KeyAllocator: Sendable {
     }
   }
 
-  /// Reserves a block that holds a number of keys. They may be handed out once the transaction, or part, is committed: see ``begin(_:of:)``.
+  /// Reserves a block of at least `needed` keys. Allocate from it only after the transaction, or nested transaction, is committed: see
+  /// ``begin(_:of:)``.
   func reserve(_ needed: Int, for table: EntityTable, _ transaction: WriteTransaction) throws -> ReservedBlock {
     guard needed <= RowKey.greatest else { throw usedUp(table) }
     let (size, floor) = blocks.withLock { (max($0[table.index].size, Int64(needed)), $0[table.index].floor) }
@@ -58,7 +59,7 @@ final class KeyAllocator: Sendable {
     try read.bind(1, table.id)
     let start = max(try read.step() ? read.int64(0) : 1, floor)
     read.reset()
-    // The number in the file may be any.
+    // The number in the file is untrusted.
     guard start <= RowKey.greatest - size else { throw usedUp(table) }
     let write = try connection.statement(.reservation)
     try write.bind(1, table.id)
@@ -71,7 +72,7 @@ final class KeyAllocator: Sendable {
     StoreError(.usedUpKeys(entity: table.root.name), operation: .insert)
   }
 
-  /// Hands out the keys of a block from here on; the rest of the block before it is given up.
+  /// Makes a reserved block the current one. The unused keys of the previous block are lost.
   func begin(_ block: ReservedBlock, of table: EntityTable) {
     blocks.withLock { blocks in
       blocks[table.index].next = block.start
@@ -80,7 +81,7 @@ final class KeyAllocator: Sendable {
     }
   }
 
-  /// Forgets all reservations, after the transaction that made some was rolled back.
+  /// Discards all reservations after a rollback of a transaction that made some.
   func forget() {
     blocks.withLock { blocks in
       for index in blocks.indices {
@@ -90,7 +91,7 @@ final class KeyAllocator: Sendable {
     }
   }
 
-  /// An allocator for a transaction that is not committed yet: its reservations are nobody else's.
+  /// Returns an allocator for an uncommitted transaction, which alone uses its reservations.
   func makeForTransaction() -> KeyAllocator {
     let floors = blocks.withLock { $0.map(\.floor) }
     let allocator = KeyAllocator(tableCount: floors.count)
@@ -98,15 +99,15 @@ final class KeyAllocator: Sendable {
     return allocator
   }
 
-  /// Takes over what a transaction's allocator has handed out: none of those keys is handed out again.
+  /// Takes over the keys that a transaction's allocator allocated, so that they are not allocated again.
   ///
-  /// - Returns: The indexes of the tables whose keys it handed out.
+  /// - Returns: The indexes of the tables with allocated keys.
   func adopt(_ other: KeyAllocator) -> [Int] {
     let others = other.blocks.withLock { $0 }
     return blocks.withLock { blocks in
       blocks.indices.filter { index in
         guard others[index].floor > blocks[index].floor else { return false }
-        // What is left of a block here lies below only if the block does.
+        // Keys that remain in a block of this allocator are below the new floor only if the whole block is.
         blocks[index].floor = others[index].floor
         #if CIPHERDATA_CHECKS
           for keys in others[index].handedOut { blocks[index].noteHandedOut(keys) }
@@ -118,13 +119,13 @@ final class KeyAllocator: Sendable {
 }
 
 extension WriteTransaction {
-  /// The keys of one that is held over several requests: what is reserved in it is nobody else's until it is committed.
+  /// The allocator of a transaction that spans several requests. Only this transaction uses its reservations until the commit.
   var keys: KeyAllocator? { kept() }
 }
 
 #if CIPHERDATA_CHECKS
   extension KeyAllocator.Block {
-    /// No key is handed out twice, whatever was rolled back meanwhile.
+    /// Checks that no key is allocated twice, even after rollbacks.
     fileprivate mutating func noteHandedOut(_ keys: Range<Int64>) {
       defer { _checkInvariants() }
       if keys.isEmpty { return }
@@ -136,7 +137,7 @@ extension WriteTransaction {
         place..<end, with: [min(keys.lowerBound, handedOut[place].lowerBound)..<max(keys.upperBound, handedOut[end - 1].upperBound)])
     }
 
-    /// The block is one, of keys that may be, and nothing that was handed out can be reserved again.
+    /// Checks that the block and its keys are in range, and that no allocated key can be reserved again.
     fileprivate func _checkInvariants() {
       checkInvariant(next >= 0 && next <= end && end <= RowKey.greatest + 1, "a block from \(next) to \(end)")
       checkInvariant((KeyAllocator.firstBlock...KeyAllocator.largestBlock).contains(size), "the next block has \(size) keys")

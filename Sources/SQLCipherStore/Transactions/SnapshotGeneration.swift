@@ -1,14 +1,13 @@
-// SnapshotGeneration: a state of an encrypted store that holds still: a snapshot with a connection of its own.
 import Foundation
 import ObjectStore
 import SQLCipherConnection
 
-/// A snapshot that contexts read as long as they like.
+/// A query generation of an encrypted store: a snapshot with its own connection, which contexts can read for any length of time.
 final class SnapshotGeneration: StoreGeneration {
   let snapshot: HeldSnapshot
-  /// Stands for the open store that it is a state of.
+  /// An object that identifies the open store of the snapshot.
   let source: any AnyObject & Sendable
-  /// The file, for errors.
+  /// The path of the store, for errors.
   private let path: String
 
   init(_ snapshot: HeldSnapshot, of source: any AnyObject & Sendable, path: String) {
@@ -17,9 +16,9 @@ final class SnapshotGeneration: StoreGeneration {
 
   var isOver: Bool { snapshot.isOver }
 
-  /// Runs `body` in the snapshot; one request at a time does.
+  /// Runs `body` in the snapshot. Requests run one at a time.
   ///
-  /// - Parameter checks: Whether the sentinel is asked at the end; otherwise the body does, if it has to.
+  /// - Parameter checks: Whether to check afterward that the snapshot is still valid. With `false`, the body does so if needed.
   @inline(__always) func read<Result>(checks: Bool = true, _ body: (ReadTransaction) throws -> Result) throws -> Result {
     do {
       return try snapshot.read(checks: checks) { try body(ReadTransaction(connection: $0)) }

@@ -1,18 +1,17 @@
-// TransactionParticipant: what takes part in a write transaction, and at which moments. `TransactionParticipants.swift` lists the participants.
-
-/// Takes part in every write transaction of a store.
+/// A participant in every write transaction of a store. `TransactionParticipants.swift` lists the participants.
 ///
-/// A part of a transaction (``WriteTransaction/isPart``) is committed and rolled back like one; what it has committed goes with the whole.
+/// A nested transaction (``WriteTransaction/isPart``) is committed and rolled back like an outer one. If the outer transaction is rolled
+/// back, its committed nested transactions are too.
 ///
-/// A class, so that a copy of it is one reference: the list of participants is walked three times in each transaction.
+/// The protocol requires a class, so that copying a participant costs one retain: each transaction iterates over the list three times.
 protocol TransactionParticipant: AnyObject, Sendable {
-  /// The writer's lock is held, and nothing was read yet. Not called for parts.
+  /// Called when the write lock is held and nothing has been read yet. Not called for nested transactions.
   func didBegin(_ transaction: WriteTransaction) throws
-  /// All statements of the transaction, or part, have run. What throws here rolls it back.
+  /// Called when all statements of the transaction, or nested transaction, have run. An error rolls it back.
   func willCommit(_ transaction: WriteTransaction) throws
-  /// It is committed. The connection is still the transaction's.
+  /// Called after the commit. The transaction still has its connection.
   func didCommit(_ transaction: WriteTransaction)
-  /// It was rolled back, at whatever point. The connection is still the transaction's.
+  /// Called after a rollback at any point. The transaction still has its connection.
   func didRollBack(_ transaction: WriteTransaction)
 }
 

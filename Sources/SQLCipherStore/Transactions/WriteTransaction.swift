@@ -1,51 +1,50 @@
-// ReadTransaction, WriteTransaction: the transactions of a store as values: who has one can read, or write; who has none cannot.
 import ObjectModel
 import ObjectStore
 import SQLCipherConnection
 import StoreKeys
 
-/// A snapshot of a store: on a connection of its own, or inside a write transaction. It is good as long as the call that it was handed to.
+/// A snapshot of a store, on its own connection or inside a write transaction. It is valid during the call that received it.
 struct ReadTransaction {
   let connection: Connection
 
-  /// A prepared statement for a text, as ``Connection/statement(sql:)`` keeps it.
+  /// Returns the prepared statement for a text, cached by ``Connection/statement(sql:)``.
   func statement(sql: String) throws(StoreAccessError) -> Statement { try connection.statement(sql: sql) }
 
-  /// Runs `body`, whose statements end with an error once they are called off: those, and nobody else's.
+  /// Runs `body`. After cancellation, its statements end with an error; other statements on the connection are not affected.
   func whileWanted<Result>(_ cancellation: RequestCancellation?, _ body: () throws -> Result) rethrows -> Result {
     guard let cancellation else { return try body() }
     return try connection.cancelling(when: { cancellation.isCancelled }, body)
   }
 }
 
-/// A write transaction of a store, or a part of one that can fail alone.
+/// A write transaction of a store, or a nested transaction that can fail on its own.
 ///
-/// It ends with ``commit()`` or ``rollBack()``. Who takes part in it is listed in `TransactionParticipants.swift`.
+/// It ends with ``commit()`` or ``rollBack()``. `TransactionParticipants.swift` lists its participants.
 final class WriteTransaction {
-  /// What a transaction is begun for.
+  /// The context in which a transaction begins.
   struct Purpose {
-    /// The save that it writes; nil for anything else.
+    /// The save that the transaction writes, or `nil` for other operations.
     var request: SaveChangesRequest?
-    /// What calls it off, as long as it is not being committed.
+    /// The cancellation of the request. It has no effect on the commit itself.
     var cancellation: RequestCancellation?
-    /// The time that is written where a value is the time of the save.
+    /// The time that is stored for values defined as the time of the save.
     var now: Double?
-    /// The IDs of whoever asks, which errors name objects by; nil where nobody's objects are written.
+    /// The ID space of the caller, by which errors identify objects, or `nil` if no objects of a caller are written.
     var objectIDSpace: ObjectIDSpace?
-    /// Whether it is held over several requests, each of which is a part of it.
+    /// Whether the transaction spans several requests, each of them a nested transaction.
     var holdsRequests = false
   }
 
   let connection: Connection
   let purpose: Purpose
-  /// What this is a part of; it begins and ends with a savepoint then.
+  /// The enclosing transaction. If there is one, this transaction is a savepoint.
   let outer: WriteTransaction?
-  /// What was written beside what was asked for.
+  /// What was written in addition to the request.
   var outcome = SaveOutcome()
   let participants: [any TransactionParticipant]
-  /// What participants keep in it.
+  /// State that participants store in the transaction.
   private var states: [AnyObject] = []
-  /// Gets the connection back.
+  /// The pool that the connection is returned to.
   private let pool: ConnectionPool?
   private var isOver = false
 
@@ -61,14 +60,14 @@ final class WriteTransaction {
   }
 
   var isPart: Bool { outer != nil }
-  /// The transaction for what only reads.
+  /// The read-only view of the transaction.
   var reading: ReadTransaction { ReadTransaction(connection: connection) }
 
   // MARK: Beginning
 
-  /// Begins a transaction; the writer's lock is taken at once.
+  /// Begins a transaction and takes the write lock immediately.
   ///
-  /// - Parameter pool: Gets the connection back when it ends; nil where the caller sees to that.
+  /// - Parameter pool: The pool that the connection is returned to at the end, or `nil` if the caller returns it.
   static func begin(
     on connection: Connection, _ participants: [any TransactionParticipant], _ purpose: consuming Purpose = Purpose(),
     from pool: ConnectionPool? = nil
@@ -84,7 +83,7 @@ final class WriteTransaction {
     }
   }
 
-  /// Begins a part of a transaction.
+  /// Begins a nested transaction.
   static func begin(
     partOf outer: WriteTransaction, _ participants: [any TransactionParticipant], _ purpose: Purpose = Purpose()
   ) throws -> WriteTransaction {
@@ -93,19 +92,19 @@ final class WriteTransaction {
     return WriteTransaction(outer.connection, participants, purpose, outer: outer)
   }
 
-  /// A transaction that others end, for who keeps something of his own in it: a step of a migration, whose requests are parts of it.
+  /// Returns a transaction that others end, with state of its own: a step of a migration, whose requests are nested transactions.
   static func joining(_ other: WriteTransaction) -> WriteTransaction {
     WriteTransaction(other.connection, [], Purpose(holdsRequests: true), outer: other)
   }
 
-  /// Runs `body` as a transaction on a connection that is the caller's.
+  /// Runs `body` as a transaction on the caller's connection.
   static func run<Result>(
     on connection: Connection, _ participants: [any TransactionParticipant], _ body: (WriteTransaction) throws -> Result
   ) throws -> Result {
     try begin(on: connection, participants).run(body)
   }
 
-  /// Runs `body` and commits; rolls back if either fails.
+  /// Runs `body` and commits. Rolls back if either throws.
   func run<Result>(_ body: (WriteTransaction) throws -> Result) throws -> Result {
     do {
       let result = try body(self)
@@ -119,21 +118,23 @@ final class WriteTransaction {
 
   // MARK: Under way
 
-  /// Keeps something in the transaction, for its parts too, until it ends.
+  /// Stores an object in the transaction until it ends. Nested transactions see it too.
   func keep(_ state: some AnyObject) { states.append(state) }
 
-  /// What is kept of a type; what a part keeps of its own comes first. Ask once for many rows.
+  /// Returns the stored object of a type. A nested transaction's own object takes precedence over that of the enclosing one. Callers that
+  /// process many rows should look it up once.
   func kept<State: AnyObject>(_ type: State.Type = State.self) -> State? {
     for state in states { if let state = state as? State { return state } }
     return outer?.kept()
   }
 
-  /// Runs `body`, whose statements end with an error once the transaction is called off.
+  /// Runs `body`. After cancellation of the transaction, its statements end with an error.
   func whileWanted<Result>(_ body: () throws -> Result) rethrows -> Result {
     try reading.whileWanted(purpose.cancellation, body)
   }
 
-  /// A statement that was called off, or a full disk, may have rolled the whole transaction back: what came after it would be written by itself.
+  /// Throws if the transaction is no longer active. A canceled statement or a full disk may have rolled it back; later statements would
+  /// then be committed on their own.
   func checkAlive() throws {
     guard isOver || connection.isInAutocommit else { return }
     throw StoreError(.misuse(.transactionRolledBack), operation: .transaction, path: connection.path)
@@ -141,7 +142,8 @@ final class WriteTransaction {
 
   // MARK: The end
 
-  /// Makes everything durable, or, of a part, leaves it to the transaction. Where it throws nothing is decided yet: roll back.
+  /// Makes all changes durable; a nested transaction's changes become part of the enclosing one. If it throws, nothing is committed, and
+  /// the caller must roll back.
   func commit() throws {
     if purpose.holdsRequests { try checkAlive() }
     for participant in participants { try participant.willCommit(self) }
@@ -150,7 +152,7 @@ final class WriteTransaction {
     end()
   }
 
-  /// Takes everything back. Does nothing after the end.
+  /// Undoes all changes. Has no effect after the end of the transaction.
   func rollBack() {
     if isOver { return }
     if isPart { connection.rollBackToSavepoint() } else { connection.abandonTransaction() }

@@ -1,4 +1,3 @@
-// RowTransfer: rows and links of another kind of store on their way into an encrypted one, past contexts: nothing but a portion is in memory.
 import Foundation
 package import ObjectModel
 package import ObjectStore

@@ -1,5 +1,3 @@
-// CoarseClock: the time for what asks often and need not know it exactly.
-
 import Foundation
 
 /// A clock that is read in a few nanoseconds, and goes in steps of a few milliseconds.

@@ -1,5 +1,3 @@
-// DatabaseLocking: how a database file is taken from everybody: SQLite has the lock, which these floors do not know.
-
 package import StoreKeys
 
 /// Takes database files from everybody, each as long as what `take` returns lives.

@@ -1,5 +1,3 @@
-// Descriptors: files opened, and whether they still can be. The system's dispatch library ends the process where it cannot have its own.
-
 import Foundation
 package import StoreKeys
 import Synchronization

@@ -1,5 +1,3 @@
-// DiskSpace: whether there is room for a work, before it begins.
-
 import Foundation
 package import StoreKeys
 

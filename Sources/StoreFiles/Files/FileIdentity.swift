@@ -1,5 +1,3 @@
-// FileIdentity: which file stands at a path, whatever its name.
-
 package import Foundation
 
 /// A file as the kernel knows it.

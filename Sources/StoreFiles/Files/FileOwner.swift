@@ -1,5 +1,3 @@
-// Whose a file is: what replaces a file, or is made on behalf of a store's owner, belongs to whom it belonged before.
-
 import Foundation
 package import StoreKeys
 

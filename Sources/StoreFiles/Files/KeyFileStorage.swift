@@ -1,5 +1,3 @@
-// The key file on disk: read whole, replaced atomically, edited by one process at a time.
-
 import Foundation
 package import StoreKeys
 

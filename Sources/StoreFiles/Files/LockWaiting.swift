@@ -1,5 +1,3 @@
-// LockWaiting: how long, and in what steps, somebody waits for a lock that another one has.
-
 import Foundation
 
 /// Locks of files have no queue: whoever waits asks again from time to time. A writer that saves without pause is without its lock for a moment between two

@@ -1,5 +1,3 @@
-// LogFile: the bytes of a log or journal, read beside SQLite.
-
 import Foundation
 import StoreKeys
 

@@ -1,4 +1,3 @@
-// ProgressHandler: how long work tells how far it is, and is stopped: one fraction over all its phases.
 import Synchronization
 
 /// Called with how far a long work is; answers whether to go on.

@@ -1,5 +1,3 @@
-// RollbackJournal: a rollback journal's layout, as far as it must be read without SQLite.
-
 import Foundation
 package import StoreKeys
 

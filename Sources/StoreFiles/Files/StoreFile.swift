@@ -1,6 +1,3 @@
-// A store's file as the file system sees it: paths, the checks before opening, exclusive creation, syncing. Never opens a database file
-// that a connection may hold: closing any descriptor of it would drop that connection's locks.
-
 import Foundation
 package import StoreKeys
 

@@ -1,5 +1,3 @@
-// The write-ahead log's layout, as far as it must be read without SQLite.
-
 import Foundation
 package import StoreKeys
 

@@ -1,5 +1,3 @@
-// ExternalCopy: copies of the files of large values with a copy of their store.
-
 import Foundation
 import StoreKeys
 

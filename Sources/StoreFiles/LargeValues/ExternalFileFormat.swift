@@ -1,5 +1,3 @@
-// ExternalFileFormat: the bytes of a large value's file: header, sizes, padding.
-
 import Foundation
 import StoreKeys
 

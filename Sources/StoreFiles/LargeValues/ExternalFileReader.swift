@@ -1,5 +1,3 @@
-// ExternalFileReader: reads the file of a large value, chunk by chunk; every byte that it gives is authentic.
-
 package import Foundation
 import StoreKeys
 

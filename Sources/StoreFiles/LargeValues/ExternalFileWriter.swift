@@ -1,5 +1,3 @@
-// ExternalFileWriter: writes the file of a large value, encrypted, piece by piece; no more than one chunk is in memory.
-
 import Foundation
 import StoreKeys
 

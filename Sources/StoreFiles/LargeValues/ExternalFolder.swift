@@ -1,5 +1,3 @@
-// ExternalFolder: the hidden folder beside a store that holds the files of its large values; its lock; what lies there and should not.
-
 import Foundation
 package import StoreKeys
 package import Synchronization

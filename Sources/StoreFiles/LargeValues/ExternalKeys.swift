@@ -1,5 +1,3 @@
-// ExternalKeys: the keys and names of the files of a store's large values.
-
 import Foundation
 package import StoreKeys
 

@@ -1,5 +1,3 @@
-// FileEvents: what the kernel tells of files: inotify, behind the few calls that are needed of it. On other systems there is nothing yet.
-
 import Foundation
 import StoreKeys
 import Synchronization

@@ -1,5 +1,3 @@
-// NoticeFile: the empty file beside a database that every commit touches, so that whoever waits hears of it.
-
 import Foundation
 package import StoreKeys
 

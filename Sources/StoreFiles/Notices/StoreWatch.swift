@@ -1,5 +1,3 @@
-// StoreWatch: a store whose files are watched for what others write.
-
 import Foundation
 package import StoreKeys
 import Synchronization

@@ -1,5 +1,3 @@
-// StoreWatchLine: the one thread and the one descriptor of a process that wait for what is written to its stores.
-
 import Foundation
 import StoreKeys
 import Synchronization

@@ -1,5 +1,3 @@
-// The page formats that SQLCipher writes: what of a file must be known before its first page can be read.
-
 /// How a database's pages are encrypted and laid out.
 public struct SQLCipherFormat: Sendable, Hashable, CustomStringConvertible {
   /// SQLCipher 3's encryption (AES-256-CBC, HMAC-SHA1) with pages of 4096 bytes: SQLCipher 3 and 4 open it. It is the default.

@@ -1,5 +1,3 @@
-// What stands behind a kind of error, as closed lists: each says its part of the sentence, and takes names and numbers, never a key or a stored value.
-
 extension StoreAccessError {
   /// Why nothing can be encrypted.
   package enum Unavailability: Sendable, Hashable {

@@ -1,5 +1,3 @@
-// From the system's errno to the error list, and what each case says to the user.
-
 import Foundation
 
 extension StoreAccessError {

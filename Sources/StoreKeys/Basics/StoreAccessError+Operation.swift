@@ -1,5 +1,3 @@
-// What was being done to a store's file or key file when an error came up: a closed list, which errors carry.
-
 extension StoreAccessError {
   /// What was being done; its raw value is what a message says.
   package enum Operation: String, Sendable, Hashable, CaseIterable {

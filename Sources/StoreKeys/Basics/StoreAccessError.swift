@@ -1,5 +1,3 @@
-// The one error type of keys, files and connections: what happened, to which file, doing what, with SQLite's codes; never a stored value or a key.
-
 import Foundation
 
 /// An error of opening, keying, reading or writing a store's file.

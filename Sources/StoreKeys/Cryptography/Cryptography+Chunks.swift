@@ -1,5 +1,3 @@
-// Cryptography+Chunks: authenticated encryption in place of memory that is too large for one piece, and a digest that grows.
-
 import CLibcrypto
 
 /// AES-256-GCM with one key over numbered chunks, as a stream: a chunk opens only at its own place, and only the last one as the last.

@@ -1,5 +1,3 @@
-// X25519 and SHA-256 from libcrypto: a data key sealed for a slot whose own key is not at hand.
-
 import CLibcrypto
 
 extension Cryptography {

@@ -1,5 +1,3 @@
-// Cryptography+Pages: AES-256-CBC without padding, in place: what SQLCipher encrypts pages with.
-
 import CLibcrypto
 
 extension Cryptography {

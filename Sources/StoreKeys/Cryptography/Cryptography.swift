@@ -1,5 +1,3 @@
-// The one file that calls libcrypto: random bytes, wiping, scrypt, PBKDF2, HMAC, HKDF, AES-256-GCM. A port to another library replaces it.
-
 import CLibcrypto
 import Foundation
 

@@ -1,5 +1,3 @@
-// Key bytes: kept out of swap if the system allows, wiped when the last owner lets go, never printed.
-
 import Foundation
 
 /// Bytes that nobody may see: a key or a passphrase.

@@ -1,5 +1,3 @@
-// Memory for secrets: pages of their own, locked against swapping and left out of core dumps where the system allows.
-
 import Foundation
 import Synchronization
 

@@ -1,5 +1,3 @@
-// Reading and writing of small binary files, little-endian.
-
 import Foundation
 
 /// Appends numbers and bytes.

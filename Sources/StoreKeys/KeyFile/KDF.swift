@@ -1,5 +1,3 @@
-// How a passphrase is stretched.
-
 /// The function that turns a passphrase into a key: scrypt with blocks of 8 and one lane, as OWASP advises.
 public struct KDF: Sendable, Hashable, CustomStringConvertible {
   /// The costs that can be asked for: 15 takes 32 MiB and about 0.1 to 0.2 s for each guess, 20 takes 1 GiB, beyond which a hostile key file could exhaust

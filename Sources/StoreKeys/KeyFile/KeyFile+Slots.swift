@@ -1,4 +1,3 @@
-// Wrapping and unwrapping of the data key.
 //
 // The key that the user gives opens the slot's box: an X25519 private key and a second secret of 32 bytes. The data key of each generation is
 // sealed for the pair of both. So a rotation seals the new data key for all remaining slots without asking for their passphrases, and whoever

@@ -1,5 +1,3 @@
-// The key file beside a store: what it holds, and its bytes. Numbers are little-endian; `body` writes the fields in order.
-
 package import Foundation
 
 /// The slots and generations of a store's data key, as a value. `KeyFile+Slots.swift` wraps and unwraps.

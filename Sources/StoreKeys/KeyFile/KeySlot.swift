@@ -1,5 +1,3 @@
-// A slot of a key file as everybody may see it.
-
 public import Foundation
 
 /// One way to unlock a store, as the key file describes it to everybody who can read it: what kind of key, since when, under which label. The key itself

@@ -1,5 +1,3 @@
-// KeyWork: how much work and memory opening a store may spend on a key file, whose parameters are used before anything proves them.
-
 import Foundation
 import Synchronization
 

@@ -1,5 +1,3 @@
-// A 32-byte key on paper: eight groups of eight letters, each group with a check of its own.
-
 /// Prints and reads recovery keys.
 package enum RecoveryKey {
   /// Crockford's base 32: no I, L, O, U.

@@ -1,5 +1,3 @@
-// The key that SQLCipher gets: 32 random bytes, 16 bytes of salt, and the page format that they are used with.
-
 /// What opens a database's pages, without any derivation.
 package struct DatabaseKey: Sendable, CustomStringConvertible {
   /// The number of bytes of the key itself and of the salt.

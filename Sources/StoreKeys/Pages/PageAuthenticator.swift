@@ -1,5 +1,3 @@
-// Checks a page's authentication code ourselves: without a connection's side effects, and on libraries that have no such check.
-
 /// Knows whether a page as it stands in the file was written with a key, at this place of the file.
 package struct PageAuthenticator {
   package let format: SQLCipherFormat

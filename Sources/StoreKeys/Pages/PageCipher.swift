@@ -1,5 +1,3 @@
-// PageCipher: opens and makes encrypted pages without SQLite, as SQLCipher does.
-
 import Foundation
 
 /// Pages of a database with its key: AES-256-CBC, a random initialization vector, and a code over both.

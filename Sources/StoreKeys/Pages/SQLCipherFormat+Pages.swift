@@ -1,5 +1,3 @@
-// What a page format means for keys and pages.
-
 extension SQLCipherFormat {
   /// The key of a passphrase as SQLCipher itself stretches it.
   package func stretched(_ passphrase: SecretBytes, salt: [UInt8]) throws(StoreAccessError) -> SecretBytes {
