@@ -1,7 +1,6 @@
-// Conflicts: what stands in the way of a save: rows that others changed, and unique values that are taken.
 public import ObjectModel
 
-/// A row that was changed or deleted by somebody else since it was read.
+/// A conflict between an object and its row, which was changed or deleted elsewhere after the object was read.
 ///
 /// ```swift
 /// do {
@@ -14,48 +13,51 @@ public import ObjectModel
 /// }
 /// ```
 ///
-/// A save that meets such rows, under a policy that does not resolve them, throws ``StoreError`` with ``StoreError/Code/mergeConflict``, and has all of them in
-/// ``StoreError/mergeConflicts``. A ``MergeResolver`` is given them one by one. ``objectSnapshot`` has the values of this side, ``storeSnapshot`` those of the
-/// other, and ``originalSnapshot`` those that both began with. A conflict is a value: it may leave the context's isolation.
+/// If the merge policy does not resolve the conflicts of a save, the save throws ``StoreError`` with ``StoreError/Code/mergeConflict``. The
+/// error lists all conflicts in ``StoreError/mergeConflicts``. A ``MergeResolver`` receives them one at a time.
+///
+/// ``objectSnapshot`` contains the values of the object, ``storeSnapshot`` the values in the store, and ``originalSnapshot`` the values
+/// that both sides started from. A conflict is a value and can leave the context's isolation.
 public struct MergeConflict: Sendable {
-  /// The object.
+  /// The ID of the object.
   public let objectID: ManagedObjectID
-  /// The version that was read.
+  /// The version that the context read.
   public let oldVersion: Int64
-  /// The version in the store; 0 when the row is gone.
+  /// The version in the store, or 0 if the row was deleted.
   public let newVersion: Int64
-  /// The row in the store; nil when it is gone. ``storeSnapshot`` has its values by name.
+  /// The row in the store, or nil if it was deleted. ``storeSnapshot`` provides its values by name.
   package let persistedRow: RowImage?
-  /// The row that the coordinator had at hand when the conflict was found.
+  /// The row in the coordinator's cache when the conflict was found.
   package var cachedRow: RowImage?
-  /// The values that the object has in its context, unsaved changes included. Contexts fill it in.
+  /// The values of the object in its context, including unsaved changes. Set by the context.
   public package(set) var objectSnapshot: RowSnapshot?
-  /// The values that the coordinator has. Contexts fill it in.
+  /// The values in the coordinator's row cache. Set by the context.
   ///
-  /// Where another context of the coordinator has saved, or the coordinator has read the row since, they are the other side's, and ``persistedSnapshot`` is
-  /// nil. Where another process or coordinator has, they are the older ones that the coordinator still had. They are nil when the coordinator knows that the
-  /// row is gone.
+  /// If another context of the coordinator saved the row, or the coordinator has read it since, these are the other side's values, and
+  /// ``persistedSnapshot`` is nil. If another process or coordinator saved the row, these are the older values that were still cached. Nil
+  /// if the coordinator has recorded that the row was deleted.
   public package(set) var cachedSnapshot: RowSnapshot?
-  /// The values in the store, where they differ from those that the coordinator has; nil when the coordinator has them (``cachedSnapshot``), or the row is
-  /// gone. Contexts fill it in.
+  /// The values in the store, if they differ from the coordinator's. Nil if ``cachedSnapshot`` already contains them or the row was
+  /// deleted. Set by the context.
   public package(set) var persistedSnapshot: RowSnapshot?
-  /// The values that the object's changes began with: those that its context has read or saved last. Core Data has no counterpart. Contexts fill it in.
+  /// The values that the context last read or saved, before the object was changed. Set by the context. Core Data has no counterpart.
   public package(set) var originalSnapshot: RowSnapshot?
-  /// Whether the save was to delete the object. Contexts fill it in.
+  /// Whether the save was to delete the object. Set by the context.
   public package(set) var isDeletion = false
-  /// The properties that both sides have changed to different values, where a snapshot was applied; empty for a save, whose snapshots tell.
+  /// The properties that both sides changed to different values, for a conflict from applying a snapshot. Empty for the conflict of a save:
+  /// compare its snapshots instead.
   public package(set) var propertyNames: [String] = []
 
-  /// The other side's values, whichever kind of conflict it is; nil when the row is gone.
+  /// The values on the other side, for every kind of conflict. Nil if the row was deleted.
   public var storeSnapshot: RowSnapshot? { persistedRow == nil ? nil : persistedSnapshot ?? cachedSnapshot }
 
-  /// Makes a conflict.
+  /// Creates a conflict.
   ///
   /// - Parameters:
-  ///   - objectID: The object.
-  ///   - oldVersion: The version that the save began with.
-  ///   - newVersion: The version in the store; 0 where the row is gone.
-  ///   - persistedRow: The row in the store; nil where it is gone.
+  ///   - objectID: The ID of the object.
+  ///   - oldVersion: The version that the save expected.
+  ///   - newVersion: The version in the store, or 0 if the row was deleted.
+  ///   - persistedRow: The row in the store, or nil if it was deleted.
   public init(objectID: ManagedObjectID, oldVersion: Int64, newVersion: Int64, persistedRow: RowImage?) {
     self.objectID = objectID
     self.oldVersion = oldVersion
@@ -64,7 +66,7 @@ public struct MergeConflict: Sendable {
   }
 }
 
-/// Objects that have the same values under a uniqueness constraint.
+/// A conflict between objects that have the same values for the properties of a uniqueness constraint.
 ///
 /// ```swift
 /// do {
@@ -76,30 +78,31 @@ public struct MergeConflict: Sendable {
 /// }
 /// ```
 ///
-/// A save that meets such objects, under a policy that does not resolve them, throws ``StoreError`` with ``StoreError/Code/constraintConflict``, and has all
-/// clashes in ``StoreError/constraintConflicts``. ``databaseObjectID`` is the object that was there first, ``objectIDs`` are those of the save. Finding the
-/// clashes costs something only after a save has failed.
+/// If the merge policy does not resolve the conflicts of a save, the save throws ``StoreError`` with
+/// ``StoreError/Code/constraintConflict``. The error lists all conflicts in ``StoreError/constraintConflicts``. ``databaseObjectID`` is the
+/// object that was stored first; ``objectIDs`` are the objects of the save. Stores look for the conflicting objects only after a save has
+/// failed, so successful saves pay nothing.
 public struct ConstraintConflict: Sendable {
   /// The entity that declares the constraint.
   public let entityName: String
-  /// The names of the constraint's properties.
+  /// The names of the properties of the constraint.
   public let constraint: [String]
-  /// The objects of the save that are in conflict.
+  /// The IDs of the saved objects that are in conflict.
   public let objectIDs: [ManagedObjectID]
-  /// The object in the store that has the values; nil when only objects of the save clash.
+  /// The ID of the stored object that has the values, or nil if only objects of the save conflict with each other.
   public let databaseObjectID: ManagedObjectID?
-  /// The values of the objects of the save, in their order. Contexts fill it in.
+  /// The values of the saved objects, in the order of ``objectIDs``. Set by the context.
   public package(set) var objectSnapshots: [RowSnapshot] = []
-  /// The values of the object in the store. Contexts fill it in.
+  /// The values of the stored object. Set by the context.
   public package(set) var databaseSnapshot: RowSnapshot?
 
-  /// Makes a conflict.
+  /// Creates a conflict.
   ///
   /// - Parameters:
   ///   - entityName: The entity that declares the constraint.
-  ///   - constraint: The properties whose values are to be unique.
-  ///   - objectIDs: The objects of the save that have the values.
-  ///   - databaseObjectID: The object of the store that has them; nil where only the save's own clash.
+  ///   - constraint: The names of the properties of the constraint.
+  ///   - objectIDs: The IDs of the saved objects that have the values.
+  ///   - databaseObjectID: The ID of the stored object that has them, or nil if only objects of the save conflict with each other.
   public init(entityName: String, constraint: [String], objectIDs: [ManagedObjectID], databaseObjectID: ManagedObjectID?) {
     self.entityName = entityName
     self.constraint = constraint
@@ -108,18 +111,17 @@ public struct ConstraintConflict: Sendable {
   }
 }
 
-/// The attributes and to-one relationships of an object as they were at some time, by name. To-many relationships are in no row.
+/// The attributes and to-one relationships of an object at a point in time, by name.
 ///
-/// Its printed form names the properties that have a value, and shows none.
+/// A snapshot has no to-many relationships, because rows do not contain them. The description and the mirror list the properties that have
+/// a value, but never the values.
 public struct RowSnapshot: Sendable, CustomStringConvertible, CustomReflectable {
-  /// The object.
+  /// The ID of the object.
   public let objectID: ManagedObjectID
-  /// The entity.
   package let entity: CompiledEntity
-  /// The values.
   package let row: RowImage
 
-  /// The values of a row of an entity.
+  /// Creates a snapshot of a row.
   package init(_ row: RowImage, of entity: CompiledEntity, space: UInt32) {
     self.row = row
     self.entity = entity
@@ -128,15 +130,17 @@ public struct RowSnapshot: Sendable, CustomStringConvertible, CustomReflectable 
 
   /// The name of the object's entity.
   public var entityName: String { entity.name }
-  /// The row's version.
+  /// The version of the row.
   public var version: Int64 { row.version }
-  /// The names of the properties, with or without a value. Parts of composites have dotted names.
+  /// The names of all properties, with or without a value. Attributes of composites have dotted names.
   public var keys: [String] { entity.slots.lazy.filter { $0.kind != .none }.map(\.name) }
 
-  /// The value of an attribute as ``AttributeType`` says, or the ID of a to-one relationship's destination; nil when there is none, or no such property.
+  /// The value of a property: for an attribute, a value of the type that ``AttributeType`` documents; for a to-one relationship, the ID of
+  /// the destination.
   ///
-  /// A `transformable` attribute without a transformer, or whose transformer fails, gives its bytes; see ``value(_:as:)``.
-  /// - Throws: ``StoreError`` where there is a value that cannot be read.
+  /// Nil if the property has no value or the entity has no such property. If a `transformable` attribute has no transformer, or its
+  /// transformer fails, the value is the stored bytes; see ``value(_:as:)``.
+  /// - Throws: ``StoreError`` if the stored value cannot be read.
   public subscript(key: String) -> (any Sendable)? {
     get throws {
       guard let slot = entity.slot(named: key), slot.kind != .none else { return nil }
@@ -146,17 +150,19 @@ public struct RowSnapshot: Sendable, CustomStringConvertible, CustomReflectable 
       if let value = try? AttributeConversion.untypedValue(of: stored, attribute) { return value }
       switch stored {
       case .null: return nil
-      // What a transformer makes of it is nobody's damage.
+      // A failing transformer does not mean that the stored bytes are damaged.
       case .bytes(let data) where attribute.type == .transformable: return data
       default: throw StoreError(.unreadableValue(entity: entity.name, property: key, objectID), operation: .read)
       }
     }
   }
 
-  /// The value of a property as a type: one of an attribute's, ``ManagedObjectID``, or that of a `transformable` attribute.
+  /// Returns the value of a property as the given type: a type that its attribute supports, ``ManagedObjectID``, or the type of a
+  /// `transformable` attribute.
   ///
-  /// - Returns: The value; nil when there is none, or no such property.
-  /// - Throws: ``StoreError`` where there is a value that cannot be read; what a transformer throws, and an error where the value is of another type.
+  /// - Returns: The value, or nil if the property has no value or the entity has no such property.
+  /// - Throws: ``StoreError`` if the stored value cannot be read, the transformer's error if it fails, or an error if the value is of
+  ///   another type.
   public func value<Value>(_ key: String, as type: Value.Type = Value.self) throws -> Value? {
     guard let slot = entity.slot(named: key), slot.kind != .none else { return nil }
     if slot.kind == .reference { return destination(slot) as? Value }
@@ -164,7 +170,7 @@ public struct RowSnapshot: Sendable, CustomStringConvertible, CustomReflectable 
     return try AttributeConversion.value(of: row.value(slot.index, of: entity, objectID), attribute, as: type)
   }
 
-  /// The names of the properties whose values differ from another snapshot's.
+  /// Returns the names of the properties whose values differ from those of another snapshot.
   public func keys(differingFrom other: RowSnapshot) -> [String] {
     guard other.entity === entity else { return keys }
     return entity.slots.lazy.filter { slot in
@@ -178,18 +184,18 @@ public struct RowSnapshot: Sendable, CustomStringConvertible, CustomReflectable 
     return ManagedObjectID(space: objectID.space, entityNumber: UInt32(reference.entity), key: reference.key)
   }
 
-  /// The entity, the version and the names of the properties that have a value.
+  /// The entity, the ID, the version, and the names of the properties that have a value.
   public var description: String {
     let names = entity.slots.lazy.filter { $0.kind != .none && !row.isNull($0.index) }.map(\.name)
     return "<\(entityName) \(objectID.uriString), version \(version), with \(names.joined(separator: ", "))>"
   }
 
-  /// A mirror that shows no values either.
+  /// A mirror that contains only the description, so that no values are exposed.
   public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }
 
 extension CompiledEntity {
-  /// The slot of an attribute, a part of a composite, or a to-one relationship.
+  /// Returns the slot of an attribute, an attribute of a composite, or a to-one relationship.
   package func slot(named name: String) -> CompiledSlot? {
     switch property(named: name) {
     case .attribute(let slot): slot

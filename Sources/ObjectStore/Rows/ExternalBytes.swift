@@ -1,7 +1,6 @@
-// ExternalBytes, ExternalFile: large values that are no store's yet: bytes in memory, and a file.
 package import Foundation
 
-/// Bytes in memory.
+/// A large value held in memory.
 package struct ExternalBytes: ExternalContent {
   let bytes: Data
   package init(_ bytes: Data) { self.bytes = bytes }
@@ -19,7 +18,7 @@ package struct ExternalBytes: ExternalContent {
   }
 }
 
-/// A file of the application, read when it is asked for.
+/// A large value in a file of the application, read on demand.
 struct ExternalFile: ExternalContent {
   let path: String
 
@@ -34,7 +33,6 @@ struct ExternalFile: ExternalContent {
     guard access(path, R_OK) == 0 else { throw Self.failure(ofSystem: errno, path) }
   }
 
-  /// What the system said when it was asked for the file.
   private static func failure(ofSystem number: Int32, _ path: String) -> StoreError {
     let reason: StoreError.FileOfLargeValue =
       switch number {

@@ -1,8 +1,7 @@
-// ExternalData: a large value whose bytes are not in its row: read when they are asked for, whole or piece by piece.
 public import Foundation
 import Synchronization
 
-/// A large binary value that is read when it is asked for, whole or as a stream.
+/// A large binary value that is read on demand, all at once or as a stream.
 ///
 /// ```swift
 /// try book.setValue(ExternalData(contentsOf: url), forKey: "cover")
@@ -12,87 +11,91 @@ import Synchronization
 /// }
 /// ```
 ///
-/// It is what an object gives for a binary attribute (``ManagedObject/externalData(forKey:)``), and what it takes: bytes, a file that is read when the
-/// object is saved, or what an ``ExternalDataWriter`` collected. None of its bytes is read before somebody asks. Values are safe to send: a stream can be read
-/// far from the object's context.
+/// Objects return such a value for a binary attribute (``ManagedObject/externalData(forKey:)``) and accept one. The value can come from
+/// bytes in memory, from a file that is read when the object is saved, or from an ``ExternalDataWriter``. No bytes are read before they are
+/// requested. Values are `Sendable`: a stream can be read outside the object's context.
 ///
-/// A value of a store stands for what the attribute has there. Where somebody has replaced the bytes since, reading gives the new ones; where somebody has
-/// deleted them, it throws ``StoreError`` with the code `externalDataMissing`. A reader that was made before goes on reading the old bytes.
+/// A value from a store refers to the current content of the attribute. If the content has been replaced since, reading returns the new
+/// bytes; if it has been deleted, reading throws ``StoreError`` with the code `externalDataMissing`. A reader that was created earlier
+/// continues to read the old bytes.
 public struct ExternalData: Sendable {
-  /// The size of the pieces in which a value is read, in bytes: 64 KiB.
+  /// The size in bytes of the chunks in which a value is read: 64 KiB.
   package static let chunkSize = 65_536
 
-  /// What is behind the value: it is exchanged when a store has taken the bytes over.
+  /// A reference to the content, which is replaced after a store has taken over the bytes.
   final class Source: Sendable {
     let content: Mutex<any ExternalContent>
     init(_ content: any ExternalContent) { self.content = Mutex(content) }
   }
   let source: Source
 
-  /// A value with bytes of your own kind; for stores.
+  /// Creates a value with custom content. For stores.
   public init(content: any ExternalContent) { source = Source(content) }
 
-  /// Bytes that are in memory.
+  /// Creates a value from bytes in memory.
   public init(_ data: Data) { self.init(content: ExternalBytes(data)) }
 
-  /// The bytes of a file, which are read when the object is saved (or when somebody asks for them): nothing holds all of them in memory. Keep the file as it
-  /// is until the save.
+  /// Creates a value from the bytes of a file.
   ///
-  /// - Throws: ``StoreError`` with the code `storeNotFound`, `permissionDenied` or `io` when there is no file that can be read.
+  /// The file is read when the object is saved, or when the value is read, and is never loaded into memory as a whole. Do not change the
+  /// file before the save.
+  ///
+  /// - Throws: ``StoreError`` with the code `storeNotFound`, `permissionDenied`, or `io` if the file cannot be read; `invalidRequest` if
+  ///   the URL is not a file URL or names a folder.
   public init(contentsOf url: URL) throws {
     self.init(content: try ExternalFile(url))
   }
 
-  /// What is behind the value, for stores.
+  /// The content of the value. For stores.
   public var content: any ExternalContent { source.content.withLock { $0 } }
 
-  /// The number of bytes. A value of a store looks it up there.
+  /// The number of bytes. For a value from a store, the store is queried.
   ///
-  /// - Throws: ``StoreError`` where the store cannot be asked.
+  /// - Throws: ``StoreError`` if the store cannot be queried.
   public var count: Int { get throws { try content.count } }
 
-  /// All bytes at once.
+  /// Returns all bytes.
   ///
-  /// - Throws: ``StoreError``; `externalDataMissing` when the bytes are gone, `storeCorrupt` when they are damaged.
+  /// - Throws: ``StoreError``: `externalDataMissing` if the bytes were deleted, `storeCorrupt` if they are damaged.
   public func data() throws -> Data { try content.data() }
 
-  /// Reads from the beginning, piece by piece, synchronously.
+  /// Returns a reader that reads the value synchronously, in chunks, from the beginning.
   ///
-  /// - Throws: ``StoreError`` where the value is gone or its store is closed.
+  /// - Throws: ``StoreError`` if the value was deleted or its store is closed.
   public func makeReader() throws -> ExternalDataReader { try content.makeReader() }
 
-  /// The bytes piece by piece, as an asynchronous sequence: the pieces are read one at a time, when they are asked for.
+  /// The bytes as an asynchronous sequence of chunks, each of which is read on demand.
   public var chunks: ExternalDataChunks { ExternalDataChunks(value: self) }
 
-  /// The bytes were taken over: from now on they are read from the store.
+  /// Replaces the content after a store has taken over the bytes. Later reads come from the store.
   package func replaceContent(_ content: any ExternalContent) { source.content.withLock { $0 = content } }
 
-  /// Whether two values are one: not whether their bytes are equal.
+  /// Returns whether two values refer to the same content. Does not compare bytes.
   package func isIdentical(to other: ExternalData) -> Bool { source === other.source || content.isSame(as: other.content) }
 }
 
-/// Where the bytes of an ``ExternalData`` come from. Stores that keep large values outside their rows implement it.
+/// The source of the bytes of an ``ExternalData``. Implemented by stores that keep large values outside their rows.
 public protocol ExternalContent: Sendable {
   /// The number of bytes.
   ///
-  /// - Throws: ``StoreError`` where the value is gone.
+  /// - Throws: ``StoreError`` if the value was deleted.
   var count: Int { get throws }
-  /// Reads from the beginning.
+  /// Returns a reader that starts at the beginning.
   ///
-  /// - Throws: ``StoreError`` where the value is gone.
+  /// - Throws: ``StoreError`` if the value was deleted.
   func makeReader() throws -> ExternalDataReader
-  /// All bytes. The default reads them piece by piece.
+  /// Returns all bytes. The default implementation reads them in chunks.
   ///
-  /// - Throws: ``StoreError`` where the value is gone or damaged.
+  /// - Throws: ``StoreError`` if the value was deleted or is damaged.
   func data() throws -> Data
-  /// Whether another content is the same value of the same store. By default it is not.
+  /// Returns whether another content is the same value of the same store. The default implementation returns false.
   func isSame(as other: any ExternalContent) -> Bool
 }
 
 extension ExternalContent {
-  /// Reads all pieces.
+  /// Reads all chunks and concatenates them.
   ///
-  /// - Throws: What the reader throws.
+  /// - Throws: Rethrows the error of the reader.
   public func data() throws -> Data {
     let reader = try makeReader()
     var result = Data()
@@ -100,21 +103,21 @@ extension ExternalContent {
     return result
   }
 
-  /// False.
+  /// Returns false.
   public func isSame(as other: any ExternalContent) -> Bool { false }
 }
 
-/// Reads an ``ExternalData`` piece by piece. Use it from one task at a time.
+/// Reads an ``ExternalData`` in chunks. Use a reader from one task at a time.
 public final class ExternalDataReader {
   private let read: () throws -> Data?
   private var isAtEnd = false
 
-  /// A reader over a function that gives the pieces, and nil at the end.
+  /// Creates a reader from a function that returns the next chunk, or nil at the end.
   public init(_ read: @escaping () throws -> Data?) { self.read = read }
 
-  /// The next bytes, seldom more than 64 KB; nil at the end.
+  /// Returns the next chunk, or nil at the end. Chunks rarely exceed 64 KiB.
   ///
-  /// - Throws: ``StoreError``; what was given before a damaged piece is authentic all the same, but may not be the whole.
+  /// - Throws: ``StoreError``. Chunks returned before a damaged one are authentic, but the value may be incomplete.
   public func next() throws -> Data? {
     if isAtEnd { return nil }
     while let piece = try read() {
@@ -125,21 +128,21 @@ public final class ExternalDataReader {
   }
 }
 
-/// The bytes of an ``ExternalData``, piece by piece.
+/// The bytes of an ``ExternalData`` as an asynchronous sequence of chunks.
 public struct ExternalDataChunks: AsyncSequence, Sendable {
   let value: ExternalData
 
-  /// Starts at the beginning.
+  /// Returns an iterator that starts at the beginning.
   public func makeAsyncIterator() -> Iterator { Iterator(value: value) }
 
-  /// Reads one piece at a time.
+  /// Reads one chunk at a time.
   public struct Iterator: AsyncIteratorProtocol {
     let value: ExternalData
     var reader: ExternalDataReader?
 
-    /// The next piece; nil at the end. Throws `CancellationError` when the task was cancelled.
+    /// Returns the next chunk, or nil at the end.
     ///
-    /// - Throws: `CancellationError` when the task was cancelled; ``StoreError`` where the bytes are gone or damaged.
+    /// - Throws: `CancellationError` if the task was canceled; ``StoreError`` if the bytes were deleted or are damaged.
     public mutating func next() async throws -> Data? {
       try Task.checkCancellation()
       if reader == nil { reader = try value.makeReader() }

@@ -1,10 +1,9 @@
-// ExternalDataWriter: collects a large value that comes in pieces, where the store can keep it.
 public import Foundation
 
-/// Collects the bytes of a large value piece by piece, for a value that comes from a stream.
+/// Writes a large value in chunks, for values that come from a stream.
 ///
-/// A store with external files writes the pieces into one, encrypted, as they come; other stores keep them in memory. The value becomes part of the store when
-/// an object that has it is saved, and is removed when nobody saves one.
+/// A store with external files encrypts the chunks and writes them to a file as they arrive; other stores keep them in memory. The value
+/// becomes part of the store when an object that uses it is saved. If no object is saved with it, it is removed.
 ///
 /// ```swift
 /// let writer = try film.makeExternalDataWriter()
@@ -15,23 +14,23 @@ public final class ExternalDataWriter {
   private let sink: any ExternalDataSink
   private var isFinished = false
 
-  /// A writer over a store's sink.
+  /// Creates a writer for the sink of a store.
   public init(_ sink: any ExternalDataSink) { self.sink = sink }
 
-  /// A writer that keeps everything in memory.
+  /// Creates a writer that keeps the value in memory.
   public convenience init() { self.init(MemorySink()) }
 
   /// Appends bytes.
   ///
-  /// - Throws: ``StoreError``, for example when the disk is full; the writer is of no use afterwards.
+  /// - Throws: ``StoreError``, for example if the disk is full. The writer cannot be used after an error.
   public func write(_ bytes: Data) throws {
     guard !isFinished else { throw StoreError(.misuse(.writerFinished), operation: .writeLargeValue) }
     try sink.write(bytes)
   }
 
-  /// Ends the value.
+  /// Completes the value and returns it.
   ///
-  /// - Throws: ``StoreError``, for example when the disk is full; nothing is left then.
+  /// - Throws: ``StoreError``, for example if the disk is full. Nothing of the value is kept then.
   public func finish() throws -> ExternalData {
     guard !isFinished else { throw StoreError(.misuse(.writerFinished), operation: .writeLargeValue) }
     isFinished = true
@@ -39,15 +38,15 @@ public final class ExternalDataWriter {
   }
 }
 
-/// What an ``ExternalDataWriter`` writes into; stores implement it. A sink that goes away unfinished takes its bytes along.
+/// The destination of an ``ExternalDataWriter``. Implemented by stores. A sink that is deallocated before ``finish()`` discards its bytes.
 public protocol ExternalDataSink: AnyObject {
   /// Appends bytes.
   ///
-  /// - Throws: ``StoreError``, for example when the disk is full.
+  /// - Throws: ``StoreError``, for example if the disk is full.
   func write(_ bytes: Data) throws
-  /// Ends the value and gives it.
+  /// Completes the value and returns it.
   ///
-  /// - Throws: ``StoreError``, for example when the disk is full.
+  /// - Throws: ``StoreError``, for example if the disk is full.
   func finish() throws -> any ExternalContent
 }
 

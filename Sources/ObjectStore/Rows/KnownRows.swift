@@ -1,30 +1,36 @@
-// KnownRows: rows that are at hand, for a fetch that comes upon them again.
 import ObjectModel
 
-/// What has rows at hand: a row cache.
+/// A source of cached rows, implemented by row caches.
 package protocol RowTableSource: AnyObject, Sendable {
-  /// The rows of 512 neighbouring keys of an entity tree as they are at hand now; nil when none is.
+  /// Returns the cached rows of 512 neighboring keys of an entity tree, or nil if none is cached.
   func rowTable(root: Int, number: Int64) -> RowTable?
 }
 
-/// The rows that are at hand while a fetch reads: one that comes in the version that is known is not read again, but shared.
+/// The cached rows that a fetch can reuse. If the store has the same version of a row as the cache, the fetch shares the cached row instead
+/// of reading it.
 ///
-/// Every save gives a row another version, so that the same version is the same row. Belongs to one fetch, and is let go with it.
+/// Every save changes the version of a row, so equal versions mean equal rows. An instance belongs to one fetch and is released with it.
 package final class KnownRows {
   private let source: any RowTableSource
-  /// The tables that were looked at, each at the place of its number: a fetch in another order than that of the keys comes back to them.
-  // Used by one fetch on one thread; asked for each row.
+  /// The tables looked up so far, indexed by their number modulo `places`. A fetch that is not ordered by key returns to them repeatedly.
+  // One fetch uses it on one thread, once a row; exclusivity checks would be measurable.
   @exclusivity(unchecked) private var tables: [(root: Int, number: Int64, table: RowTable?)] = []
   private static let places = 256
-  // Unchecked as above.
+  // Unchecked for the same reason.
   @exclusivity(unchecked) private var current: (root: Int, number: Int64, entries: RowEntries?) = (-1, 0, nil)
 
   package init(_ source: any RowTableSource) { self.source = source }
 
-  /// Puts the row of a key into a writer's list if it is at hand in a version, with all values.
+  /// Appends the cached row of a key to a writer, if it is cached in the given version with all its values.
   ///
-  /// - Parameter largeSlots: The slots whose values may lie outside the row.
-  /// - Returns: Whether it is.
+  /// - Parameters:
+  ///   - key: The key of the row.
+  ///   - version: The version in the store.
+  ///   - entity: The number of the row's entity.
+  ///   - root: The number of the root entity.
+  ///   - largeSlots: The slots whose values may be stored outside the row.
+  ///   - writer: The writer of the fetch.
+  /// - Returns: Whether the row was appended.
   package func add(
     _ key: Int64, version: Int64, ofEntity entity: Int, root: Int, largeSlots: [Int], to writer: RowWriter
   ) -> Bool {

@@ -1,15 +1,15 @@
-// LostContextNotice: what is told once, where a property is read that nothing can read any more, and that cannot throw.
 import Logging
 import Synchronization
 
-/// Tells, once a process, that objects outlive their context: their properties read as empty, and nobody else could say why.
+/// Logs a warning, once a process, when a property of a fault is read after its context was deallocated. Such a property reads as empty,
+/// and its accessor cannot throw.
 package enum LostContextNotice {
   private static let count = Atomic(0)
 
-  /// How often such a property was read.
+  /// The number of such reads so far.
   package static var readCount: Int { count.load(ordering: .relaxed) }
 
-  /// A property of a fault was read whose context is gone.
+  /// Counts a read, and logs a warning for the first.
   package static func tell(entityName: String) {
     guard count.add(1, ordering: .relaxed).oldValue == 0 else { return }
     Logger(label: "CipherData").warning(

@@ -1,34 +1,33 @@
-// RowChunk: the shared memory behind row images.
-
-/// A block of memory that holds row images; it lives as long as one of them does.
+/// A block of memory that contains row images and lives as long as any of them.
 ///
-/// One ``RowWriter`` writes each row before an image of it is handed out, and nobody does afterwards: that makes it safe to share. Rows that follow in
-/// the same chunk are other bytes. A chunk whose rows have large values gets no more rows once images of them were handed out.
-public final class RowChunk: @unchecked Sendable {  // the bytes of a row are immutable once an image of it can be seen
-  /// Where the rows begin. Before it stands the chunk's own address, so that it is found by the address of a row.
+/// Chunks can be shared safely: one ``RowWriter`` writes each row before it vends an image of it, and the row's bytes do not change
+/// afterwards. Later rows in the same chunk use other bytes. If rows of a chunk have external values, no rows are added after images of it
+/// were vended.
+public final class RowChunk: @unchecked Sendable {  // the bytes of a row are immutable once an image of it exists
+  /// The start of the rows. The chunk's own address is stored before it, so that a row's address leads to its chunk.
   @usableFromInline let memory: UnsafeMutableRawPointer
   @usableFromInline let capacity: Int
-  /// The large values that rows of the chunk refer to by number.
+  /// The external values of the chunk's rows, which refer to them by index.
   final var externals: [ExternalData] = []
 
   @usableFromInline init(capacity: Int) {
     self.capacity = capacity
     memory = UnsafeMutableRawPointer.allocate(byteCount: Self.headSize + capacity, alignment: 8) + Self.headSize
-    // A row is asked for its chunk only by who holds it: nothing is retained.
+    // Unretained: the chunk of a row is looked up only by holders of the row, which keep the chunk alive.
     (memory - Self.headSize).storeBytes(of: Unmanaged.passUnretained(self).toOpaque(), as: UnsafeMutableRawPointer.self)
   }
 
   deinit { (memory - Self.headSize).deallocate() }
 
-  /// The bytes before the rows.
+  /// The number of bytes before the rows.
   @usableFromInline static var headSize: Int { 8 }
 
-  /// The bytes of a chunk that holds many rows: 32 KiB, of which the last row wastes little.
+  /// The capacity in bytes of a chunk for many rows: 32 KiB, so that little is wasted after the last row.
   @usableFromInline static var standardCapacity: Int { 32_768 }
 
-  /// The bytes of a chunk for rows that are read one at a time: one that is kept keeps no more than these.
+  /// The capacity in bytes of a chunk for rows that are read individually. A row that is held keeps at most this much memory alive.
   static var smallCapacity: Int { 4_096 }
 
-  /// Rows begin before this offset, which is told by 16 bits of their keys.
+  /// The upper bound of the offset at which a row can start: 16 bits of a row's key word encode the offset in units of 8 bytes.
   @usableFromInline static var endOfStarts: Int { 8 << 16 }
 }

@@ -1,17 +1,28 @@
-// RowImage: one immutable row, the representation that every layer shares.
 public import Foundation
 public import ObjectModel
 
-/// An immutable row: an 8-byte word for each slot, null bits, and text and bytes behind them.
+/// An immutable row, shared by all layers: one 8-byte word a slot, then null bits, then text and bytes.
 ///
-/// It is at once the row cache's entry, a fault's data, the snapshot for conflicts and rollback, and what a save hands to the store. Layout from its
-/// base: size (4 bytes; its highest bit says that values of the row cannot be read), entity number (2), slot count (2), key (6), the offset from the begin of the chunk's rows in units of 8 bytes (2), version (8), the words, the null bits in 8-byte words, then texts. The word of a
-/// text or of bytes is its offset from the base (low half) and its length (high half). Large values may be outside: their word has the length 0 and, with the
-/// highest bit of the low half set, their number in the chunk. A value that is none of its attribute's type is null here; where there is one, the row ends
-/// with as many words as the null bits have, whose bits say which these are.
+/// The same image serves as the row cache's entry, the data of an object, the snapshot for conflicts and rollback, and the row that a save
+/// passes to the store.
+///
+/// The layout from ``base``:
+///
+/// - Size: 4 bytes. Its highest bit says that some values of the row cannot be read.
+/// - Entity number: 2 bytes.
+/// - Slot count: 2 bytes.
+/// - Key: 6 bytes.
+/// - Offset of the row in its chunk, in units of 8 bytes: 2 bytes.
+/// - Version: 8 bytes.
+/// - One word a slot. For text and bytes, the low half is the offset from the base and the high half the length. For a value stored outside
+///   the row, the length is 0, and the low half has its highest bit set and contains the index of the value in the chunk.
+/// - The null bits, in 8-byte words.
+/// - Text and bytes.
+/// - If some values cannot be read, as many words as for the null bits, with a bit set for each such slot. These slots are also marked as
+///   null. A value cannot be read if it is not of its attribute's type.
 @frozen public struct RowImage: @unchecked Sendable {  // points into immutable memory that the chunk keeps alive
   @usableFromInline let chunk: RowChunk
-  /// Where the row begins; valid as long as the image is held.
+  /// The address of the row, valid as long as the image is held.
   public let base: UnsafeRawPointer
 
   @inlinable init(chunk: RowChunk, base: UnsafeRawPointer) {
@@ -22,40 +33,42 @@ public import ObjectModel
   /// The offset of the first word from the base.
   @inlinable public static var wordsOffset: Int { 24 }
 
-  /// The version of a new row. SQLite stores 0 and 1 in no bytes: a row that began with one of them would grow with its first change, and pages that are
-  /// full would be split.
+  /// The version of a new row.
+  ///
+  /// SQLite stores the integers 0 and 1 without any bytes. A row that started with one of them would grow with its first update and could
+  /// split a full page.
   @inlinable package static var firstVersion: Int64 { 2 }
 
-  /// The bit of the size that says that some slots cannot be read.
+  /// The bit of the size field that is set if some slots cannot be read.
   @usableFromInline static var unreadableFlag: UInt32 { 0x8000_0000 }
 
-  /// Whether the values of some slots cannot be read.
+  /// Whether any slot has a stored value that cannot be read.
   package var hasUnreadableSlots: Bool { RowImage.hasUnreadableSlots(base) }
 
-  /// The bytes that the row occupies.
+  /// The size of the row in bytes.
   @inlinable public var size: Int { RowImage.size(base) }
-  /// The number of the row's own entity.
+  /// The number of the row's entity.
   @inlinable public var entityNumber: Int { Int(base.load(fromByteOffset: 4, as: UInt16.self)) }
   /// The number of slots.
   @inlinable public var slotCount: Int { RowImage.slotCount(base) }
-  /// The key.
+  /// The key of the row.
   @inlinable public var key: Int64 { RowImage.key(base) }
-  /// The version, which grows with each save of the row; 0 when the store keeps none.
+  /// The version of the row, which increases with each save, or 0 if the store keeps no versions.
   @inlinable public var version: Int64 { RowImage.version(base) }
-  /// The entity and key as one word.
+  /// The entity and key, packed into one word.
   @inlinable public var reference: ObjectReference { RowImage.reference(base) }
 
-  /// The word of a slot as it stands.
+  /// Returns the unconverted word of a slot.
   @inlinable public func word(_ slot: Int) -> Int64 { RowImage.word(base, slot) }
 
-  /// Whether a slot has no value.
+  /// Returns whether a slot is null.
   @inlinable public func isNull(_ slot: Int) -> Bool { RowImage.isNull(base, slot) }
 
-  /// Whether a slot without a value is one whose stored value is none of its attribute's type.
+  /// Returns whether a null slot has a stored value that is not of its attribute's type.
   ///
   /// - Parameters:
   ///   - row: The base of an image.
-  ///   - slot: The slot.
+  ///   - slot: A slot that is null.
   @inlinable public static func isUnreadable(_ row: UnsafeRawPointer, _ slot: Int) -> Bool {
     let size = row.load(as: UInt32.self)
     return size & unreadableFlag != 0 && isMarked(row, slot)
@@ -68,19 +81,19 @@ public import ObjectModel
     return bits >> UInt64(slot % 64) & 1 != 0
   }
 
-  /// Whether a slot without a value is one whose stored value is none of its attribute's type: no read may take it for an empty one.
+  /// Returns whether a null slot has a stored value that is not of its attribute's type. Readers must not treat such a slot as empty.
   package func isUnreadable(_ slot: Int) -> Bool { RowImage.isUnreadable(base, slot) }
 
-  /// An integer; 0 when there is none.
+  /// Returns the integer of a slot, or 0 if the slot is null.
   @inlinable public func int(_ slot: Int) -> Int64 { word(slot) }
 
-  /// A floating-point number; 0 when there is none.
+  /// Returns the floating-point number of a slot, or 0 if the slot is null.
   @inlinable public func real(_ slot: Int) -> Double { RowImage.real(base, slot) }
 
-  /// The destination of a to-one relationship; null when there is none.
+  /// Returns the destination of a to-one relationship, or the null reference if there is none.
   @inlinable public func reference(_ slot: Int) -> ObjectReference { ObjectReference(rawValue: word(slot)) }
 
-  /// The large value that a slot of the kind `bytes` refers to; nil where its bytes are in the row, or it has none.
+  /// Returns the external value of a slot of the kind `bytes`, or nil if its bytes are in the row or the slot is null.
   public func external(_ slot: Int) -> ExternalData? {
     let word = word(slot)
     guard RowImage.isOfExternal(word) else { return nil }
@@ -88,17 +101,18 @@ public import ObjectModel
     return number < chunk.externals.count && !isNull(slot) ? chunk.externals[number] : nil
   }
 
-  /// The UTF-8 or plain bytes of a slot, valid as long as the image is held; empty when there are none, or they are outside the row (``external(_:)``).
+  /// Returns the bytes of a slot (UTF-8 for text), valid as long as the image is held. Empty if the slot is null or its value is external
+  /// (``external(_:)``).
   @inlinable public func bytes(_ slot: Int) -> UnsafeRawBufferPointer { RowImage.bytes(base, slot) }
 
-  /// The text of a slot; empty when there is none. One string is made on each call. Bytes that are not UTF-8 show as U+FFFD.
+  /// Returns the text of a slot, or an empty string if the slot is null. Each call creates a string. Invalid UTF-8 is replaced by U+FFFD.
   @inlinable public func string(_ slot: Int) -> String {
     String(decoding: bytes(slot), as: UTF8.self)
   }
 
-  /// The bytes of a slot as data; empty when there are none.
+  /// Returns the bytes of a slot, or empty data if the slot is null.
   ///
-  /// - Throws: ``StoreError`` where the value is outside the row and cannot be read.
+  /// - Throws: ``StoreError`` if the value is external and cannot be read.
   public func data(_ slot: Int) throws -> Data { try external(slot)?.data() ?? Data(bytes(slot)) }
 
   @inline(__always) private static func isASCII(_ bytes: UnsafeRawBufferPointer) -> Bool {
@@ -114,12 +128,12 @@ public import ObjectModel
     return bits & 0x8080_8080_8080_8080 == 0
   }
 
-  /// Bytes as the text that they are in UTF-8; nil where they are none.
+  /// Returns bytes decoded as UTF-8, or nil if they are not valid.
   ///
-  /// To decode and compare takes a third of what `String(validating:as:)` takes of short texts, and no more than to decode of long ones.
+  /// For short texts, decoding and comparing takes a third of the time of `String(validating:as:)`. For long texts it takes no more.
   package static func text(_ bytes: UnsafeRawBufferPointer) -> String? {
     let text = String(decoding: bytes, as: UTF8.self)
-    // Nothing of ASCII is mended.
+    // Decoding never repairs ASCII.
     if isASCII(bytes) { return text }
     let isSame = text.utf8.withContiguousStorageIfAvailable { decoded in
       guard decoded.count == bytes.count else { return false }
@@ -129,8 +143,10 @@ public import ObjectModel
     return isSame ?? text.utf8.elementsEqual(bytes) ? text : nil
   }
 
-  /// Whether a slot has the same value as in another row of the entity. Large values that a store keeps are not read: one that was written anew is another,
-  /// and that of an older row may not be there any more.
+  /// Returns whether a slot has the same value as in another row of the entity.
+  ///
+  /// Large values in a store are not read: a value that was written again counts as different, and the value of an older row may no longer
+  /// exist.
   package func hasSameValue(_ index: Int, kind: SlotKind, as other: RowImage) -> Bool {
     if kind == .bytes {
       let (mine, theirs) = (external(index), other.external(index))
@@ -140,15 +156,16 @@ public import ObjectModel
     return hasSameContent(index, kind: kind, as: other)
   }
 
-  /// Whether a slot has a value that can be read, or none, and the same as in another row of the entity.
+  /// Returns whether a slot is readable in both rows and has the same content, comparing the bytes of external values.
   func hasSameContent(_ index: Int, kind: SlotKind, as other: RowImage) -> Bool {
     guard let mine = try? slot(index, kind: kind), let theirs = try? other.slot(index, kind: kind) else { return false }
     return mine == theirs
   }
 
-  /// The value of a slot, whose kind the entity says; null only where there is none.
+  /// Returns the value of a slot of the given kind. Returns null only if there is no stored value.
   ///
-  /// - Throws: ``StoreError`` where the value is outside the row and cannot be read, where a text is no UTF-8, and where what is stored is of another type.
+  /// - Throws: ``StoreError`` if the value is external and cannot be read, a text is not valid UTF-8, or the stored value is of another
+  ///   type.
   public func slot(_ index: Int, kind: SlotKind) throws -> Slot {
     if isNull(index) {
       if isUnreadable(index) { throw StoreError(.unreadableSlot, operation: .read) }
@@ -165,15 +182,16 @@ public import ObjectModel
     }
   }
 
-  /// The value of a slot of an entity; null only where there is none.
+  /// Returns the value of a slot of an entity. Returns null only if there is no stored value.
   ///
-  /// Only bytes and failures look at the slot's description, whose copy costs retains; a number asks for its kind alone.
+  /// For numbers and text only the slot's kind is read. Copying the slot's description costs retains, so this happens only for bytes and
+  /// errors.
   ///
   /// - Parameters:
   ///   - index: The slot.
-  ///   - entity: The row's entity.
-  ///   - objectID: The object that an error names, asked only then.
-  /// - Throws: ``StoreError`` that names the property where what is stored is no value of its type.
+  ///   - entity: The entity of the row.
+  ///   - objectID: The object that an error names, evaluated only then.
+  /// - Throws: ``StoreError`` with the name of the property if the stored value is not of its type.
   package func value(_ index: Int, of entity: CompiledEntity, _ objectID: @autoclosure () -> ManagedObjectID?) throws -> Slot {
     let kind = entity.kinds[index]
     if isNull(index) {
@@ -192,7 +210,7 @@ public import ObjectModel
 
 #if CIPHERDATA_CHECKS
   extension RowImage {
-    /// The row lies in its chunk, its texts lie behind its words and in itself, and its null bits are those of its slots.
+    /// Checks that the row is inside its chunk, its text is behind its words and inside the row, and its null bits match its slots.
     package func _checkInvariants(kinds: [SlotKind]) {
       checkInvariant(RowImage.chunk(of: base).takeUnretainedValue() === chunk, "row \(key) does not find its chunk")
       let (start, chunkStart) = (UInt(bitPattern: base), UInt(bitPattern: chunk.memory))

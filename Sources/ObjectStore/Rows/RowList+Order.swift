@@ -1,8 +1,7 @@
-// RowList+Order: rows in the order of their values.
 import Foundation
 import ObjectModel
 
-/// A key of an order of rows: a slot of theirs. Rows without a value come first when ascending, last when descending.
+/// A sort key: a slot and a direction. Rows without a value come first if ascending, last if descending.
 package struct RowSortKey: Sendable {
   package enum Kind: Sendable {
     case int, real, text
@@ -17,7 +16,6 @@ package struct RowSortKey: Sendable {
     self.isAscending = isAscending
   }
 
-  /// The first word of a row's value.
   fileprivate func word(_ row: UnsafeRawPointer) -> UInt64 {
     if RowImage.isNull(row, slot) { return SortWord.none.directed(isAscending) }
     switch kind {
@@ -27,7 +25,7 @@ package struct RowSortKey: Sendable {
     }
   }
 
-  /// The order of two rows: negative where the left one comes first.
+  /// Compares two rows. Negative if the left one comes first.
   fileprivate func order(_ left: UnsafeRawPointer, _ right: UnsafeRawPointer) -> Int {
     let order: Int
     switch (RowImage.isNull(left, slot), RowImage.isNull(right, slot)) {
@@ -45,22 +43,23 @@ package struct RowSortKey: Sendable {
   }
 }
 
-/// The beginning of a value as a number: values are in the order of their numbers, and equal numbers say nothing.
+/// The prefix of a value as an order-preserving integer. Different integers order their values; equal integers require a comparison of the
+/// full values.
 @usableFromInline package struct SortWord {
   @usableFromInline let value: UInt64
 
   @inlinable init(value: UInt64) { self.value = value }
 
-  /// So many bytes of a text are in it.
+  /// The number of bytes of a text that fit in the integer.
   package static var byteCount: Int { 8 }
 
-  /// No value, which is before all values.
+  /// The integer for a missing value, which sorts before all values.
   @inlinable package static var none: SortWord { SortWord(value: 0) }
 
   @inlinable package init(_ integer: Int64) { value = UInt64(bitPattern: integer) ^ 1 &<< 63 }
 
   @inlinable package init(_ real: Double) {
-    // Both zeros are equal.
+    // Positive and negative zero are equal.
     let bits = (real == 0 ? 0.0 : real).bitPattern
     value = bits &>> 63 == 0 ? bits | 1 &<< 63 : ~bits
   }
@@ -75,15 +74,15 @@ package struct RowSortKey: Sendable {
     }
   }
 
-  /// The number in an order that ascends or descends.
+  /// Returns the integer, inverted for a descending order.
   @inlinable package func directed(_ isAscending: Bool) -> UInt64 { isAscending ? value : ~value }
 
-  /// The order of numbers: negative where the left one comes first.
+  /// Compares two numbers. Negative if the left one comes first.
   @inline(__always) package static func order<Number: Comparable>(_ left: Number, _ right: Number) -> Int {
     left < right ? -1 : left > right ? 1 : 0
   }
 
-  /// The order of bytes: negative where the left ones come first.
+  /// Compares bytes lexicographically. Negative if the left ones come first.
   package static func compare(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Int {
     let common = min(left.count, right.count)
     if common > 0, let first = left.baseAddress, let second = right.baseAddress {
@@ -95,13 +94,14 @@ package struct RowSortKey: Sendable {
 }
 
 extension RowList {
-  /// A row by its address, for as long as the list is held: what is read of it in a loop is not retained.
+  /// A row address and the first word of its sort value. Reading a row by address in the loop costs no retain; the list keeps the rows
+  /// alive.
   private struct Entry {
     let word: UInt64
     let row: UnsafeRawPointer
   }
 
-  /// The rows in an order; equal ones in that of their keys. Every row has to have the slots.
+  /// Returns the rows sorted by the given keys, and by row key if those are equal. Every row must have the slots.
   package func sorted(by keys: [RowSortKey]) -> RowList {
     guard let first = keys.first, count > 1 else { return self }
     var entries: ContiguousArray<Entry> = []
@@ -120,7 +120,7 @@ extension RowList {
     return RowList(chunks: chunks, rows: ContiguousArray(entries.lazy.map { Address($0.row) }))
   }
 
-  /// The rows at some positions, in their order.
+  /// Returns the rows at the given positions, in the order of the positions.
   package func rows(at positions: some Sequence<Int>) -> RowList {
     RowList(chunks: chunks, rows: ContiguousArray(positions.lazy.map { self.rows[$0] }))
   }

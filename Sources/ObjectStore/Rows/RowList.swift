@@ -1,10 +1,9 @@
-// RowList: rows in order, with the chunks that hold them.
 public import ObjectModel
 
-/// Rows in order. It takes eight bytes a row beside the chunks, and makes an image when it is asked for.
+/// An ordered collection of rows. It takes 8 bytes a row in addition to the chunks, and creates images on access.
 public struct RowList: Sendable, RandomAccessCollection {
-  /// Where a row begins.
-  @frozen @usableFromInline struct Address: @unchecked Sendable {  // the list has the chunks of its rows, which nobody changes
+  /// The address of a row.
+  @frozen @usableFromInline struct Address: @unchecked Sendable {  // the list retains the chunks of its rows, which are immutable
     @usableFromInline let row: UnsafeRawPointer
     @inlinable init(_ row: UnsafeRawPointer) { self.row = row }
   }
@@ -16,7 +15,7 @@ public struct RowList: Sendable, RandomAccessCollection {
     self.rows = rows
   }
 
-  /// No rows.
+  /// Creates an empty list.
   public init() {
     chunks = []
     rows = []
@@ -26,20 +25,20 @@ public struct RowList: Sendable, RandomAccessCollection {
   public var startIndex: Int { 0 }
   /// The number of rows.
   @inlinable public var endIndex: Int { rows.count }
-  /// The row at a position. The image keeps its chunk alive.
+  /// The row at a position. The image retains its chunk.
   @inlinable public subscript(position: Int) -> RowImage { RowImage(heldRow: rows[position].row) }
 
-  /// What the row at a position stands for.
+  /// Returns the entity and key of the row at a position.
   @inlinable package func reference(_ position: Int) -> ObjectReference {
     RowImage.reference(base(position))
   }
 
-  /// Where the row at a position begins; valid as long as the list is held.
+  /// Returns the address of the row at a position, valid as long as the list is held.
   @inlinable package func base(_ position: Int) -> UnsafeRawPointer { rows[position].row }
 
-  /// A value of the row at a position. Nothing is retained for a number.
+  /// Returns a value of the row at a position. Numbers are read without a retain.
   ///
-  /// - Throws: ``StoreError`` where what is stored is no value of the kind.
+  /// - Throws: ``StoreError`` if the stored value is not of the given kind.
   package func slot(_ index: Int, kind: SlotKind, at position: Int) throws -> Slot {
     let row = base(position)
     if !RowImage.isNull(row, index) {
@@ -49,22 +48,22 @@ public struct RowList: Sendable, RandomAccessCollection {
     return try self[position].slot(index, kind: kind)
   }
 
-  /// What the rows stand for, in order.
+  /// The entities and keys of the rows, in order.
   package var references: [ObjectReference] { indices.map { reference($0) } }
 
-  /// Gives the rows their keys. Only for rows that nobody else has seen yet.
+  /// Sets the keys of the rows. Only for rows that are not shared yet.
   func setKeys(_ keys: [Int64]) {
     for (address, key) in zip(rows, keys) {
       RowImage.setKey(key, of: UnsafeMutableRawPointer(mutating: address.row))
     }
   }
 
-  /// The bytes of the chunks.
+  /// The total capacity of the chunks in bytes.
   public var byteCount: Int { chunks.reduce(0) { $0 + $1.capacity } }
 }
 
 extension RowList {
-  /// Rows from anywhere, in order, without a copy: their chunks live as long as the list.
+  /// Creates a list of existing rows, in order, without copying them. The list retains their chunks.
   public init(_ images: some Sequence<RowImage>) {
     var chunks: [RowChunk] = []
     var rows: ContiguousArray<Address> = []

@@ -1,15 +1,16 @@
-// RowTable: the rows of 512 neighbouring keys, as a row cache has them.
 import CProcessor
 import ObjectModel
 import Synchronization
 
-/// The rows of 512 neighbouring keys of one entity tree. Whoever shares a table reads it as it was then: a row cache changes only one that nobody else holds,
-/// and takes a copy otherwise.
-package final class RowTable: @unchecked Sendable {  // the entries are atomic; the memory that they lie in is the table's
+/// The cached rows of 512 neighboring keys of one entity tree.
+///
+/// A shared table is immutable: the row cache changes a table only if it holds the only reference, and copies it otherwise.
+package final class RowTable: @unchecked Sendable {  // the entries are atomic, and the table owns their memory
   /// The number of entries.
   package static var size: Int { 512 }
 
-  /// Memory of its own instead of an array: a large fetch enters each row here, and pays for every check.
+  /// Manually allocated memory instead of an array: a large fetch enters every row here, and bounds and exclusivity checks would be
+  /// measurable.
   package let entries: RowEntries
 
   init() { entries = .allocate() }
@@ -29,12 +30,12 @@ package final class RowTable: @unchecked Sendable {  // the entries are atomic; 
   }
 }
 
-/// The entries of 512 neighbouring keys, and before them a bit for each that has a row.
+/// The entries of 512 neighboring keys, preceded by one bit a key that is set if the key has a row.
 ///
-/// Who reads here and there mostly finds none, and the bits of all pages are at hand where the entries, 128 times as many bytes, are not. A bit is set after the
-/// row was put in, and cleared before it is taken out; otherwise bits are written and read as entries are.
+/// Random lookups mostly miss. The bits of all pages fit in the processor's caches; the entries take 128 times as many bytes. A bit is set
+/// after its row was stored and cleared before the row is removed. Otherwise bits follow the same access rules as entries.
 package struct RowEntries {
-  /// Where the entries begin.
+  /// The address of the first entry.
   let start: UnsafeMutablePointer<RowEntry>
 
   private typealias Bits = Atomic<UInt64>
@@ -42,7 +43,7 @@ package struct RowEntries {
 
   init(_ start: UnsafeMutablePointer<RowEntry>) { self.start = start }
 
-  /// New entries without rows; ``deallocate()`` frees them.
+  /// Allocates entries without rows. Free them with ``deallocate()``.
   static func allocate() -> RowEntries {
     let bitsSize = wordCount * MemoryLayout<Bits>.stride
     let memory = UnsafeMutableRawPointer.allocate(byteCount: bitsSize + RowTable.size * MemoryLayout<RowEntry>.stride, alignment: 64)
@@ -53,100 +54,99 @@ package struct RowEntries {
     return RowEntries(start)
   }
 
-  /// Frees the entries, none of which holds its row any more.
+  /// Frees the entries. All rows must have been released.
   func deallocate() {
     start.deinitialize(count: RowTable.size)
     bits.deinitialize(count: Self.wordCount)
     UnsafeMutableRawPointer(bits).deallocate()
   }
 
-  // The words lie where `allocate` has put them: right before the entries.
+  // `allocate` puts the words directly before the entries.
   @inline(__always) private var bits: UnsafeMutablePointer<Bits> {
     (UnsafeMutableRawPointer(start) - Self.wordCount * MemoryLayout<Bits>.stride).assumingMemoryBound(to: Bits.self)
   }
 
   @inline(__always) package subscript(index: Int) -> UnsafeMutablePointer<RowEntry> { start + index }
 
-  /// Whether a key has a row. Where it has none its entry is not looked at.
+  /// Returns whether a key has a row, without reading its entry.
   @inline(__always) func hasRow(_ index: Int) -> Bool {
     bits[index &>> 6].load(ordering: .acquiring) &>> UInt64(index & 63) & 1 != 0
   }
 
-  /// Looks at the entry of a key, if that has a row.
+  /// Calls the closure with the entry of a key if the key has a row.
   @inline(__always) func look<Result>(at index: Int, _ body: (borrowing RowEntry) -> Result?) -> Result? {
     if hasRow(index) { return body(start[index]) }
-    // Who finds no row reads it from the store, and puts it in then.
+    // After a miss the caller usually reads the row from the store and enters it here.
     cipherdata_prefetch(start + index)
     return nil
   }
 
-  /// Puts a row in that is held for the entry; gives the one before it, which still is.
+  /// Stores a row that the caller has retained for the entry. Returns the previous row, which the caller must release.
   @inline(__always) func set(_ row: UnsafeRawPointer, time: UInt32, at index: Int) -> UnsafeRawPointer? {
-    // A processor need not wait for an entry that is written only.
+    // Without a previous row the entry is only written, and the processor need not wait for its cache line.
     if hasRow(index) { return start[index].set(row, time: time) }
     start[index].put(row, time: time)
     change(index) { $0 | $1 }
     return nil
   }
 
-  /// Takes a row out; gives it, still held.
+  /// Removes a row and returns it. The caller must release it.
   func clear(_ index: Int) -> UnsafeRawPointer? {
     guard hasRow(index) else { return nil }
     change(index) { $0 & ~$1 }
     return start[index].clear()
   }
 
-  /// Whoever changes entries is alone with the page: nobody's change comes between.
+  /// Changes the bit of a key. Writers have exclusive access to the page, so a load and a store suffice.
   @inline(__always) private func change(_ index: Int, _ body: (UInt64, UInt64) -> UInt64) {
     let word = bits[index &>> 6].load(ordering: .relaxed)
     bits[index &>> 6].store(body(word, 1 &<< UInt64(index & 63)), ordering: .releasing)
   }
 }
 
-/// A row, and what of it is asked when another one comes: its own memory may lie cold.
+/// The address of a row, with copies of the fields that are compared when another version arrives: the row's own memory may not be in the
+/// processor's caches.
 ///
-/// Written under the lock of the page's part; whoever counts himself among the part's readers reads it without: see ``RowCachePart/retired``.
+/// Writes are guarded by the lock of the page's part. Registered readers of the part read without the lock; see ``RowCachePart/retired``.
 package struct RowEntry: ~Copyable {
-  /// Where the row begins, which the table holds; 0 where there is none.
+  /// The address of the row, which the table retains, or 0 if there is none.
   private let address = Atomic<UInt>(0)
   private let lowVersion = Atomic<UInt32>(0)
   private let entered = Atomic<UInt32>(0)
 
-  /// Where the row begins; nil where there is none.
+  /// The address of the row, or nil if there is none.
   @inline(__always) package var row: UnsafeRawPointer? { UnsafeRawPointer(bitPattern: address.load(ordering: .acquiring)) }
-  /// The lower half of the row's version.
+  /// The low half of the row's version.
   package var version: UInt32 { lowVersion.load(ordering: .relaxed) }
-  /// When the row was put in, in hundredths of a second of a clock of this process. Who asks before he reads the row has one that is no older.
+  /// The time at which the row was entered, in hundredths of a second of a clock of this process. If the time is read before the row, the
+  /// row is at least as new.
   var time: UInt32 { entered.load(ordering: .acquiring) }
 
-  /// The row, with a reference of its own.
+  /// A retained image of the row.
   @inline(__always) var image: RowImage? { row.map { RowImage(heldRow: $0) } }
-  /// The number of the row's entity; nil where there is none.
+  /// The number of the row's entity, or nil if there is no row.
   @inline(__always) var entityNumber: Int? { row.map { RowImage.reference($0).entity } }
 
-  /// Whether the row is newer than one of a version.
+  /// Returns whether the entry has a row that is newer than the given version.
   @inline(__always) func isNewer(than version: Int64) -> Bool {
     address.load(ordering: .relaxed) != 0 && Int32(bitPattern: self.version &- UInt32(truncatingIfNeeded: version)) > 0
   }
 
-  /// Puts a row in that is held for the entry; gives the one before it, which still is.
   @inline(__always) fileprivate func set(_ row: UnsafeRawPointer, time: UInt32) -> UnsafeRawPointer? {
     let former = address.load(ordering: .relaxed)
     put(row, time: time)
     return UnsafeRawPointer(bitPattern: former)
   }
 
-  /// Puts a row in where none is.
   @inline(__always) fileprivate func put(_ row: UnsafeRawPointer, time: UInt32) {
     lowVersion.store(UInt32(truncatingIfNeeded: RowImage.version(row)), ordering: .relaxed)
     address.store(UInt(bitPattern: row), ordering: .releasing)
     entered.store(time, ordering: .releasing)
   }
 
-  /// The row was found to be as it is stored.
+  /// Records that the row still matches the store.
   @inline(__always) func renew(_ time: UInt32) { entered.store(time, ordering: .releasing) }
 
-  /// Takes the row out; gives it, still held.
   fileprivate func clear() -> UnsafeRawPointer? {
     let former = address.load(ordering: .relaxed)
     address.store(0, ordering: .releasing)

@@ -1,38 +1,37 @@
-// RowWriter: packs rows into chunks, one slot after the other.
 import Foundation
 public import ObjectModel
 
 /// Packs rows into chunks: begin a row, set its slots in any order, end it.
 ///
-/// A slot that is not set is null. The writer is not `Sendable`; the images and lists that it makes are.
+/// Slots that are not set are null. The writer is not `Sendable`; the images and lists that it creates are.
 public final class RowWriter {
-  // One caller at a time writes, since a writer is not `Sendable`, and nothing here calls back; the checks would cost more
-  // than writing a word.
+  // Exclusivity is unchecked: a writer is not `Sendable`, so one caller writes at a time, and nothing here calls back. The checks would
+  // cost more than writing a word.
   @exclusivity(unchecked) @usableFromInline final var chunk: RowChunk
   @exclusivity(unchecked) @usableFromInline final var chunks: [RowChunk]
-  /// The chunk of the last row of others that was put into the list.
+  /// The chunk of the most recently appended row of another writer.
   @exclusivity(unchecked) private final var lastHeldChunk: UnsafeMutableRawPointer?
   @exclusivity(unchecked) @usableFromInline final var rows: ContiguousArray<RowList.Address>
-  /// Where the current row begins in the chunk, and where the next bytes go.
+  /// The offset of the current row in the chunk. `position` is the offset of the next byte.
   @exclusivity(unchecked) @usableFromInline final var rowStart = 0
   @exclusivity(unchecked) @usableFromInline final var position = 0
   @exclusivity(unchecked) @usableFromInline final var slotCount = 0
-  /// How many rows had been ended when the chunk began.
+  /// The number of rows that were ended before the chunk was begun.
   private final var firstOfChunk = 0
-  /// The slots of the current row whose stored values are none of their types.
+  /// The slots of the current row whose stored values are not of their types.
   @exclusivity(unchecked) @usableFromInline final var unreadable = SlotMask()
 
-  /// How large a chunk gets for rows that are not large themselves.
+  /// The maximum capacity of a chunk in bytes, unless a single row is larger.
   private let chunkLimit: Int
 
-  /// Who knows the large values outside the rows, for a store that reads such rows.
-  // Asked for each row; exclusivity is unchecked for the reason above.
+  /// The provider of external values, for stores that read rows with such values.
+  // Read once a row; exclusivity is unchecked for the reason above.
   @exclusivity(unchecked) package final var externals: AnyObject?
 
-  /// Starts with an empty chunk.
+  /// Creates a writer with an empty chunk.
   ///
-  /// - Parameter rowCapacity: The rows expected, for the list's reservation and the first chunk. Chunks grow with the rows, since one row that is
-  ///   kept keeps its chunk.
+  /// - Parameter rowCapacity: The expected number of rows, used for the list's reservation and the size of the first chunk. Chunks grow
+  ///   with the number of rows, because a single retained row keeps its whole chunk alive.
   public init(rowCapacity: Int = 0) {
     chunkLimit = RowChunk.standardCapacity
     chunk = RowChunk(capacity: min(max(rowCapacity * 192, 256), chunkLimit))
@@ -41,7 +40,7 @@ public final class RowWriter {
     rows.reserveCapacity(rowCapacity)
   }
 
-  /// A writer for rows that are read one at a time and are in no list: small chunks, one after the other. See ``forgetRows()``.
+  /// Creates a writer for rows that are read individually and are in no list. It uses small chunks. See ``forgetRows()``.
   package init(ofSingleRows: Void) {
     chunkLimit = RowChunk.smallCapacity
     chunk = RowChunk(capacity: chunkLimit)
@@ -52,10 +51,10 @@ public final class RowWriter {
   /// Begins a row with all slots null.
   ///
   /// - Parameters:
-  ///   - entityNumber: The entity's number in the compiled model.
-  ///   - slotCount: How many slots the entity has.
-  ///   - key: The row's key.
-  ///   - version: The row's version.
+  ///   - entityNumber: The number of the entity in the compiled model.
+  ///   - slotCount: The number of slots of the entity.
+  ///   - key: The key of the row.
+  ///   - version: The version of the row.
   @inlinable public func beginRow(entityNumber: Int, slotCount: Int, key: Int64, version: Int64) {
     let nullWords = (slotCount &+ 63) &>> 6
     let fixed = RowImage.wordsOffset &+ (slotCount &+ nullWords) &* 8
@@ -80,14 +79,14 @@ public final class RowWriter {
     position = rowStart &+ fixed
   }
 
-  /// Begins a row with all values of another one that lies in memory as a row does, and has no values outside.
+  /// Begins a row as a copy of memory that has the layout of a row. The source must have no external values.
   ///
   /// - Parameters:
-  ///   - row: Where that row begins.
-  ///   - size: Its bytes.
-  ///   - slotCount: How many slots it has.
-  ///   - key: The new row's key.
-  ///   - version: The new row's version.
+  ///   - row: The address of the source row.
+  ///   - size: The size of the source row in bytes.
+  ///   - slotCount: The number of slots of the source row.
+  ///   - key: The key of the new row.
+  ///   - version: The version of the new row.
   package func beginRow(copying row: UnsafeRawPointer, size: Int, slotCount: Int, key: Int64, version: Int64) {
     rowStart = (position &+ 7) & ~7
     position = rowStart
@@ -112,12 +111,12 @@ public final class RowWriter {
   @inlinable public func setInt(_ value: Int64, at slot: Int) { store(value, at: slot) }
   /// Sets a floating-point number or a date.
   @inlinable public func setReal(_ value: Double, at slot: Int) { store(Int64(bitPattern: value.bitPattern), at: slot) }
-  /// Sets a to-one relationship; the null reference leaves it null.
+  /// Sets a to-one relationship. The null reference leaves the slot null.
   @inlinable public func setReference(_ value: ObjectReference, at slot: Int) {
     if !value.isNull { store(value.rawValue, at: slot) }
   }
 
-  /// Sets a text (UTF-8) or bytes by copying them; at most 4 GiB less the row's other bytes.
+  /// Sets text (UTF-8) or bytes by copying them. The whole row must be smaller than 2 GiB.
   @inlinable public func setBytes(_ bytes: UnsafeRawBufferPointer, at slot: Int) {
     let count = bytes.count
     if position &+ count > chunk.capacity { moveToNewChunk(adding: count) }
@@ -127,7 +126,7 @@ public final class RowWriter {
     position &+= count
   }
 
-  /// Copies bytes behind the row, and gives the word that finds them: for a reader that stores words and null bits itself.
+  /// Copies bytes behind the row and returns the word that refers to them. For readers that store words and null bits themselves.
   @inlinable package func appendBytes(_ bytes: UnsafeRawBufferPointer) -> Int64 {
     let count = bytes.count
     if position &+ count > chunk.capacity { moveToNewChunk(adding: count) }
@@ -137,26 +136,26 @@ public final class RowWriter {
     return Int64(bitPattern: word)
   }
 
-  /// Stores a word without touching the null bits.
+  /// Stores a word without changing the null bits.
   @inlinable package func storeWord(_ word: Int64, at slot: Int) {
     chunk.memory.storeBytes(of: word, toByteOffset: rowStart &+ RowImage.wordsOffset &+ slot &* 8, as: Int64.self)
   }
 
-  /// Stores the word of a slot that has a value.
+  /// Stores the word of a slot and marks the slot as having a value.
   @inlinable package func setWord(_ word: Int64, at slot: Int) { store(word, at: slot) }
 
-  /// Stores the null bits of a row of up to 64 slots; those of slots that have a value are 0.
+  /// Stores the null bits of a row of up to 64 slots. The bits of slots that have a value must be 0.
   @inlinable package func storeNulls(_ bits: UInt64) {
     chunk.memory.storeBytes(of: bits, toByteOffset: rowStart &+ RowImage.wordsOffset &+ slotCount &* 8, as: UInt64.self)
   }
 
-  /// Sets a large value whose bytes stay outside the row.
+  /// Sets an external value, whose bytes are not copied into the row.
   public func setExternal(_ value: ExternalData, at slot: Int) {
     store(0x8000_0000 | Int64(chunk.externals.count), at: slot)
     chunk.externals.append(value)
   }
 
-  /// Notes a large value, and gives the word that finds it: for a reader that stores words and null bits itself.
+  /// Adds an external value and returns the word that refers to it. For readers that store words and null bits themselves.
   package func appendExternal(_ value: ExternalData) -> Int64 {
     chunk.externals.append(value)
     return 0x8000_0000 | Int64(chunk.externals.count - 1)
@@ -168,7 +167,7 @@ public final class RowWriter {
     value.withUTF8 { setBytes(UnsafeRawBufferPointer($0), at: slot) }
   }
 
-  /// Sets any value; null leaves the slot null.
+  /// Sets a value of any kind. `null` leaves the slot null.
   public func set(_ value: Slot, at slot: Int) {
     switch value {
     case .null: break
@@ -179,15 +178,15 @@ public final class RowWriter {
     }
   }
 
-  /// Leaves a slot null, and notes that this is because what is stored is no value of its type: whoever reads it is told.
+  /// Leaves a slot null and records that its stored value is not of its type, so that reading it throws.
   @usableFromInline package func setUnreadable(_ slot: Int) { unreadable.insert(slot) }
 
-  /// Copies a slot of another row of the same layout.
+  /// Copies a slot from another row of the same layout.
   ///
   /// - Parameters:
   ///   - slot: The slot.
-  ///   - kind: What the slot holds.
-  ///   - image: The row that it is copied from.
+  ///   - kind: The kind of the slot.
+  ///   - image: The row to copy from.
   @inlinable public func copy(_ slot: Int, kind: SlotKind, from image: RowImage) {
     if image.isNull(slot) {
       if RowImage.isUnreadable(image.base, slot) { setUnreadable(slot) }
@@ -205,18 +204,18 @@ public final class RowWriter {
     if let external = image.external(slot) { setExternal(external, at: slot) } else { setBytes(image.bytes(slot), at: slot) }
   }
 
-  /// Ends the row.
+  /// Ends the row and returns its image.
   @inlinable @discardableResult public func endRow() -> RowImage {
     closeRow()
     return RowImage(chunk: chunk, base: UnsafeRawPointer(chunk.memory + rowStart))
   }
 
-  /// Ends the row, and makes no image of it: for who reads many.
+  /// Ends the row without creating an image. For callers that read many rows.
   @inlinable @inline(__always) package func closeRow() {
     rows.append(RowList.Address(sealRow()))
   }
 
-  /// Notes how long the row has become; gives where it begins.
+  /// Stores the size of the row and returns its address.
   @inlinable @inline(__always) func sealRow() -> UnsafeRawPointer {
     let flag = unreadable.isEmpty ? 0 : appendUnreadable()
     let row = chunk.memory + rowStart
@@ -224,10 +223,10 @@ public final class RowWriter {
     return UnsafeRawPointer(row)
   }
 
-  /// Puts a row that somebody holds into the list as it is, with none begun.
+  /// Appends an existing row to the list without copying it. No row may be in progress, and the caller must hold the row.
   package func append(heldRow row: UnsafeRawPointer) {
     let held = RowImage.chunk(of: row)
-    // Rows that were read together lie in one chunk.
+    // Rows that were read together share a chunk.
     if held.toOpaque() != lastHeldChunk {
       lastHeldChunk = held.toOpaque()
       chunks.append(held.takeUnretainedValue())
@@ -235,7 +234,7 @@ public final class RowWriter {
     rows.append(RowList.Address(row))
   }
 
-  /// Writes behind the row which of its slots cannot be read; the flag that says so.
+  /// Appends the bits of the slots that cannot be read and returns the flag for the row's size.
   @usableFromInline final func appendUnreadable() -> UInt32 {
     let words = [unreadable.low] + (1..<max((slotCount + 63) / 64, 1)).map { $0 <= unreadable.high.count ? unreadable.high[$0 - 1] : 0 }
     words.withUnsafeBytes { _ = appendBytes($0) }
@@ -243,26 +242,26 @@ public final class RowWriter {
     return RowImage.unreadableFlag
   }
 
-  /// Ends a row that is in no list: its image is all that there is of it.
+  /// Ends the row and returns its image without adding the row to the list.
   package func endRowAlone() -> RowImage { RowImage(chunk: chunk, base: sealRow()) }
 
-  /// Gives up the row that was begun.
+  /// Discards the current row.
   @inlinable public func abandonRow() {
     position = rowStart
     unreadable = SlotMask()
   }
 
-  /// The bytes of texts and data in the row so far.
+  /// The size of the current row in bytes so far.
   @inlinable public var currentRowSize: Int { position &- rowStart }
 
-  /// The rows ended so far.
+  /// The number of rows that were ended.
   @inlinable public var count: Int { rows.count }
 
-  /// Forgets the rows that were ended, with none begun: whoever has an image of one keeps its memory.
+  /// Removes all rows from the list. No row may be in progress. Images of removed rows stay valid.
   ///
-  /// Those that follow share their chunk, unless they have large values: images of these look them up in the chunk.
+  /// Later rows use the same chunk unless its rows have external values, which their images look up in the chunk.
   package func forgetRows() {
-    // Nobody writes there any more, not even who gives up a row that he has not begun.
+    // Protects the existing rows even from `abandonRow()` without `beginRow`.
     rowStart = position
     firstOfChunk = 0
     rows.removeAll(keepingCapacity: true)
@@ -276,17 +275,17 @@ public final class RowWriter {
     lastHeldChunk = nil
   }
 
-  /// All rows that were ended, in order.
+  /// Returns all rows that were ended, in order.
   public func finish() -> RowList { RowList(chunks: chunks, rows: rows) }
 
-  /// All rows that were ended, in order. What the last chunk has too much is given back, which moves its rows: nobody may have an image of one.
+  /// Returns all rows that were ended, in order, after trimming the last chunk. Trimming moves its rows, so no image of them may exist.
   package func finishCompactly() -> RowList {
     guard chunk.capacity - position >= Self.worthGivingBack else { return finish() }
     let compact = RowChunk(capacity: position)
     compact.memory.copyMemory(from: chunk.memory, byteCount: position)
     compact.externals = chunk.externals
     let (first, end) = (UnsafeRawPointer(chunk.memory), UnsafeRawPointer(chunk.memory + position))
-    // Rows of others lie among them.
+    // The list may contain rows of other chunks in between.
     for index in firstOfChunk..<rows.count where rows[index].row >= first && rows[index].row < end {
       rows[index] = RowList.Address(UnsafeRawPointer(compact.memory) + (rows[index].row - first))
     }
@@ -296,22 +295,22 @@ public final class RowWriter {
     return finish()
   }
 
-  /// Behind so many chunks those that follow are twice as large: each wastes what is left behind its last row.
+  /// The number of chunks after which the capacity limit doubles. Each chunk wastes the space behind its last row.
   private static var chunksOfManyRows: Int { 16 }
 
-  /// So many bytes are worth the copy of a chunk.
+  /// The minimum number of unused bytes for which trimming a chunk pays off.
   private static var worthGivingBack: Int { 1_024 }
 
-  /// The row being written moves to a new chunk with room for `count` more bytes.
+  /// Moves the current row to a new chunk with space for `count` more bytes.
   @usableFromInline func moveToNewChunk(adding count: Int) {
     let written = position - rowStart
     let needed = written + count
     let limit = chunks.count < Self.chunksOfManyRows ? chunkLimit : chunkLimit * 2
     let next = RowChunk(capacity: max(min(chunk.capacity * 4, limit), needed + 256))
     next.memory.copyMemory(from: chunk.memory + rowStart, byteCount: written)
-    // The row's words hold numbers in this list.
+    // Words that were already written contain indices into this array.
     next.externals = chunk.externals
-    // A row that is begun already lies elsewhere now.
+    // The row's offset in its chunk has changed.
     if written > 0 {
       let key = RowImage.key(UnsafeRawPointer(next.memory))
       next.memory.storeBytes(of: RowImage.keyWord(key, offset: 0), toByteOffset: 8, as: Int64.self)

@@ -1,20 +1,18 @@
-// SlotMask: a set of slot numbers.
-
-/// A set of slot numbers; entities of up to 64 slots need no memory beyond the value.
+/// A set of slot numbers. Entities with up to 64 slots need no heap memory.
 public struct SlotMask: Sendable, Hashable {
   @usableFromInline var low: UInt64 = 0
   @usableFromInline var high: [UInt64] = []
 
-  /// The empty set.
+  /// Creates an empty set.
   @inlinable public init() {}
 
-  /// The set of the slots below 64 whose bits are set.
+  /// Creates a set of slots below 64 from a bit mask.
   package init(low: UInt64) { self.low = low }
 
-  /// Whether no slot is in the set.
+  /// Whether the set is empty.
   @inlinable public var isEmpty: Bool { low == 0 && high.allSatisfy { $0 == 0 } }
 
-  /// Whether a slot is in the set.
+  /// Returns whether a slot is in the set.
   @inlinable public func contains(_ slot: Int) -> Bool {
     if slot < 64 { return low &>> UInt64(slot) & 1 != 0 }
     let word = slot / 64 - 1
@@ -32,7 +30,7 @@ public struct SlotMask: Sendable, Hashable {
     }
   }
 
-  /// Takes a slot out.
+  /// Removes a slot.
   @inlinable public mutating func remove(_ slot: Int) {
     if slot < 64 {
       low &= ~(1 &<< UInt64(slot))
@@ -41,12 +39,12 @@ public struct SlotMask: Sendable, Hashable {
     }
   }
 
-  /// Whether a slot is in both sets.
+  /// Returns whether the sets have a slot in common.
   package func intersects(_ other: SlotMask) -> Bool {
     low & other.low != 0 || zip(high, other.high).contains { $0 & $1 != 0 }
   }
 
-  /// Whether a slot is in the set that is not in another one.
+  /// Returns whether the set contains a slot that is not in another set.
   package func hasMore(than other: SlotMask) -> Bool {
     low & ~other.low != 0 || high.enumerated().contains { $1 & ~($0 < other.high.count ? other.high[$0] : 0) != 0 }
   }
@@ -59,6 +57,6 @@ public struct SlotMask: Sendable, Hashable {
     }
   }
 
-  /// The slots of the set below a count, in order.
+  /// Returns the slots of the set below a bound, in order.
   public func slots(below count: Int) -> [Int] { (0..<count).filter(contains) }
 }

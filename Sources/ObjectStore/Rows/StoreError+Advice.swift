@@ -1,9 +1,8 @@
-// StoreError+Advice: what StoreError tells an application's user and its developer.
 public import Foundation
 package import ObjectModel
 
 extension StoreError: LocalizedError {
-  /// What is wrong, and where.
+  /// The message: what is wrong, and where.
   public var failureReason: String? { message }
 }
 
@@ -12,7 +11,7 @@ extension StoreError: AdvisedError {
 }
 
 extension StoreError.Code {
-  /// What it tells an application's user and developer.
+  /// The texts of an error of this kind for the user and for the developer of an application.
   package var advice: ErrorAdvice {
     switch self {
     case .encryptionUnavailable:

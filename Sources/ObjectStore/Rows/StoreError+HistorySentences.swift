@@ -1,4 +1,4 @@
-// StoreError+HistorySentences: what errors of histories say; the rest is in `StoreError+Sentences.swift`.
+// Messages of errors that concern histories.
 
 extension StoreError.Reason {
   private typealias Parts = StoreError.Parts

@@ -1,4 +1,4 @@
-// StoreError+MigrationSentences: what errors of models and migrations say; the rest is in `StoreError+Sentences.swift`.
+// Messages of errors that concern models and migrations.
 import ObjectModel
 
 extension StoreError.Reason {
@@ -159,7 +159,7 @@ extension StoreError.Reason {
   private static let nothingInferredSentence =
     "The description forbids to infer what to do (shouldInferMappingModelAutomatically), and names no steps of a migration."
 
-  /// What is said about the first of the changes that stand in the way.
+  /// Returns the parts of an error about changes that prevent a migration. The first change determines the entity and property.
   private func about(_ changes: [ModelChange], _ code: StoreError.Code, _ text: String) -> StoreError.Parts {
     Parts(code, text, entity: changes.first?.entityName, property: changes.first?.name)
   }

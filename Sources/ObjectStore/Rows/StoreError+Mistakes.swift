@@ -1,7 +1,5 @@
-// StoreError+Mistakes: calls that cannot be answered as they were made, and states that cannot be, as closed lists; the raw value is the sentence.
-
 extension StoreError {
-  /// What a caller has asked for that cannot be. Where an entity is concerned, the reason has it.
+  /// An invalid call. The raw value is the error message. If an entity is concerned, ``Reason/misuse(_:entity:)`` has its name.
   package enum Misuse: String, Sendable, CaseIterable {
     // Stores and models.
     case storeWithoutFile = "An encrypted store is a file: set the description's url to one."
@@ -59,7 +57,7 @@ extension StoreError {
     case writerFinished = "The writer was finished."
   }
 
-  /// What cannot be: a mistake in the library, or in a store of somebody else's.
+  /// An internal inconsistency: a bug in the library or in another developer's store. The raw value is the error message.
   package enum InternalInconsistency: String, Sendable, CaseIterable {
     case otherResult = "The store answered a request with a result of another kind."
     case fewerKeys = "There are fewer keys than objects."

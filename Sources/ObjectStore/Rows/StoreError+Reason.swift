@@ -1,8 +1,7 @@
-// StoreError+Reason: the kinds of errors that concern something, each with what it concerns.
 package import ObjectModel
 
 extension StoreError {
-  /// What happened, with what it concerns. An error's sentence is made of it in `StoreError+Sentences.swift`, and nowhere else.
+  /// The cause of an error, with the subjects that it concerns. The error's message, code, and properties are derived from it in one place.
   package enum Reason: Sendable {
     // Requests and the model.
     case unknownEntity(String, known: [String])
@@ -74,7 +73,7 @@ extension StoreError {
     case strangeEntityNumber
     case strangeKey
     case unreadableValue(entity: String, property: String, ManagedObjectID?)
-    /// The same, told by a row, which knows no names: who does tells the case above.
+    /// The same as `unreadableValue`, thrown by a row, which has no names. Callers that know the names throw `unreadableValue`.
     case unreadableSlot
     case strangeEntityOfRow(table: String)
     case strangeEntityOfObject(ManagedObjectID)
@@ -166,39 +165,39 @@ extension StoreError {
     case noEntityMapping(String, known: String)
     case noRelationship(entity: String, property: String)
 
-    /// A call that cannot be answered as it was made, with the entity where there is one.
+    /// An invalid call, with the name of the entity if one is concerned.
     case misuse(Misuse, entity: String? = nil)
-    /// Something that no caller can cause.
+    /// An inconsistency that no caller can cause.
     case internalInconsistency(InternalInconsistency)
     case cancelled
   }
 
-  /// How a database holds no store.
+  /// The reason why a database contains no store.
   package enum NoStore: Sendable {
     case never, anyMore, empty, emptyAndReadOnly
   }
 
-  /// Why a large value cannot be taken from its file.
+  /// The reason why a large value cannot be read from its file.
   package enum FileOfLargeValue: Sendable {
     case noFileURL, missing, folder, irregular, forbidden, unreadable
   }
 
-  /// Why a context does not know a class.
+  /// The reason why a class is unknown to a context.
   package enum UnknownClass: Sendable {
     case notRegistered, ofOtherModel, tableNotGiven
   }
 
-  /// Why a change cannot be saved.
+  /// The reason why a change cannot be saved.
   package enum LostChange: Sendable {
     case inNoContext, unreadable, deleted
   }
 
-  /// Why a store of another model is not migrated.
+  /// The reason why a store with another model is not migrated.
   package enum NotMigrated: Sendable {
     case readOnly, notAllowed, nothingInferred
   }
 
-  /// A required property without values.
+  /// A required property for which objects have no value, and the number of these objects.
   package struct MissingValue: Sendable {
     package let entity: String
     package let property: String
@@ -207,11 +206,10 @@ extension StoreError {
     package init(entity: String, property: String, count: Int) { (self.entity, self.property, self.count) = (entity, property, count) }
   }
 
-  /// The objects of an entity that a save left in conflict.
+  /// The objects of an entity that are still in conflict after the merge policy was applied.
   package struct ConflictingObjects: Sendable {
     package let entity: String
     package let count: Int
-    /// One of them.
     package let example: ManagedObjectID
 
     package init(entity: String, count: Int, example: ManagedObjectID) {
@@ -219,7 +217,7 @@ extension StoreError {
     }
   }
 
-  /// Makes the error of a reason.
+  /// Creates an error from its reason.
   package init(_ reason: Reason, operation: StoreOperation? = nil, path: String? = nil, underlying: (any Error)? = nil) {
     let parts = reason.parts(operation)
     self.init(parts.code, parts.sentence, operation: operation, path: path, underlying: underlying)
@@ -239,7 +237,7 @@ extension StoreError {
 }
 
 extension StoreError.Reason {
-  /// Whether the error behind this one says something that the sentence does not: SQLite's words for a constraint do not.
+  /// Whether the underlying error adds information to the message. SQLite's messages about constraints do not.
   fileprivate var tellsCause: Bool {
     switch self {
     case .violatedConstraint, .violatedUnknownConstraint, .sameValues, .rowHasTakenValues, .danglingReference, .migrationFailed,

@@ -1,15 +1,15 @@
-// StoreError+Sentences: what an error says, made of its kind and what it concerns. No other place writes a sentence of a `StoreError`: sources throw a
-// `Reason`, and its sentence stands here or beside, in `+StoreSentences` (stores, files, damage), `+MigrationSentences`, or `+Mistakes` (calls and
-// inconsistencies that concern nothing with a name). A test holds it. Stores outside of the package, which have no reasons, write their own.
+// The messages of errors. Code in this package throws a `Reason`; only this file and its siblings write messages: `+StoreSentences`
+// (stores, files, damage), `+HistorySentences`, `+MigrationSentences`, and `+Mistakes` (invalid calls, inconsistencies). A test enforces
+// this. Stores outside the package cannot use reasons and write their own messages.
 import ObjectModel
 
 extension StoreError {
-  /// What is said of unique values that a merge policy leaves in conflict.
+  /// Returns the advice for uniqueness conflicts that a merge policy does not resolve.
   package static func constraintAdvice(policy: String) -> String {
     "The merge policy “\(policy)” leaves that to you: use other values, or set a mergePolicy that decides."
   }
 
-  /// What a reason comes to.
+  /// The properties of an error that are derived from its reason.
   struct Parts {
     let code: Code
     let sentence: String
@@ -31,7 +31,7 @@ extension StoreError {
 extension StoreError.Reason {
   private typealias Parts = StoreError.Parts
 
-  /// The code, the sentence and the subject. What came of it depends on the operation.
+  /// Returns the code, the message, and the subject. Some messages depend on the operation.
   func parts(_ operation: StoreOperation?) -> StoreError.Parts {
     requestParts(operation) ?? storeParts ?? fileParts ?? damageParts ?? historyParts ?? objectParts ?? uniqueParts ?? migrationParts
       ?? Parts(.cancelled, Self.cancellation(of: operation))

@@ -1,4 +1,4 @@
-// StoreError+StoreSentences: what errors of stores, their files and damage say; the rest is in `StoreError+Sentences.swift`.
+// Messages of errors that concern stores, their files, and damage.
 import ObjectModel
 
 extension StoreError.Reason {

@@ -1,7 +1,7 @@
-// StoreError: what can go wrong between a context and a file.
 public import ObjectModel
 
-/// What went wrong in a store, with where and, from the engine, SQLite's codes. It never holds a stored value or key material.
+/// An error of a store, with the operation, the subject, and SQLite's codes where they apply. It never contains stored values or key
+/// material.
 ///
 /// ```swift
 /// do {
@@ -11,179 +11,184 @@ public import ObjectModel
 /// }
 /// ```
 ///
-/// Decide by ``code``, and show ``description``: a sentence that says what is wrong, where, and what to do. The error of a conflict has its conflicts, and that
-/// of a migration the changes that stand in its way.
+/// Handle errors by their ``code`` and show their ``description``, which says what is wrong, where, and what to do. Conflict errors list
+/// their conflicts; migration errors list the changes that prevent the migration.
 public struct StoreError: Error, Sendable, CustomStringConvertible {
   /// The kind of an error.
   public enum Code: Sendable, Hashable, CaseIterable {
-    /// The process has no working SQLCipher.
+    /// No working SQLCipher is linked into the process.
     case encryptionUnavailable
-    /// The store is encrypted and no key was given.
+    /// The store is encrypted, and no key was given.
     case keyRequired
-    /// The key has the wrong form: empty, or not 32 bytes.
+    /// The key is malformed: empty, or not 32 bytes.
     case invalidKey
-    /// No slot of the key file opens with the key.
+    /// The key opens no slot of the key file.
     case wrongKey
-    /// A slot of the key file takes more work than opening may spend on it; the description's key work limit raises it.
+    /// Deriving the key of a slot costs more than the limit for opening a store. Raise the limit with the key work limit of the store
+    /// description.
     case keyWorkExceeded
-    /// The store needs a key file, and there is none.
+    /// The key file that the store needs is missing.
     case keyFileMissing
-    /// The key file was damaged or changed by somebody else.
+    /// The key file is damaged or was modified by other software.
     case keyFileCorrupt
-    /// The key file is older or newer than the store: it has no key of what the store was last encrypted with.
+    /// The key file is older or newer than the store, and does not contain the key that the store was last encrypted with.
     case keyFileOutdated
     /// The key provider failed.
     case keyProviderFailed
     /// The file is a plaintext database.
     case notEncrypted
-    /// The file is no store: empty, a stub, a directory.
+    /// The file is not a store: it is empty, truncated, or a directory.
     case notAStore
-    /// The key is wrong or the file is damaged: without a key file the two cannot be told apart. Or the key belongs to another page format, which the message
-    /// names.
+    /// The key is wrong or the file is damaged, which cannot be distinguished without a key file. Or the key belongs to another page
+    /// format, which the message names.
     case unreadableStore
     /// The store is damaged.
     case storeCorrupt
-    /// The file of a large value is not beside the store, or the value was replaced or deleted since it was read.
+    /// The file of a large value is missing, or the value was replaced or deleted after it was read.
     case externalDataMissing
-    /// The store was written by a newer version or in a format that this engine cannot read.
+    /// The store was written by a newer version of the library, or in a format that this version cannot read.
     case unsupportedFormat
-    /// Somebody else holds the store, or exchanges it just now.
+    /// Another connection or process has locked the store or is replacing it.
     case busy
-    /// The store or its disk is read-only.
+    /// The store or its volume is read-only.
     case readOnly
     /// The process may not read or write the file.
     case permissionDenied
-    /// What others write to the store cannot be heard of, as its description wants: the system has no means left, or the folder gives none.
+    /// Remote-change notifications, which the store description requires, are unavailable: the system's watch limit is reached, or the
+    /// folder cannot be watched.
     case remoteChangesUnavailable
     /// The disk is full.
     case diskFull
     /// Input or output failed.
     case io
-    /// The process got no memory.
+    /// An allocation failed.
     case outOfMemory
     /// There is no store at the URL.
     case storeNotFound
-    /// There is something at the URL already.
+    /// An item already exists at the URL.
     case alreadyExists
-    /// The store has another model: one that it was written with, or that somebody else has migrated it to since it was opened.
+    /// The store has another model: it was written with one, or was migrated by another process after it was opened.
     case modelIncompatible
-    /// The store was written with another model, and it may not be migrated: it is read-only, or the description does not allow it.
+    /// The store was written with another model and must not be migrated, because it is read-only or the description does not allow it.
     case migrationNeeded
-    /// What changed between the two models cannot be inferred; the error's ``StoreError/obstacles`` say what, why, and the way out.
+    /// The changes between two models cannot be inferred. ``StoreError/obstacles`` lists each change, the reason, and the remedy.
     case mappingNotInferred
-    /// Stored objects have the same values under a uniqueness constraint that a migration adds or fills.
+    /// Stored objects violate a uniqueness constraint that a migration adds or whose properties it sets.
     case migrationConstraintViolation
-    /// A migration failed; the store is as it was. The error behind it says why.
+    /// A migration failed, and the store is unchanged. The underlying error has the cause.
     case migrationFailed
     /// The store was written with a newer version of the model.
     case storeNewerThanModel
-    /// A stage names a version of the model that nobody has, or the store's version is in no stage and cannot be brought to one.
+    /// A stage names an unknown version of the model, or the store's version is in no stage and cannot be migrated to one.
     case unknownModelReference
-    /// A version's model does not have the checksum that was given for it.
+    /// The model of a version does not have the given checksum.
     case modelChecksumMismatch
-    /// The stages lead to the store's version of the model, not away from it.
+    /// The stages lead to the store's version of the model instead of starting from it.
     case backwardMigration
-    /// A mapping model is needed, and none that was given fits.
+    /// A mapping model is required, and none of the given ones matches.
     case mappingModelMissing
-    /// A mapping model does not fit the two models.
+    /// A mapping model does not match the two models.
     case mappingModelInvalid
-    /// After a stage, objects lack a value that their model requires.
+    /// After a migration stage, objects have no value for a required property.
     case requiredValueMissing
-    /// An option of a store has a name that its kind of store does not know, or a value of another type.
+    /// A store option has an unknown name or a value of the wrong type.
     case invalidOption
     /// The store type is not registered.
     case unknownStoreType
-    /// No store is open that could answer: none was loaded yet, all were closed, or the store of an object or of the request is not open.
+    /// No open store can answer the request: none is loaded, all are closed, or the store of the object or request is not open.
     case noOpenStore
-    /// Stores are open, and none of them holds the entity.
+    /// No open store contains the entity.
     case entityNotInStore
-    /// An object refers to an object of another store.
+    /// A relationship refers to an object in another store.
     case crossStoreRelationship
-    /// The object has no row.
+    /// The object does not exist in the store.
     case objectNotFound
-    /// Several objects meet what only one was to meet.
+    /// Several objects match a request that expects one.
     case notUnique
-    /// Rows were changed by somebody else since they were read.
+    /// Rows were changed or deleted elsewhere after they were read.
     case mergeConflict
-    /// Objects have the same values under a uniqueness constraint.
+    /// Objects have the same values for the properties of a uniqueness constraint.
     case constraintConflict
-    /// The request makes no sense for the store.
+    /// The request is invalid.
     case invalidRequest
-    /// The kind of store cannot answer such a request.
+    /// Stores of this type do not support the request.
     case unsupported
-    /// The store keeps no history, or none any more.
+    /// The store keeps no history, or no longer keeps one.
     case historyNotTracked
-    /// What follows a place in a history was deleted from it. Core Data's number for it is 134301.
+    /// The transactions after a history token were purged. Core Data's code is 134301.
     case historyTokenExpired
-    /// A place in a history is not one of this history: the store was restored from an older copy since, or its history was switched off.
+    /// A history token is not part of the store's history: the store was restored from an older copy, or its history was disabled in the
+    /// meantime.
     case historyTokenUnknown
-    /// A place is one in the history of another store.
+    /// A history token belongs to another store.
     case historyTokenOfOtherStore
-    /// What was to be a place in a history is none.
+    /// A history token cannot be decoded.
     case invalidHistoryToken
-    /// A consumer of a history has not read what is to be deleted, or is not registered.
+    /// A history consumer has not read the transactions to purge, or is not registered.
     case historyConsumerBehind
-    /// The state that a context was pinned to was ended; setting ``QueryGenerationToken/current`` goes on.
+    /// The query generation that a context is pinned to has ended. To continue, set ``QueryGenerationToken/current``.
     case queryGenerationExpired
-    /// The state that a context was pinned to can no longer be read, since a page of it failed its check.
+    /// The query generation that a context is pinned to can no longer be read, because one of its pages failed its check or could not be
+    /// read.
     case queryGenerationLost
-    /// As many states of the store are held as may be.
+    /// The maximum number of query generations of the store is in use.
     case tooManyQueryGenerations
-    /// The token names a state of other stores than the context's.
+    /// A query generation token belongs to stores that are not the context's.
     case queryGenerationOfOtherStore
     /// A predicate is nested too deeply.
     case nestingTooDeep
-    /// A cancellation or a progress handler of the application ended the work; work that ends with its Swift task throws `CancellationError`.
+    /// A ``RequestCancellation`` or a progress handler of the application canceled the operation. If the Swift task is canceled, operations
+    /// throw `CancellationError` instead.
     case cancelled
-    /// Something that cannot be: a mistake in the library.
+    /// Internal inconsistency (a bug in the library).
     case internalInconsistency
   }
 
-  /// The kind.
+  /// The kind of the error.
   public var code: Code
-  /// What happened and what to do.
+  /// A message that says what happened and what to do.
   public var message: String
-  /// What was being done.
+  /// The operation that failed.
   public var operation: StoreOperation?
-  /// The path of the file.
+  /// The path of the file concerned.
   public var path: String?
   /// SQLite's result code.
   public var sqliteCode: Int32?
   /// SQLite's extended result code.
   public var sqliteExtendedCode: Int32?
-  /// The system's `errno`, where a call of the system failed and which error it was is known: `EACCES`, `EMFILE` and so on.
+  /// The `errno` of the failed system call, such as `EACCES` or `EMFILE`, if it is known.
   public var systemErrorNumber: Int32?
-  /// The entity concerned.
+  /// The name of the entity concerned.
   public var entityName: String?
-  /// The property concerned.
+  /// The name of the property concerned.
   public var propertyName: String?
-  /// The object concerned.
+  /// The ID of the object concerned.
   public var objectID: ManagedObjectID?
-  /// The option concerned, for ``Code/invalidOption``.
+  /// The name of the option concerned, for ``Code/invalidOption``.
   public var optionName: String?
-  /// The entities that differ, for ``Code/modelIncompatible`` and the errors of migrations.
+  /// The names of the entities that differ, for ``Code/modelIncompatible`` and migration errors.
   public var differingEntities: [String] = []
-  /// The changes that no store can follow by itself, for ``Code/mappingNotInferred``.
+  /// The changes that a lightweight migration cannot make, for ``Code/mappingNotInferred`` and other migration errors.
   public var obstacles: [ModelChange] = []
-  /// The rows in conflict, for ``Code/mergeConflict``.
+  /// The conflicts of rows, for ``Code/mergeConflict``.
   public var mergeConflicts: [MergeConflict] = []
-  /// The constraints in conflict, for ``Code/constraintConflict``.
+  /// The conflicts under uniqueness constraints, for ``Code/constraintConflict``.
   public var constraintConflicts: [ConstraintConflict] = []
-  /// The bytes of free space that a work needs on the disk, for ``Code/diskFull`` where that was known before it began.
+  /// The free disk space in bytes that the operation needs, for ``Code/diskFull`` if it was known in advance.
   public var requiredSpace: Int?
-  /// The error behind this one. The description ends with what it says, unless the message has said that already.
+  /// The underlying error. Its text is appended to the description unless the message already contains it.
   public var underlying: (any Error)?
-  /// Whether the description tells of the error behind: not where that is the same in other words, or may hold a secret.
+  /// Whether the description includes the underlying error. False if that error repeats the message or may contain a secret.
   package var tellsCause = true
 
-  /// Makes an error.
+  /// Creates an error.
   ///
   /// - Parameters:
-  ///   - code: What is wrong.
-  ///   - message: A sentence that says what is wrong and what to do.
-  ///   - operation: What was being done.
-  ///   - path: The file concerned.
-  ///   - underlying: The error beneath, such as one of the file system.
+  ///   - code: The kind of the error.
+  ///   - message: A message that says what is wrong and what to do.
+  ///   - operation: The operation that failed.
+  ///   - path: The path of the file concerned.
+  ///   - underlying: The underlying error, such as one of the file system.
   public init(_ code: Code, _ message: String, operation: StoreOperation? = nil, path: String? = nil, underlying: (any Error)? = nil) {
     self.code = code
     self.message = message
@@ -192,7 +197,7 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     self.underlying = underlying
   }
 
-  /// The number that Core Data gives such an error; nil where it has none.
+  /// The corresponding Core Data error code, or nil if there is none.
   public var coreDataCode: Int? {
     switch code {
     case .modelIncompatible, .migrationNeeded: 134100
@@ -215,13 +220,13 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     case .objectNotFound: 133000
     case .crossStoreRelationship: 133010
     case .unsupported: 134091
-    // A place that the history never had is treated as one that it no longer has: the application reads all objects again.
+    // An unknown token is handled like an expired one: the application reads all objects again.
     case .historyTokenExpired, .historyTokenUnknown: 134301
     default: nil
     }
   }
 
-  /// What is wrong, in a sentence.
+  /// The message with the path, the operation, SQLite's code, and the underlying error.
   public var description: String {
     var text = message
     if let path { text += " (\(path))" }

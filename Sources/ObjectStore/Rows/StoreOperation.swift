@@ -1,143 +1,141 @@
-// StoreOperation: what was being done when an error came up, as a closed list.
-
-/// What was being done when a ``StoreError`` came up.
+/// The operation during which a ``StoreError`` was thrown.
 ///
-/// Code that asks compares cases; the raw value is the text in an error's description, and stays as it is.
+/// The raw value appears in the error's description. Raw values are stable, but code should compare cases.
 public enum StoreOperation: String, Sendable, Hashable, CaseIterable {
   // Stores and their files.
 
-  /// A store is opened.
+  /// Opening a store.
   case open
-  /// A store is created.
+  /// Creating a store.
   case create
-  /// A store's key is found: given, derived, unwrapped, or asked of a provider.
+  /// Obtaining a store's key: from the description, by derivation or unwrapping, or from a provider.
   case unlock
-  /// A store's key file is read.
+  /// Reading a store's key file.
   case readKeyFile = "read the key file"
-  /// A store's key file is written.
+  /// Writing a store's key file.
   case writeKeyFile = "write the key file"
-  /// The keys that open a store are changed.
+  /// Changing the keys that open a store.
   case changeKeys = "change keys"
-  /// A store is encrypted anew, with another data key.
+  /// Encrypting a store again with a new data key.
   case rotateDataKey = "rotate the data key"
-  /// Bytes are encrypted or decrypted.
+  /// Encrypting or decrypting bytes.
   case encrypt = "encrypt or decrypt"
-  /// A store is copied, into another store or as a file.
+  /// Copying a store, into another store or as a file.
   case copyStore = "copy the store"
-  /// A store is written anew without its unused pages, or what its query planner goes by is collected.
+  /// Rewriting a store without its unused pages, or collecting statistics for the query planner.
   case compact
-  /// A store is backed up.
+  /// Backing up a store.
   case backUp = "back up"
-  /// Rows or files of another kind of store are brought into one.
+  /// Importing rows or files from another kind of store.
   case `import`
-  /// A store is written as a plain database.
+  /// Writing a store as a plaintext database.
   case export
-  /// A store's files are replaced with another's.
+  /// Replacing a store's files with another store's.
   case replace
-  /// A store's files are removed.
+  /// Removing a store's files.
   case destroy
-  /// A store is checked for damage.
+  /// Checking a store for damage.
   case verify
-  /// A store is described.
+  /// Reading the description of a store.
   case inspect
-  /// A store's file or folder is locked.
+  /// Locking a store's file or folder.
   case lock
-  /// Rows or pages are read.
+  /// Reading rows or pages.
   case read
-  /// Pages or files are written.
+  /// Writing pages or files.
   case write
-  /// A store is watched for what others write to it.
+  /// Watching a store for commits of other processes.
   case watch
-  /// SQL is run.
+  /// Running SQL.
   case execute
 
   // Metadata and models.
 
-  /// A store's metadata is read.
+  /// Reading a store's metadata.
   case readMetadata = "read the metadata"
-  /// A store's metadata is set.
+  /// Setting a store's metadata.
   case setMetadata = "set metadata"
-  /// The model inside a store is read.
+  /// Reading the model that is saved in a store.
   case readModel = "read the model"
-  /// The model inside a store is compared with the one that it was opened with.
+  /// Comparing the model in a store with the model that it was opened with.
   case checkModel = "check the model"
-  /// A store is migrated to another model.
+  /// Migrating a store to another model.
   case migrate
-  /// What a migration would do is found out.
+  /// Determining the steps of a migration.
   case planMigration = "plan a migration"
-  /// A mapping model is inferred from two models.
+  /// Inferring a mapping model from two models.
   case inferMappingModel = "infer mapping model"
-  /// What a migration has put off is done.
+  /// Running the deferred steps of a migration.
   case finishMigration = "finish a migration"
 
   // Requests.
 
-  /// Objects, IDs, dictionaries or a number are fetched.
+  /// Fetching objects, IDs, dictionaries, or a count.
   case fetch
-  /// Changes are saved.
+  /// Saving changes.
   case save
-  /// Several saves are run as one transaction.
+  /// Running several saves as one transaction.
   case transaction
-  /// A batch request of any kind is run.
+  /// Running a batch request of any kind.
   case batchRequest = "batch request"
-  /// A batch insert is run.
+  /// Running a batch insert.
   case batchInsert = "batch insert"
-  /// A batch update is run.
+  /// Running a batch update.
   case batchUpdate = "batch update"
-  /// A batch delete is run.
+  /// Running a batch delete.
   case batchDelete = "batch delete"
-  /// New objects are given their permanent IDs.
+  /// Obtaining permanent IDs for new objects.
   case obtainPermanentIDs = "obtain permanent IDs"
-  /// The history of a store is read.
+  /// Reading the history of a store.
   case readHistory = "read the history"
-  /// What is old is deleted from the history of a store.
+  /// Purging old transactions from the history of a store.
   case deleteHistory = "delete from the history"
-  /// A consumer of a store's history is entered, changed or removed.
+  /// Registering, updating, or removing a consumer of a store's history.
   case changeHistoryConsumer = "change a consumer of the history"
-  /// The history of a store is switched on or off.
+  /// Enabling or disabling the history of a store.
   case switchHistory = "switch the history"
-  /// A state of a store is pinned, for contexts to read.
+  /// Pinning a query generation of a store for contexts.
   case pin = "pin a query generation"
-  /// A fetch is explained.
+  /// Explaining a fetch.
   case explain
-  /// Derived attributes are computed.
+  /// Computing derived attributes.
   case derive
 
   // Objects.
 
-  /// An object is inserted.
+  /// Inserting an object.
   case insert
-  /// An object is deleted.
+  /// Deleting an object.
   case delete
-  /// An object is assigned to a store.
+  /// Assigning an object to a store.
   case assign
-  /// An attribute is set.
+  /// Setting an attribute.
   case setValue = "set value"
-  /// A relationship is set.
+  /// Setting a relationship.
   case setRelationship = "set relationship"
-  /// An object is looked up by its ID.
+  /// Looking up an object by its ID.
   case findObject = "find object"
-  /// Objects are looked up by the values of their keys, and made where there are none.
+  /// Finding objects by key values, and creating those that do not exist.
   case findOrCreate = "find or create"
-  /// Objects are enumerated.
+  /// Enumerating objects.
   case enumerate
-  /// A fault is fulfilled.
+  /// Fulfilling a fault.
   case fault
-  /// An object is refreshed.
+  /// Refreshing an object.
   case refresh
-  /// Changes are undone or redone.
+  /// Undoing or redoing changes.
   case undo
-  /// A snapshot of an object is taken.
+  /// Taking a snapshot of an object.
   case takeSnapshot = "take a snapshot"
-  /// A snapshot is applied.
+  /// Applying a snapshot.
   case applySnapshot = "apply a snapshot"
 
   // Large values.
 
-  /// A file is read whose bytes become a large value.
+  /// Reading a file whose bytes become a large value.
   case readFile = "read a file"
-  /// A large value is read.
+  /// Reading a large value.
   case readLargeValue = "read a large value"
-  /// A large value is written.
+  /// Writing a large value.
   case writeLargeValue = "write a large value"
 }
