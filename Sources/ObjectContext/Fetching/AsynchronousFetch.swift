@@ -1,24 +1,24 @@
-// AsynchronousFetch: a fetch whose reading is done elsewhere, so that the isolation of its context is not blocked.
 import ObjectModel
 public import ObjectQuery
 public import ObjectStore
 
-/// How far an asynchronous fetch has come.
+/// The progress of an asynchronous fetch.
 public struct FetchProgress: Sendable, Hashable {
-  /// The rows that were read.
+  /// The number of rows read so far.
   public let completedCount: Int
-  /// The rows that will be read; nil as long as that is not known.
+  /// The number of rows to read; nil while it is unknown.
   public let totalCount: Int?
 
-  /// Makes a report.
+  /// Creates a progress report.
   package init(completedCount: Int, totalCount: Int?) {
     self.completedCount = completedCount
     self.totalCount = totalCount
   }
 }
 
-/// A fetch that was begun with ``ManagedObjectContext/asynchronousFetch(_:)``: stores are read on a queue of their own, and the context's isolation is
-/// needed only to make the objects.
+/// A fetch that reads the stores on a separate queue.
+///
+/// Start one with ``ManagedObjectContext/asynchronousFetch(_:)``. The context's isolation is needed only to create the objects.
 ///
 /// ```swift
 /// let fetch = try context.asynchronousFetch(Book.fetchRequest())
@@ -27,11 +27,12 @@ public struct FetchProgress: Sendable, Hashable {
 /// let books = try await fetch.value()
 /// ```
 ///
-/// It belongs to the context's isolation, as the objects do; ``cancellation`` and ``progress`` may go anywhere. Letting go of it calls the fetch off.
+/// The fetch belongs to the context's isolation, as its objects do. ``cancellation`` and ``progress`` can be used from any isolation.
+/// Releasing the fetch cancels it.
 public final class AsynchronousFetch<Result> {
-  /// Calls the fetch off, from any isolation.
+  /// The cancellation handle of the fetch, usable from any isolation.
   public let cancellation: RequestCancellation
-  /// Reports of how far the fetch has come. Whoever does not ask in time gets the latest one only. The stream ends with the fetch.
+  /// The progress reports of the fetch. A slow consumer receives only the latest report. The stream ends with the fetch.
   public let progress: AsyncStream<FetchProgress>
   private let context: ManagedObjectContext
   private let specification: FetchSpecification
@@ -39,10 +40,12 @@ public final class AsynchronousFetch<Result> {
   private let reports: AsyncStream<FetchProgress>.Continuation
   private var reading: FetchReading
 
+  /// Starts a fetch.
+  ///
   /// - Parameters:
-  ///   - specification: What is fetched.
-  ///   - context: The context.
-  ///   - results: Makes the results where the context lives.
+  ///   - specification: The request.
+  ///   - context: The context that the results belong to.
+  ///   - results: Creates the results in the context's isolation.
   init(_ specification: FetchSpecification, context: ManagedObjectContext, results: @escaping (FetchAnswers) throws -> [Result]) throws {
     self.specification = specification
     self.context = context
@@ -53,20 +56,20 @@ public final class AsynchronousFetch<Result> {
   }
 
   deinit {
-    // Nobody can ask for the objects any more.
+    // After release, no caller can await the value.
     cancellation.cancel()
     reports.finish()
   }
 
-  /// Calls the fetch off: a statement that runs is ended, and ``value(isolation:)`` throws.
+  /// Cancels the fetch: interrupts a running statement and makes ``value(isolation:)`` throw.
   public func cancel() { cancellation.cancel() }
 
-  /// The objects, or their snapshots, once they have been read. Unsaved changes count as they are when the reading has ended.
+  /// Returns the fetched objects, or their snapshots, when the stores have been read.
   ///
-  /// Canceling the task that waits cancels the fetch.
+  /// The results include the context's unsaved changes as of the end of the read. Canceling the waiting task cancels the fetch.
   ///
-  /// - Throws: `CancellationError` where the task was canceled, ``StoreError`` with ``StoreError/Code/cancelled`` after ``cancel()``, else what a fetch that is
-  ///   not asynchronous throws.
+  /// - Throws: `CancellationError` if the task was canceled; ``StoreError`` with ``StoreError/Code/cancelled`` after ``cancel()``;
+  ///   otherwise the errors of a synchronous fetch.
   public func value(isolation: isolated (any Actor)? = #isolation) async throws -> [Result] {
     defer { reports.finish() }
     do { return try await settledValue(isolation: isolation) } catch let error as StoreError
@@ -89,23 +92,24 @@ public final class AsynchronousFetch<Result> {
       try cancellation.check()
       readingCount += 1
       if try reading.isCurrent(for: specification, in: context, acceptingOthersSaves: readingCount > 2) { return try results(answers) }
-      // Something was saved, or there are more unsaved changes than the limit allowed for.
+      // A save happened during the read, or unsaved changes outgrew the extra rows that the limit allowed for. Read again.
       reading = try FetchReading(specification, context: context, cancellation: cancellation, reports: reports)
     }
   }
 }
 
 extension ManagedObjectContext {
-  /// Begins a fetch that does not block the context's isolation, and returns at once.
+  /// Starts a fetch without blocking the context's isolation, and returns immediately.
   ///
   /// ```swift
   /// let fetch = try context.asynchronousFetch(Book.fetchRequest())
   /// let books = try await fetch.value()
   /// ```
   ///
-  /// Stores are read on a queue; making the objects, evaluating what no store can answer, and prefetching are done where the context lives, at the end.
+  /// The stores are read on a separate queue. Creating objects, evaluating conditions that no store can evaluate, and prefetching happen
+  /// afterward in the context's isolation.
   ///
-  /// - Throws: ``FetchPredicateError`` for what cannot be asked; ``StoreError`` with ``StoreError/Code/noOpenStore`` when no store is open.
+  /// - Throws: ``FetchPredicateError`` for an invalid request; ``StoreError`` with ``StoreError/Code/noOpenStore`` if no store is open.
   public func asynchronousFetch<Result: ManagedObject>(_ request: FetchRequest<Result>) throws -> AsynchronousFetch<Result> {
     let specification = request.specification
     try checkClass(Result.self, for: specification)
@@ -114,10 +118,10 @@ extension ManagedObjectContext {
     }
   }
 
-  /// The objects of a request whose rows were read before.
+  /// Returns the objects of a request whose rows have already been read.
   fileprivate func objects(of specification: FetchSpecification, readBefore answers: FetchAnswers) throws -> [ManagedObject] {
     let plan = try FetchMergePlan(specification.forIDs, context: self)
-    // Rows are held until the objects hold them: the row cache may be too small for all.
+    // Keep the rows alive until the objects retain them: the row cache may be too small for all of them.
     var held: [ManagedObject] = []
     for (space, rows) in answers.rows {
       for row in rows { held.append(object(of: row, space: space, refresh: specification.shouldRefreshRefetchedObjects)) }
@@ -135,7 +139,7 @@ extension ManagedObjectContext {
 }
 
 extension FetchSpecification {
-  /// The request for the IDs of what it asks for.
+  /// A copy of the request with object IDs as its result type.
   var forIDs: FetchSpecification {
     var specification = self
     specification.resultType = .objectIDs
@@ -143,20 +147,20 @@ extension FetchSpecification {
   }
 }
 
-/// What stores have answered.
+/// The results that the stores returned.
 struct FetchAnswers: Sendable {
-  /// The IDs that each store found; nil where they are to be asked for when the objects are made.
+  /// The matching IDs by ID space; nil if they are fetched when the objects are created.
   var ids: [UInt32: [ManagedObjectID]]? = [:]
-  /// The rows of those that were not at hand.
+  /// The rows read for the matching IDs.
   var rows: [(space: UInt32, rows: RowList)] = []
 }
 
-/// The reading of a fetch, under way on a queue.
+/// A store read in progress on a queue.
 private struct FetchReading {
   let task: Task<FetchAnswers, any Error>
   private let asked: FetchSpecification
   private let saveCount: Int
-  /// The states of the stores, which change with each save through the coordinator.
+  /// The state counters of the stores. Each save through the coordinator changes them.
   private let states: [Int]
 
   init(
@@ -172,7 +176,7 @@ private struct FetchReading {
     let stores = try plan.stores.map { try context.rowSource.detached($0, cancellation: cancellation) }
     let readsRows = specification.includesPropertyValues
     if context.rowSource.readsUnsavedRows {
-      // Objects of a parent are read where it lives.
+      // Objects of a parent context must be read in the parent's isolation.
       task = Task { FetchAnswers(ids: nil) }
       return
     }
@@ -202,15 +206,16 @@ private struct FetchReading {
     }
   }
 
-  /// Whether the answers are still those to what would be asked now.
+  /// Returns whether the results are still valid for the current state of the context and the stores.
   ///
-  /// - Parameter accepts: Whether saves of others may have come since, as they may between any fetch and the use of its objects.
+  /// - Parameter accepts: Whether to accept results that saves by other contexts may have made stale. Any fetch can become stale in this
+  ///   way before its objects are used.
   func isCurrent(for specification: FetchSpecification, in context: ManagedObjectContext, acceptingOthersSaves accepts: Bool) throws -> Bool
   {
     try context.prepareFetch()
     let plan = try FetchMergePlan(specification.forIDs, context: context)
     guard saveCount == context.unitOfWork.saveCount, asked == plan.storeSpecification else { return false }
-    // A pinned context that merges nothing by itself reads what it was told to.
+    // A pinned context that does not merge automatically reads from its pinned generation.
     let isPinned = context.rowSource.isPinned && !context.intake.isOpen
     return try accepts && !isPinned || states == context.rowSource.states(of: plan.stores)
   }

@@ -1,9 +1,8 @@
-// BatchValues: what a typed batch update sets, by key paths.
 import ObjectModel
 public import ObjectQuery
 import ObjectStore
 
-/// What a typed batch update sets: the closure of ``ManagedObjectContext/update(_:_:)`` is given one.
+/// The assignments of a typed batch update. ``ManagedObjectContext/update(_:_:)`` passes an instance to its closure.
 ///
 /// ```swift
 /// let count = try context.update(Book.all.where { $0.pages > 900 }) {
@@ -12,20 +11,21 @@ import ObjectStore
 /// }
 /// ```
 ///
-/// Paths are those of typed queries. A name that the model does not have, or a value of another kind, does not compile. All values are computed from the rows as
-/// they were before the update.
+/// Key paths are those of typed queries: an unknown property name or a value of the wrong type does not compile. All values are computed
+/// from the rows as they were before the update.
 public struct BatchValues<Object>: Sendable {
-  /// The values by property.
+  /// The assigned values by property name.
   var properties: [String: (any Sendable)?] = [:]
 
   init() {}
 
-  /// Sets a property to a value: an attribute, a part of a composite, or a to-one relationship to a saved object. Nil removes the value of an optional property.
+  /// Sets an attribute, an element of a composite attribute, or a to-one relationship to a saved object. Nil removes the value of an
+  /// optional property.
   public mutating func set<Property: BatchProperty>(
     _ keyPath: KeyPath<FetchObject<Object, FetchDirect>, Property>, to value: Property._Assigned?
   ) { put(value.flatMap(Property._batchValue), at: asked(keyPath).fetchExpression) }
 
-  /// Sets an attribute to what is computed for each object: `$0.set(\.pages) { $0.pages + 1 }`.
+  /// Sets an attribute to a value computed for each object: `$0.set(\.pages) { $0.pages + 1 }`.
   public mutating func set<Field: FetchValueField, Other: FetchOperand>(
     _ keyPath: KeyPath<FetchObject<Object, FetchDirect>, Field>, _ value: (FetchObject<Object, FetchDirect>) -> Other
   ) where Other._Kind == Field._Kind {
@@ -37,50 +37,52 @@ public struct BatchValues<Object>: Sendable {
   }
 
   private mutating func put(_ value: (any Sendable)?, at expression: FetchExpression) {
-    // Another expression than a path has a name that no entity has: the request throws.
+    // An expression that is not a path gets a name that no entity has, so the request throws.
     let name = if case .keyPath(let names) = expression { names.joined(separator: ".") } else { "\(expression)" }
     properties[name] = .some(value)
   }
 }
 
-/// A property that a typed batch update sets to a value. There is one function for all kinds of properties: with one for each, the compiler reports other errors
-/// than the wrong name in a closure that computes a value.
+/// A property that a typed batch update can set to a value.
+///
+/// One protocol covers all kinds of properties. With an overload for each kind, a misspelled name in a closure that computes a value
+/// produces unrelated compiler errors.
 public protocol BatchProperty {
-  /// The type of the values.
+  /// The type of the assigned value.
   associatedtype _Assigned
-  /// The path to the property.
+  /// The key path of the property.
   var fetchExpression: FetchExpression { get }
-  /// The value as a batch update takes it.
+  /// Converts a value to the form that a batch update accepts.
   static func _batchValue(_ value: _Assigned) -> (any Sendable)?
 }
 
 extension FetchField: BatchProperty {
-  /// The value itself.
+  /// Returns the value unchanged.
   public static func _batchValue(_ value: Value) -> (any Sendable)? { value }
 }
 
 extension FetchRawField: BatchProperty {
-  /// The raw value.
+  /// Returns the raw value.
   public static func _batchValue(_ value: Value) -> (any Sendable)? { value.rawValue }
 }
 
 extension FetchObject: BatchProperty where FetchedClass: ManagedObject, Reach == FetchIndirect {
-  /// The object's ID.
+  /// Returns the object's ID.
   public static func _batchValue(_ value: FetchedClass) -> (any Sendable)? { value.objectID }
 }
 
 extension BatchValues where Object: FetchKeyPathNaming {
-  /// Sets an attribute of a class that declares its entity itself.
+  /// Sets an attribute of a class that declares its entity in code.
   public mutating func set<Value: FetchValue & Sendable>(_ keyPath: KeyPath<Object, Value>, to value: Value) {
     put(value, at: path(keyPath))
   }
 
-  /// Sets an optional attribute of a class that declares its entity itself; nil takes the value away.
+  /// Sets an optional attribute of a class that declares its entity in code. Nil removes the value.
   public mutating func set<Value: FetchValue & Sendable>(_ keyPath: KeyPath<Object, Value?>, to value: Value?) {
     put(value, at: path(keyPath))
   }
 
-  /// Sets an attribute of a class that declares its entity itself to what is computed for each object.
+  /// Sets an attribute of a class that declares its entity in code to a value computed for each object.
   public mutating func set<Value: FetchValue, Other: FetchOperand>(
     _ keyPath: KeyPath<Object, Value>, _ value: (FetchObject<Object, FetchDirect>) -> Other
   ) where Other._Kind == Value._Kind { put(value(FetchObject(.evaluatedObject)).fetchExpression, at: path(keyPath)) }
@@ -89,14 +91,15 @@ extension BatchValues where Object: FetchKeyPathNaming {
 }
 
 extension ManagedObjectContext {
-  /// Sets properties of all objects of a request, in the stores and without making objects, as ``BatchUpdateRequest`` does. Unsaved changes of the context do
-  /// not count, and objects that it has take the new values at once.
+  /// Updates the objects that match a request in the stores, without loading them, as ``BatchUpdateRequest`` does.
+  ///
+  /// The update ignores unsaved changes of the context. Objects registered with the context take the new values immediately.
   ///
   /// - Parameters:
-  ///   - request: Which objects. It has conditions only: a limit, an offset or an order is refused.
-  ///   - values: Sets the values: see ``BatchValues``.
-  /// - Returns: How many objects were updated.
-  /// - Throws: What a ``BatchUpdateRequest`` throws.
+  ///   - request: The objects to update. The request must not have a limit, an offset, or sort descriptors.
+  ///   - values: A closure that assigns the values. See ``BatchValues``.
+  /// - Returns: The number of updated objects.
+  /// - Throws: ``StoreError`` if the request has a limit, an offset, or sort descriptors; the errors of a ``BatchUpdateRequest``.
   @discardableResult
   public func update<Object: ManagedObject>(_ request: FetchRequest<Object>, _ values: (inout BatchValues<Object>) -> Void) throws -> Int {
     let fetch = request.specification
@@ -112,10 +115,10 @@ extension ManagedObjectContext {
     return try execute(update).count
   }
 
-  /// Deletes all objects of a request, as ``BatchDeleteRequest`` does: `try context.delete(Book.all.where { $0.author == nil })`.
+  /// Deletes the objects that match a request, as ``BatchDeleteRequest`` does: `try context.delete(Book.all.where { $0.author == nil })`.
   ///
-  /// - Returns: How many were deleted, with those that cascades have reached.
-  /// - Throws: What a ``BatchDeleteRequest`` throws.
+  /// - Returns: The number of deleted objects, including those deleted by cascade rules.
+  /// - Throws: The errors of a ``BatchDeleteRequest``.
   @discardableResult
   public func delete<Object: ManagedObject>(_ request: FetchRequest<Object>) throws -> Int {
     try execute(BatchDeleteRequest(fetchRequest: request)).count

@@ -1,9 +1,8 @@
-// BatchedResults: the objects of a fetch, whose rows are read a page at a time as they are touched.
 public import ObjectModel
 public import ObjectQuery
 import ObjectStore
 
-/// The objects of a fetch, in order, of which only the IDs are read at first.
+/// The results of a fetch, in order, whose rows are read in pages on access.
 ///
 /// ```swift
 /// var request = FetchRequest<Book>(entityName: "Book")
@@ -12,12 +11,12 @@ import ObjectStore
 /// print(books.count, books[1_000].title)
 /// ```
 ///
-/// Rows arrive in pages as objects are touched, one statement for each page, and the pages behind are released: a long list takes the memory of 16 bytes for
-/// each object, and of the few pages used last.
+/// The fetch itself reads only the IDs. Accessing an object reads its page with one statement and releases the pages that were used least
+/// recently. A long list therefore needs 16 bytes for each object, plus the memory of a few pages.
 ///
-/// The fetch decides which objects there are, with the unsaved changes of that moment. Values are those of the time when their page is read. The object of
-/// a row that was deleted since is a fault whose values are empty. The collection belongs to its context's isolation. An error while a page is
-/// read is kept in ``ManagedObjectContext/pendingError``, and the next fetch or save throws it.
+/// The fetch determines the list of objects, including the context's unsaved changes at that time. Values are those at the time their page
+/// is read. If a row has been deleted since, its object is a fault with empty values. The collection belongs to the context's isolation. An
+/// error while reading a page is stored in ``ManagedObjectContext/pendingError``, and the next fetch or save throws it.
 public struct BatchedResults<Result: ManagedObject>: RandomAccessCollection {
   private let pages: PagedObjects
 
@@ -25,35 +24,37 @@ public struct BatchedResults<Result: ManagedObject>: RandomAccessCollection {
 
   /// The IDs of the objects, in order.
   public var objectIDs: [ManagedObjectID] { pages.ids }
-  /// How many rows are read together.
+  /// The number of rows in a page.
   public var batchSize: Int { pages.pageSize }
 
   /// The position of the first object: 0.
   public var startIndex: Int { 0 }
   /// The number of objects.
   public var endIndex: Int { pages.ids.count }
-  /// The object at a position. Reads its page if that is not at hand.
+  /// The object at a position. Reads the object's page if it is not loaded.
   public subscript(position: Int) -> Result {
-    // An ID that is of no use any more, as after a reset of the context, has a plain object.
+    // An ID that is no longer valid, for example after a reset of the context, yields a placeholder object.
     pages.object(at: position) as? Result ?? pages.context.goneObject(Result.self, pages.ids[position])
   }
 }
 
 extension ManagedObjectContext {
-  /// The objects that a request asks for, as a collection that reads their rows in pages of the request's `fetchBatchSize` (100 if it has none).
+  /// Returns the objects that match a request as a collection that reads their rows in pages.
   ///
-  /// - Throws: ``FetchPredicateError`` for what cannot be asked, ``StoreError`` from the store.
+  /// The page size is the request's `fetchBatchSize`, or 100 if that is 0.
+  ///
+  /// - Throws: ``FetchPredicateError`` for an invalid request; ``StoreError`` from the store.
   public func fetchBatched<Result: ManagedObject>(_ request: FetchRequest<Result>) throws -> BatchedResults<Result> {
     let size = request.specification.fetchBatchSize
     return BatchedResults(try pagedObjects(of: request, pageSize: size > 0 ? size : 100))
   }
 
-  /// The objects that a request asks for, as a collection that reads their rows in pages: what ``fetchBatched(_:)`` does with the request's own size.
+  /// Returns the objects that match a request as a collection that reads their rows in pages of a given size.
   ///
   /// - Parameters:
-  ///   - request: What is fetched.
-  ///   - batchSize: How many rows a page has.
-  /// - Throws: As ``fetchBatched(_:)``, and ``StoreError`` for a size that is not positive.
+  ///   - request: The request.
+  ///   - batchSize: The number of rows in a page. Replaces the request's `fetchBatchSize`.
+  /// - Throws: The errors of ``fetchBatched(_:)``; ``StoreError`` if the size is not positive.
   public func fetch<Result: ManagedObject>(_ request: FetchRequest<Result>, batchSize: Int) throws -> BatchedResults<Result> {
     guard batchSize > 0 else { throw StoreError(.emptyBatch(size: batchSize), operation: .fetch) }
     var request = request
@@ -61,7 +62,7 @@ extension ManagedObjectContext {
     return try fetchBatched(request)
   }
 
-  /// The IDs of a request's results, from which objects are made a page at a time.
+  /// Fetches the IDs of the matching objects and returns a pager that creates the objects.
   func pagedObjects<Result: ManagedObject>(of request: FetchRequest<Result>, pageSize: Int) throws -> PagedObjects {
     try checkClass(Result.self, for: request.specification)
     var specification = request.specification

@@ -1,24 +1,21 @@
-// DictionaryResults: the rows of a fetch of dictionaries, and their values in Swift.
 package import ObjectModel
 package import ObjectStore
 
-/// The rows of a fetch of dictionaries, whichever stores they come from.
+/// The rows of a fetch with dictionary results, from one or more stores.
 package struct DictionaryResults {
-  /// A row: one value a column.
+  /// A row with one value for each column.
   package struct Row {
     /// The number of the store's ID space.
     package let space: UInt32
-    /// The values; a missing one is null.
+    /// The values by column; null for a missing value.
     package let values: [Slot]
   }
-  /// The columns.
   package let columns: [DictionaryRows.Column]
-  /// The rows.
   package let rows: [Row]
-  /// The entity asked.
+  /// The fetched entity.
   package let entity: CompiledEntity
   private let model: CompiledModel
-  /// What the values of each column are read as; nil for objects and entities.
+  /// The attributes that define how column values are decoded; nil for object and entity columns.
   private let attributes: [AttributeDescription?]
 
   package init(columns: [DictionaryRows.Column], rows: [Row], entity: CompiledEntity, model: CompiledModel) {
@@ -35,12 +32,12 @@ package struct DictionaryResults {
     }
   }
 
-  /// A value in its Swift type; nil when there is none.
+  /// Returns a value as its Swift type; nil if the value is missing.
   package func value(of row: Row, _ column: Int) throws -> (any Sendable)? {
     let value = row.values[column]
     if value.isNull { return nil }
     if let attribute = attributes[column] {
-      // A sum that 64 bits do not hold.
+      // A sum that overflows 64 bits is a real number.
       if case .real(let number) = value, attribute.type.slotKind == .int { return number }
       return try ManagedObject.swiftValue(value, attribute, entityName: entity.name)
     }
@@ -56,7 +53,7 @@ package struct DictionaryResults {
     }
   }
 
-  /// A row as a dictionary, without the values that are missing.
+  /// Returns a row as a dictionary that omits missing values.
   package func dictionary(of row: Row) throws -> [String: Any] {
     var dictionary: [String: Any] = [:]
     for (index, column) in columns.enumerated() {

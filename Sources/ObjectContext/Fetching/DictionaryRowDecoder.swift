@@ -1,9 +1,8 @@
-// DictionaryRowDecoder: one row of dictionary results as a Decodable value.
 import Foundation
 import ObjectModel
 import ObjectStore
 
-/// Decodes a row whose columns are found by the names of coding keys.
+/// Decodes a row of dictionary results, whose columns are identified by coding keys.
 struct DictionaryRowDecoder: Decoder {
   fileprivate let results: DictionaryResults
   fileprivate let row: DictionaryResults.Row
@@ -17,7 +16,7 @@ struct DictionaryRowDecoder: Decoder {
     self.columns = columns
   }
 
-  /// The row as a value; the only value of a row with one column may be decoded by itself.
+  /// Decodes the row as a value. A row with one column can also be decoded as a plain value.
   func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
     if results.columns.count == 1, ColumnValue.isPlain(type) { return try value(of: 0, path: []).decode(type) }
     return try Value(from: self)
@@ -25,7 +24,7 @@ struct DictionaryRowDecoder: Decoder {
 
   fileprivate func value(of column: Int, path: [any CodingKey]) throws -> ColumnValue {
     let content = results.columns[column].content
-    // Only the one who asks knows the type of a value that was coded.
+    // Only the caller determines the type of an encoded value.
     if case .attribute(let attribute) = content, attribute.type == .transformable, case .bytes(let data) = row.values[column] {
       return ColumnValue(value: data, transformable: attribute, results: results, column: column, codingPath: path)
     }
@@ -55,12 +54,10 @@ struct DictionaryRowDecoder: Decoder {
   }
 }
 
-/// The columns of a row by keys.
 private struct RowContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   let decoder: DictionaryRowDecoder
   let codingPath: [any CodingKey] = []
 
-  /// The keys of the values that are there.
   var allKeys: [Key] {
     decoder.results.columns.enumerated().compactMap { decoder.row.values[$0].isNull ? nil : Key(stringValue: $1.name) }
   }
@@ -93,17 +90,16 @@ private struct RowContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   }
 }
 
-/// One value of a row.
 private struct ColumnValue: Decoder, SingleValueDecodingContainer {
   let value: Any?
-  /// The attribute of coded bytes.
+  /// The transformable attribute whose encoded bytes are the value.
   let transformable: AttributeDescription?
   let results: DictionaryResults
   let column: Int
   let codingPath: [any CodingKey]
   var userInfo: [CodingUserInfoKey: Any] { [:] }
 
-  /// Whether a type is a column's value, and no container of several.
+  /// Whether a type is stored in a single column.
   static func isPlain(_ type: any Decodable.Type) -> Bool {
     type is any FixedWidthInteger.Type || type is any BinaryFloatingPoint.Type || type == Bool.self || type == String.self
       || type == Date.self
@@ -127,11 +123,11 @@ private struct ColumnValue: Decoder, SingleValueDecodingContainer {
       }
       return converted
     }
-    // A type that is made of one value, such as an enumeration.
+    // A type that decodes from a single value, such as an enumeration.
     return try Value(from: self)
   }
 
-  /// A number as another type of number that holds it.
+  /// Converts a number to another numeric type, if that type can represent it.
   private func converted(_ value: Any, to type: any Decodable.Type) -> Any? {
     if let integer = value as? any FixedWidthInteger { return number(Int64(integer), type) }
     if let real = value as? any BinaryFloatingPoint {

@@ -1,9 +1,8 @@
-// FetchConstant+SwiftValue: constants of predicates and expressions as Swift values.
 import Foundation
 import ObjectQuery
 
 extension FetchConstant {
-  /// The value inside, nil for none: an entity's name, an object's ID, an array of a list's values.
+  /// The Swift value of the constant: nil for null, a name for an entity, an ID for an object, an array for a list.
   package var swiftValue: (any Sendable)? {
     switch self {
     case .null: nil

@@ -1,35 +1,34 @@
-// FetchDependencies: which properties of which objects decide what the results of a request are, and in which order.
 import ObjectModel
 import ObjectQuery
 import ObjectStore
 
-/// The objects at the end of a way from results along relationships, and what of them results depend on.
+/// The objects at the end of a relationship path from the results, and their properties that the results depend on.
 struct FetchDependency {
-  /// The relationships from a result to the objects; none for the results themselves.
+  /// The relationships from a result to the objects; empty for the results themselves.
   let way: [CompiledRelationship]
-  /// The numbers of the objects' entities.
+  /// The entity numbers of the objects.
   let entities: Range<Int>
-  /// The attributes and to-one relationships that matter.
+  /// The attributes and to-one relationships that the results depend on.
   var slots = SlotMask()
-  /// The indexes of the to-many relationships that matter.
+  /// The indexes of the to-many relationships that the results depend on.
   var toMany = SlotMask()
 
-  /// Whether a change of an object at the end of the way matters; nil masks are changes of anything.
+  /// Returns whether a change of an object at the end of the path affects the results. A nil mask means that any property may have changed.
   func isConcerned(by slots: SlotMask?, _ toMany: SlotMask?) -> Bool {
     (slots?.intersects(self.slots) ?? true) || (toMany?.intersects(self.toMany) ?? true)
   }
 }
 
-/// What results depend on, from a resolved predicate, an order and what sections are named by.
+/// The properties that the results of a request and their order depend on, derived from a resolved predicate, sort keys, and section names.
 struct FetchDependencies {
-  /// What matters of the results themselves.
+  /// The dependencies on the results' own properties.
   private(set) var own: FetchDependency
-  /// What matters of other objects, way by way.
+  /// The dependencies on other objects, one for each relationship path.
   private(set) var related: [FetchDependency] = []
-  /// Whether a condition in Swift may ask for anything of a result.
+  /// Whether a Swift block may read any property of a result.
   private(set) var dependsOnAnything = false
   private let model: CompiledModel
-  /// The ways to the objects in scope: the result, then members of the collections around.
+  /// The relationship paths to the objects in scope: the result, then the members of the enclosing collections.
   private var scopes: [[CompiledRelationship]] = [[]]
 
   init(of entity: CompiledEntity, model: CompiledModel) {
@@ -37,15 +36,15 @@ struct FetchDependencies {
     self.model = model
   }
 
-  // MARK: Asking
+  // MARK: Queries
 
-  /// Whether a change of a result matters to where it stands, and whether it stands there.
+  /// Returns whether a change of a result can affect its position or whether it matches.
   func isConcerned(by slots: SlotMask?, _ toMany: SlotMask?) -> Bool { dependsOnAnything || own.isConcerned(by: slots, toMany) }
 
-  /// Whether the objects of an entity matter to other objects that may be results.
+  /// Returns whether objects of an entity can affect other objects that may be results.
   func hasRelated(ofEntity number: Int) -> Bool { related.contains { $0.entities.contains(number) } }
 
-  /// The to-many relationships that matter, by their numbers.
+  /// The numbers of the to-many relationships that the results depend on.
   var toManyRelationships: Set<Int> {
     var numbers: Set<Int> = []
     for relationship in model.relationships where relationship.isToMany {
@@ -56,8 +55,9 @@ struct FetchDependencies {
     return numbers
   }
 
-  /// Whether a way ends with a relationship of many to many, or one that has no inverse, to objects of an entity: change sets do not tell from where links led to objects that
-  /// were deleted.
+  /// Returns whether a path ends with a many-to-many relationship, or a to-many relationship without an inverse, to objects of an entity.
+  ///
+  /// Change sets do not contain the former sources of such links to deleted objects.
   func hasUntoldLinks(toEntity number: Int, in model: CompiledModel) -> Bool {
     related.contains { dependency in
       guard dependency.entities.contains(number), let last = dependency.way.last else { return false }
@@ -65,12 +65,13 @@ struct FetchDependencies {
     }
   }
 
-  /// The paths from a result to the objects that matter, as texts: what is read beside results to know where they stand.
+  /// The key paths from a result to the objects it depends on. Prefetching them supplies the values that determine the positions of
+  /// results.
   var paths: [String] { related.map { $0.way.map(\.name).joined(separator: ".") } }
 
-  // MARK: Making
+  // MARK: Collecting
 
-  /// Notes what a predicate asks for.
+  /// Records the properties that a predicate reads.
   mutating func add(_ predicate: ResolvedPredicate) {
     switch predicate {
     case .constant: break
@@ -90,7 +91,7 @@ struct FetchDependencies {
     }
   }
 
-  /// Notes what an expression asks for.
+  /// Records the properties that an expression reads.
   mutating func add(_ expression: ResolvedExpression) {
     switch expression {
     case .constant, .groupAggregate: break
@@ -110,7 +111,7 @@ struct FetchDependencies {
     }
   }
 
-  /// Notes what is asked of the members of a collection.
+  /// Records the properties that are read from the members of a collection.
   private mutating func add(_ collection: ResolvedCollection, _ members: (inout FetchDependencies) -> Void) {
     let way = follow(collection.steps, from: scopes[collection.scope])
     let relationship = collection.relationship.relationship
@@ -120,11 +121,11 @@ struct FetchDependencies {
     scopes.append(way + [relationship])
     members(&self)
     scopes = outer
-    // Whether members are there matters, also where nothing of them is asked.
+    // The existence of members matters even if none of their properties is read.
     note(way + [relationship]) { _ in }
   }
 
-  /// The way along to-one relationships, each of which matters.
+  /// Extends a path along to-one relationships, each of which is a dependency.
   private mutating func follow(_ steps: [ResolvedStep], from way: [CompiledRelationship]) -> [CompiledRelationship] {
     var way = way
     for step in steps {

@@ -1,31 +1,32 @@
-// FetchMergePlan: what a fetch needs beyond one store's answer: unsaved changes, several stores, an order over both.
 import ObjectModel
 import ObjectQuery
 import ObjectStore
 
-/// What a fetch needs beyond one store's answer.
+/// The steps that combine the answers of stores with each other and with unsaved changes, and the order of the combined results.
 struct FetchMergePlan {
   let specification: FetchSpecification
-  /// At least one.
+  /// The stores to fetch from; never empty.
   let stores: [PersistentStore]
-  /// What the stores are asked and what remains, where they cannot answer everything.
+  /// The part of the request that the stores evaluate and the remainder; nil if the stores can evaluate all of it.
   let split: FetchSplit?
-  /// The number of objects of the entity whose rows in the store do not count: changed ones that are not deleted, and those that unsaved changes of related
-  /// objects concern.
+  /// The number of changed, undeleted objects of the entity whose stored rows are superseded, including objects affected by unsaved changes
+  /// of related objects.
   let changedCount: Int
-  /// Those of them that may meet the predicate, in the order of their changes.
+  /// The changed objects that may match the predicate, in the order of their changes.
   private let candidates: [ManagedObject]
-  /// Deleted objects of the entity.
+  /// The number of deleted objects of the entity.
   let goneCount: Int
   private let resolved: ResolvedFetch?
-  /// The IDs of saved objects whose rows do not count, for a count.
+  /// The IDs of saved objects that a count in the stores must exclude.
   private let superseded: [ManagedObjectID]
-  /// Objects without changes of their own that unsaved changes of related objects concern. Held while the plan is used.
+  /// The unchanged objects that unsaved changes of related objects affect. The plan retains them.
   private let concerned: Set<ManagedObject>
 
-  /// - Parameter countsRelatedChanges: Whether unsaved changes of objects that the request leads to through relationships count.
+  /// Creates a plan.
+  ///
+  /// - Parameter countsRelatedChanges: Whether to include unsaved changes of objects that the request reaches through relationships.
   init(_ specification: FetchSpecification, context: ManagedObjectContext, countsRelatedChanges: Bool = true) throws {
-    // The stores may be asked without the limit and the offset, or after unsaved changes were applied.
+    // Check here, because the requests sent to the stores may lack the limit and the offset.
     try specification.checkNumbers()
     self.specification = specification
     let entity = try context.entity(of: specification)
@@ -43,7 +44,7 @@ struct FetchMergePlan {
     var superseded: [ManagedObjectID] = []
     let spaces = specification.affectedStores == nil ? nil : Set(stores.map(\.space.number))
     func note(_ object: ManagedObject) throws {
-      // One that is, or will be, in a store that is not asked does not count.
+      // Skip an object whose current or future store is not part of the request.
       if let spaces, !spaces.contains(context.space(of: object)) { return }
       changed += 1
       if counts, !object.currentID.isTemporaryID { superseded.append(object.currentID) }
@@ -82,16 +83,16 @@ struct FetchMergePlan {
     goneCount = gone
   }
 
-  /// Whether unsaved changes bear on the answer.
+  /// Whether unsaved changes can affect the results.
   var hasRelevantChanges: Bool { changedCount > 0 || goneCount > 0 }
 
-  /// Whether one store's answer is not the answer.
+  /// Whether the answers of the stores must be merged with each other or with unsaved changes.
   var needsMerging: Bool { hasRelevantChanges || stores.count > 1 }
 
-  /// Whether answers of stores have to be sorted again, because there are several or they have no order.
+  /// Whether the results must be sorted in memory: they come from several stores, or the stores cannot evaluate the sort order.
   var sortsAnew: Bool { stores.count > 1 && !specification.sortDescriptors.isEmpty || split?.sortsInMemory ?? false }
 
-  /// What each store is asked: the request itself where its answer is the answer.
+  /// The request for each store. It is the original request if no merging is needed.
   var storeSpecification: FetchSpecification {
     if let split {
       var stored = split.stored
@@ -101,7 +102,7 @@ struct FetchMergePlan {
     }
     guard needsMerging else { return specification }
     var merged = specification
-    // Of each store the window's rows and as many more as changes may take away.
+    // Fetch the rows up to the end of the window from each store, plus one for each row that changes may remove.
     if merged.fetchLimit > 0 {
       let window = merged.fetchLimit.addingReportingOverflow(max(merged.fetchOffset, 0))
       let rows = window.partialValue.addingReportingOverflow(changedCount + goneCount)
@@ -116,33 +117,35 @@ struct FetchMergePlan {
     return merged
   }
 
-  /// The changed objects that meet the predicate, in the request's order.
+  /// Returns the changed objects that match the predicate, in the request's order.
   func changedMatches() throws -> [ManagedObject] {
     guard let resolved, !candidates.isEmpty else { return [] }
     let evaluator = PredicateEvaluator(resolved, resolver: LivingObjectResolver())
     return try ObjectOrder(resolved, resolver: LivingObjectResolver()).sorted(try candidates.filter { try evaluator.matches($0) })
   }
 
-  /// Whether the row of a stored object does not count, because the object is changed or deleted, or related ones are.
+  /// Returns whether the stored row of an object is superseded because the object or a related one has unsaved changes, or the object is
+  /// deleted.
   func isSuperseded(_ object: ManagedObject) -> Bool {
     specification.includesPendingChanges
       && (!object.flags.isDisjoint(with: [.isUpdated, .isDeleted]) || !concerned.isEmpty && concerned.contains(object))
   }
 
-  /// Sorts objects, whatever order they are in; equal ones keep theirs.
+  /// Sorts objects in the request's order. The sort is stable.
   func sorted(_ objects: [ManagedObject]) throws -> [ManagedObject] {
     guard let resolved else { return objects }
     return try ObjectOrder(resolved, resolver: LivingObjectResolver()).sorted(objects)
   }
 
-  /// Puts changed objects, which are sorted, between stored ones, which are too: behind those that are equal to them.
+  /// Merges sorted changed objects into sorted stored results. A changed object follows the stored results that compare equal to it.
   ///
-  /// Reads the values of few stored objects: each place is found by halving.
+  /// Finds each position by binary search, which reads the values of few stored objects.
+  ///
   /// - Parameters:
-  ///   - stored: The stored ones.
-  ///   - changed: The changed ones.
-  ///   - element: What stands for a changed object among the stored ones.
-  ///   - object: The object that a stored one stands for; nil when its row is gone by now.
+  ///   - stored: The stored results.
+  ///   - changed: The changed objects.
+  ///   - element: Converts a changed object to a result.
+  ///   - object: Returns the object of the stored result at an index; nil if its row no longer exists.
   func merge<Element>(
     _ stored: [Element], _ changed: [ManagedObject], element: (ManagedObject) -> Element, object: (Int) throws -> ManagedObject?
   ) throws -> [Element] {
@@ -170,13 +173,13 @@ struct FetchMergePlan {
     return result
   }
 
-  /// The part of the results that offset and limit leave.
+  /// Applies the offset and the limit to results.
   func windowed<Element>(_ results: [Element]) -> [Element] {
     let window = window(of: results.count)
     return window.count == results.count ? results : Array(results[window])
   }
 
-  /// The part of a number of results that offset and limit leave.
+  /// Returns the range that the offset and the limit select from a number of results.
   func window(of count: Int) -> Range<Int> {
     let start = min(max(specification.fetchOffset, 0), count)
     guard specification.fetchLimit > 0 else { return start..<count }
@@ -184,8 +187,9 @@ struct FetchMergePlan {
   }
 }
 
-/// A value that a predicate asks of an attribute of each object, so that others need not be evaluated. Looking for an object before it is made, one
-/// fetch after the other over a growing number of new objects, depends on it.
+/// A value that the predicate requires an attribute to have. Objects with another value need no evaluation.
+///
+/// Find-or-create in a loop depends on it: each fetch checks a growing number of inserted objects.
 private struct RequiredValue {
   private let slot: Int
   private let value: Slot
@@ -207,9 +211,11 @@ private struct RequiredValue {
     return nil
   }
 
-  /// Whether an object may have the value. Texts that look alike may differ in their bytes, which the evaluator knows.
+  /// Returns whether an object may have the value.
+  ///
+  /// Only inequality is conclusive. The evaluator decides for texts that are equal but differ in their bytes.
   func mayBe(of object: ManagedObject) -> Bool {
-    // What cannot be read may be anything: whoever reads it tells.
+    // If the value cannot be read, the object remains a candidate, and the evaluation reports the error.
     guard let found = try? object.readSlotValueAtHand(slot) else { return true }
     return found == value
   }

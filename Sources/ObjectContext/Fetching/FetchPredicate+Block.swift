@@ -1,9 +1,8 @@
-// FetchPredicate+Block: conditions written in Swift on managed objects.
 public import ObjectQuery
 import ObjectStore
 
 extension FetchPredicate {
-  /// A condition written in Swift on objects of a class.
+  /// Creates a condition written in Swift for objects of a class.
   ///
   /// ```swift
   /// request.predicate = try FetchPredicate(format: "price < 10") && .block { (book: Book) in book.title.isPalindrome }
@@ -11,8 +10,10 @@ extension FetchPredicate {
   /// ```
   ///
   /// - Parameters:
-  ///   - name: What errors and printed predicates call the condition; by default its place in the source.
-  ///   - body: Whether an object meets the condition. The fetch throws what this throws.
+  ///   - name: The name of the condition in errors and printed predicates. Defaults to the source location.
+  ///   - fileID: The file of the default name.
+  ///   - line: The line of the default name.
+  ///   - body: Returns whether an object satisfies the condition. Its errors are rethrown by the fetch.
   public static func block<Object: ManagedObject>(
     _ name: String? = nil, fileID: StaticString = #fileID, line: UInt = #line, _ body: @escaping @Sendable (Object) throws -> Bool
   ) -> FetchPredicate {

@@ -1,11 +1,13 @@
-// FetchPredicate+Objects: predicates and typed conditions asked about a living object.
 import ObjectModel
 public import ObjectQuery
 
 extension FetchPredicate {
-  /// Whether an object meets the predicate now, its unsaved changes included, by the rules by which stores answer it. Transient properties may be asked for.
+  /// Returns whether an object matches the predicate, including the object's unsaved changes.
   ///
-  /// - Throws: ``FetchPredicateError`` when the predicate does not fit the object's entity; the error of reading a value that decides it.
+  /// The evaluation follows the same rules as the stores. The predicate can use transient properties.
+  ///
+  /// - Throws: ``FetchPredicateError`` if the predicate does not fit the object's entity; the error of reading a value that the result
+  ///   depends on.
   public func evaluate(with object: ManagedObject) throws -> Bool {
     let context = object.managedObjectContext
     guard let model = context?.model ?? ObjectIDSpace.space(object.objectID.space)?.model else { return false }
@@ -17,8 +19,8 @@ extension FetchPredicate {
 }
 
 extension FetchCondition where FetchedClass: ManagedObject {
-  /// Whether an object meets the condition now, its unsaved changes included.
+  /// Returns whether an object satisfies the condition, including the object's unsaved changes.
   ///
-  /// - Throws: ``FetchPredicateError`` when the condition does not fit the object's entity.
+  /// - Throws: ``FetchPredicateError`` if the condition does not fit the object's entity.
   public func evaluate(with object: FetchedClass) throws -> Bool { try predicate.evaluate(with: object) }
 }

@@ -1,26 +1,29 @@
-// FetchRoots: from objects that were changed back to the results that depend on them.
 import ObjectModel
 import ObjectQuery
 import ObjectStore
 
-/// The way back from objects to the results that depend on them: by what living objects know, and for the others by one fetch for some hundred of them.
+/// Finds the results that depend on changed objects, by following relationships backward.
+///
+/// Uses the relationship values of loaded objects where possible, and otherwise one fetch for each batch of objects.
 struct FetchRoots {
-  /// The objects that one fetch asks about.
+  /// The maximum number of objects in one fetch.
   static var batchSize: Int { 500 }
 
   private let way: [CompiledRelationship]
   private let entity: CompiledEntity
   private let affectedStores: [String]?
   private let context: ManagedObjectContext
-  /// Objects that were changed, some of which have left the context.
+  /// The changed objects, including some that have left the context.
   private let known: [ManagedObjectID: ManagedObject]
 
+  /// Creates a finder for one dependency.
+  ///
   /// - Parameters:
-  ///   - dependency: The path that the objects are at the end of.
+  ///   - dependency: The dependency, whose path ends at the changed objects.
   ///   - entity: The entity of the results.
-  ///   - affectedStores: The stores that are asked; nil for all.
+  ///   - affectedStores: The stores to search; nil for all.
   ///   - context: The context.
-  ///   - known: Objects that were changed.
+  ///   - known: The changed objects.
   init(
     _ dependency: FetchDependency, of entity: CompiledEntity, affectedStores: [String]?, in context: ManagedObjectContext,
     known: [ManagedObjectID: ManagedObject]
@@ -32,18 +35,18 @@ struct FetchRoots {
     self.known = known
   }
 
-  /// The objects that lead, or have led, to others. Some may be no results; none is missing.
+  /// Returns the objects from which the path leads, or led, to the given objects. May include objects that are not results, but omits none.
   func roots(of ids: Set<ManagedObjectID>) throws -> Set<ManagedObjectID> {
     var ids = ids
     for (step, relationship) in way.enumerated().reversed() where !ids.isEmpty {
-      // What a step starts from is where the one before ends.
+      // The sources of a step belong to the destination entity of the preceding step.
       let entity = step > 0 ? context.model.entities[way[step - 1].destinationEntity] : entity
       ids = try sources(of: relationship, from: entity, to: ids)
     }
     return ids
   }
 
-  /// The objects of an entity that a relationship leads from to others.
+  /// Returns the objects of an entity that are the sources of a relationship to the given objects.
   private func sources(
     of relationship: CompiledRelationship, from entity: CompiledEntity, to ids: Set<ManagedObjectID>
   ) throws -> Set<ManagedObjectID> {
@@ -53,7 +56,7 @@ struct FetchRoots {
       if let last = lastSource(of: relationship, to: id) { sources.insert(last) }
       if let known = knownSources(of: relationship, to: id) { sources.formUnion(known) } else { unknown.append(id) }
     }
-    // A relationship may be declared below the entity that results are of.
+    // The relationship may be declared by a subentity of the results' entity.
     let source = context.model.entities[relationship.sourceEntity]
     let asked = source.subtree.count < entity.subtree.count && entity.subtree.contains(source.number) ? source : entity
     for start in stride(from: 0, to: unknown.count, by: Self.batchSize) {
@@ -65,7 +68,7 @@ struct FetchRoots {
       var specification = FetchSpecification(entityName: asked.name, predicate: leads)
       specification.resultType = .objectIDs
       specification.affectedStores = affectedStores
-      // What leads to changed objects is what is looked for here: related changes count for nothing.
+      // This fetch looks for the sources of changed objects, so it must not include related changes itself.
       let plan = try FetchMergePlan(specification, context: context, countsRelatedChanges: false)
       sources.formUnion(try context.objectIDs(of: plan))
     }
@@ -73,7 +76,8 @@ struct FetchRoots {
     return sources
   }
 
-  /// The objects with unsaved changes that may lead to objects that are to be deleted, or have left: asked themselves, they show none of these.
+  /// Returns the changed objects that may refer to deleted objects or to objects that have left the context. Their current relationship
+  /// values no longer show these objects.
   private func changedSources(
     of relationship: CompiledRelationship, from entity: CompiledEntity, to ids: Set<ManagedObjectID>
   ) -> [ManagedObjectID] {
@@ -92,16 +96,16 @@ struct FetchRoots {
     }.map(\.currentID)
   }
 
-  /// The object that led to one which has left the context, with unsaved changes of which no store knows.
+  /// Returns the last source of an object that has left the context with unsaved changes. No store has this value.
   private func lastSource(of relationship: CompiledRelationship, to id: ManagedObjectID) -> ManagedObjectID? {
     guard let inverse = context.model.inverse(of: relationship), !inverse.isToMany, let object = known[id],
       object.flags.contains(.isGone), let reference = object.referenceValueAtHand(inverse.index), !reference.isNull
     else { return nil }
-    // An object that was never saved has a temporary ID, whose space is not that of the store.
+    // An object that was never saved has a temporary ID in an ID space of its own.
     return context.objectID(reference, near: object)
   }
 
-  /// The objects that lead to one, where it knows them itself.
+  /// Returns the sources of an object if the object's inverse relationship is loaded; nil if a fetch is needed.
   private func knownSources(of relationship: CompiledRelationship, to id: ManagedObjectID) -> [ManagedObjectID]? {
     guard let object = context.registeredObject(for: id), object.flags.isDisjoint(with: [.isGone, .isInaccessible]) else {
       return id.isTemporaryID ? [] : nil
@@ -114,7 +118,7 @@ struct FetchRoots {
     return object._toManyArray(inverse.index, as: ManagedObject.self).map(\.currentID)
   }
 
-  /// The objects that have led to a deleted one, where its row says which.
+  /// Returns the former sources of a deleted object if its row contains them.
   private func formerSources(_ inverse: CompiledRelationship, of object: ManagedObject) -> [ManagedObjectID]? {
     guard !inverse.isToMany else { return nil }
     if object.flags.contains(.isInserted) { return [] }

@@ -1,7 +1,8 @@
-// FetchedIdentifierBatches: the IDs of very many objects, a batch after the other.
 public import ObjectModel
 
-/// The IDs that a fetch has found, a batch after the other, each once. It belongs to the isolation of its context; the batches may go anywhere.
+/// A sequence of the IDs that a fetch finds, in batches. Each ID occurs once.
+///
+/// The sequence belongs to its context's isolation. The batches can be sent to any isolation.
 ///
 /// ```swift
 /// for ids in try context.fetchIdentifiers(Book.all, batchSize: 1_000) {
@@ -16,7 +17,7 @@ public struct FetchedIdentifierBatches: Sequence, IteratorProtocol {
 
   init(_ walk: ObjectWalk) { self.walk = walk }
 
-  /// The next batch; nil at the end.
+  /// Returns the next batch; nil at the end.
   public mutating func next() -> [ManagedObjectID]? {
     let batch = walk.takeBatch()
     return batch.isEmpty ? nil : batch

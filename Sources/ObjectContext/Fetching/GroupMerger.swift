@@ -1,12 +1,12 @@
-// GroupMerger: the groups of several stores, put together.
 import ObjectModel
 import ObjectQuery
 import ObjectStore
 
-/// A sum that a store was asked for did not fit in 64 bits: the values have to be asked instead.
+/// The sum of a store overflowed 64 bits. The individual values have to be fetched instead.
 struct SumDoesNotFit: Error {}
 
-/// Puts groups of several stores together: those with equal keys are one. An object is in one store only, so groups by objects stay apart.
+/// Merges the groups of several stores: groups with equal keys become one. Groups by object are never merged across stores, because an
+/// object belongs to one store.
 struct GroupMerger {
   private let question: GroupQuestion
   private var groups: [Group] = []
@@ -14,12 +14,11 @@ struct GroupMerger {
 
   private struct Group {
     let space: UInt32
-    /// What orders groups that are equal by the order.
+    /// The values that order groups with equal sort keys.
     let tie: [Slot]
-    /// The group's own constants.
     let constants: [ResolvedConstant]
     var statistics: [Statistic]
-    /// The values of aggregates of different values.
+    /// The distinct values seen by each distinct aggregate.
     var seen: [Set<[Slot]>]
   }
 
@@ -32,9 +31,9 @@ struct GroupMerger {
 
   init(_ question: GroupQuestion) { self.question = question }
 
-  // MARK: Taking
+  // MARK: Input
 
-  /// Takes a store's answer.
+  /// Adds the answer of a store.
   ///
   /// - Throws: ``SumDoesNotFit``.
   mutating func add(_ answer: DictionaryRows, space: UInt32) throws {
@@ -48,7 +47,7 @@ struct GroupMerger {
     }
   }
 
-  /// What tells a value from others: of an object also its store.
+  /// The key that identifies a value. For an object, it includes the store's ID space.
   private func identity(_ value: Slot, _ column: DictionaryRows.Column, _ space: UInt32) -> [Slot] {
     guard case .object = column.content, !value.isNull else { return [value, .null] }
     return [value, .int(Int64(space))]
@@ -93,7 +92,7 @@ struct GroupMerger {
     }
   }
 
-  /// Takes a value that some objects have.
+  /// Adds a value that `count` objects have.
   private mutating func take(_ value: Slot, _ identity: [Slot], at index: Int, of group: Int, count: Int64) {
     if SlotComparison.isMissing(value) { return }
     if question.projection.aggregates[index].isDistinct {
@@ -103,12 +102,12 @@ struct GroupMerger {
     }
   }
 
-  // MARK: Giving
+  // MARK: Output
 
-  /// The rows of the groups that are left, in order.
+  /// Returns the rows of the groups that match the having predicate, in order.
   mutating func rows() throws -> [DictionaryResults.Row] {
     let projection = question.projection
-    // All objects are one group, also when there are none.
+    // Without group keys, all objects form one group, even if there are no objects.
     if projection.groupKeys.isEmpty, groups.isEmpty {
       _ = addGroup([], space: 0, tie: [], constants: question.carried.map { _ in .slot(.null) })
     }

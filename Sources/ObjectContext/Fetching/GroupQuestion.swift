@@ -1,40 +1,39 @@
-// GroupQuestion: what each of several stores is asked so that its groups and aggregates can be put together with those of the others.
 import ObjectModel
 import ObjectQuery
 import ObjectStore
 
-/// What of an aggregate a store answers.
+/// The partial result of an aggregate that each store returns.
 enum PartialAggregate {
   /// The column of a count.
   case count(Int)
-  /// The columns of a sum of integers and of the count of what was summed.
+  /// The columns of a sum of integers and of the number of values summed.
   case sum(Int, count: Int)
-  /// The column of the least or greatest value.
+  /// The column of the minimum or maximum.
   case extreme(Int)
-  /// The column of the values: there is a row for each, which says how many objects have it.
+  /// The column of the values. Each distinct value has a row with the number of objects that have it.
   case values(Int)
-  /// One value that all objects have.
+  /// A constant value that is the same for all objects.
   case same(Slot)
 }
 
-/// A fetch of groups, taken apart: what stores are asked, and how columns, conditions and order are computed of the answers.
+/// A fetch of groups from several stores: the request for each store, and the columns, conditions, and order computed from the answers.
 ///
-/// Counts, least and greatest values, and sums and means of integers are asked as such. Of what cannot be put together of partial results without an error
-/// (medians, modes, deviations, different values, and sums of doubles and decimals, which are rounded once) the stores are asked for the values themselves,
-/// equal ones with their number. All of that is one request to each store, so a store's part is of one moment.
+/// Stores compute counts, minima, maxima, and sums and averages of integers. Other aggregates cannot be combined from partial results
+/// without error: medians, modes, standard deviations, distinct values, and sums of doubles and decimals, which must be rounded only once.
+/// For these, the stores return the distinct values and the number of objects with each value. Each store receives one request, so its
+/// answer is a consistent snapshot.
 struct GroupQuestion {
-  /// What each store is asked.
+  /// The request for each store.
   private(set) var specification: FetchSpecification
   private(set) var projection: ResolvedProjection
   private(set) var sortKeys: [ResolvedSortKey]
-  /// The constants; those behind them are each group's own.
+  /// The constants shared by all groups. The constants of an individual group follow them.
   private(set) var constants: [ResolvedConstant]
-  /// The columns of the group keys.
   private(set) var keyColumns: [Int] = []
-  /// The columns whose values the constants of a group are, in order.
+  /// The columns that supply the constants of an individual group, in order.
   private(set) var carried: [Int] = []
   private(set) var partials: [PartialAggregate] = []
-  /// The column of the number of objects of a row.
+  /// The column with the number of objects in a row.
   private(set) var countColumn = 0
 
   private let sources: ResolutionSources
@@ -42,9 +41,9 @@ struct GroupQuestion {
   private var places: [FetchExpression: Int] = [:]
   private var truth = 0
 
-  /// Takes a fetch of groups apart.
+  /// Creates the store request of a fetch of groups.
   ///
-  /// - Parameter sumsInStores: Whether stores sum integers; otherwise they are asked for the values, as where a sum did not fit in 64 bits.
+  /// - Parameter sumsInStores: Whether stores sum integers. Pass false to fetch the individual values after a sum overflowed 64 bits.
   init(_ request: FetchSpecification, model: CompiledModel, sumsInStores: Bool) throws {
     let (fetch, sources) = try FetchResolver(model: model).resolveWithSources(request)
     guard let projection = fetch.projection else { throw Self.inseparable(request) }
@@ -78,9 +77,9 @@ struct GroupQuestion {
     return StoreError(.groupsInSeveralStores(entity: request.entityName), operation: .fetch)
   }
 
-  // MARK: What is asked
+  // MARK: Store request
 
-  /// The column of an expression, which is asked if nobody has asked it yet.
+  /// Returns the column of an expression; adds the column if necessary.
   private mutating func column(_ source: FetchExpression) -> Int {
     if let known = columns[source] { return known }
     let number = specification.propertiesToFetch.count
@@ -89,10 +88,10 @@ struct GroupQuestion {
     return number
   }
 
-  /// No name that a caller gives looks like it.
+  /// A generated column name, which cannot clash with a caller's.
   private static func name(_ number: Int) -> String { "\u{0}\(number)" }
 
-  /// Whether the values of an expression can be told: which entity an object is of is known of paths only.
+  /// Whether stores can return the values of an expression. Object values need an entity, which is known only for paths.
   private static func isFetched(_ expression: ResolvedExpression) -> Bool {
     if case .path = expression { return true }
     return ![.object, .entity, .opaque].contains(expression.type)
@@ -123,9 +122,10 @@ struct GroupQuestion {
     return .values(values)
   }
 
-  // MARK: What is computed
+  // MARK: Computation
 
-  /// An expression of a group with constants in place of what stores are asked. Recursion is bounded as the predicate's nesting is.
+  /// Replaces the parts of an expression that stores compute with constants of the group. The predicate's nesting limit bounds the
+  /// recursion.
   private mutating func finished(_ expression: ResolvedExpression) throws -> ResolvedExpression {
     switch expression {
     case .constant, .groupAggregate: return expression
@@ -162,7 +162,7 @@ struct GroupQuestion {
     }
   }
 
-  /// The number of the constant that stands for an expression of each group.
+  /// Returns the index of the group constant that holds the value of an expression.
   private mutating func carry(_ source: FetchExpression) -> Int {
     if let known = places[source] { return known }
     let number = constants.count + carried.count

@@ -1,18 +1,20 @@
-// ManagedObject+FetchedProperties: properties whose values are the results of a fetch.
 import ObjectModel
 import ObjectQuery
 import ObjectStore
 
 extension ManagedObject {
-  /// The objects of a fetched property. There are none when they cannot be read; the next save or fetch throws the error.
+  /// Returns the objects of a fetched property.
   ///
-  /// They are fetched when somebody first asks for them, unsaved changes included, and stay what they were until the object is refreshed or becomes a fault;
-  /// objects that are deleted since are left out. `$FETCH_SOURCE` in the property's predicate is this object, and `$FETCHED_PROPERTY` the property: its `name`
-  /// and `userInfo.key`.
+  /// The first access fetches the objects, including unsaved changes. The result is cached until the object is refreshed or turned into a
+  /// fault, unless it contains unsaved new objects. Objects deleted since are omitted. In the property's predicate, `$FETCH_SOURCE` is this
+  /// object, and `$FETCHED_PROPERTY` is the property with its `name` and `userInfo.key`.
+  ///
+  /// If the fetch fails, the result is empty, and the next save or fetch throws the error.
   ///
   /// - Parameters:
   ///   - name: The name of the property.
   ///   - type: The class of the objects.
+  /// - Returns: The objects.
   public final func _fetchedProperty<Object: ManagedObject>(_ name: String, as type: Object.Type = Object.self) -> [Object] {
     do { return try fetchedObjects(name).compactMap { $0 as? Object } } catch {
       managedObjectContext?.note(error)
@@ -20,7 +22,7 @@ extension ManagedObject {
     }
   }
 
-  /// The objects of a fetched property.
+  /// Returns the objects of a fetched property, from the cache if possible.
   final func fetchedObjects(_ name: String) throws -> [ManagedObject] {
     guard case .fetched(let property) = compiledEntity.property(named: name) else {
       throw KeyValueError(.unknownKey, key: name, entityName: compiledEntity.name, detail: "it is no fetched property")
@@ -41,12 +43,12 @@ extension ManagedObject {
     }
     let objects = try context.fetch(request)
     let ids = objects.map(\.currentID)
-    // New objects get other IDs when they are saved: until then the property is fetched each time.
+    // A save replaces the temporary IDs of inserted objects. Until then, do not cache the result.
     if !ids.contains(where: \.isTemporaryID) { context.fetchedProperties.keep(ids, name, of: self) }
     return objects
   }
 
-  /// The value at the end of a path from this object, for a predicate.
+  /// Returns the value of a key path of this object as a predicate constant.
   private func constant(_ path: [String]) throws -> FetchConstant {
     guard !path.isEmpty else { return .object(objectID) }
     switch try value(forKeyPath: path.joined(separator: ".")) {
@@ -63,7 +65,7 @@ extension ManagedObject {
 }
 
 extension FetchedPropertyDescription {
-  /// What a predicate may ask of the property.
+  /// Returns the value of a key path of `$FETCHED_PROPERTY`; nil if the predicate cannot use it.
   fileprivate func constant(_ path: [String]) -> FetchConstant? {
     switch path {
     case [], ["name"]: return .string(name)

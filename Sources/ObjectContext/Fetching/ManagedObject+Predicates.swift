@@ -1,9 +1,8 @@
-// ManagedObject+Predicates: objects as what predicates ask about and compare with.
 public import ObjectQuery
 
 extension ManagedObject: FetchEvaluatable {}
 
 extension ManagedObject: FetchConstantConvertible {
-  /// The object as a constant, by its present ID: only unsaved objects can meet the temporary ID of a new one.
+  /// The object as a constant, identified by its current ID. The temporary ID of an inserted object can match unsaved objects only.
   public final var _fetchConstant: FetchConstant { .object(objectID) }
 }

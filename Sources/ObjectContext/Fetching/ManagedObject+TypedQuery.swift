@@ -1,12 +1,12 @@
-// ManagedObject+TypedQuery: objects and entities in typed queries.
 public import ObjectModel
 public import ObjectQuery
 
 extension TypedManagedObject {
-  /// A request for all objects of the class's entity, to be narrowed: `Book.all.where { $0.price > 10 }.sorted { $0.title }.limit(20)`.
+  /// A request for all objects of the class's entity, as the start of a query: `Book.all.where { $0.price > 10 }.sorted { $0.title
+  /// }.limit(20)`.
   public static var all: FetchRequest<Self> { fetchRequest() }
 
-  /// Whether the object that an expression stands for is of this class.
+  /// Returns a predicate that matches if the object of an expression is of this class.
   static func isEntity(of object: FetchExpression) -> FetchPredicate {
     let names = classTable.entityNames(below: self)
     let entity = object.appending(["entity"])
@@ -16,19 +16,19 @@ extension TypedManagedObject {
 }
 
 extension FetchObject where FetchedClass: ManagedObject {
-  /// Whether it is an object; with nil, whether there is none.
+  /// Returns a predicate that matches if the path leads to an object, or to no object if `right` is nil.
   public static func == (left: Self, right: FetchedClass?) -> FetchPredicate { left.compare(.equal, right?.objectID) }
-  /// Whether it is another object than one, or none; with nil, whether there is one.
+  /// Returns a predicate that matches if the path leads to a different object or to none, or to any object if `right` is nil.
   public static func != (left: Self, right: FetchedClass?) -> FetchPredicate { left.compare(.notEqual, right?.objectID) }
-  /// Whether it is the object of an ID.
+  /// Returns a predicate that matches if the path leads to the object with an ID.
   public static func == (left: Self, right: ManagedObjectID) -> FetchPredicate { left.compare(.equal, right) }
-  /// Whether it is not the object of an ID.
+  /// Returns a predicate that matches unless the path leads to the object with an ID.
   public static func != (left: Self, right: ManagedObjectID) -> FetchPredicate { left.compare(.notEqual, right) }
-  /// Whether two paths lead to one object, or both to none.
+  /// Returns a predicate that matches if both paths lead to the same object, or both to none.
   public static func == <Other>(left: Self, right: FetchObject<FetchedClass, Other>) -> FetchPredicate {
     FetchPredicate(left.fetchExpression, .equal, right.fetchExpression)
   }
-  /// Whether two paths lead to two objects.
+  /// Returns a predicate that matches if the paths lead to different objects.
   public static func != <Other>(left: Self, right: FetchObject<FetchedClass, Other>) -> FetchPredicate {
     FetchPredicate(left.fetchExpression, .notEqual, right.fetchExpression)
   }
@@ -37,28 +37,29 @@ extension FetchObject where FetchedClass: ManagedObject {
     FetchPredicate(fetchExpression, op, .constant(objectID._fetchConstant))
   }
 
-  /// Whether it is one of several objects.
+  /// Returns a predicate that matches if the path leads to one of the objects.
   public func isIn(_ objects: some Sequence<FetchedClass>) -> FetchPredicate { isIn(objects.map(\.objectID)) }
 
-  /// Whether it is one of the objects of several IDs.
+  /// Returns a predicate that matches if the path leads to an object with one of the IDs.
   public func isIn(_ objectIDs: some Sequence<ManagedObjectID>) -> FetchPredicate {
     FetchPredicate(fetchExpression, .in, .constant(.list(objectIDs.map { $0._fetchConstant })))
   }
 
-  /// Whether its entity is that of a class, or one below that has a class of its own: what `object is Novel` tells in memory.
+  /// Returns a predicate that matches if the object is of a class, or of a subentity with its own class: the equivalent of `object is
+  /// Novel` in memory.
   public func `is`<Other: TypedManagedObject>(_ type: Other.Type) -> FetchPredicate { type.isEntity(of: fetchExpression) }
 }
 
 extension Sequence where Element: ManagedObject {
-  /// Whether the object at the end of a path is one of the elements.
+  /// Returns a predicate that matches if the sequence contains the object at the end of a path.
   public func contains<Reach>(_ object: FetchObject<Element, Reach>) -> FetchPredicate { object.isIn(self) }
 }
 
 extension FetchMembers where Member: ManagedObject {
-  /// Whether an object is a member.
+  /// Returns a predicate that matches if an object is a member.
   public func contains(_ object: Member) -> FetchPredicate { contains(object.objectID) }
-  /// Whether the object of an ID is a member.
+  /// Returns a predicate that matches if the object with an ID is a member.
   public func contains(_ objectID: ManagedObjectID) -> FetchPredicate { contains(.constant(.object(objectID))) }
-  /// Whether the object at the end of a path is a member.
+  /// Returns a predicate that matches if the object at the end of a path is a member.
   public func contains<Reach>(_ object: FetchObject<Member, Reach>) -> FetchPredicate { contains(object.fetchExpression) }
 }

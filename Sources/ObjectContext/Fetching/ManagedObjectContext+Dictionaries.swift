@@ -1,21 +1,22 @@
-// ManagedObjectContext+Dictionaries: fetching properties, computed values and groups instead of objects.
 import ObjectModel
 public import ObjectQuery
 import ObjectStore
 
 extension ManagedObjectContext {
-  /// The dictionaries that a request asks for: attribute values, IDs for objects, names for entities, and computed values, by name or dotted path.
-  /// Missing values have no key.
+  /// Returns the dictionaries that a request selects.
   ///
-  /// Dictionaries are made by stores and show saved values only, whatever ``FetchSpecification/includesPendingChanges`` says.
+  /// The keys are property names, dotted paths, or the names of computed values. Values are attribute values, IDs for objects, names for
+  /// entities, and computed values. A missing value has no key.
   ///
-  /// - Throws: ``FetchPredicateError`` for what cannot be asked, ``StoreError`` from the store.
+  /// The stores create the dictionaries, so they contain saved values only, regardless of ``FetchSpecification/includesPendingChanges``.
+  ///
+  /// - Throws: ``FetchPredicateError`` for an invalid request; ``StoreError`` from the store.
   public func fetch(_ request: FetchRequest<[String: Any]>) throws -> [[String: Any]] {
     let results = try dictionaryResults(of: request.specification)
     return try results.rows.map { try results.dictionary(of: $0) }
   }
 
-  /// The dictionaries that a request asks for, each decoded as a value whose coding keys are the names of the properties to fetch.
+  /// Returns the rows of a request for dictionaries, decoded as values whose coding keys are the names of the fetched properties.
   ///
   /// ```swift
   /// struct Section: Decodable { let section: String?, n: Int }
@@ -24,18 +25,18 @@ extension ManagedObjectContext {
   /// let sections = try context.fetch(request, as: Section.self)
   /// ```
   ///
-  /// A property that may be missing has to be optional. A request for one property may be decoded as single values.
+  /// A property whose value may be missing must be optional. If the request fetches one property, its rows can be decoded as plain values.
   ///
-  /// - Throws: `DecodingError` naming the column, beside what a fetch of dictionaries throws.
+  /// - Throws: `DecodingError`, which names the column; the errors of a fetch of dictionaries.
   public func fetch<Row: Decodable>(_ request: FetchRequest<[String: Any]>, as type: Row.Type) throws -> [Row] {
     let results = try dictionaryResults(of: request.specification)
     let names = Dictionary(results.columns.enumerated().map { ($1.name, $0) }) { first, _ in first }
     return try results.rows.map { try DictionaryRowDecoder(results, $0, names).decode(type) }
   }
 
-  // MARK: Steps
+  // MARK: Fetching
 
-  /// The rows of a fetch of dictionaries.
+  /// Returns the rows of a fetch with dictionary results.
   package func dictionaryResults(of request: FetchSpecification) throws -> DictionaryResults {
     let (specification, entity, stores) = try prepareDictionaries(request, .dictionaries)
     if stores.count > 1 { return try mergedDictionaries(specification, entity, stores) }
@@ -46,7 +47,7 @@ extension ManagedObjectContext {
       model: model)
   }
 
-  /// The number of rows of a fetch of dictionaries.
+  /// Returns the number of rows of a fetch with dictionary results.
   func countDictionaries(_ request: FetchSpecification) throws -> Int {
     let (specification, entity, stores) = try prepareDictionaries(request, .count)
     if stores.count > 1 {
@@ -81,7 +82,7 @@ extension ManagedObjectContext {
     return rows
   }
 
-  /// Dictionaries are made by stores, of saved values: there are no objects to filter.
+  /// Throws if a request needs filtering in memory. The stores create dictionaries, so there are no objects to filter.
   private func refuseFiltering(of specification: FetchSpecification) throws {
     guard specification.allowsInMemoryFiltering else { return }
     let filter = FetchSpecification(entityName: specification.entityName, predicate: specification.predicate)
@@ -94,7 +95,7 @@ extension ManagedObjectContext {
 
   // MARK: Several stores
 
-  /// The rows of several stores in one order; equal ones once if the request says so; then the part that offset and limit leave.
+  /// Merges the rows of several stores in order, removes duplicates if requested, and applies the offset and the limit.
   private func mergedDictionaries(
     _ specification: FetchSpecification, _ entity: CompiledEntity, _ stores: [PersistentStore]
   ) throws -> DictionaryResults {
@@ -125,7 +126,7 @@ extension ManagedObjectContext {
     }.map { DictionaryResults.Row(space: $0.element.space, values: Array($0.element.values.prefix(count))) }
     columns.removeSubrange(count...)
     if specification.returnsDistinctResults {
-      // An object of one store is none of another's.
+      // Equal references from different stores identify different objects.
       let hasObjects = columns.contains { if case .object = $0.content { true } else { false } }
       var seen: Set<[Slot]> = []
       rows = rows.filter { seen.insert($0.values + (hasObjects ? [.int(Int64($0.space))] : [])).inserted }
@@ -133,7 +134,7 @@ extension ManagedObjectContext {
     return windowed(specification, columns: columns, rows: rows, entity)
   }
 
-  /// The part of the rows that offset and limit leave.
+  /// Applies the offset and the limit to rows.
   private func windowed(
     _ specification: FetchSpecification, columns: [DictionaryRows.Column], rows: [DictionaryResults.Row], _ entity: CompiledEntity
   ) -> DictionaryResults {
@@ -142,7 +143,7 @@ extension ManagedObjectContext {
     return DictionaryResults(columns: columns, rows: Array(rows[start..<end]), entity: entity, model: model)
   }
 
-  /// What each of several stores is asked for its part of a fetch of dictionaries.
+  /// Returns the request for each store of a fetch with dictionary results from several stores.
   func mergeableDictionaries(_ specification: FetchSpecification) throws -> FetchSpecification {
     guard try FetchResolver(model: model).resolve(specification).projection?.isGrouped ?? false else {
       return specification.forMerging(of: try entity(of: specification))
@@ -150,7 +151,7 @@ extension ManagedObjectContext {
     return try GroupQuestion(specification, model: model, sumsInStores: true).specification
   }
 
-  /// The groups of several stores: what each answers, put together, then the condition on groups and the order.
+  /// Merges the groups of several stores, then applies the having predicate and the order.
   private func groups(_ specification: FetchSpecification, _ stores: [PersistentStore]) throws -> [DictionaryResults.Row] {
     func rows(sumsInStores: Bool) throws -> [DictionaryResults.Row] {
       let question = try GroupQuestion(specification, model: model, sumsInStores: sumsInStores)
@@ -161,7 +162,7 @@ extension ManagedObjectContext {
     do { return try rows(sumsInStores: true) } catch is SumDoesNotFit { return try rows(sumsInStores: false) }
   }
 
-  /// What a store orders by: of an object, its key.
+  /// Returns the value that a store sorts by: the key, if the value is an object.
   private func sortValue(_ value: Slot, _ content: DictionaryRows.Column.Content) -> Slot {
     guard case .object = content, case .int(let word) = value else { return value }
     return .int(ObjectReference(rawValue: word).key)

@@ -1,10 +1,10 @@
-// ManagedObjectContext+Enumerating: walks over any number of objects in bounded memory.
 public import ObjectModel
 public import ObjectQuery
 import ObjectStore
 
 extension ManagedObjectContext {
-  /// Visits the objects that a request asks for one after the other, in bounded memory: rows are read in batches, and a batch is let go before the next.
+  /// Calls a closure for each object that matches a request, in bounded memory. Rows are read in batches, and each batch is released before
+  /// the next.
   ///
   /// ```swift
   /// try context.enumerate(Book.fetchRequest()) { book, stop in
@@ -12,19 +12,26 @@ extension ManagedObjectContext {
   /// }
   /// ```
   ///
-  /// Which objects are visited is decided at the beginning, unsaved changes included; what is inserted or saved meanwhile, here or elsewhere, is neither
-  /// visited nor visited twice, and what is deleted meanwhile is passed over. Their IDs are held: 16 bytes each; where the request has no order and
-  /// no limit, and all are of one entity, usually two bits each, and none where it finds all neighbours. Values are those of when a batch is read; its rows do not stay at hand. Objects that `body` changes are held until they are saved, others unless it holds them (or the context does, by
-  /// ``retainsRegisteredObjects``). The request's prefetching is done batch by batch.
+  /// The set of objects is fixed at the start and includes unsaved changes. Objects inserted or saved during the enumeration, in this
+  /// context or another, are neither added nor visited twice. Objects deleted during the enumeration are skipped. Values are read with
+  /// their batch, whose rows do not stay in the row cache. The request's relationship key paths are prefetched batch by batch.
+  ///
+  /// The enumeration holds the IDs: 16 bytes for each object. If the request has no order, no offset, and no limit, and its results belong
+  /// to one entity, it usually needs at most two bits for each object, and close to nothing if the keys are contiguous.
+  ///
+  /// The context retains objects that `body` changes until they are saved. It releases the others unless `body` retains them or
+  /// ``retainsRegisteredObjects`` is true.
   ///
   /// - Parameters:
-  ///   - request: What to visit.
-  ///   - batchSize: How many rows are read together.
-  ///   - allowsEscapingMutations: Whether unsaved changes may be left behind when a batch is let go. With false the walk ends with an error where there are some, so that memory stays bounded: save within
-  ///     `body`, at the latest with the last object of each batch.
-  ///   - body: Called for each object; set its second parameter to end the walk. What it throws ends the walk too.
-  /// - Throws: ``FetchPredicateError`` for what cannot be asked, ``StoreError`` from the store, or with ``StoreError/Code/invalidRequest`` for changes that escape, what `body` throws; and, as soon as
-  ///   `body` is done with the object, what went wrong where it could not throw (``pendingError``), such as a property that could not be read.
+  ///   - request: The objects to visit.
+  ///   - batchSize: The number of rows in a batch.
+  ///   - allowsEscapingMutations: Whether unsaved changes may remain when a batch is released. If false, remaining changes end the
+  ///     enumeration with an error, which keeps memory bounded: save in `body`, at the latest for the last object of each batch.
+  ///   - body: A closure called for each object. Set its second parameter to true to stop. An error that it throws also ends the
+  ///     enumeration.
+  /// - Throws: ``FetchPredicateError`` for an invalid request; ``StoreError`` from the store, or with ``StoreError/Code/invalidRequest``
+  ///   for escaping changes; the errors of `body`. After each call of `body`, also throws an error that could not be thrown where it
+  ///   occurred (``pendingError``), such as a property that could not be read.
   public func enumerate<Result: ManagedObject>(
     _ request: FetchRequest<Result>, batchSize: Int = 500, allowsEscapingMutations: Bool = true,
     _ body: (Result, inout Bool) throws -> Void
@@ -32,21 +39,21 @@ extension ManagedObjectContext {
     try enumerateBatches(request, batchSize: batchSize, allowsEscapingMutations: allowsEscapingMutations) { objects, stop in
       for object in objects where !object.isDeleted {
         try body(object, &stop)
-        // What the body has read of the object was not all there.
+        // Report values that `body` could not read.
         try notedErrors.tell()
         if stop { return }
       }
     }
   }
 
-  /// Visits the objects that a request asks for a batch at a time, as ``enumerate(_:batchSize:allowsEscapingMutations:_:)`` does one by one.
+  /// Calls a closure for each batch of the objects that match a request. See ``enumerate(_:batchSize:allowsEscapingMutations:_:)``.
   ///
   /// - Parameters:
-  ///   - request: What to visit.
-  ///   - batchSize: How many objects a batch has, at most: those that are deleted are missing.
-  ///   - allowsEscapingMutations: Whether a batch may be let go with unsaved changes left behind.
-  ///   - body: Called for each batch; set its second parameter to end the walk.
-  /// - Throws: As ``enumerate(_:batchSize:allowsEscapingMutations:_:)``.
+  ///   - request: The objects to visit.
+  ///   - batchSize: The maximum number of objects in a batch. Deleted objects are omitted.
+  ///   - allowsEscapingMutations: Whether unsaved changes may remain when a batch is released.
+  ///   - body: A closure called for each batch. Set its second parameter to true to stop.
+  /// - Throws: The errors of ``enumerate(_:batchSize:allowsEscapingMutations:_:)``.
   public func enumerateBatches<Result: ManagedObject>(
     _ request: FetchRequest<Result>, batchSize: Int = 500, allowsEscapingMutations: Bool = true,
     _ body: ([Result], inout Bool) throws -> Void
@@ -59,7 +66,7 @@ extension ManagedObjectContext {
     try checkChanges()
     var stop = false
     while !stop {
-      // What a body changes counts as an event of its own.
+      // The changes made by one call of `body` form one event.
       defer { processPendingChanges() }
       guard let batch = try walk.next() else { return }
       let objects = batch.compactMap { $0 as? Result }.filter { !$0.isDeleted }
@@ -69,28 +76,32 @@ extension ManagedObjectContext {
     }
   }
 
-  /// The IDs of a request's results, a batch at a time, of which no object is made. Which they are is decided at once, unsaved changes included; new objects have temporary IDs.
+  /// Returns the IDs of the objects that match a request, in batches, without creating the objects.
   ///
-  /// They are held as those of a walk are: usually at most two bits each where the request has no order and no limit, and all are of one entity, else 16 bytes. Pass the batches to tasks that fetch or change their objects.
+  /// The set of objects is fixed by this call and includes unsaved changes. Inserted objects have temporary IDs. Pass the batches to tasks
+  /// that fetch or change the objects.
+  ///
+  /// The sequence holds the IDs: 16 bytes each. If the request has no order, no offset, and no limit, and its results belong to one entity,
+  /// it usually needs at most two bits for each ID.
   ///
   /// - Parameters:
-  ///   - request: Whose IDs are wanted.
-  ///   - batchSize: How many IDs a batch has, at most.
-  /// - Throws: ``FetchPredicateError`` for what cannot be asked, ``StoreError`` from the store.
+  ///   - request: The request.
+  ///   - batchSize: The maximum number of IDs in a batch.
+  /// - Throws: ``FetchPredicateError`` for an invalid request; ``StoreError`` from the store.
   public func fetchIdentifiers<Result: ManagedObject>(_ request: FetchRequest<Result>, batchSize: Int) throws -> FetchedIdentifierBatches {
     FetchedIdentifierBatches(try walk(over: request, batchSize: batchSize))
   }
 
-  /// The IDs of a request's results, in order; new objects have temporary ones.
+  /// Returns the IDs of the objects that match a request, in order. Inserted objects have temporary IDs.
   ///
-  /// - Throws: ``FetchPredicateError`` for what cannot be asked, ``StoreError`` from the store.
+  /// - Throws: ``FetchPredicateError`` for an invalid request; ``StoreError`` from the store.
   public func fetchIdentifiers<Result: ManagedObject>(_ request: FetchRequest<Result>) throws -> [ManagedObjectID] {
     var ids = FetchRequest<ManagedObjectID>(entityName: request.specification.entityName)
     ids.specification = request.specification
     return try fetch(ids)
   }
 
-  /// A walk, of which no object was read.
+  /// Returns a batch reader for a request. Reads the IDs but no rows.
   func walk<Result: ManagedObject>(over request: FetchRequest<Result>, batchSize: Int) throws -> ObjectWalk {
     guard batchSize > 0 else {
       throw StoreError(.emptyBatch(size: batchSize), operation: .enumerate)

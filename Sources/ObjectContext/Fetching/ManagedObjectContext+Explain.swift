@@ -1,20 +1,21 @@
-// ManagedObjectContext+Explain: how a request would be answered.
 import ObjectModel
 public import ObjectQuery
 public import ObjectStore
 
 extension ManagedObjectContext {
-  /// How a request would be answered: the statements of the stores with their plans, the indexes they use, what is done in memory, and warnings where
-  /// the time grows with the number of objects. Nothing is fetched; no constant of the request is in the explanation.
+  /// Returns an explanation of how a request would be executed, without executing it.
   ///
-  /// - Throws: ``FetchPredicateError`` for what cannot be asked, ``StoreError`` from the store.
+  /// The explanation contains the statements of the stores with their query plans and indexes, the steps performed in memory, and warnings
+  /// about steps whose duration grows with the number of objects. It contains none of the request's constants.
+  ///
+  /// - Throws: ``FetchPredicateError`` for an invalid request; ``StoreError`` from the store.
   public func explain<Result>(_ request: FetchRequest<Result>) throws -> FetchExplanation {
     settleChanges()
     try notedErrors.tell()
     var specification = request.specification
     let readsRows = specification.includesPropertyValues && specification.fetchBatchSize <= 0
     if specification.resultType == .objects && !readsRows { specification.resultType = .objectIDs }
-    // Nothing is fetched: objects that related changes concern are not looked for.
+    // Finding the objects affected by related changes would need a fetch.
     let plan = try FetchMergePlan(specification, context: self, countsRelatedChanges: false)
     var inMemory: [String] = []
     var asked = specification

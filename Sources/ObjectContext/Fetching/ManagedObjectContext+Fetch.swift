@@ -1,24 +1,26 @@
-// ManagedObjectContext+Fetch: fetching objects, IDs, counts and dictionaries, unsaved changes merged in.
 public import ObjectModel
 public import ObjectQuery
 import ObjectStore
 
 extension ManagedObject: FetchResult {
-  /// What a fetch of this type returns.
+  /// The result type of a request for this class.
   public static var _fetchResultType: FetchResultType { .objects }
 }
 
 extension ManagedObjectContext {
-  /// The objects that a request asks for. The context has one object for each row: a registered one keeps its values and unsaved changes.
+  /// Returns the objects that match a request.
   ///
-  /// - Throws: ``FetchPredicateError`` for what cannot be asked, ``StoreError`` from the store; with ``StoreError/Code/noOpenStore`` when none is open.
+  /// The context has exactly one object for each row. An object that is already registered keeps its values and its unsaved changes.
+  ///
+  /// - Throws: ``FetchPredicateError`` for an invalid request; ``StoreError`` from the store, with ``StoreError/Code/noOpenStore`` if no
+  ///   store is open.
   public func fetch<Result: ManagedObject>(_ request: FetchRequest<Result>) throws -> [Result] {
     try typed(Result.self, for: request.specification) { try fetchObjects(request.specification) }
   }
 
-  /// The IDs that a request asks for; new objects have temporary ones.
+  /// Returns the IDs of the objects that match a request. Inserted objects have temporary IDs.
   ///
-  /// - Throws: ``FetchPredicateError`` for what cannot be asked, ``StoreError`` from the store.
+  /// - Throws: ``FetchPredicateError`` for an invalid request; ``StoreError`` from the store.
   public func fetch(_ request: FetchRequest<ManagedObjectID>) throws -> [ManagedObjectID] {
     var specification = request.specification
     specification.resultType = .objectIDs
@@ -28,14 +30,15 @@ extension ManagedObjectContext {
     return ids
   }
 
-  /// How many results a request has: objects with unsaved changes, or dictionaries, which show saved values.
+  /// Returns the number of results of a request. The count of objects includes unsaved changes; the count of dictionaries covers saved
+  /// values only.
   ///
-  /// - Throws: ``FetchPredicateError`` for what cannot be asked, ``StoreError`` from the store.
+  /// - Throws: ``FetchPredicateError`` for an invalid request; ``StoreError`` from the store.
   public func count<Result>(for request: FetchRequest<Result>) throws -> Int {
     if request.resultType == .dictionaries { return try countDictionaries(request.specification) }
     var specification = request.specification
     specification.resultType = .count
-    // What only dictionaries have.
+    // Remove the settings that apply to dictionary results only.
     specification.propertiesToFetch = []
     specification.propertiesToGroupBy = []
     specification.havingPredicate = nil
@@ -46,7 +49,7 @@ extension ManagedObjectContext {
     return count
   }
 
-  /// How many results a plan for a count has.
+  /// Returns the number of results of a plan for a count.
   func count(of plan: FetchMergePlan) throws -> Int {
     var total = 0
     if let split = plan.split {
@@ -62,18 +65,18 @@ extension ManagedObjectContext {
     return plan.window(of: total + (try plan.changedMatches().count)).count
   }
 
-  // MARK: Steps
+  // MARK: Executing
 
-  /// The objects of a request as objects of a class, which every entity's is checked to be first.
+  /// Returns the objects of a request as instances of a class, after checking the classes of all entities in scope.
   func typed<Result: ManagedObject>(
     _ type: Result.Type, for specification: FetchSpecification, _ objects: () throws -> [ManagedObject]
   ) throws -> [Result] {
     try checkClass(type, for: specification)
-    // Every class was checked above.
+    // `checkClass` has verified the class of every possible result.
     return unsafeBitCast(try objects(), to: [Result].self)
   }
 
-  /// Throws unless every object that a request may return is of a class.
+  /// Throws unless every object that a request can return is of a class.
   func checkClass<Result: ManagedObject>(_ type: Result.Type, for specification: FetchSpecification) throws {
     guard try returnsOnly(type, for: specification) else {
       let name = try entity(of: specification).name
@@ -82,7 +85,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Whether every object that a request may return is of a class.
+  /// Returns whether every object that a request can return is of a class.
   package func returnsOnly<Result: ManagedObject>(_ type: Result.Type, for specification: FetchSpecification) throws -> Bool {
     let entity = try entity(of: specification)
     return type == ManagedObject.self || entity.subtree.allSatisfy { entityClasses.type(ofEntity: $0) is Result.Type }
@@ -109,10 +112,10 @@ extension ManagedObjectContext {
     return try settledObjects(of: request)
   }
 
-  /// The objects of a request, once the event has ended.
+  /// Returns the objects of a request. Pending changes must have been processed.
   func settledObjects(of request: FetchSpecification) throws -> [ManagedObject] {
     var specification = request
-    // Rows that come in batches are read when they are asked for.
+    // With a batch size, rows are read on access.
     let readsRows = specification.includesPropertyValues && specification.fetchBatchSize <= 0
     specification.resultType = readsRows ? .objects : .objectIDs
     let plan = try FetchMergePlan(specification, context: self)
@@ -129,19 +132,19 @@ extension ManagedObjectContext {
     return try finish(objects, specification)
   }
 
-  /// Does with a fetch's results what the request asks for beside.
+  /// Prefetches relationships and fires faults as the request specifies.
   func finish(_ objects: [ManagedObject], _ specification: FetchSpecification) throws -> [ManagedObject] {
     if !specification.relationshipKeyPathsForPrefetching.isEmpty {
       let companions = try prefetch(specification, for: objects)
       _ = faultGroups.hold(companions)
     }
     if !specification.returnsObjectsAsFaults { for object in objects { object.willAccess() } }
-    // What could not be read while objects were filtered, sorted and fired makes the answer wrong.
+    // An error while objects were filtered, sorted, or fired makes the result wrong.
     try notedErrors.tell()
     return objects
   }
 
-  /// The answer of all stores with the context's unsaved changes merged in, sorted and windowed in memory.
+  /// Returns the results of all stores merged with unsaved changes, sorted and limited in memory.
   func merged(_ plan: FetchMergePlan) throws -> [ManagedObject] {
     var objects: [ManagedObject] = []
     for store in plan.stores {
@@ -152,7 +155,7 @@ extension ManagedObjectContext {
     return try assembled(plan, stored: objects)
   }
 
-  /// Stored objects, which are in order store by store, with the changed ones among them, sorted and windowed.
+  /// Merges stored objects, which are sorted store by store, with changed objects, and applies the offset and the limit.
   func assembled(_ plan: FetchMergePlan, stored: [ManagedObject]) throws -> [ManagedObject] {
     let changed = try plan.changedMatches()
     if plan.sortsAnew { return plan.windowed(try plan.sorted(stored + changed)) }

@@ -1,12 +1,11 @@
-// ManagedObjectContext+Filtering: fetches that stores can answer in part only.
 import ObjectModel
 import ObjectQuery
 import ObjectStore
 
 extension ManagedObjectContext {
-  /// The objects of a plan whose remaining conditions are asked here, sorted and windowed.
+  /// Returns the objects of a plan after applying in memory the conditions that stores cannot evaluate, sorted and limited.
   ///
-  /// - Parameter storedIDs: What the stores have answered already, by their spaces.
+  /// - Parameter storedIDs: The IDs that the stores have already returned, by ID space.
   func filtered(_ plan: FetchMergePlan, _ split: FetchSplit, storedIDs: [UInt32: [ManagedObjectID]]? = nil) throws -> [ManagedObject] {
     var objects: [ManagedObject] = []
     let limit = plan.needsMerging || plan.sortsAnew ? .max : plan.window(of: .max).upperBound
@@ -14,12 +13,16 @@ extension ManagedObjectContext {
     return try assembled(plan, stored: objects)
   }
 
-  /// Visits the stored objects that meet what the stores could not be asked, in the stores' order, and without changed ones.
+  /// Calls a closure for each stored object that satisfies the remaining conditions, in the order of the stores. Skips changed objects.
   ///
-  /// Rows are read in pages; those of objects that do not meet it are let go.
+  /// Reads rows in pages and releases those of objects that do not match.
+  ///
   /// - Parameters:
-  ///   - limit: After how many the visit ends.
-  ///   - storedIDs: What the stores have answered already, by their spaces.
+  ///   - plan: The plan of the fetch.
+  ///   - split: The conditions that stores can evaluate and the remaining ones.
+  ///   - limit: The maximum number of calls.
+  ///   - storedIDs: The IDs that the stores have already returned, by ID space.
+  ///   - body: The closure.
   func forEachFiltered(
     _ plan: FetchMergePlan, _ split: FetchSplit, limit: Int = .max, storedIDs: [UInt32: [ManagedObjectID]]? = nil,
     _ body: (ManagedObject) -> Void

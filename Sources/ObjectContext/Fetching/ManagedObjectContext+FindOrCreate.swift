@@ -1,24 +1,25 @@
-// ManagedObjectContext+FindOrCreate: objects by their unique values, found or else made.
 import Foundation
 import ObjectModel
 public import ObjectQuery
 import ObjectStore
 
 extension ManagedObjectContext {
-  /// The object with the values of a uniqueness constraint; a new one with these values if there is none.
+  /// Returns the object with the given values of a uniqueness constraint; creates it if there is none.
   ///
   /// ```swift
   /// let book = try context.findOrCreate(Book.self, where: ["isbn": isbn]) { new in new.added = .now }
   /// ```
   ///
-  /// Unsaved objects are found too, deleted ones are not. Two contexts may both make an object; the save of the second one then fails with
-  /// ``StoreError/Code/constraintConflict``.
+  /// The search includes unsaved objects and excludes deleted ones. If two contexts create an object with the same values, the second save
+  /// fails with ``StoreError/Code/constraintConflict``.
+  ///
   /// - Parameters:
-  ///   - type: The class of the objects; its entity is that of the context's class table.
+  ///   - type: The class of the object. The context's class table determines its entity.
   ///   - values: The values by the names of the constraint's properties.
-  ///   - prepare: Called for a new object, which has the values already. An error that it throws takes the object back.
-  /// - Throws: ``StoreError`` with ``StoreError/Code/invalidRequest`` when no uniqueness constraint is declared over the properties or an object of another
-  ///   entity has the values, ``KeyValueError`` for a value of another type, what the store throws.
+  ///   - prepare: A closure called for a new object, whose values are already set. If it throws, the new object is deleted.
+  /// - Returns: The existing or new object.
+  /// - Throws: ``StoreError`` with ``StoreError/Code/invalidRequest`` if no uniqueness constraint covers exactly these properties, or if an
+  ///   object of another entity has the values; ``KeyValueError`` for a value of the wrong type; the errors of the store.
   @discardableResult
   public func findOrCreate<Object: ManagedObject>(
     _ type: Object.Type, where values: [String: any FetchConstantConvertible], _ prepare: (Object) throws -> Void = { _ in }
@@ -27,15 +28,18 @@ extension ManagedObjectContext {
     return try findOrCreate(type, keys: keys, values: [keys.compactMap { values[$0] }], prepare)[0]
   }
 
-  /// The objects with values of a property that a uniqueness constraint is declared over; new ones for the values that no object has.
+  /// Returns the objects with the given values of a property that has a uniqueness constraint; creates objects for values that no object
+  /// has.
+  ///
+  /// One request finds all existing objects.
   ///
   /// - Parameters:
   ///   - type: The class of the objects.
   ///   - key: The property.
-  ///   - values: The values; equal ones have the same object.
-  ///   - prepare: Called for each new object, which has its value already. An error that it throws takes that object back.
-  /// - Returns: The objects in the order of the values. They are looked for with one request.
-  /// - Throws: As ``findOrCreate(_:where:_:)``.
+  ///   - values: The values. Equal values have the same object.
+  ///   - prepare: A closure called for each new object, whose value is already set. If it throws, that object is deleted.
+  /// - Returns: The objects, in the order of the values.
+  /// - Throws: The errors of ``findOrCreate(_:where:_:)``.
   @discardableResult
   public func findOrCreate<Object: ManagedObject>(
     _ type: Object.Type, key: String, values: [any FetchConstantConvertible], _ prepare: (Object) throws -> Void = { _ in }
@@ -43,15 +47,17 @@ extension ManagedObjectContext {
     try findOrCreate(type, keys: [key], values: values.map { [$0] }, prepare)
   }
 
-  /// The objects with values of the properties of a uniqueness constraint; new ones for the values that no object has.
+  /// Returns the objects with the given values of a uniqueness constraint; creates objects for values that no object has.
+  ///
+  /// One request finds the existing objects for a batch of several hundred values.
   ///
   /// - Parameters:
   ///   - type: The class of the objects.
   ///   - keys: The constraint's properties.
-  ///   - values: For each object the values in the order of the keys; equal ones have the same object.
-  ///   - prepare: Called for each new object, which has its values already. An error that it throws takes that object back.
-  /// - Returns: The objects in the order of the values. They are looked for with few requests.
-  /// - Throws: As ``findOrCreate(_:where:_:)``.
+  ///   - values: The values of each object, in the order of the keys. Equal values have the same object.
+  ///   - prepare: A closure called for each new object, whose values are already set. If it throws, that object is deleted.
+  /// - Returns: The objects, in the order of the values.
+  /// - Throws: The errors of ``findOrCreate(_:where:_:)``.
   @discardableResult
   public func findOrCreate<Object: ManagedObject>(
     _ type: Object.Type, keys: [String], values: [[any FetchConstantConvertible]], _ prepare: (Object) throws -> Void = { _ in }
@@ -66,14 +72,15 @@ extension ManagedObjectContext {
     }
   }
 
-  /// The objects of an entity, for entities without a class; see ``findOrCreate(_:keys:values:_:)``.
+  /// Returns the objects of an entity that has no class. See ``findOrCreate(_:keys:values:_:)``.
   ///
   /// - Parameters:
   ///   - entityName: The entity of the objects.
   ///   - keys: The constraint's properties.
-  ///   - values: For each object the values in the order of the keys.
-  ///   - prepare: Called for each new object, which has its values already.
-  /// - Throws: As ``findOrCreate(_:where:_:)``.
+  ///   - values: The values of each object, in the order of the keys.
+  ///   - prepare: A closure called for each new object, whose values are already set.
+  /// - Returns: The objects, in the order of the values.
+  /// - Throws: The errors of ``findOrCreate(_:where:_:)``.
   @discardableResult
   public func findOrCreate(
     entityName: String, keys: [String], values: [[any FetchConstantConvertible]], _ prepare: (ManagedObject) throws -> Void = { _ in }
@@ -82,7 +89,7 @@ extension ManagedObjectContext {
     return try objects(of: entity, keys: keys, values: values, prepare)
   }
 
-  // MARK: Steps
+  // MARK: Implementation
 
   private func objects(
     of entity: CompiledEntity, keys: [String], values: [[any FetchConstantConvertible]], _ prepare: (ManagedObject) throws -> Void
@@ -95,7 +102,7 @@ extension ManagedObjectContext {
         known[key.identity(of: object)] = object
       }
     }
-    // An object that could not be read would be made a second time.
+    // Without this check, an object that could not be read would be created a second time.
     try notedErrors.tell()
     return try wanted.map { values in
       if let object = known[values.identity] {
@@ -120,9 +127,9 @@ extension ManagedObjectContext {
   }
 }
 
-/// The properties of a uniqueness constraint, in the order that a caller gave.
+/// The properties of a uniqueness constraint, in the caller's order.
 private struct UniqueKey {
-  /// The topmost entity that the constraint holds for.
+  /// The topmost entity that the constraint applies to.
   let declaringEntity: CompiledEntity
   private let context: ManagedObjectContext
   private let slots: [CompiledSlot]
@@ -143,9 +150,9 @@ private struct UniqueKey {
     declaringEntity = top
   }
 
-  /// Values of the properties.
+  /// The values of the properties.
   struct Values: Hashable {
-    /// What makes them equal to others: texts are bytes here, since texts that look alike may differ.
+    /// The values to compare. Texts are compared as bytes, because Swift treats canonically equivalent texts as equal.
     fileprivate(set) var identity: [Slot] = []
     fileprivate var stored: [Slot] = []
     fileprivate var related: [ManagedObject?] = []
@@ -155,7 +162,7 @@ private struct UniqueKey {
     func hash(into hasher: inout Hasher) { hasher.combine(identity) }
   }
 
-  /// Values as a caller gave them.
+  /// Converts the values given by a caller.
   func values(_ given: [any FetchConstantConvertible]) throws -> Values {
     guard given.count == slots.count else {
       throw StoreError(.notAsManyValues(keys: slots.count, values: given.count), operation: .findOrCreate)
@@ -185,7 +192,7 @@ private struct UniqueKey {
     return values
   }
 
-  /// The identity of an object's values.
+  /// Returns the comparable values of an object.
   func identity(of object: ManagedObject) -> [Slot] {
     slots.map { slot in
       slot.relationship == nil
@@ -199,7 +206,7 @@ private struct UniqueKey {
     if case .text(let text) = value { .bytes(Data(text.utf8)) } else { value }
   }
 
-  /// Gives a new object the values.
+  /// Sets the values of a new object.
   func set(_ values: Values, of object: ManagedObject) {
     for (position, slot) in slots.enumerated() {
       if let related = values.related[position] {
@@ -210,7 +217,8 @@ private struct UniqueKey {
     }
   }
 
-  /// Predicates that find the objects with some values: one for a single property, for several one for some hundred values.
+  /// Returns predicates that find the objects with the given values: one predicate for a single property, otherwise one for each batch of
+  /// several hundred values.
   func predicates(for wanted: Set<Values>) -> [FetchPredicate] {
     if slots.count == 1 {
       let list = wanted.compactMap(\.constants.first)
@@ -223,7 +231,7 @@ private struct UniqueKey {
           .comparison(FetchComparison(left: .keyPath(slot.name), op: .equal, right: .constant(constant)))
         })
     }
-    // A statement takes 999 values on old libraries.
+    // Old SQLite versions allow 999 variables in a statement.
     let size = max(900 / slots.count, 1)
     return stride(from: 0, to: alternatives.count, by: size).map { start in
       .or(Array(alternatives[start..<min(start + size, alternatives.count)]))

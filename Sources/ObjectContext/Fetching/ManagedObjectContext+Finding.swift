@@ -1,30 +1,29 @@
-// ManagedObjectContext+Finding: one object: the first of a request, the only one, or that of an ID as its class.
 public import ObjectModel
 public import ObjectQuery
 import ObjectStore
 
 extension ManagedObjectContext {
-  /// The first object of a request, in its order; nil where there is none. One row is read.
+  /// Returns the first object that matches a request, in the request's order; nil if there is none. Reads one row.
   ///
-  /// - Throws: What a fetch throws.
+  /// - Throws: The errors of a fetch.
   public func fetchFirst<Result: ManagedObject>(_ request: FetchRequest<Result>) throws -> Result? {
-    // A negative limit is a mistake here too, although another limit takes its place.
+    // Check the limit here: the next line replaces it, which would hide a negative one.
     try request.specification.checkNumbers()
     return try fetch(request.limit(1)).first
   }
 
-  /// The first row of a selection; nil where there is none.
+  /// Returns the first row of a selection; nil if there is none.
   ///
-  /// - Throws: What the fetch of a selection throws.
+  /// - Throws: The errors of a fetch of the selection.
   public func fetchFirst<FetchedClass, Row>(_ selection: FetchSelection<FetchedClass, Row>) throws -> Row? {
     try selection.specification.checkNumbers()
     return try fetch(selection.limit(1)).first
   }
 
-  /// The one object of a request. At most two rows are read.
+  /// Returns the only object that matches a request. Reads at most two rows.
   ///
-  /// - Throws: ``StoreError`` with ``StoreError/Code/objectNotFound`` where no object meets the request, and with ``StoreError/Code/notUnique`` where several do;
-  ///   what a fetch throws.
+  /// - Throws: ``StoreError`` with ``StoreError/Code/objectNotFound`` if no object matches, and with ``StoreError/Code/notUnique`` if
+  ///   several match; the errors of a fetch.
   public func fetchOnly<Result: ManagedObject>(_ request: FetchRequest<Result>) throws -> Result {
     try request.specification.checkNumbers()
     let results = try fetch(request.limit(2))
@@ -33,10 +32,11 @@ extension ManagedObjectContext {
     return only
   }
 
-  /// The object of an ID as its class, read from the store unless its row is at hand: `try context.object(Book.self, id)`.
+  /// Returns the object with an ID as an instance of a class: `try context.object(Book.self, id)`. Reads its row from the store unless the
+  /// row is in memory.
   ///
-  /// - Throws: ``StoreError`` with ``StoreError/Code/objectNotFound`` where there is no such object, with ``StoreError/Code/invalidRequest`` where it is of
-  ///   another class; what the store throws.
+  /// - Throws: ``StoreError`` with ``StoreError/Code/objectNotFound`` if the object does not exist, and with
+  ///   ``StoreError/Code/invalidRequest`` if it is of another class; the errors of the store.
   public func object<Object: ManagedObject>(_ type: Object.Type, _ objectID: ManagedObjectID) throws -> Object {
     let object = try existingObject(with: objectID)
     if let object = object as? Object { return object }

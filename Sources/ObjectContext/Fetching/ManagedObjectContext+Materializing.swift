@@ -1,10 +1,9 @@
-// ManagedObjectContext+Materializing: from stores' answers to living objects.
 import ObjectModel
 import ObjectQuery
 import ObjectStore
 
 extension ManagedObjectContext {
-  /// The objects of a store's answer, in its order.
+  /// Returns the objects of a store's result, in its order.
   func materialize(
     _ result: PersistentStoreResult, from store: PersistentStore, _ specification: FetchSpecification
   ) throws -> [ManagedObject] {
@@ -26,11 +25,11 @@ extension ManagedObjectContext {
     return objects
   }
 
-  /// The objects of rows, in their order: one look at each row, and an image only of those that somebody takes.
+  /// Returns the objects of rows, in their order. Creates row images only for objects that take them.
   private func materialize(_ rows: RowList, space: UInt32, refresh: Bool) -> [ManagedObject] {
     let group = rows.count > 1 ? faultGroups.reserve() : 0
     var references = ReferenceRun()
-    // Objects go where they will lie: an array that is appended to would retain each once more.
+    // Initialize the elements in place: appending would retain each object once more.
     let objects = [ManagedObject](unsafeUninitializedCapacity: rows.count) { places, count in
       for position in rows.indices {
         let row = rows.base(position)
@@ -53,7 +52,9 @@ extension ManagedObjectContext {
     return objects
   }
 
-  /// The object of a row: the registered one, which takes the row only if it is a fault (or is to be refreshed), or a new one.
+  /// Returns the object of a row: the registered object, or a new one.
+  ///
+  /// A registered object takes the row only if it is a fault, or if `refresh` is true.
   func object(of row: RowImage, space: UInt32, refresh: Bool) -> ManagedObject {
     guard let known = registeredObject(row.reference, space: space) else {
       let id = ManagedObjectID(space: space, entityNumber: UInt32(row.entityNumber), key: row.key)
@@ -63,10 +64,10 @@ extension ManagedObjectContext {
     return known
   }
 
-  /// A registered object takes a row that was read if it is a fault, or if it is to be refreshed; its unsaved changes stay on top of the row.
+  /// Assigns a row to a registered object if the object is a fault, or if `refresh` is true. Unsaved changes are kept.
   private func take(_ row: RowImage, for object: ManagedObject, refresh: Bool) {
     if object.flags.contains(.isFault) {
-      // One that was read long before it is handed over may be the older one.
+      // A row that was read earlier, as in an asynchronous fetch, may be older than the object's.
       if let image = object.image, image.version > row.version, row.version != UnsavedRow.version { return }
       object.image = row
     } else if refresh, !object.flags.contains(.isDeleted), object.image?.version != row.version || row.version == UnsavedRow.version {
@@ -74,11 +75,14 @@ extension ManagedObjectContext {
     }
   }
 
-  /// The objects of IDs with their rows, one request for those of a store and entity tree that are not at hand; nil where there is no row any more.
+  /// Returns the objects with the given IDs and loads their rows; nil for a row that no longer exists.
+  ///
+  /// Sends one request for the missing rows of each store.
   ///
   /// - Parameters:
-  ///   - refresh: Whether objects take newer rows below their changes.
-  ///   - isPassing: Whether they are a batch of very many, whose rows need not stay at hand.
+  ///   - ids: The IDs.
+  ///   - refresh: Whether to read the current rows of all objects. Unsaved changes are kept.
+  ///   - isPassing: Whether the objects are one batch of many, whose rows need not be cached.
   func objects(
     with ids: some Collection<ManagedObjectID>, refresh: Bool = false, isPassing: Bool = false
   ) throws -> [ManagedObject?] {
@@ -116,9 +120,12 @@ extension ManagedObjectContext {
     }
   }
 
-  /// The IDs that a store finds.
+  /// Returns the IDs of the objects that a store finds.
   ///
-  /// - Parameter known: What the stores have answered already, by their spaces.
+  /// - Parameters:
+  ///   - specification: The request.
+  ///   - store: The store.
+  ///   - known: The IDs that the stores have already returned, by ID space.
   func storedIDs(
     _ specification: FetchSpecification, in store: PersistentStore, known: [UInt32: [ManagedObjectID]]?
   ) throws -> [ManagedObjectID] {
@@ -128,9 +135,12 @@ extension ManagedObjectContext {
     return ids
   }
 
-  /// The IDs of a plan's results, merged, sorted and windowed. Of stored objects few are made: those that changed ones are sorted in by.
+  /// Returns the IDs of a plan's results: merged, sorted, and limited. Creates only the stored objects that the merge compares with changed
+  /// objects.
   ///
-  /// - Parameter storedIDs: What the stores have answered already, by their spaces.
+  /// - Parameters:
+  ///   - plan: The plan.
+  ///   - storedIDs: The IDs that the stores have already returned, by ID space.
   func objectIDs(of plan: FetchMergePlan, storedIDs: [UInt32: [ManagedObjectID]]? = nil) throws -> [ManagedObjectID] {
     if let split = plan.split {
       guard !plan.needsMerging, !plan.sortsAnew else { return try filtered(plan, split, storedIDs: storedIDs).map(\.objectID) }

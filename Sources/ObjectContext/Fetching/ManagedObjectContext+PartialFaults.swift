@@ -1,15 +1,14 @@
-// ManagedObjectContext+PartialFaults: fetches of objects that read some of their properties only.
 import ObjectModel
 import ObjectQuery
 import ObjectStore
 
 extension ManagedObjectContext {
-  /// The name of the column of the objects themselves. No property can have it.
+  /// The name of the column that contains the objects. No property can have this name.
   private static var objectColumn: String { "objectID" }
 
-  /// A store's part of a fetch of objects, as it is asked: for dictionaries of the chosen properties and the object, where properties were chosen.
+  /// Returns the request for a store. If the request selects properties, it fetches dictionaries with these properties and the object.
   ///
-  /// Objects that take newer rows take whole ones.
+  /// Refreshed objects need complete rows, so a refreshing fetch ignores the selection.
   func readSpecification(_ specification: FetchSpecification) throws -> FetchSpecification {
     guard specification.resultType == .objects, !specification.propertiesToFetch.isEmpty, !specification.shouldRefreshRefetchedObjects,
       !rowSource.readsUnsavedRows
@@ -39,7 +38,7 @@ extension ManagedObjectContext {
     return StoreError(.notFetchableWithObjects(name, entity: entity.name), operation: .fetch)
   }
 
-  /// The objects of a store's dictionaries, in order; faults among them take the values.
+  /// Returns the objects of dictionary rows, in order. Faults without a row take the values.
   func materialize(_ dictionaries: DictionaryRows, from store: PersistentStore) throws -> [ManagedObject] {
     let space = store.space.number
     let references = try dictionaries.rows.map { row in
@@ -61,7 +60,7 @@ extension ManagedObjectContext {
 }
 
 extension ManagedObject {
-  /// Keeps values of a row of which others were not read. The object stays a fault: asking for one of the others reads the whole row.
+  /// Stores the values of a partially read row. The object stays a fault: accessing any other property reads the complete row.
   final func takePartialRow(_ values: ArraySlice<Slot>, slots: [Int]) {
     forgetPartialRow()
     guard overlay == nil else { return }
@@ -71,19 +70,19 @@ extension ManagedObject {
     flags.insert(.isPartial)
   }
 
-  /// Drops the values that were read without the others.
+  /// Discards the values of a partially read row.
   final func forgetPartialRow() {
     guard flags.contains(.isPartial) else { return }
     flags.remove(.isPartial)
     setOverlay(nil)
   }
 
-  /// Whether the value of a fault's slot was read without the others.
+  /// Returns whether a fault has the partially read value of a slot.
   @inline(__always) final func hasPartialValue(_ slot: Int) -> Bool {
     flags.contains(.isPartial) && row == nil && overlay?.has(slot) ?? false
   }
 
-  /// The destination of a to-one relationship as it was read; nil when it was not.
+  /// Returns the destination of a to-one relationship if it has been read; nil otherwise.
   final func readReference(_ slot: Int) -> ObjectReference? {
     if let row {
       MemoryAhead.expect(behind: self, row)

@@ -1,26 +1,27 @@
-// ManagedObjectContext+Prefetch: relationships read for many objects at once, one query a step.
 import ObjectModel
 import ObjectQuery
 import ObjectStore
 
 extension ManagedObjectContext {
-  /// Reads the objects that relationships of some objects lead to, a statement or two for each step of a path however many the objects are.
+  /// Reads the destination objects of relationships, with one or two statements for each step of a key path, regardless of the number of
+  /// objects.
   ///
   /// ```swift
   /// try context.prefetch(["author", "tags"], for: books)
-  /// for book in books { print(book.title, book.author?.name ?? "", book.tags.count) }   // reads nothing any more
+  /// for book in books { print(book.title, book.author?.name ?? "", book.tags.count) }   // no further reads
   /// ```
   ///
-  /// It is ``FetchSpecification/relationshipKeyPathsForPrefetching`` for objects that are at hand already. What is read stays at hand as after such a fetch: rows
-  /// in the row cache, members in their owners, and the owners on the way until the next prefetching. Objects of other contexts are passed over.
+  /// This is ``FetchSpecification/relationshipKeyPathsForPrefetching`` for objects that are already loaded. As after such a fetch, rows
+  /// stay in the row cache, and members stay with their owners. The context retains intermediate owners until the next prefetch. Objects of
+  /// other contexts are ignored.
   ///
   /// - Parameters:
-  ///   - keyPaths: Relationships of the objects, such as `author`, or several in a row, such as `author.books`.
-  ///   - objects: The objects. Their own rows are read where they are faults.
-  /// - Throws: ``StoreError`` where a path is none of relationships, or the store cannot be read.
+  ///   - keyPaths: Relationships of the objects, such as `author`, or paths of relationships, such as `author.books`.
+  ///   - objects: The objects. If they are faults, their own rows are read as needed.
+  /// - Throws: ``StoreError`` if a key path contains anything but relationships, or if the store cannot be read.
   public func prefetch(_ keyPaths: [String], for objects: some Sequence<ManagedObject>) throws {
     var byEntity: [(number: UInt32, objects: [ManagedObject])] = []
-    // Objects of one entity come one after the other, nearly always.
+    // Objects of the same entity are almost always adjacent.
     for object in objects where object.managedObjectContext === self {
       let number = object.currentID.entityNumber
       if byEntity.last?.number != number { byEntity.append((number, [])) }
@@ -36,7 +37,7 @@ extension ManagedObjectContext {
 
   /// Reads the objects at the ends of the request's relationship key paths.
   ///
-  /// - Returns: Objects on the way that nobody else may hold, which know the members that were read for them.
+  /// - Returns: Intermediate objects that hold the prefetched members and may have no other owner.
   func prefetch(_ specification: FetchSpecification, for objects: [ManagedObject]) throws -> [ManagedObject] {
     try prefetch(specification.relationshipKeyPathsForPrefetching, of: try entity(of: specification), for: objects)
   }
@@ -55,7 +56,7 @@ extension ManagedObjectContext {
             case .toOne(let relationship):
               next.append((model.entities[relationship.destinationEntity], try prefetchToOne(relationship, of: sources)))
             case .toMany(let relationship):
-              // One path is the rule: nothing is copied.
+              // Usually there is one path: avoid a copy.
               if held.isEmpty { held = sources } else { held.append(contentsOf: sources) }
               next.append((model.entities[relationship.destinationEntity], try prefetchToMany(relationship, of: sources)))
             default: throw notPrefetched(key, keyPath, place.entity)
@@ -69,7 +70,7 @@ extension ManagedObjectContext {
     return held
   }
 
-  /// The entities that a key of an entity's objects belongs to: the entity itself, or those below it that declare the property.
+  /// Returns the entities that declare a key: the entity itself, or subentities.
   private func owners(of key: String, below entity: CompiledEntity) -> [CompiledEntity] {
     if entity.property(named: key) != nil { return [entity] }
     return model.entities[entity.subtree].filter { candidate in
@@ -83,7 +84,7 @@ extension ManagedObjectContext {
   }
 
   private func prefetchToOne(_ relationship: CompiledRelationship, of sources: [ManagedObject]) throws -> [ManagedObject] {
-    // One read for all that are faults, instead of one here and there.
+    // Read the rows of all faults at once, not one by one.
     try readRows(of: sources)
     var destinations: [ManagedObject] = []
     for (_, sources) in bySpace(sources) {
@@ -106,7 +107,7 @@ extension ManagedObjectContext {
         !source.flags.contains(.isInserted) && !source.currentID.isTemporaryID
           && !source.stateUnretained(relationship)._withUnsafeGuaranteedRef(\.isLoaded)
       }
-      // All of them, as a rule: then there is no other list.
+      // Usually no source has been read: avoid a filtered copy.
       let areUnread = MemoryAhead.visitWhile(sources) { $0._withUnsafeGuaranteedRef(isUnread) }
       let unread = areUnread ? sources : sources.filter(isUnread)
       guard let first = unread.first else { continue }
@@ -114,10 +115,10 @@ extension ManagedObjectContext {
     }
     var members: [ManagedObject] = []
     for (_, sources) in groups {
-      // Of a member of many owners an object is asked for once.
+      // Request a member once, even if it has many owners.
       var seen = KeySet()
       MemoryAhead.visitWhile(sources) { held in
-        // The array holds the object, which holds its state, and making a member calls nobody.
+        // `Unmanaged`: the array retains the object, the object retains its state, and creating a member calls no other code.
         held._withUnsafeGuaranteedRef { source in
           source.loadedStateUnretained(relationship.index)?._withUnsafeGuaranteedRef { state in
             for (offset, reference) in state.visibleMembers.enumerated() where seen.insert(reference.key) {
@@ -132,15 +133,15 @@ extension ManagedObjectContext {
     return members
   }
 
-  /// Objects store by store: keys tell the objects of one store apart.
+  /// Groups objects by store, because a key is unique only within a store.
   private func bySpace(_ objects: [ManagedObject]) -> [(space: UInt32, objects: [ManagedObject])] {
     guard let first = objects.first.map({ space(of: $0) }) else { return [] }
-    // One store is the rule.
+    // Usually there is one store.
     if objects.allSatisfy({ space(of: $0) == first }) { return [(first, objects)] }
     return Dictionary(grouping: objects) { space(of: $0) }.map { ($0.key, $0.value) }
   }
 
-  /// Reads the rows of faults that have none at hand.
+  /// Reads the rows of faults that have no row in memory.
   private func readRows(of objects: [ManagedObject]) throws {
     for (space, objects) in bySpace(objects.filter { $0.flags.contains(.isFault) && $0.row == nil && !$0.currentID.isTemporaryID }) {
       let store = try rowSource.openStore(of: objects[0].currentID, .fetch)

@@ -1,21 +1,20 @@
-// ManagedObjectContext+UpdatingObjects: objects changed as a batch update changes rows.
 import ObjectModel
 import ObjectQuery
 package import ObjectStore
 
 extension ManagedObjectContext {
-  /// Gives objects the new values of a batch update, as unsaved changes. Computed values come from the objects as they were, each for itself.
+  /// Applies the assignments of a batch update to objects as unsaved changes. Each object's computed values use its previous values.
   ///
-  /// What the values may be is checked as for rows; the rules of the model and of classes are the save's.
+  /// Values are checked as for a batch update of rows. Validation rules of the model and of classes apply when the context is saved.
   ///
   /// - Parameters:
-  ///   - objects: Objects of this context, of the request's entity or of those below it.
-  ///   - request: Which properties get which values; its predicate is not looked at.
-  /// - Throws: ``BatchError`` for a property or value that cannot be written, ``FetchPredicateError`` for what cannot be computed, and an error of the store
-  ///   that could not be read. Objects before the one that failed are changed then.
+  ///   - objects: Objects of this context, of the request's entity or its subentities.
+  ///   - request: The assignments. Its predicate is ignored.
+  /// - Throws: ``BatchError`` for a property or value that cannot be written; ``FetchPredicateError`` for an invalid expression; an error
+  ///   of the store. Objects before the failing one have been changed.
   package func update(_ objects: some Sequence<ManagedObject>, by request: BatchUpdateRequest) throws {
     var updates: [UInt32: ObjectUpdate] = [:]
-    // As in a store, new values that the model does not allow are an error even if no object meets the condition.
+    // As in a store, invalid assignments are an error even if there are no objects to update.
     if let entity = model.entity(named: request.entityName), let store = rowSource.firstStore(holding: entity) {
       _ = try BatchUpdatePlan(request, model: model, objectIDSpace: store.space)
     }
@@ -35,7 +34,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Throws where a relationship is to lead to an object that is not there.
+  /// Throws if the destination of an assigned relationship does not exist.
   private func checkDestinations(of plan: BatchUpdatePlan, space: UInt32) throws {
     for assignment in plan.assignments where assignment.slot.relationship != nil {
       guard case .constant(.int(let word)) = assignment.value else { continue }
@@ -48,7 +47,7 @@ extension ManagedObjectContext {
   }
 }
 
-/// A batch update's new values, for objects of one store.
+/// The assignments of a batch update for the objects of one store.
 private struct ObjectUpdate {
   let plan: BatchUpdatePlan
   private let evaluator: PredicateEvaluator<LivingObjectResolver>
@@ -59,7 +58,7 @@ private struct ObjectUpdate {
   }
 
   func apply(to object: ManagedObject, in context: ManagedObjectContext) throws {
-    // All are computed before one is set.
+    // Compute all values before setting any of them.
     let values = try plan.assignments.map { assignment in
       switch assignment.value {
       case .constant(let value): value

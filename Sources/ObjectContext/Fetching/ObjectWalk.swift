@@ -1,9 +1,8 @@
-// ObjectWalk: a walk over very many objects, a batch after the other.
 import ObjectModel
 import ObjectQuery
 import ObjectStore
 
-/// A walk over the objects of a fetch. Which they are is known from the beginning; rows are read a batch at a time, and do not stay at hand.
+/// Reads the objects of a fetch in batches. The set of objects is fixed at the start. Rows are read batch by batch and are not cached.
 final class ObjectWalk {
   private enum Rest {
     case keys(FoundKeys, space: UInt32)
@@ -14,9 +13,9 @@ final class ObjectWalk {
   private let batchSize: Int
   private let specification: FetchSpecification
   private let context: ManagedObjectContext
-  /// Those that are new: once they are saved, nobody finds them by the IDs that they have now.
+  /// The objects that were inserted when the walk began, by their temporary IDs. A save replaces these IDs.
   private let newObjects: [ManagedObjectID: ManagedObject]
-  /// What was prefetched with the batch that is passing.
+  /// The objects that hold what was prefetched with the current batch.
   private var companions: [ManagedObject] = []
 
   init(_ request: FetchSpecification, batchSize: Int, context: ManagedObjectContext) throws {
@@ -31,7 +30,7 @@ final class ObjectWalk {
     if case .ids(let ids) = rest { newObjects = context.newObjects(among: ids) } else { newObjects = [:] }
   }
 
-  /// What is to be visited. Where nobody asks for an order it is that of the rows in the store: objects of a batch lie side by side.
+  /// Returns the objects to visit. Without a sort order, they are sorted by key, so that the rows of a batch are adjacent in the store.
   private static func found(_ plan: FetchMergePlan, _ context: ManagedObjectContext) throws -> Rest {
     let specification = plan.specification
     let isOrdered = !specification.sortDescriptors.isEmpty || specification.fetchLimit > 0 || specification.fetchOffset > 0
@@ -43,7 +42,7 @@ final class ObjectWalk {
     }
   }
 
-  /// The objects of the next batch that are still there; nil at the end.
+  /// Returns the objects of the next batch that still exist; nil at the end.
   func next() throws -> [ManagedObject]? {
     companions = []
     let ids = takeBatch()
@@ -54,7 +53,7 @@ final class ObjectWalk {
     return batch.objects.compactMap { $0 }
   }
 
-  /// The IDs of the next batch; none at the end.
+  /// Returns the IDs of the next batch; an empty array at the end.
   func takeBatch() -> [ManagedObjectID] {
     switch rest {
     case .keys(let keys, let space):
@@ -68,15 +67,19 @@ final class ObjectWalk {
 }
 
 extension ManagedObjectContext {
-  /// Those of some objects that are new, by the IDs that they have now.
+  /// Returns the inserted objects among the given IDs, by their temporary IDs.
   func newObjects(among ids: some Sequence<ManagedObjectID>) -> [ManagedObjectID: ManagedObject] {
     guard !unitOfWork.inserted.isEmpty else { return [:] }
     return Dictionary(ids.filter(\.isTemporaryID).map { ($0, object(with: $0)) }, uniquingKeysWith: { first, _ in first })
   }
 
-  /// Objects of a fetch that are read together, nil for rows that are gone, and what lies on the way of prefetched paths.
+  /// Reads a batch of objects and prefetches their relationships.
   ///
-  /// - Parameter isPassing: Whether they are a batch of very many, whose rows need not stay at hand.
+  /// - Parameters:
+  ///   - ids: The IDs of the objects.
+  ///   - specification: The request, for its prefetching and refreshing options.
+  ///   - isPassing: Whether this is one batch of many, whose rows need not be cached.
+  /// - Returns: The objects, nil for rows that no longer exist, and the intermediate objects of prefetched paths.
   func readBatch(
     _ ids: some Collection<ManagedObjectID>, _ specification: FetchSpecification?, isPassing: Bool = false
   ) throws -> (objects: [ManagedObject?], companions: [ManagedObject]) {

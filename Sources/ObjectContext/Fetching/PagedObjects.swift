@@ -1,32 +1,35 @@
-// PagedObjects: the objects of a list of IDs, whose rows are read a page at a time as they are touched.
 import ObjectModel
 import ObjectQuery
 import ObjectStore
 
-/// The objects of a list of IDs. Rows are read a page at a time; the pages used last are held, others let go.
+/// The objects of a list of IDs, whose rows are read in pages on access. Retains the most recently used pages.
 final class PagedObjects {
   let ids: [ManagedObjectID]
   let pageSize: Int
   let context: ManagedObjectContext
   private let specification: FetchSpecification?
-  /// Those that were new: once they are saved, nobody finds them by the IDs that they had.
+  /// The objects that were inserted when the list was created, by their temporary IDs. A save replaces these IDs.
   private let newObjects: [ManagedObjectID: ManagedObject]
-  /// The pages that are held, the one used last at the end.
+  /// The retained pages, in order of use, the most recent last.
   private var pages: [Page] = []
 
   private struct Page {
     let number: Int
     let objects: [ManagedObject?]
-    /// Objects on the way of prefetched paths.
+    /// The intermediate objects of prefetched paths.
     let companions: [ManagedObject]
   }
 
-  /// The pages that are held.
+  /// The maximum number of retained pages.
   static var heldPages: Int { 3 }
 
-  /// Makes a list of which nothing was read.
+  /// Creates a list without reading any rows.
   ///
-  /// - Parameter specification: What is prefetched, fired and refreshed with each page.
+  /// - Parameters:
+  ///   - ids: The IDs.
+  ///   - pageSize: The number of objects in a page.
+  ///   - specification: The request whose prefetching, faulting, and refreshing options apply to each page.
+  ///   - context: The context.
   init(_ ids: [ManagedObjectID], pageSize: Int, specification: FetchSpecification? = nil, context: ManagedObjectContext) {
     self.ids = ids
     self.pageSize = max(pageSize, 1)
@@ -35,7 +38,7 @@ final class PagedObjects {
     newObjects = context.newObjects(among: ids)
   }
 
-  /// The objects of a page; nil for rows that are gone.
+  /// Returns the objects of a page; nil for rows that no longer exist.
   func page(_ number: Int) throws -> [ManagedObject?] {
     if let last = pages.last, last.number == number { return last.objects }
     if let index = pages.firstIndex(where: { $0.number == number }) {
@@ -57,13 +60,12 @@ final class PagedObjects {
     return Page(number: number, objects: batch.objects, companions: batch.companions)
   }
 
-  /// The present ID of an object.
   private func currentID(_ id: ManagedObjectID) -> ManagedObjectID { id.isTemporaryID ? newObjects[id]?.objectID ?? id : id }
 
-  /// The object at a position; nil when its row is gone.
+  /// Returns the object at a position; nil if its row no longer exists.
   func objectIfThere(at position: Int) throws -> ManagedObject? { try page(position / pageSize)[position % pageSize] }
 
-  /// The object at a position; one whose row is gone is a fault. What went wrong is kept by the context, which throws it later.
+  /// Returns the object at a position; a fault if its row no longer exists. The context records an error and throws it later.
   func object(at position: Int) -> ManagedObject {
     do {
       if let object = try objectIfThere(at: position) { return object }

@@ -1,11 +1,12 @@
-// QueueExecutor: runs actors and tasks on a dispatch queue, so that blocking input and output never holds one of Swift's cooperative threads.
 import Dispatch
 
-/// A serial executor over a dispatch queue of its own. An actor that does blocking work, as with a context, returns it as its `unownedExecutor`.
+/// A serial executor with its own dispatch queue, which keeps blocking I/O off Swift's cooperative thread pool.
+///
+/// An actor that performs blocking work, such as one that owns a context, returns it as its `unownedExecutor`.
 package final class QueueExecutor: SerialExecutor, TaskExecutor {
   private let queue: DispatchQueue
 
-  /// Makes an executor with a queue of its own.
+  /// Creates an executor with its own queue.
   package init(label: String) {
     queue = DispatchQueue(label: label)
   }
@@ -16,13 +17,13 @@ package final class QueueExecutor: SerialExecutor, TaskExecutor {
     queue.async { job.runSynchronously(isolatedTo: self.asUnownedSerialExecutor(), taskExecutor: self.asUnownedTaskExecutor()) }
   }
 
-  /// The executor as Swift's runtime takes it.
+  /// Returns the executor reference that the Swift runtime uses.
   package func asUnownedSerialExecutor() -> UnownedSerialExecutor { UnownedSerialExecutor(ordinary: self) }
 
-  /// Traps when the caller is not on the queue.
+  /// Traps if the caller is not running on the queue.
   package func checkIsolated() { dispatchPrecondition(condition: .onQueue(queue)) }
 
-  /// Runs work on the queue.
+  /// Runs a closure on the queue.
   func run<Result: Sendable>(_ work: @escaping @Sendable () throws -> Result) async throws -> Result {
     try await withCheckedThrowingContinuation { continuation in
       queue.async { continuation.resume(with: Swift.Result(catching: work)) }

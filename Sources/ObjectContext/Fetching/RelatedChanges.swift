@@ -1,26 +1,29 @@
-// RelatedChanges: unsaved changes of objects that a fetch leads to through relationships.
 import ObjectModel
 import ObjectQuery
 import ObjectStore
 
-/// The unsaved changes of objects that decide, through relationships, what a fetch finds and in which order.
+/// The unsaved changes of related objects that affect the results of a fetch or their order.
 ///
-/// A store answers from saved rows. Objects with changes of their own are compared in memory anyway; this finds the others whose answer depends on changed
-/// or deleted objects, whether they are in memory or not.
+/// A store evaluates saved rows. Changed objects are evaluated in memory anyway. This type finds the unchanged objects, in memory or not,
+/// whose match or position depends on changed or deleted objects.
 struct RelatedChanges {
   private let entity: CompiledEntity
   private let specification: FetchSpecification
   private let dependencies: FetchDependencies
   private let context: ManagedObjectContext
-  /// The changed objects, by the numbers of the dependencies.
+  /// The changed objects by the index of the dependency.
   private var changed: [Int: Set<ManagedObjectID>] = [:]
   private var known: [ManagedObjectID: ManagedObject] = [:]
-  /// From how many objects on, the objects that they lead to are read with one request a relationship.
+  /// With more affected objects than this, their dependencies are prefetched with one request for each relationship.
   private static var fewObjects: Int { 8 }
 
-  /// Looks for changes that concern a fetch; nil if there are no such changes.
+  /// Finds the unsaved changes that affect a fetch; nil if there are none.
   ///
-  /// - Parameter resolved: The resolved fetch, if it was resolved before.
+  /// - Parameters:
+  ///   - specification: The request.
+  ///   - entity: The request's entity.
+  ///   - resolved: The resolved request, if the caller has one.
+  ///   - context: The context.
   init?(
     of specification: FetchSpecification, _ entity: CompiledEntity, _ resolved: ResolvedFetch?, _ context: ManagedObjectContext
   ) throws {
@@ -37,7 +40,7 @@ struct RelatedChanges {
     self.specification = specification
     self.dependencies = dependencies
     self.context = context
-    // New objects need no look: what leads to them was changed itself.
+    // Skip inserted objects: any object that refers to one has changed itself.
     for object in context.unitOfWork.updated where object.isUpdated && !object.flags.contains(.isDeleted) {
       note(object, slots: object.overlay?.dirty ?? SlotMask(), toMany: object.toManyIndexes(\.isChanged))
     }
@@ -56,7 +59,7 @@ struct RelatedChanges {
     }
   }
 
-  /// The objects of the entity that the changes concern and that have no changes of their own, with their values.
+  /// Returns the unchanged objects of the entity that the changes affect, with their rows loaded.
   func concernedObjects() throws -> [ManagedObject] {
     var ids: Set<ManagedObjectID> = []
     for (index, changed) in changed {
@@ -76,7 +79,8 @@ struct RelatedChanges {
 }
 
 extension FetchSpecification {
-  /// Whether the predicate or the order may follow relationships: a quick look, which takes what it does not know for one.
+  /// Returns whether the predicate or the order may follow relationships. A cheap check that treats unrecognized expressions as
+  /// relationships.
   fileprivate func mayFollowRelationships(of entity: CompiledEntity) -> Bool {
     func isOwn(_ name: String) -> Bool {
       switch entity.property(named: name) {
@@ -89,7 +93,7 @@ extension FetchSpecification {
   }
 }
 
-/// How deep the quick look goes.
+/// The maximum nesting depth of the cheap check.
 private let greatestDepth = 64
 
 extension FetchPredicate {

@@ -1,28 +1,31 @@
-// Sequence+Filtering: objects at hand filtered and sorted as a fetch would.
 import ObjectModel
 public import ObjectQuery
 import ObjectStore
 
 extension Sequence where Element: ManagedObject {
-  /// The objects that meet a predicate now, unsaved changes included, in their order.
+  /// Returns the objects that match a predicate, including unsaved changes. Preserves their order.
   ///
-  /// - Throws: ``FetchPredicateError`` when the predicate does not fit an object's entity; the error of reading a value that decides it.
+  /// - Throws: ``FetchPredicateError`` if the predicate does not fit an object's entity; the error of reading a value that the result
+  ///   depends on.
   public func filtered(using predicate: FetchPredicate) throws -> [Element] { try filter { try predicate.evaluate(with: $0) } }
 
-  /// The objects that meet a condition now, unsaved changes included, in their order.
+  /// Returns the objects that satisfy a condition, including unsaved changes. Preserves their order.
   ///
-  /// - Throws: ``FetchPredicateError`` when the condition does not fit an object's entity; the error of reading a value that decides it.
+  /// - Throws: ``FetchPredicateError`` if the condition does not fit an object's entity; the error of reading a value that the result
+  ///   depends on.
   public func filtered(using condition: FetchCondition<Element>) throws -> [Element] { try filtered(using: condition.predicate) }
 
-  /// The objects in the order of one descriptor; equal ones keep theirs.
+  /// Returns the objects sorted by one descriptor. The sort is stable.
   ///
-  /// - Throws: ``FetchPredicateError`` for a key that the objects do not have, or where they have no superentity in common; the error of reading a value.
+  /// - Throws: ``FetchPredicateError`` if the objects do not have the key or have no common superentity; the error of reading a value.
   public func sorted(using descriptor: FetchSortDescriptor) throws -> [Element] { try sorted(using: [descriptor]) }
 
-  /// The objects in the order that a fetch with the descriptors would give them, unsaved changes included; equal ones keep theirs.
+  /// Returns the objects in the order in which a fetch with the descriptors would return them, including unsaved changes. The sort is
+  /// stable.
   ///
-  /// Each value is read once. Objects of several entities are ordered by what their common superentity has.
-  /// - Throws: ``FetchPredicateError`` for a key that the objects do not have, or where they have no superentity in common; the error of reading a value.
+  /// Reads each value once. Objects of different entities are sorted by properties of their common superentity.
+  ///
+  /// - Throws: ``FetchPredicateError`` if the objects do not have a key or have no common superentity; the error of reading a value.
   public func sorted(using descriptors: [FetchSortDescriptor]) throws -> [Element] {
     let objects = Array(self)
     guard let first = objects.first else { return [] }
