@@ -2,21 +2,23 @@ import ObjectStore
 import SQLCipherConnection
 import StoreKeys
 
-/// The names of the bookkeeping tables.
+/// The tables that every store has in addition to those of its model.
+///
+/// This enum and ``BookkeepingStatement`` contain all SQL that uses these tables and `sqlite_master`.
 enum BookkeepingTables {
-  /// What a store knows of itself, in one row.
+  /// The metadata of the store, in one row.
   static let metadata = "cipherdata_metadata"
   /// The key counters of the tables.
   static let keys = "cipherdata_keys"
-  /// The large values outside the rows: one row for each file that some row refers to.
+  /// The large values in files: one row for each referenced file.
   static let externals = "cipherdata_external"
-  /// Names that entities' tables do not get: in use, or kept for later versions.
+  /// Names that tables of entities cannot have: they are in use or reserved for later versions.
   static let reservedNames =
     HistoryTables.all + [
       metadata, keys, "cipherdata_history_changes", "cipherdata_deferred", externals,
     ]
 
-  /// The statements that make the tables of a new store.
+  /// The statements that create the tables of a new store.
   static let creation = [
     "CREATE TABLE \(metadata) (id INTEGER PRIMARY KEY, format INTEGER NOT NULL, identifier TEXT NOT NULL, type TEXT NOT NULL,"
       + " checksum TEXT NOT NULL, layout_basis TEXT NOT NULL, version_identifiers TEXT NOT NULL, user_metadata TEXT NOT NULL,"
@@ -24,7 +26,7 @@ enum BookkeepingTables {
     "CREATE TABLE \(keys) (id INTEGER PRIMARY KEY, next INTEGER NOT NULL)",
   ]
 
-  /// The statements that make the table of large values where there is none.
+  /// The statements that create the table of large values if it does not exist.
   static let creationOfExternals = [
     "CREATE TABLE IF NOT EXISTS \(externals) (id INTEGER PRIMARY KEY, size INTEGER NOT NULL, digest BLOB NOT NULL, removed INTEGER NOT NULL DEFAULT 0)",
     "CREATE INDEX IF NOT EXISTS \(externals)_removed ON \(externals) (removed) WHERE removed = 1",
@@ -32,110 +34,111 @@ enum BookkeepingTables {
 
   // MARK: Metadata
 
-  /// The statements that add what format 1 did not have.
+  /// The statements that add the columns missing in format 1.
   static let upgrade = [
     "ALTER TABLE \(metadata) ADD COLUMN past_models TEXT NOT NULL DEFAULT '[]'",
     "ALTER TABLE \(metadata) ADD COLUMN deferred TEXT NOT NULL DEFAULT '[]'",
   ]
 
-  /// Takes away, in an attached copy, the note that all indexes and triggers are there.
+  /// Clears the layout basis of an attached copy, so that its indexes and triggers are checked at the next opening.
   static func forgettingAuxiliaries(in schema: String) -> String { "UPDATE \(schema).\(metadata) SET layout_basis = ''" }
 
   // MARK: Tables left over
 
-  /// Drops a table that nothing reads any more, that of a removed entity or relationship.
+  /// Drops the unused table of a removed entity or relationship.
   static func droppingLeftover(_ table: String) throws -> String { "DROP TABLE \(try Identifier.quoted(table))" }
 
   // MARK: Key counters
 
-  /// Forgets a table's counter.
+  /// Deletes the counter of a table.
   static func forgettingKeys(of table: Int) -> String { "DELETE FROM \(keys) WHERE id = \(table)" }
 
-  /// Gives a table the counter of another, so that no key is used twice.
+  /// Copies the counter of one table to another, so that no key is used twice.
   static func copyingKeys(of source: Int, to table: Int) -> String {
     "INSERT INTO \(keys) SELECT \(table), next FROM \(keys) WHERE id = \(source)"
   }
 
   // MARK: Large values
 
-  /// Notes values as removed.
+  /// Marks values as removed.
   ///
-  /// - Parameter numbers: Expressions of their numbers.
+  /// - Parameter numbers: SQL expressions for their numbers.
   static func removingExternals(_ numbers: [String]) -> String {
     "UPDATE \(externals) SET removed = 1 WHERE id IN (\(numbers.joined(separator: ", ")))"
   }
 
-  /// Notes the values that are in none of some queries of numbers as removed.
+  /// Marks the values as removed that are in none of the queries of numbers.
   static func removingExternals(notIn queries: [String]) -> String {
     "UPDATE \(externals) SET removed = 1" + (queries.isEmpty ? "" : " WHERE id NOT IN (\(CompoundSelect.joined(queries, by: "UNION ALL")))")
   }
 
-  /// Empties the list of an attached copy.
+  /// Empties the table of large values in an attached copy.
   static func emptyingExternals(in schema: String) -> String { "DELETE FROM \(schema).\(externals)" }
 
-  /// The first numbers that rows have and the list has not.
+  /// Selects up to 100 numbers that rows contain but the table of large values does not.
   ///
   /// - Parameter numbers: A query of the numbers in rows as `x`.
   static func danglingExternals(_ numbers: String) -> String {
     "SELECT x FROM (\(numbers)) WHERE x NOT IN (SELECT id FROM \(externals) WHERE removed = 0) LIMIT 100"
   }
 
-  /// The first numbers that several rows have.
+  /// Selects up to 100 numbers that more than one row contains.
   ///
   /// - Parameter numbers: A query of the numbers in rows as `x`.
   static func repeatedExternals(_ numbers: String) -> String {
     "SELECT x FROM (\(numbers)) GROUP BY x HAVING count(*) > 1 LIMIT 100"
   }
 
-  /// The first numbers of the list that no row has.
+  /// Selects up to 100 numbers in the table of large values that no row contains.
   static func unusedExternals(_ numbers: String) -> String {
     "SELECT id FROM \(externals) WHERE removed = 0 AND id NOT IN (SELECT x FROM (\(numbers))) LIMIT 100"
   }
 }
 
-/// A statement over the bookkeeping tables that connections keep: the case is its number, on all connections the same.
+/// A cached statement on the bookkeeping tables. Its raw value is its number, the same on all connections.
 enum BookkeepingStatement: Int, CaseIterable, Sendable {
-  /// The short columns of the metadata.
+  /// Reads the short columns of the metadata.
   case record
-  /// The same of format 1.
+  /// Reads the short columns of the metadata in format 1.
   case recordOfFormat1
   case format, hashes, layout, pastModels, model
-  /// Writes the row of a new store.
+  /// Inserts the row of a new store.
   case creation
-  /// Writes what a new format, a migration, the clearing away of something, or another model of the same hashes changes.
+  /// Update the metadata after an upgrade of the format, a migration, the removal of leftovers, or the adoption of another model with the
+  /// same hashes.
   case upgrade, migration, clearing, renewal
-  /// Writes what the application keeps.
+  /// Updates the application's metadata.
   case userMetadata
 
-  /// The next key of a table, and a new one.
+  /// Read and write the next key of a table.
   case nextKey, reservation
 
-  /// Whether there is the table of large values; the numbers in it.
+  /// Select whether the table of large values exists, and the numbers in it.
   case hasExternals, externals
-  /// The numbers and sizes of the values in use, and of the removed ones.
+  /// Select the numbers and sizes of the values in use, and of the removed ones.
   case usedExternals, removedExternals
-  /// Whether a value is in use; a new one; the end of the removed ones.
+  /// Select whether a value is in use, insert a value, and delete the removed ones.
   case isUsed, listing, forgetting
 
-  /// How many tables, indexes and so on there are.
+  /// Counts the entries of `sqlite_master`.
   case objectCount
-  /// Indexes, triggers, views and virtual tables, in the order in which they can be dropped; the same without views, with the tables they belong to.
+  /// Select indexes, triggers, views and virtual tables in an order in which they can be dropped; and the same without views, with their
+  /// tables.
   case auxiliaries, auxiliariesOfTables
-  /// Indexes over functions of ours.
+  /// Selects the indexes that call functions of this library.
   case functionIndexes
-  /// The views and tables of full-text indexes.
+  /// Select the views and tables of full-text indexes.
   case wordViews, fullTextTables
-  /// All triggers, and those of derived attributes.
+  /// Select all triggers, and those of derived attributes.
   case triggers, derivationTriggers
-  /// What SQLite's query planner goes by.
+  /// Selects the tables of the query planner's statistics.
   case statistics
-  /// Tables and indexes with their first pages.
+  /// Selects tables and indexes with their root pages.
   case trees
 
-  /// How many there are.
   static let count = allCases.count
 
-  /// The text.
+  /// The SQL text.
   var sql: String {
     let metadata = BookkeepingTables.metadata
     let (keys, externals) = (BookkeepingTables.keys, BookkeepingTables.externals)
@@ -191,12 +194,13 @@ enum BookkeepingStatement: Int, CaseIterable, Sendable {
 }
 
 extension Connection {
-  /// The prepared statement over bookkeeping tables. The connection keeps it: reset it after use, and do not use it twice at once.
+  /// Returns a prepared statement on the bookkeeping tables. The connection caches it: reset it after use, and do not use it twice at the
+  /// same time.
   func statement(_ statement: BookkeepingStatement) throws(StoreAccessError) -> Statement {
     try self.statement(statement.rawValue, statement.sql)
   }
 
-  /// The names and texts that a statement over SQLite's list gives.
+  /// Returns the names and texts that a statement on `sqlite_master` selects.
   func objects(_ statement: BookkeepingStatement) throws -> [(name: String, sql: String)] {
     let statement = try self.statement(statement)
     defer { statement.reset() }

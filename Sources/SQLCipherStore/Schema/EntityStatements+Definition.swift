@@ -3,11 +3,11 @@ import ObjectStore
 import SQLCipherConnection
 
 extension EntityTable {
-  /// The statement that makes the table, under another quoted name while a migration fills it.
+  /// Returns the statement that creates the table, under another quoted name while a migration fills it.
   ///
   /// - Parameters:
-  ///   - orders: The quoted columns of the places among the members of owners.
-  ///   - parent: The table that a column's foreign key leads to, not quoted.
+  ///   - orders: The quoted columns of positions among the members of owners.
+  ///   - parent: Returns the unquoted name of the table that a column's foreign key references.
   func creation(named other: String?, orders: [String], parent: (TableColumn) -> String?) throws -> String {
     var columns = ["\(key) INTEGER PRIMARY KEY"]
     if let entity { columns.append("\(entity) INTEGER NOT NULL") }
@@ -21,19 +21,19 @@ extension EntityTable {
     return "CREATE TABLE \(other ?? name) (\(columns.joined(separator: ", ")))"
   }
 
-  /// What makes a column a foreign key. The key column of every entity's table has the same name.
+  /// Returns the foreign-key clause of a column. The key column has the same name in all tables of entities.
   static func foreignKey(to table: String) throws -> String {
     " REFERENCES \(try Identifier.quoted(table)) (\"_pk\") DEFERRABLE INITIALLY DEFERRED"
   }
 
-  /// An index of the table.
+  /// Returns an index of the table.
   ///
   /// - Parameters:
-  ///   - index: Its name, not quoted.
-  ///   - elements: Columns and expressions, as the statement has them.
-  ///   - isUnique: Whether no two rows have the same values.
-  ///   - condition: The condition of a partial index with ` WHERE ` before it; empty where there is none.
-  ///   - meaning: What the model knows it as.
+  ///   - index: Its unquoted name.
+  ///   - elements: Columns and expressions, as SQL text.
+  ///   - isUnique: Whether no two rows can have the same values.
+  ///   - condition: The condition of a partial index, including ` WHERE `; empty if there is none.
+  ///   - meaning: The index in terms of the model.
   func index(
     named index: String, _ elements: [String], isUnique: Bool = false, where condition: String = "", _ meaning: FetchExplanation.Index
   ) throws -> StoreIndex {
@@ -43,12 +43,12 @@ extension EntityTable {
       meaning: meaning, rowCount: "SELECT count(*) FROM \(name)")
   }
 
-  /// A trigger of the table.
+  /// Returns a trigger of the table.
   ///
   /// - Parameters:
-  ///   - trigger: Its name, not quoted.
-  ///   - event: When it runs: `AFTER INSERT`, `BEFORE UPDATE OF ...`.
-  ///   - condition: Over `OLD` and `NEW`; nil for all rows.
+  ///   - trigger: Its unquoted name.
+  ///   - event: When it runs, such as `AFTER INSERT` or `BEFORE UPDATE OF ...`.
+  ///   - condition: A condition with `OLD` and `NEW`, or `nil` for all rows.
   ///   - body: The statements that it runs, each with its semicolon.
   func trigger(named trigger: String, _ event: String, when condition: String?, _ body: String) throws -> SchemaAuxiliary {
     let condition = condition.map { " WHEN \($0)" } ?? ""
@@ -57,12 +57,12 @@ extension EntityTable {
       sql: "CREATE TRIGGER \(try Identifier.quoted(trigger)) \(event) ON \(name)\(condition) BEGIN \(body) END")
   }
 
-  /// A view of rows, with their keys as `rowid`.
+  /// Returns a view of rows, with their keys as `rowid`.
   ///
   /// - Parameters:
-  ///   - view: Its name, not quoted.
-  ///   - columns: What it has beside the key, over the table's name.
-  ///   - condition: Over the table's name; nil for all rows.
+  ///   - view: Its unquoted name.
+  ///   - columns: The columns in addition to the key, with the table's name.
+  ///   - condition: A condition with the table's name, or `nil` for all rows.
   func view(named view: String, _ columns: String, where condition: String?) throws -> SchemaAuxiliary {
     SchemaAuxiliary(
       kind: .view, name: view,
@@ -72,7 +72,7 @@ extension EntityTable {
 }
 
 extension StoreIndex {
-  /// Counts the rows that have the same values as another one, beyond one of each. Join tables have no unique indexes.
+  /// Counts the duplicate rows of a unique index: all but one of each group with the same values. Join tables have no unique indexes.
   var duplicateCount: String {
     let present = BalancedCondition.all(elements.map { "\($0) IS NOT NULL" })
     return EntityTable.duplicateCount(
@@ -81,11 +81,11 @@ extension StoreIndex {
 }
 
 extension EntityTable {
-  /// Counts the rows that have the same values as another one, beyond one of each.
+  /// Counts the duplicate rows: all but one of each group with the same values.
   ///
   /// - Parameters:
-  ///   - columns: Over the alias `t`.
-  ///   - condition: Over the same alias.
+  ///   - columns: Columns with the alias `t`.
+  ///   - condition: A condition with the same alias.
   func duplicateCount(of columns: [String], where condition: String?) -> String {
     let all = BalancedCondition.all([condition].compactMap { $0 } + columns.map { "\($0) IS NOT NULL" })
     return Self.duplicateCount(in: "\(name) AS t", columns, where: " WHERE \(all)")
@@ -98,16 +98,16 @@ extension EntityTable {
 }
 
 extension TableLayout.Table {
-  /// The quoted columns whose values may be outside the rows.
+  /// Returns the quoted columns whose values can be in files.
   private func largeColumns() throws -> [String] { try columns.filter { $0.kind == .bytes }.map { try Identifier.quoted($0.name) } }
 
-  /// Select the numbers of values outside the rows as `x`, and the table's as `t`.
+  /// Returns queries of the numbers of values in files as `x`, with the table's ID as `t`.
   func externalNumbers() throws -> [String] {
     let name = try Identifier.quoted(name)
     return try largeColumns().map { "SELECT \($0) AS x, '\(id)' AS t FROM \(name) WHERE typeof(\($0)) = 'integer'" }
   }
 
-  /// Put values that are outside the rows back into them, in an attached database.
+  /// Returns statements that move values from files into the rows of an attached database.
   func inlining(in schema: String) throws -> [String] {
     let name = try Identifier.quoted(name)
     return try largeColumns().map { "UPDATE \(schema).\(name) SET \($0) = \(SQLFunctions.data)(\($0)) WHERE typeof(\($0)) = 'integer'" }

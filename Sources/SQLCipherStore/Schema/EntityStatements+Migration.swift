@@ -1,28 +1,28 @@
 import ObjectModel
 import SQLCipherConnection
 
-/// A statement with the placeholders 1 and 2 for the bounds of a range of keys, the first of which is not in it.
+/// A statement that processes a table in batches: its placeholders 1 and 2 are the exclusive lower and the inclusive upper bound of a key
+/// range.
 struct Portions {
-  /// The quoted table that is gone through.
+  /// The quoted name of the table.
   let table: String
-  /// Finds the end of a range: the key before it, and how many rows of the range come before its last one.
+  /// Selects the upper bound of a range. Placeholders: the lower bound, and the number of rows in the range minus one.
   let end: String
   let sql: String
 }
 
 extension EntityTable {
-  /// A statement that goes through the table.
   private func portions(_ sql: String) -> Portions {
     Portions(
       table: name, end: "SELECT t.\(key) FROM \(name) AS t WHERE t.\(key) > ? ORDER BY t.\(key) LIMIT 1 OFFSET ?", sql: sql)
   }
 
-  /// Copies rows into another table.
+  /// Copies rows to another table.
   ///
   /// - Parameters:
-  ///   - values: Not quoted columns of the other table, and expressions over the alias `t`.
-  ///   - other: The other table's name, not quoted.
-  ///   - condition: Over the alias `t`; nil for all rows.
+  ///   - values: Unquoted columns of the other table, and expressions with the alias `t`.
+  ///   - other: The other table's unquoted name.
+  ///   - condition: A condition with the alias `t`, or `nil` for all rows.
   func copying(_ values: [(column: String, value: String)], to other: String, where condition: String?) throws -> Portions {
     let columns = try values.map { try Identifier.quoted($0.column) }.joined(separator: ", ")
     return portions(
@@ -31,11 +31,12 @@ extension EntityTable {
         + (condition.map { " AND \($0)" } ?? ""))
   }
 
-  /// Changes rows that stay where they are; and the count of all of them.
+  /// Changes or deletes rows in place.
   ///
   /// - Parameters:
-  ///   - assignments: Quoted columns and their values over the table's name; none for a deletion.
-  ///   - condition: Over the table's name; nil for all rows.
+  ///   - assignments: Quoted columns and their values with the table's name; empty for a deletion.
+  ///   - condition: A condition with the table's name, or `nil` for all rows.
+  /// - Returns: The statement, and a query that counts the affected rows.
   func changing(_ assignments: [(column: String, value: String)], where condition: String?) -> (portions: Portions, count: String) {
     let texts = assignments.map { "\($0.column) = \($0.value)" }.joined(separator: ", ")
     let head = texts.isEmpty ? "DELETE FROM \(name)" : "UPDATE OR FAIL \(name) SET \(texts)"
@@ -49,16 +50,16 @@ extension EntityTable {
 extension TableLayout.Table {
   /// Adds a column.
   ///
-  /// - Parameter type: What stands behind its name.
+  /// - Parameter type: The column's type and constraints.
   func adding(_ column: String, _ type: String) throws -> String {
     "ALTER TABLE \(try Identifier.quoted(name)) ADD COLUMN \(try Identifier.quoted(column)) \(type)"
   }
 
-  /// Writes values into columns of a row that has nothing in the first of them: the key is placeholder 1, the values follow.
+  /// Sets columns of a row if the first of them is NULL. Placeholder 1 is the key, the values follow.
   ///
   /// - Parameters:
-  ///   - columns: Not quoted.
-  ///   - working: The name that the table has meanwhile, not quoted.
+  ///   - columns: Unquoted names.
+  ///   - working: The table's unquoted name during the migration.
   func setting(_ columns: [String], named working: String) throws -> String {
     let table = try Identifier.quoted(working)
     let columns = try columns.map { try Identifier.quoted($0) }
@@ -67,7 +68,7 @@ extension TableLayout.Table {
     return "UPDATE OR FAIL \(table) SET \(assignments) WHERE \(table).\(try Identifier.quoted(keyColumn)) = ?1\(isEmpty)"
   }
 
-  /// Puts the table with a working name in the place of the one with its name.
+  /// Replaces the table with the one that has a working name.
   func replacing(with working: String) throws -> [String] {
     [try dropping(), "ALTER TABLE \(try Identifier.quoted(working)) RENAME TO \(try Identifier.quoted(name))"]
   }

@@ -1,49 +1,51 @@
-//
-// What follows from the predicate, the order and the selection of a fetch or batch request is generated in Queries/ (SelectGenerator, QueryGenerator), values
-// of derived attributes in StoreDerivation+Values.swift. The table of a full-text index is FullTextIndex's.
+/// The number of rows that one statement inserts.
 import ObjectModel
 import SQLCipherConnection
 
-/// How many rows one statement inserts.
+/// The number of cases: the statement numbers of a statement that is cached in every size.
 enum InsertionSize: Int, CaseIterable, Sendable {
   case many, few, one
 
-  /// How many there are: statements that are kept in every size have so many numbers.
+  /// A cached statement on the table of an entity. ``StatementNumbers`` maps the case and its associated numbers, those of the model and
+  /// the schema, to a statement number.
+  ///
+  /// All fixed SQL on tables of entities is in the `EntityStatements` files: this one is for reading and saving; the others are for
+  /// definitions, batch requests and migrations. SQL that depends on a request's predicate, order or selection is generated in Queries,
+  /// that of derived values in `StoreDerivation+Values.swift`, and that of full-text tables in ``FullTextIndex``.
   @inline(__always) static var count: Int { InsertionSize.one.rawValue + 1 }
 }
 
-/// A statement that connections keep: the case is its number (``StatementNumbers``), with the table, entity or relationship that it is of, by the model's
-/// and the schema's own numbers.
+/// Selects whole rows by key.
 enum EntityStatement: Hashable, Sendable {
-  /// Reads whole rows by their keys.
+  /// Deletes rows by key.
   case rows(table: Int, KeyListSize)
-  /// Deletes rows by their keys.
+  /// Deletes rows by key if they have an expected version.
   case deletion(table: Int, KeyListSize)
-  /// Deletes rows that have a version.
+  /// Selects the version of a row.
   case checkedDeletion(table: Int, KeyListSize)
-  /// Reads the version of a row.
-  case version(table: Int)
   /// Inserts rows of an entity.
+  case version(table: Int)
+  /// Selects the members of several owners in a to-many relationship with a to-one inverse.
   case insertion(entity: Int, InsertionSize)
-  /// Reads the members of a to-many relationship whose inverse is to-one, of several owners.
+  /// Selects the positions of the members of one owner.
   case members(relationship: Int, KeyListSize)
-  /// Reads the places of the members of one owner.
+  /// Updates the position of one member.
   case places(relationship: Int)
   /// Writes the place of one member.
   case placing(relationship: Int)
 }
 
-// MARK: - Numbers
+/// The object that a statement belongs to, and the statement's offset among those of the object.
 
 extension EntityStatement {
-  /// Whose numbers it is among, and its place among them.
+  /// The first offset of each case, after those of the preceding case.
   enum Place {
     case table(Int, Int)
     case entity(Int, Int)
     case relationship(Int, Int)
   }
 
-  /// Where the numbers of each case begin: behind those of the case before.
+  /// The number of statements of a table.
   private enum First {
     static var rows: Int { 0 }
     static var deletion: Int { rows + KeyListSize.count }
@@ -60,11 +62,11 @@ extension EntityStatement {
     static var endOfRelationship: Int { placing + 1 }
   }
 
-  /// How many statements each table has.
+  /// The number of statements of an entity.
   @inline(__always) static var countOfTable: Int { First.endOfTable }
-  /// How many statements each entity has.
+  /// The number of statements of a relationship.
   @inline(__always) static var countOfEntity: Int { First.endOfEntity }
-  /// How many statements each relationship has.
+  /// Returns all statements of a schema, including those that its tables cannot use.
   @inline(__always) static var countOfRelationship: Int { First.endOfRelationship }
 
   @inline(__always) var place: Place {
@@ -97,10 +99,10 @@ extension EntityStatement {
   }
 }
 
-// MARK: - Texts
+/// Returns the SQL text, or an empty string if the schema stores the relationship elsewhere.
 
 extension EntityStatement {
-  /// The text; empty where the schema keeps the relationship elsewhere.
+  /// The maximum number of placeholders of a statement in SQLCipher 3.4.1.
   func sql(in schema: StoreSchema) -> String {
     switch self {
     case .rows(let table, let size):
@@ -133,25 +135,26 @@ extension EntityStatement {
 }
 
 extension EntityTable {
-  /// The greatest number of placeholders of a statement on SQLCipher 3.4.1.
+  /// The maximum number of rows per statement. More rows are not faster.
   private static let greatestVariableCount = 999
   /// More rows a statement gain nothing.
   private static let greatestRowCount = 20
 
-  // MARK: Saving
+  /// Returns the columns that an insertion of an entity's rows writes.
 
-  /// The columns that an insertion of an entity's rows writes.
+  /// Returns the number of values that an insertion binds for each row.
   private func insertedColumns(of entityNumber: Int, orders: [String]) -> [String] {
     [key, version] + [entity].compactMap { $0 } + columns(of: entityNumber).flatMap { [$0.name] + [$0.entityColumn].compactMap { $0 } }
       + orders
   }
 
-  /// The number of values that an insertion binds for a row.
+  /// Returns the number of rows that an insertion takes.
   func insertedCount(of entityNumber: Int, orderCount: Int) -> Int {
     insertedColumns(of: entityNumber, orders: []).count + orderCount
   }
 
-  /// The rows that an insertion takes.
+  /// Inserts rows with `OR FAIL`. A plain statement with several rows opens a statement journal, which SQLCipher encrypts, and takes up to
+  /// 14 times as long. Rows that remain after a failure are rolled back with the transaction.
   static func rowCount(_ size: InsertionSize, valuesPerRow: Int) -> Int {
     let most = max(1, min(greatestRowCount, greatestVariableCount / valuesPerRow))
     return switch size {
@@ -161,8 +164,7 @@ extension EntityTable {
     }
   }
 
-  /// `OR FAIL`: a plain statement of several rows opens a journal of its own, which SQLCipher encrypts, at up to 14 times the price. The rows that
-  /// stay after a failure go with the transaction.
+  /// Updates columns of a row that has an expected version. Placeholders: the new version, the values, the key, the expected version.
   fileprivate func insertion(of entityNumber: Int, orders: [String], _ size: InsertionSize) -> String {
     let names = insertedColumns(of: entityNumber, orders: orders)
     let row = "(" + Array(repeating: "?", count: names.count).joined(separator: ", ") + ")"
@@ -170,14 +172,14 @@ extension EntityTable {
       + Array(repeating: row, count: Self.rowCount(size, valuesPerRow: names.count)).joined(separator: ", ")
   }
 
-  /// Updates columns of a row that has a version: the new version, the values, the key and the version.
+  /// Selects the rows that have one of several tuples of values: the index of the tuple, the key, the entity.
   func update(of columns: [TableColumn]) -> String {
     let names = [version] + columns.flatMap { [$0.name] + [$0.entityColumn].compactMap { $0 } }
     return
       "UPDATE OR FAIL \(name) SET \(names.map { "\($0) = ?" }.joined(separator: ", ")) WHERE \(name).\(key) = ? AND \(name).\(version) = ?"
   }
 
-  /// Finds the rows that have one of several rows of values: the number of the values' row, the key, the entity.
+  // `CROSS JOIN` fixes the join order, so that each tuple is looked up in the constraint's index.
   func holders(of columns: [TableColumn], entities: String?, count: Int) -> String {
     let marks = columns.map { _ in ", ?" }.joined()
     let rows = (0..<count).map { "(\($0)\(marks))" }.joined(separator: ", ")
@@ -187,15 +189,15 @@ extension EntityTable {
       + "FROM v CROSS JOIN \(name) AS t ON \(conditions.joined(separator: " AND "))"
   }
 
-  // MARK: Reading
+  /// Returns the columns of a row's key and of its entity's number in the model.
 
-  /// The key and the model's number of the entity of a row.
+  /// Returns an expression for the number of a row's entity in the model.
   func reference(alias: String) -> String { "\(alias).\(key), \(entityNumber(alias: alias))" }
 
-  /// The model's number of the entity of a row.
+  /// Selects owner, member, and the member's entity if it is stored, ordered by owner, then by member.
   private func entityNumber(alias: String) -> String { entity.map { "\(alias).\($0) + \(entityOffset)" } ?? "\(root.number)" }
 
-  /// Owner, member, and the member's entity if it has to be read; in the order of the owners, then of the members.
+  /// Selects the key and entity of a row by key.
   fileprivate func members(by side: InverseSide, _ size: KeyListSize) -> String {
     let owner = "t.\(side.column.name)"
     var columns = "\(owner), t.\(key)"
@@ -204,37 +206,41 @@ extension EntityTable {
     return "SELECT \(columns) FROM \(name) AS t WHERE \(owner) \(size.condition) ORDER BY \(order)"
   }
 
-  /// Finds the key and entity of a row by its key.
+  /// Selects the row with given values of a uniqueness constraint.
+  ///
+  /// - Parameter columns: The quoted columns of the values; `NULL` for a value that is not stored.
   var presence: String { "SELECT \(reference(alias: "t")) FROM \(name) AS t WHERE t.\(key) = ?" }
 
-  /// Reads the row that has values under a constraint.
-  ///
-  /// - Parameter columns: The quoted columns of the values; `NULL` for one that is not stored.
+  /// Selects a column of a row by key.
   func row(with columns: [String], entities: String?) -> String {
     let conditions = columns.map { "t.\($0) = ?" } + [entities].compactMap { $0 }
     return "SELECT \(readColumns(alias: "t")) FROM \(name) AS t WHERE \(conditions.joined(separator: " AND ")) LIMIT 1"
   }
 
-  /// Reads a column of a row by its key.
+  /// Counts the rows of each entity, by the entity's number in the model.
   func value(of column: TableColumn) -> String { "SELECT t.\(column.name) FROM \(name) AS t WHERE t.\(key) = ?" }
 
-  /// Counts the rows of each entity, by the model's numbers.
+  /// Counts the rows that meet a condition with the alias `t`.
   var entityCounts: String { "SELECT \(entityNumber(alias: "t")), count(*) FROM \(name) AS t GROUP BY 1" }
 
-  /// Counts the rows that meet a condition over the alias `t`.
+  /// A condition that a key is in the table.
   func count(where condition: String?) -> String {
     "SELECT count(*) FROM \(name) AS t" + (condition.map { " WHERE \($0)" } ?? "")
   }
 
-  /// The condition that a key is one of the table's.
+  /// The text that explanations show for the statement that reads rows by lists of keys.
   func exists(_ key: String) -> String { "EXISTS (SELECT 1 FROM \(name) AS e WHERE e.\(self.key) = \(key))" }
 
   /// What an explanation says of the statement that reads rows by lists of their keys.
   var explainedRows: String { "SELECT … FROM \(name) WHERE \(key) IN (?1, …)" }
 
-  // MARK: Orders
+  /// Updates the position of a row among the members of its owner. Placeholders: the position, the key.
 
-  /// Writes the place of a row among the members of its owner: the place, the key.
+  /// Selects the greatest position among the members of an owner.
+  ///
+  /// - Parameters:
+  ///   - order: The quoted column of the positions.
+  ///   - owner: The quoted column that refers to the owner.
   func placing(_ order: String) -> String { "UPDATE OR FAIL \(name) SET \(order) = ? WHERE \(name).\(key) = ?" }
 
   /// Finds the greatest place among the members of an owner.
@@ -244,36 +250,36 @@ extension EntityTable {
   ///   - owner: The quoted column that refers to the owner.
   func lastPlace(_ order: String, of owner: String) -> String { "SELECT max(t.\(order)) FROM \(name) AS t WHERE t.\(owner) = ?" }
 
-  // MARK: Derived attributes
-
-  /// Reads rows by their keys: key, entity, a column and a value that is computed over the alias `t`.
-  func computed(_ value: String, beside column: TableColumn, where condition: String?, _ size: KeyListSize) -> String {
-    "SELECT \(reference(alias: "t")), t.\(column.name), \(value) FROM \(name) AS t WHERE t.\(key) \(size.condition)"
-      + (condition.map { " AND \($0)" } ?? "")
-  }
+  /// Selects rows by key: key, entity, a column, and a value computed with the alias `t`.
 
   /// Selects the rows that refer to others.
   ///
   /// - Parameters:
   ///   - column: The column of the reference.
   ///   - keys: `= ?` or `IN (...)`.
-  func owners(by column: TableColumn, of keys: String) -> String { "SELECT o.\(key) FROM \(name) AS o WHERE o.\(column.name) \(keys)" }
+  func computed(_ value: String, beside column: TableColumn, where condition: String?, _ size: KeyListSize) -> String {
+    "SELECT \(reference(alias: "t")), t.\(column.name), \(value) FROM \(name) AS t WHERE t.\(key) \(size.condition)"
+      + (condition.map { " AND \($0)" } ?? "")
+  }
 
-  /// Selects what rows refer to.
+  /// Selects the destinations of rows.
   ///
   /// - Parameters:
   ///   - column: The column of the reference.
   ///   - keys: `= ?` or `IN (...)`.
+  func owners(by column: TableColumn, of keys: String) -> String { "SELECT o.\(key) FROM \(name) AS o WHERE o.\(column.name) \(keys)" }
+
+  /// Sets a column of rows to NULL by key.
   func destinations(by column: TableColumn, of keys: String) -> String {
     "SELECT o.\(column.name) FROM \(name) AS o WHERE o.\(key) \(keys) AND o.\(column.name) IS NOT NULL"
   }
 
-  /// Writes NULL into a column of rows by their keys.
+  /// Sets a column of a row. Placeholders: the value, the key.
   func clearing(_ column: TableColumn, _ size: KeyListSize) -> String {
     "UPDATE OR FAIL \(name) SET \(column.name) = NULL WHERE \(name).\(key) \(size.condition)"
   }
 
-  /// Writes a value into a column of a row: the value, the key.
+  /// Computes a column of all rows that meet conditions with the table's name.
   func setting(_ column: TableColumn) -> String { "UPDATE OR FAIL \(name) SET \(column.name) = ? WHERE \(name).\(key) = ?" }
 
   /// Computes a column of all rows that meet a condition over the table's name.
@@ -281,28 +287,28 @@ extension EntityTable {
     "UPDATE OR FAIL \(name) SET \(column.name) = \(value)" + (conditions.isEmpty ? "" : " WHERE \(conditions.joined(separator: " AND "))")
   }
 
-  // MARK: Large values
+  /// Selects the next row after a key whose value in the row has at least a number of bytes.
 
-  /// Finds the next row behind a key whose value inside the row has at least so many bytes.
+  /// Sets the number of a value in a file. Placeholders: the number, the key.
   func nextLarge(_ column: TableColumn) -> String {
     "SELECT t.\(key) FROM \(name) AS t WHERE t.\(key) > ? AND typeof(t.\(column.name)) = 'blob' AND length(t.\(column.name)) >= ?"
       + " ORDER BY t.\(key) LIMIT 1"
   }
 
-  /// Writes the number of a value outside the row: the number, the key.
+  /// Moves values from files into their rows.
   func settingNumber(_ column: TableColumn) -> String { "UPDATE \(name) SET \(column.name) = ? WHERE \(name).\(key) = ?" }
 
-  /// Puts values that are outside the rows back into them.
+  /// Selects the numbers of values in files.
   func inlining(_ column: TableColumn) -> String {
     "UPDATE \(name) SET \(column.name) = \(SQLFunctions.data)(\(column.name)) WHERE typeof(\(column.name)) = 'integer'"
   }
 
-  /// Selects the numbers of values outside the rows.
+  /// Counts the rows of each entity, by the number in the entity column; all rows if there is no such column.
   func externalNumbers(_ column: TableColumn) -> String { "SELECT \(column.name) FROM \(name) WHERE typeof(\(column.name)) = 'integer'" }
 }
 
 extension TableLayout.Table {
-  /// Counts the rows of each entity, by the numbers in the entity column; all rows where there is none.
+  /// Returns the relationships that store their members' order in a table, with the columns.
   func entityCounts() throws -> String {
     let name = try Identifier.quoted(name)
     guard let entity = try entityColumn.map(Identifier.quoted) else { return "SELECT NULL, count(*) FROM \(name)" }

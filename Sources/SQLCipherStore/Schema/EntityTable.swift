@@ -4,52 +4,51 @@ import SQLCipherConnection
 
 /// A column of an attribute or to-one relationship.
 struct TableColumn: Sendable {
-  /// The column's quoted name.
+  /// The quoted name.
   let name: String
   let slot: CompiledSlot
-  /// How the destination's entity is known, for a to-one relationship.
+  /// How the destination's entity is determined, for a to-one relationship.
   let destination: EntityEncoding
-  /// The quoted name of the column of the destination's entity.
+  /// The quoted name of the column that holds the destination's entity.
   let entityColumn: String?
-  /// Whether its values may be outside the row, whatever the model says now: binary and transformable attributes.
+  /// Whether values can be in files, whatever the current model says: true for binary and transformable attributes.
   let isLarge: Bool
-  /// Whether large values are kept outside the row.
+  /// Whether large values are written to files.
   let keepsExternals: Bool
-  /// The column's position in a row that is read as a whole, without alias prefixes; the entity column follows it.
+  /// The column's position in ``EntityTable/readColumns(alias:)``. The entity column follows it.
   let readIndex: Int32
 }
 
-/// How the entity of a reference is known.
+/// How the entity of a reference is determined.
 enum EntityEncoding: Sendable {
-  /// It can be one only: its number in the model.
+  /// The only possible entity, by its number in the model.
   case fixed(Int)
-  /// A column holds its number in its tree; this is added to get the model's, which has to be one of a few.
+  /// A column holds the entity's number in its tree. Adding the offset gives its number in the model, which must be in the range.
   case stored(offset: Int, within: Range<Int>)
-  /// The store does not hold the destination: the entity is taken from the model, and keys mean nothing here.
+  /// The store does not contain the destination. The entity is taken from the model, and keys have no meaning in this store.
   case none
 }
 
-/// The table of an inheritance tree.
+/// The table of an inheritance tree, with quoted names and the columns of each entity.
 final class EntityTable: Sendable {
   let index: Int
-  /// The row of the key counter.
+  /// The ID of its row in the table of key counters.
   let id: Int
   let root: CompiledEntity
-  /// The quoted name.
   let name: String
   let plainName: String
   let key: String
   let version: String
-  /// The quoted entity column; nil where the tree has one entity only.
+  /// The quoted entity column, or `nil` if the tree has one entity.
   let entity: String?
-  /// What is added to a number in the entity column to get the model's number.
+  /// The offset from a number in the entity column to the entity's number in the model.
   let entityOffset: Int
   let columns: [TableColumn]
-  /// The columns by the slots of each entity of the tree; the entity's position in the tree comes first. -1 where nothing is stored.
+  /// The index of each slot's column, by the entity's position in the tree and the slot; -1 if nothing is stored.
   private let slotColumns: [[Int]]
-  /// The plan to read each entity's rows from a statement that selects all columns.
+  /// The plan for each entity that reads rows from a statement with all columns.
   let readPlans: [RowReadPlan]
-  /// Rows up to this size have no overflow pages, whatever the page size (see `FaultLoader`).
+  /// Rows up to this size in bytes have no overflow pages, whatever the page size.
   let safeRowSize: Int
 
   init(_ table: TableLayout.Table, index: Int, model: CompiledModel) throws {
@@ -72,7 +71,7 @@ final class EntityTable: Sendable {
     version = try Identifier.quoted(table.versionColumn)
     entity = try table.entityColumn.map(Identifier.quoted)
     entityOffset = root.number &- first.discriminator
-    // What an index or constraint compares stays in the rows.
+    // Values that an index or constraint compares must be in the rows.
     let indexed = Set(
       root.subtree.flatMap { number in
         let description = model.entities[number].entityDescription
@@ -123,17 +122,18 @@ final class EntityTable: Sendable {
     let slot: Int
   }
 
-  /// The column of a slot of an entity of the tree; nil where nothing is stored.
+  /// Returns the column of a slot of an entity in the tree, or `nil` if nothing is stored.
   func column(entity number: Int, slot: Int) -> TableColumn? {
     let position = slotColumns[number - root.number][slot]
     return position < 0 ? nil : columns[position]
   }
 
-  /// The columns of an entity's own and inherited slots.
+  /// Returns the columns of an entity's own and inherited slots.
   func columns(of number: Int) -> [TableColumn] { readPlans[number - root.number].columns }
 
-  /// The condition, if one is needed, that rows are of an entity or, with subentities, below it. Literals: with a bound value SQLite would ignore
-  /// partial indexes.
+  /// Returns the condition that selects the rows of an entity, with or without its subentities, or `nil` if all rows match.
+  ///
+  /// The condition contains literals, since SQLite does not use partial indexes with bound values.
   func entityCondition(_ number: Int, includesSubentities: Bool, model: CompiledModel, alias: String) -> String? {
     guard let entity else { return nil }
     let subtree = includesSubentities ? model.entities[number].subtree : number..<(number + 1)
@@ -143,7 +143,7 @@ final class EntityTable: Sendable {
     return first == last ? "\(alias).\(entity) = \(first)" : "\(alias).\(entity) BETWEEN \(first) AND \(last)"
   }
 
-  /// Key, version, entity and all columns, for `readPlans`.
+  /// Returns the list of the key, the version, the entity and all columns, as ``readPlans`` expect it.
   func readColumns(alias: String) -> String {
     var names = ["\(alias).\(key)", "\(alias).\(version)"]
     if let entity { names.append("\(alias).\(entity)") }
@@ -154,7 +154,7 @@ final class EntityTable: Sendable {
     return names.joined(separator: ", ")
   }
 
-  /// How many columns ``readColumns(alias:)`` names.
+  /// The number of columns in ``readColumns(alias:)``.
   var readColumnCount: Int32 { columns.last.map { $0.readIndex + ($0.entityColumn == nil ? 1 : 2) } ?? (entity == nil ? 2 : 3) }
 
   private static func mismatch(_ table: String) -> StoreError {

@@ -5,22 +5,22 @@ import SQLCipherConnection
 
 /// A full-text index of a store's file.
 ///
-/// It is an FTS4 table, which both generations of SQLCipher have, of the words that `cd_words` makes of the texts. FTS4 gets a view in place of a content of
-/// its own, so the words stand in the file once. Triggers keep it in step with whatever writes the rows; what they take out they read through the view, so they
-/// do it before the row changes.
+/// It is an FTS4 table, which both SQLCipher 3 and 4 support, of the words that `cd_words` extracts from the texts. The FTS4 table reads
+/// its content from a view, so the texts are not stored twice. Triggers update it with every change of the rows. To remove words they read
+/// the old text through the view, so they run before the row changes.
 struct FullTextIndex: Sendable {
-  /// What the model knows it as.
+  /// The index in terms of the model.
   let meaning: FetchExplanation.Index
-  /// The number of the entity that declares it; rows of others are not in it.
+  /// The number of the entity that declares the index. The index contains only its objects and those of its subentities.
   let entity: Int
   /// The attributes, in the order of the columns c0, c1 ...
   let slots: [CompiledSlot]
-  /// The FTS4 table's name, as it is and quoted.
+  /// The FTS4 table's name, unquoted and quoted.
   let plainName, name: String
-  /// What makes it, in order.
+  /// The table, view and triggers, in the order of their creation.
   let auxiliaries: [SchemaAuxiliary]
 
-  /// Makes those of a model that a table has columns for.
+  /// Returns the full-text indexes of a model whose attributes have columns in the tables.
   static func all(of tables: [EntityTable], layout: TableLayout, model: CompiledModel) throws -> [FullTextIndex] {
     guard model.hasFullTextIndexes, LibraryVersion.hasFullText else { return [] }
     var names = FullTextNames(layout)
@@ -47,7 +47,7 @@ struct FullTextIndex: Sendable {
       slots.append(slot)
       columns.append(column.name)
     }
-    // The table of the words has some columns of its own. What has no index is searched without one.
+    // The FTS4 table adds its own columns. Attributes without an index are searched without one.
     guard columns.count < LibraryVersion.maximumColumns - Self.ownColumnCount else { return nil }
     let plain = names.take("f_\(entity.name)_\(index.name)")
     let (name, view) = (try Identifier.quoted(plain.table), try Identifier.quoted(plain.view))
@@ -68,7 +68,7 @@ struct FullTextIndex: Sendable {
     let update = "UPDATE OF \(columns.joined(separator: ", "))"
     auxiliaries = [
       try table.view(named: plain.view, words, where: condition(table.name)),
-      // What matchinfo() needs beyond positions is not kept: relevance is computed from the texts.
+      // `matchinfo=fts3` omits the data for ranking: relevance is computed from the texts.
       SchemaAuxiliary(
         kind: .table, name: plain.table,
         sql: "CREATE VIRTUAL TABLE \(name) USING fts4 (\(numbered), content=\(view), tokenize=simple, matchinfo=fts3)",
@@ -85,24 +85,24 @@ struct FullTextIndex: Sendable {
     meaning = .init(origin: .fullText, entityName: entity.name, name: index.name, properties: slots.map(\.name))
   }
 
-  /// The columns that FTS4 adds at most.
+  /// The maximum number of columns that FTS4 adds.
   private static let ownColumnCount = 8
 
   private static func addition(to name: String) -> String { "INSERT INTO \(name) (docid" }
   private static func removal(from name: String) -> String { "DELETE FROM \(name) WHERE docid" }
 
-  /// Whether a trigger of a file keeps the index with a quoted name in step.
+  /// Returns whether a trigger in a file updates the index with a quoted name.
   static func isKept(_ name: String, by trigger: String) -> Bool {
     [addition(to: name), removal(from: name)].contains { trigger.contains("BEGIN \($0)") }
   }
 
-  /// The column of an attribute; nil where it has none.
+  /// Returns the column of an attribute, or `nil` if it is not indexed.
   func column(of slot: CompiledSlot) -> String? {
     slots.firstIndex { $0.index == slot.index && $0.declaringEntity == slot.declaringEntity }.map { "c\($0)" }
   }
 }
 
-/// Names for full-text indexes: with the tables that FTS4 makes beside its own.
+/// Allocates names for full-text indexes that do not clash with those of FTS4's shadow tables.
 private struct FullTextNames {
   private var names: NameAllocator
   private var taken: Set<String>
@@ -125,7 +125,7 @@ private struct FullTextNames {
   }
 }
 
-/// The full-text indexes that a query may use.
+/// The full-text indexes that queries can use.
 struct FullTextIndexes: Sendable {
   private let indexes: [FullTextIndex]
 
@@ -133,8 +133,8 @@ struct FullTextIndexes: Sendable {
 
   var isEmpty: Bool { indexes.isEmpty }
 
-  /// Those that find the words of an attribute of objects of an entity, or of one below it: the attribute's own come first, as they have all objects that
-  /// can have a value.
+  /// Returns the indexes that contain the words of an attribute for objects of an entity or its subentities. The index of the entity that
+  /// declares the attribute comes first, as it contains all objects that can have a value.
   func indexes(over slot: CompiledSlot, of entity: CompiledEntity, model: CompiledModel) -> [(index: FullTextIndex, column: String)] {
     indexes.compactMap { index in
       guard index.entity == slot.declaringEntity || model.entities[index.entity].subtree.contains(entity.number),
@@ -144,10 +144,10 @@ struct FullTextIndexes: Sendable {
     }
   }
 
-  /// What an index is called in the model, by its name in the file.
+  /// Returns an index in terms of the model, by its name in the file.
   func meaning(ofTable name: String) -> FetchExplanation.Index? { indexes.first { $0.plainName == name }?.meaning }
 
-  /// Whether an index is over an attribute.
+  /// Returns whether an attribute has an index.
   func hold(_ slot: CompiledSlot) -> Bool { indexes.contains { $0.column(of: slot) != nil } }
 
   var auxiliaries: [SchemaAuxiliary] { indexes.flatMap(\.auxiliaries) }

@@ -3,17 +3,17 @@ import ObjectStore
 import SQLCipherConnection
 import StoreKeys
 
-/// The tables of the history; `Documentation/FileFormat.md` describes them.
+/// The tables of the history; `Documentation/FileFormat.md` describes them. This file contains all SQL that uses them.
 enum HistoryTables {
   /// The transactions.
   static let history = "cipherdata_history"
-  /// Authors, contexts and openings, a number each.
+  /// The names of authors, contexts and openings, each with a number.
   static let names = "cipherdata_history_names"
-  /// Who reads the history bit by bit.
+  /// The registered consumers, with the position that each has read.
   static let consumers = "cipherdata_history_consumers"
   static let all = [history, names, consumers]
 
-  /// The statements that make the tables.
+  /// The statements that create the tables.
   static let creation = [
     "CREATE TABLE \(history) (number INTEGER PRIMARY KEY, start INTEGER, kind INTEGER NOT NULL, clock INTEGER NOT NULL, time REAL NOT NULL,"
       + " opening INTEGER NOT NULL, author INTEGER, context INTEGER, mark INTEGER NOT NULL, changes BLOB NOT NULL)",
@@ -21,52 +21,52 @@ enum HistoryTables {
     "CREATE TABLE \(consumers) (name TEXT PRIMARY KEY, number INTEGER, mark INTEGER, seen REAL NOT NULL) WITHOUT ROWID",
   ]
 
-  /// The statements that drop them.
+  /// The statements that drop the tables.
   static let removal = all.map { "DROP TABLE IF EXISTS \($0)" }
 
-  /// Takes the history out of an attached copy; nothing where the store keeps none.
+  /// Returns the statements that remove the history from an attached copy; empty if the store has no history.
   static func removal(from connection: Connection, schema: String) throws -> [String] {
     guard try MetadataTable.hasHistory(connection) else { return [] }
     return all.map { "DROP TABLE \(schema).\($0)" }
       + ["UPDATE \(schema).\(BookkeepingTables.metadata) SET format = \(MetadataTable.formatVersion), history = NULL"]
   }
 
-  /// Adds the column of the history's settings to the metadata of a store that never had a history.
+  /// Adds the column of the history's settings to the metadata table of a store that never had a history.
   static let settingsColumn = "ALTER TABLE \(BookkeepingTables.metadata) ADD COLUMN history TEXT"
 }
 
-/// A statement over the tables of the history: its number comes behind those of ``BookkeepingStatement``.
+/// A cached statement on the tables of the history. Its number follows those of ``BookkeepingStatement``.
 enum HistoryStatement: Int, CaseIterable, Sendable {
-  /// What the metadata say of the history, and what is written there.
+  /// Read and write the history's settings in the metadata.
   case settings, newSettings
-  /// Whether the metadata have the column.
+  /// Selects whether the metadata table has the column of the settings.
   case hasSettings
-  /// The number and clock of the newest row; a new row.
+  /// Select the number and clock of the newest row, and insert a row.
   case newest, insertion
-  /// The number of a name, and a new name.
+  /// Select the number of a name, and insert a name.
   case name, newName
-  /// The number of the first row after the record with which the history begins; the oldest transaction that is whole; the newest; the mark of a row.
+  /// Select the number of the first row after the record that begins the history, the oldest complete transaction, the newest transaction,
+  /// and the mark of a row.
   case first, oldest, newestTransaction, position
-  /// The oldest transaction since a time; the transaction before which so many others come, from the newest on; the least that consumers have read.
+  /// Select the oldest transaction since a time, the n-th newest transaction, and the lowest number that all consumers have read.
   case oldestSince, beforeLast, leastConsumed
   /// Deletes the rows before a number.
   case deletion
-  /// The consumers by name; enters one; forgets one.
+  /// Select the consumers by name, insert or update one, and delete one.
   case consumers, consumer, removal
-  /// The size and digest of a large value.
+  /// Selects the size and digest of a large value.
   case largeValue
-  /// All rows in order, for verification.
+  /// Selects all rows in order, for verification.
   case records
 
-  /// How many there are.
   static let count = allCases.count
-  /// The first number behind all of them.
+  /// The first number after these statements.
   static let end = BookkeepingStatement.count + count
 
-  /// The number under which connections keep it.
+  /// The number by which connections cache the statement.
   var number: Int { BookkeepingStatement.count + rawValue }
 
-  /// The text.
+  /// The SQL text.
   var sql: String {
     let (history, names, consumers) = (HistoryTables.history, HistoryTables.names, HistoryTables.consumers)
     let metadata = BookkeepingTables.metadata
@@ -96,19 +96,19 @@ enum HistoryStatement: Int, CaseIterable, Sendable {
     }
   }
 
-  /// The rows that a query asks for.
+  /// Returns the statement that selects the rows of a query.
   ///
-  /// - Returns: The text, and what is bound to it.
+  /// - Returns: The SQL text and its arguments.
   static func entries(_ query: HistoryQuery) -> (sql: String, arguments: [Slot]) {
     var (conditions, arguments) = (["h.number > ?"], [Slot.int(max(query.after, query.behindRow))])
     func add(_ condition: String, _ values: Slot...) {
       conditions.append(condition)
       arguments += values
     }
-    // The rest of the transaction that was named.
+    // Skip the remaining rows of the transaction itself.
     if query.after > 0 { add("(h.start IS NULL OR h.start > ?)", .int(query.after)) }
     if query.upTo < .max {
-      // The rows of a transaction follow each other: where the next one begins the walk through the table ends.
+      // The rows of a transaction are contiguous, so the scan ends where the next transaction begins.
       let next = "SELECT n.number FROM \(HistoryTables.history) n WHERE n.start IS NULL AND n.number > ? ORDER BY n.number LIMIT 1"
       add("h.number < coalesce((\(next)), \(Int64.max))", .int(query.upTo))
     }
@@ -136,7 +136,8 @@ enum HistoryStatement: Int, CaseIterable, Sendable {
 }
 
 extension Connection {
-  /// The prepared statement over the tables of the history. The connection keeps it: reset it after use, and do not use it twice at once.
+  /// Returns a prepared statement on the tables of the history. The connection caches it: reset it after use, and do not use it twice at
+  /// the same time.
   func statement(_ statement: HistoryStatement) throws(StoreAccessError) -> Statement {
     try self.statement(statement.number, statement.sql)
   }

@@ -1,10 +1,11 @@
 import ObjectModel
 import ObjectQuery
 
-/// The expressions that indexes of a model are over.
+/// The expressions that a model's indexes contain.
 ///
-/// An index can be over functions of an entity's own and inherited attributes, without constants (a query has those as placeholders, which SQLite takes for no
-/// index's). What it calls has the version of the functions' results in its name, as folded indexes have (``FoldedIndexes``).
+/// An index can contain functions of an entity's own and inherited attributes, but no constants: a query has placeholders instead, which
+/// SQLite does not match with an index. The name of the indexed function contains the version of the functions' results, as for folded
+/// indexes (``FoldedIndexes``).
 struct IndexedExpressions: Sendable {
   private var expressions: Set<ResolvedExpression> = []
 
@@ -17,14 +18,14 @@ struct IndexedExpressions: Sendable {
     }
   }
 
-  /// Whether an index is over an expression of one object, whatever its scope.
+  /// Returns whether an index contains an expression of one object, whatever its scope.
   func hold(_ expression: ResolvedExpression) -> Bool {
     guard !expressions.isEmpty else { return false }
     var scope: Int?
     return Self.moved(expression, from: &scope).map(expressions.contains) ?? false
   }
 
-  /// The expression of an element; nil where it has none that can be indexed.
+  /// Returns the expression of an element, or `nil` if it has none or none that can be indexed.
   static func resolved(_ element: FetchIndexElement, of entity: CompiledEntity, _ model: CompiledModel) -> ResolvedExpression? {
     guard element.kind == .binary, let format = element.expression, let parsed = try? FetchExpression(format: format),
       let fetch = try? FetchResolver(model: model).resolve(nil, sortDescriptors: [FetchSortDescriptor(expression: parsed)], entity: entity),
@@ -34,7 +35,7 @@ struct IndexedExpressions: Sendable {
     return moved(expression, from: &scope)
   }
 
-  /// The same of the object asked about; nil for what cannot be indexed.
+  /// Returns the same expression in scope 0, or `nil` if it cannot be indexed.
   private static func moved(_ expression: ResolvedExpression, from scope: inout Int?) -> ResolvedExpression? {
     switch expression {
     case .path(var path):

@@ -1,25 +1,25 @@
 import ObjectModel
 import ObjectQuery
 
-/// The attributes of a model that have an index, by how it folds them.
+/// The attributes in a model's indexes, by how the index folds them.
 struct IndexedForms: Sendable {
   private struct Form: Hashable {
     let entity: Int
     let slot: Int
     let folding: ComparisonOptions
   }
-  /// What some index begins with.
+  /// The first elements of indexes.
   private var leading: Set<Form> = []
-  /// What is folded in some index, at its beginning or behind.
+  /// The folded elements of indexes, at any position.
   private var folded: Set<Form> = []
-  /// What is in some index as it is, wherever.
+  /// The unfolded elements of indexes, at any position.
   private var plain: Set<Form> = []
 
   init(_ model: CompiledModel) {
     for entity in model.entities {
       for constraint in entity.entityDescription.uniquenessConstraints {
         for name in constraint { if let slot = Self.slot(name, of: entity) { plain.insert(Self.form(slot, [])) } }
-        // Of an inherited one it holds rows of the subentity only.
+        // The index of a constraint on an inherited attribute contains only rows of the subentity.
         guard let slot = constraint.first.flatMap({ Self.slot($0, of: entity) }), slot.declaringEntity == entity.number else { continue }
         leading.insert(Self.form(slot, []))
       }
@@ -37,13 +37,13 @@ struct IndexedForms: Sendable {
   /// Whether any index folds texts.
   var hasFolded: Bool { !folded.isEmpty }
 
-  /// Whether an index begins with an attribute, folded so.
+  /// Returns whether an index starts with an attribute in a folding.
   func begins(with slot: CompiledSlot, folding: ComparisonOptions) -> Bool { leading.contains(Self.form(slot, folding)) }
 
-  /// Whether an index has an attribute, folded so.
+  /// Returns whether an index contains an attribute in a folding.
   func holds(_ slot: CompiledSlot, folding: ComparisonOptions) -> Bool { !folded.isEmpty && folded.contains(Self.form(slot, folding)) }
 
-  /// Whether an index has an attribute as it is, at its beginning or behind.
+  /// Returns whether an index contains an attribute unfolded, at any position.
   func holdsPlain(_ slot: CompiledSlot) -> Bool { plain.contains(Self.form(slot, [])) }
 
   private static func form(_ slot: CompiledSlot, _ folding: ComparisonOptions) -> Form {
@@ -54,7 +54,7 @@ struct IndexedForms: Sendable {
 }
 
 extension FetchIndexElement {
-  /// The options of comparisons that the element answers.
+  /// The comparison options that the element supports.
   var folding: ComparisonOptions {
     switch collation {
     case .binary: []
@@ -66,7 +66,7 @@ extension FetchIndexElement {
 }
 
 extension ComparisonOptions {
-  /// The options that fold, in the brackets of the format language; nothing where none does.
+  /// The folding options in the brackets of the predicate format; empty if there are none.
   var foldingMark: String {
     let letters = (contains(.caseInsensitive) ? "c" : "") + (contains(.diacriticInsensitive) ? "d" : "")
     return letters.isEmpty ? "" : "[\(letters)]"

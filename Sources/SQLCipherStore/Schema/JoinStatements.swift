@@ -1,44 +1,46 @@
-//
-// Fetches and batch requests that ask about links are generated in Queries/, derived attributes over links in StoreDerivation+Values.swift, both out of the
-// parts that stand here. A table that a removed relationship has left over is dropped like any other (BookkeepingStatements.swift). Copies and checks of whole
-// files (SQLCipherConnection) name no table.
+/// A join table seen from one of its two relationships. The near objects are the sources of that relationship, the far objects its
+/// destinations.
+///
+/// This file contains all fixed SQL on join tables; no other code uses the names of their columns. SQL for fetches and batch requests on
+/// links is generated in Queries, that for derived attributes over links in `StoreDerivation+Values.swift`; both use the parts defined
+/// here. `BookkeepingStatements.swift` drops leftover tables.
 import ObjectModel
 import ObjectStore
 import SQLCipherConnection
 
-/// A join table seen from one of its two relationships: the near objects are those whose relationship it is.
+/// The number of sides of a table.
 struct JoinSide: Sendable {
-  /// The sides of a table.
+  /// The number of the relationship that declares the table.
   static let countOfTable = 2
 
-  /// The number of the relationship under which the table was declared.
-  let relationshipID: Int
   /// The table's position in the layout.
+  let relationshipID: Int
+  /// Whether this is the side of that relationship's inverse.
   let tableIndex: Int
-  /// Whether it is seen from the inverse of that relationship.
+  /// Whether the relationship is its own inverse. Each link is then stored in both directions.
   let isReversed: Bool
-  /// Whether the relationship is its own inverse: each link is then kept in both directions.
+  /// The entity whose objects, including those of subentities, are in the near column.
   let isSymmetric: Bool
   let nearNumbering: EntityEncoding
   let farNumbering: EntityEncoding
-  /// The entity whose objects, and those below it, stand in the near column.
+  /// The entity whose objects, including those of subentities, are in the far column.
   let nearEntityNumber: Int
-  /// The entity whose objects stand in the far column.
-  let farEntityNumber: Int
   /// The quoted names.
+  let farEntityNumber: Int
+  /// The order of the far objects of one near object.
   fileprivate let table: String
   fileprivate let near: String
   fileprivate let nearEntity: String?
   fileprivate let far: String
   fileprivate let farEntity: String?
-  /// The order of the far objects of one near object.
-  fileprivate let farOrder: String?
   /// The order of the near objects of one far object.
+  fileprivate let farOrder: String?
+  /// Creates the side of a relationship from the layout of its join table.
   fileprivate let nearOrder: String?
 }
 
 extension JoinSide {
-  /// The join table of a relationship, by its layout.
+  /// The other side of the table.
   init(
     _ layout: TableLayout.JoinTable, at index: Int, of relationship: CompiledRelationship, source: CompiledEntity, target: CompiledEntity
   ) throws {
@@ -54,7 +56,7 @@ extension JoinSide {
       farOrder: try layout.targetOrderColumn.map(Identifier.quoted), nearOrder: try layout.sourceOrderColumn.map(Identifier.quoted))
   }
 
-  /// The same table from the other side.
+  /// The number of the side among all sides of the schema's join tables.
   var reversed: JoinSide {
     JoinSide(
       relationshipID: relationshipID, tableIndex: tableIndex, isReversed: !isReversed, isSymmetric: isSymmetric,
@@ -62,16 +64,16 @@ extension JoinSide {
       table: table, near: far, nearEntity: farEntity, far: near, farEntity: nearEntity, farOrder: nearOrder, nearOrder: farOrder)
   }
 
-  /// The number of the side among all sides of the schema's join tables.
+  /// Whether the far objects of one near object are ordered.
   @inline(__always) var number: Int { tableIndex * Self.countOfTable + (isReversed ? 1 : 0) }
 
-  /// Whether the far objects of one near object have an order.
+  /// The columns of a link, in the order of ``bind(_:_:to:after:)``.
   var isOrdered: Bool { farOrder != nil }
 
-  /// The columns of a pair, as ``bind(_:_:to:after:)`` takes them.
+  /// Binds a link to the placeholders after a number, and returns the number of the last one.
   private var pairColumns: [String] { [near, far] + [nearEntity, farEntity].compactMap { $0 } }
 
-  /// Binds a pair behind the parameter with a number, and gives the number of its last one.
+  /// Binds the positions of a link to the placeholders after a number, as ``JoinStatement/placedInsertion(side:)`` expects them.
   func bind(_ nearEnd: ObjectReference, _ farEnd: ObjectReference, to statement: Statement, after number: Int32) throws -> Int32 {
     try statement.bind(number + 1, nearEnd.key)
     try statement.bind(number + 2, farEnd.key)
@@ -97,28 +99,28 @@ extension JoinSide {
   }
 }
 
-// MARK: - Numbers
+/// A cached statement on a join table. ``StatementNumbers`` maps the case and the number of the side to a statement number.
 
-/// A statement that connections keep: the case is its number (``StatementNumbers``), with the number of the side that it is of.
+/// Selects the far objects of near ones.
 enum JoinStatement: Hashable, Sendable {
-  /// Reads the far objects of near ones.
-  case members(side: Int, KeyListSize)
   /// Deletes all links of near objects.
+  case members(side: Int, KeyListSize)
+  /// Inserts links, unless they exist.
   case deletion(side: Int, KeyListSize)
-  /// Makes links, where they are not there yet.
+  /// Inserts a link with its positions in orders.
   case insertion(side: Int, LinkInsertionSize)
-  /// Makes a link with its places in orders.
-  case placedInsertion(side: Int)
   /// Deletes one link.
+  case placedInsertion(side: Int)
+  /// Inserts the missing opposite directions of links.
   case removal(side: Int)
-  /// Gives every link the other direction too.
+  /// Selects the positions of the far objects of one near object.
   case completion(side: Int)
-  /// Reads the places of the far objects of one near object.
+  /// Updates the position of one far object of a near object.
   case places(side: Int)
-  /// Writes the place of one far object of a near object.
+  /// The first offset of each case, after those of the preceding case.
   case placing(side: Int)
 
-  /// Where the numbers of each case begin: behind those of the case before.
+  /// The number of statements of a side.
   private enum First {
     static var members: Int { 0 }
     static var deletion: Int { members + KeyListSize.count }
@@ -131,10 +133,10 @@ enum JoinStatement: Hashable, Sendable {
     static var end: Int { placing + 1 }
   }
 
-  /// How many statements each side has.
+  /// The side, and the statement's offset among those of the side.
   @inline(__always) static var countOfSide: Int { First.end }
 
-  /// The side, and the place among its numbers.
+  /// Returns all statements of a schema, including those that its tables cannot use.
   @inline(__always) var place: (side: Int, offset: Int) {
     switch self {
     case .members(let side, let size): (side, First.members + size.position)
@@ -148,7 +150,7 @@ enum JoinStatement: Hashable, Sendable {
     }
   }
 
-  /// All statements of a schema, whether its tables can use them or not.
+  /// The number of links that one statement inserts.
   static func all(of schema: StoreSchema) -> [JoinStatement] {
     (0..<(schema.layout.joinTables.count * JoinSide.countOfTable)).flatMap { side -> [JoinStatement] in
       KeyListSize.allCases.map { .members(side: side, $0) } + KeyListSize.allCases.map { .deletion(side: side, $0) }
@@ -158,14 +160,14 @@ enum JoinStatement: Hashable, Sendable {
   }
 }
 
-/// How many links one statement inserts.
+/// The number of cases: the statement numbers of a statement that is cached in every size.
 enum LinkInsertionSize: Int, CaseIterable, Sendable {
   case most, many, few, one
 
-  /// How many there are: statements that are kept in every size have so many numbers.
+  /// Creates the greatest size that does not exceed a number of links.
   @inline(__always) static var count: Int { LinkInsertionSize.one.rawValue + 1 }
 
-  /// The greatest that a number of links fills.
+  /// The number of links.
   init(for count: Int) {
     self = Self.most.linkCount <= count ? .most : Self.many.linkCount <= count ? .many : Self.few.linkCount <= count ? .few : .one
   }
@@ -181,10 +183,10 @@ enum LinkInsertionSize: Int, CaseIterable, Sendable {
   }
 }
 
-// MARK: - Texts that connections keep
+/// Returns the SQL text, or an empty string if the table has no such order or side.
 
 extension JoinStatement {
-  /// The text; empty where the table has no such order, or no such side.
+  /// Selects owner, member, and the member's entity if it is stored, ordered by owner, then by member.
   func sql(in schema: StoreSchema) -> String {
     guard let side = schema.joinSide(place.side) else { return "" }
     switch self {
@@ -205,16 +207,16 @@ extension JoinStatement {
 }
 
 extension JoinSide {
-  /// Owner, member, and the member's entity if it has to be read; in the order of the owners, then of the members.
+  /// Deletes the links of near objects.
+  ///
+  /// - Parameter keys: The comparison with the near column: `= ?` or `IN (...)`.
   fileprivate func members(_ size: KeyListSize) -> String {
     let order = "t.\(near)\(farOrder.map { ", t.\($0)" } ?? ""), t.\(far)"
     return
       "SELECT t.\(near), t.\(far)\(farEntity.map { ", t.\($0)" } ?? "") FROM \(table) AS t WHERE t.\(near) \(size.condition) ORDER BY \(order)"
   }
 
-  /// Deletes the links of near objects.
-  ///
-  /// - Parameter keys: What stands behind the column: `= ?`, `IN (...)`.
+  /// Inserts links with `OR IGNORE`, since another context may have inserted the same link.
   fileprivate func deletion(_ keys: String) -> String { "DELETE FROM \(table) WHERE \(table).\(near) \(keys)" }
 
   /// `OR IGNORE`: another context may have made the same link.
@@ -237,19 +239,19 @@ extension JoinSide {
   }
 }
 
-// MARK: - Parts of queries
+/// Returns the table with an alias.
 
 extension JoinSide {
-  /// The table under an alias.
+  /// Returns the key of the near object.
   func source(_ alias: String) -> String { "\(table) AS \(alias)" }
 
-  /// The key of the near object.
+  /// Returns the key of the far object.
   func nearKey(_ alias: String) -> String { "\(alias).\(near)" }
 
-  /// The key of the far object.
+  /// Returns an expression for the entity number of the far object in the model.
   func farKey(_ alias: String) -> String { "\(alias).\(far)" }
 
-  /// The far object's number in the model.
+  /// Returns the columns that order the far objects of one near object.
   func farEntityNumber(_ alias: String) -> String? {
     switch farNumbering {
     case .fixed(let number): String(number)
@@ -258,7 +260,9 @@ extension JoinSide {
     }
   }
 
-  /// What the far objects of one near object are ordered by.
+  /// Selects the near objects of far ones.
+  ///
+  /// - Parameter keys: The comparison with the far column: `= ?` or `IN (...)`.
   func farOrder(_ alias: String) -> [String] { [farOrder, far].compactMap { $0 }.map { "\(alias).\($0)" } }
 
   /// The near objects of far ones.
@@ -267,21 +271,21 @@ extension JoinSide {
   func owners(ofMembers keys: String) -> String { "SELECT o.\(near) FROM \(table) AS o WHERE o.\(far) \(keys)" }
 }
 
-// MARK: - Batch requests
+/// Inserts the rows that are linked to rows of a generation.
 
 extension JoinSide {
-  /// Notes the rows that rows of a generation have links to.
+  /// A condition that the row `t` is linked to a row that is not deleted.
   func cascade(into batch: BatchTable, of destination: EntityTable, _ sources: BatchTable) -> String {
     destination.cascade(into: batch) + "\(table) AS s JOIN \(destination.name) AS d ON d.\(destination.key) = s.\(far)"
       + " WHERE s.\(near) IN \(sources.keysOfGeneration)"
   }
 
-  /// The condition that a row, `t`, has a link to one that stays.
+  /// A condition that the near object to which a table's column refers is linked to the table's row.
   func linkExists(of source: EntityTable, besides doomed: BatchTable?) -> String {
     "EXISTS (SELECT 1 FROM \(table) AS d WHERE d.\(near) = t.\(source.key)\(doomed?.lacks("d.\(far)") ?? ""))"
   }
 
-  /// The condition that the near object to which a table's column refers has a link to the table's row.
+  /// Deletes the links of the near objects in a batch table.
   func leads(to other: EntityTable, from column: TableColumn) -> String {
     "EXISTS (SELECT 1 FROM \(table) AS s WHERE s.\(near) = \(other.name).\(column.name) AND s.\(far) = \(other.name).\(other.key))"
   }
@@ -290,12 +294,16 @@ extension JoinSide {
   func deletion(in batch: BatchTable) -> String { deletion("IN \(batch.keys)") }
 }
 
-// MARK: - The table in the file
+/// Returns the statement that creates the table, under another quoted name while a migration fills it.
+///
+/// - Parameter tables: The tables of the near and the far objects, if the store contains them.
 
 extension JoinSide {
-  /// The statement that makes the table, under another quoted name while a migration fills it.
+  /// Returns the index of the far objects. The table itself is ordered by near object, and its primary key is part of every index.
   ///
-  /// - Parameter tables: The tables of the near and the far objects, where the store holds them.
+  /// - Parameters:
+  ///   - name: Its unquoted name.
+  ///   - meaning: The index in terms of the model.
   func creation(named name: String? = nil, tables: (near: EntityTable?, far: EntityTable?)) -> String {
     func column(_ name: String, _ table: EntityTable?) -> String {
       "\(name) INTEGER NOT NULL" + (table.map { " REFERENCES \($0.name) (\($0.key)) DEFERRABLE INITIALLY DEFERRED" } ?? "")
@@ -306,29 +314,25 @@ extension JoinSide {
     return "CREATE TABLE \(name ?? table) (\(columns.joined(separator: ", "))) WITHOUT ROWID"
   }
 
-  /// The index of the far objects. The table itself is ordered by the near side; its key stands at the end of every index.
-  ///
-  /// - Parameters:
-  ///   - name: Its name, not quoted.
-  ///   - meaning: What the model knows it as.
+  /// The trigger events for the insertion and deletion of links, and the row that contains the link in each.
   func index(named name: String, _ meaning: FetchExplanation.Index) throws -> StoreIndex {
     StoreIndex(
       name: name, sql: "CREATE INDEX \(try Identifier.quoted(name)) ON \(table) (\(far))", table: table, elements: [far], condition: "",
       meaning: meaning, rowCount: "SELECT count(*) FROM \(table)")
   }
 
-  /// What triggers watch in order to know when a link comes or goes, and the key of its near object in them.
+  /// Returns the key of the near object in a trigger.
   static let events = [(event: "INSERT", row: "NEW"), (event: "DELETE", row: "OLD")]
 
-  /// The key of the near object in a trigger.
-  func nearKey(of row: String) -> String { "\(row).\(near)" }
-
-  /// A trigger of the table.
+  /// Returns a trigger of the table.
   ///
   /// - Parameters:
-  ///   - name: Its name, not quoted.
+  ///   - name: Its unquoted name.
   ///   - event: One of ``events``.
   ///   - body: The statements that it runs, each with its semicolon.
+  func nearKey(of row: String) -> String { "\(row).\(near)" }
+
+  /// Returns whether a statement reads the table with an alias.
   func trigger(named name: String, after event: String, _ body: String) throws -> SchemaAuxiliary {
     SchemaAuxiliary(
       kind: .trigger, name: name, sql: "CREATE TRIGGER \(try Identifier.quoted(name)) AFTER \(event) ON \(table) BEGIN \(body) END")
@@ -338,22 +342,23 @@ extension JoinSide {
   func isRead(by sql: String, as alias: String) -> Bool { sql.contains("\(source(alias)) ") }
 }
 
-// MARK: - Migration
+/// The location of links during a migration: in a join table, or in the column of a to-one relationship.
+///
+/// Names are quoted. Columns have a prefix: the alias `f` in a SELECT, the table's name in statements that change its rows.
 
-/// Where links stand, for a migration: in a join table, or in the column of a to-one relationship. Names are quoted; columns are read with a prefix: the
-/// alias `f` in a SELECT, the table's name where its rows are changed.
+/// The column that defines the batches of the table.
 struct LinkColumns {
   let table: String
-  /// The column by which the table is gone through in portions.
+  /// The keys of the near and the far objects, and the numbers of their entities if columns hold them; with the prefix.
   private let walk: String
   let prefix: String
-  /// The keys of the near and the far objects, and the numbers of their entities where a column holds them; with the prefix.
+  /// The order of the near objects of one far object, and of the far objects of one near object; with the prefix.
   let near, far: String
   let nearEntity, farEntity: String?
-  /// The order of the near objects of one far object, and of the far objects of one near object; with the prefix.
+  /// Creates the columns for the links of a join table.
   let nearOrder, farOrder: String?
 
-  /// The links of a join table.
+  /// Creates the columns for the links of a to-one column. The near objects are those that have the column.
   init(_ side: JoinSide, alias: String?) {
     let prefix = alias ?? side.table
     func name(_ column: String) -> String { "\(prefix).\(column)" }
@@ -363,7 +368,7 @@ struct LinkColumns {
       farOrder: side.farOrder.map(name))
   }
 
-  /// The links of a to-one column, seen from the objects that have it.
+  /// The same links seen from the other side.
   init(_ column: TableColumn, in table: EntityTable, order: String?, alias: String?) {
     let prefix = alias ?? table.name
     func name(_ column: String) -> String { "\(prefix).\(column)" }
@@ -387,14 +392,14 @@ struct LinkColumns {
     self.farOrder = farOrder
   }
 
-  /// The same links from the other side.
+  /// Returns a statement that processes the table in batches.
   var reversed: LinkColumns {
     LinkColumns(
       table: table, walk: walk, prefix: prefix, near: far, far: near, nearEntity: farEntity, farEntity: nearEntity, nearOrder: farOrder,
       farOrder: nearOrder)
   }
 
-  /// A statement that goes through the table.
+  /// Selects values of the links of a batch.
   func portions(_ sql: String) -> Portions {
     Portions(
       table: table, end: "SELECT t.\(walk) FROM \(table) AS t WHERE t.\(walk) > ? ORDER BY t.\(walk) LIMIT 1 OFFSET ?", sql: sql)
@@ -403,21 +408,24 @@ struct LinkColumns {
   private var portion: String { "\(prefix).\(walk) > ? AND \(prefix).\(walk) <= ?" }
   private var source: String { "\(table) AS \(prefix)" }
 
-  /// Reads values of the links of a portion.
+  /// Counts links.
   func values(_ values: [String], where condition: String?) -> String {
     "SELECT \(values.joined(separator: ", ")) FROM \(source) WHERE \(portion)" + (condition.map { " AND \($0)" } ?? "")
   }
 
-  /// Counts links.
+  /// Counts the near objects with more than one link.
   func count(where condition: String?) -> String { "SELECT count(*) FROM \(source)" + (condition.map { " WHERE \($0)" } ?? "") }
 
-  /// Counts the near objects that have several links.
+  /// Counts the near objects that are linked to different far objects by links in several locations.
   func countOfSeveral(where condition: String?) -> String {
     "SELECT count(*) FROM (SELECT \(near) FROM \(source)" + (condition.map { " WHERE \($0)" } ?? "")
       + " GROUP BY \(near) HAVING count(*) > 1)"
   }
 
-  /// Counts the near objects that have several far objects in links from several places.
+  /// Changes or deletes the links of a batch in place.
+  ///
+  /// - Parameter assignments: Unquoted columns and their values; empty for a deletion.
+  /// - Returns: The statement, and a query that counts the affected links.
   static func countOfContradictions(among sources: [(links: LinkColumns, condition: String?)]) -> String {
     let pairs = sources.map { source in
       "SELECT \(source.links.near) AS near, \(source.links.far) AS far FROM \(source.links.source)"
@@ -427,9 +435,12 @@ struct LinkColumns {
       "SELECT count(*) FROM (SELECT p.near FROM (\(CompoundSelect.joined(pairs, by: "UNION"))) AS p GROUP BY p.near HAVING count(*) > 1)"
   }
 
-  /// Changes the links of a portion that stay where they are; and the count of all of them.
+  /// Copies the links of a batch into the table.
   ///
-  /// - Parameter assignments: Not quoted columns and their values; none for a deletion.
+  /// - Parameters:
+  ///   - working: The table's unquoted name during the migration.
+  ///   - nearEntity: The new numbers of the near objects' entities in their trees.
+  ///   - farEntity: The new numbers of the far objects' entities.
   func change(_ assignments: [(column: String, value: String)], where condition: String?) throws -> (sql: String, count: String) {
     let texts = try assignments.map { "\(try Identifier.quoted($0.column)) = \($0.value)" }
     let head = texts.isEmpty ? "DELETE FROM \(table)" : "UPDATE OR FAIL \(table) SET \(texts.joined(separator: ", "))"
@@ -441,12 +452,7 @@ struct LinkColumns {
 }
 
 extension TableLayout.JoinTable {
-  /// Copies the links of a portion into the table.
-  ///
-  /// - Parameters:
-  ///   - working: The name that the table has meanwhile, not quoted.
-  ///   - nearEntity: The newer numbers of the near objects' entities within their trees.
-  ///   - farEntity: Those of the far objects.
+  /// Adds a column.
   func filling(
     named working: String, from links: LinkColumns, nearEntity: String, farEntity: String, where condition: String?
   ) throws -> String {
@@ -460,20 +466,20 @@ extension TableLayout.JoinTable {
       + links.values(known.map(\.value), where: condition)
   }
 
-  /// Adds a column.
+  /// Replaces the table with the one that has a working name.
   func adding(_ column: String) throws -> String {
     "ALTER TABLE \(try Identifier.quoted(name)) ADD COLUMN \(try Identifier.quoted(column)) INTEGER"
   }
 
-  /// Puts the table with a working name in the place of the one with its name.
+  /// Drops the table.
   func replacing(with working: String) throws -> [String] {
     [try dropping(), "ALTER TABLE \(try Identifier.quoted(working)) RENAME TO \(try Identifier.quoted(name))"]
   }
 
-  /// Drops the table.
+  /// The names of all columns of the table in the file.
   func dropping() throws -> String { "DROP TABLE \(try Identifier.quoted(name))" }
 
-  /// The names of all columns that the file's table has.
+  /// Counts the links.
   var physicalColumns: [String] {
     [sourceColumn, targetColumn]
       + [sourceEntityColumn, targetEntityColumn, targetOrderColumn, sourceOrderColumn].compactMap { $0 } + (leftovers ?? [])

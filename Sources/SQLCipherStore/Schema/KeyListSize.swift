@@ -1,6 +1,7 @@
 import SQLCipherConnection
 
-/// The length of a list of keys in a statement: a shorter list repeats its last key, so that few statements are prepared. The raw value is the length.
+/// The length of a list of keys in a statement. Shorter lists repeat their last key, so that few different statements are prepared. The raw
+/// value is the length.
 enum KeyListSize: Int, CaseIterable, Sendable {
   case one = 1
   case eight = 8
@@ -8,7 +9,7 @@ enum KeyListSize: Int, CaseIterable, Sendable {
   case twoHundred = 200
   case fiveHundred = 500
 
-  /// The smallest that holds a number of keys; the greatest where none does.
+  /// Creates the smallest size that holds a number of keys, or the greatest size if none does.
   init(holding count: Int) {
     switch count {
     case ...Self.one.rawValue: self = .one
@@ -19,7 +20,7 @@ enum KeyListSize: Int, CaseIterable, Sendable {
     }
   }
 
-  /// The position among all sizes, from 0.
+  /// The index among all sizes.
   @inline(__always) var position: Int {
     switch self {
     case .one: 0
@@ -31,10 +32,10 @@ enum KeyListSize: Int, CaseIterable, Sendable {
   }
 
   static let greatest = KeyListSize.fiveHundred
-  /// How many there are: statements that are kept in every size have so many numbers.
+  /// The number of cases: the statement numbers of a statement that is cached in every size.
   @inline(__always) static var count: Int { KeyListSize.fiveHundred.position + 1 }
 
-  /// Calls `body` with pieces of a list, each with its size.
+  /// Calls `body` with consecutive slices of a list, each with its size.
   static func forEachPiece(of keys: ArraySlice<Int64>, _ body: (ArraySlice<Int64>, KeyListSize) throws -> Void) rethrows {
     var rest = keys
     while !rest.isEmpty {
@@ -44,12 +45,12 @@ enum KeyListSize: Int, CaseIterable, Sendable {
     }
   }
 
-  /// `= ?` or `IN (?, ...)`.
+  /// The comparison `= ?` or `IN (?, ...)`.
   var condition: String {
     self == .one ? "= ?" : "IN (" + Array(repeating: "?", count: rawValue).joined(separator: ", ") + ")"
   }
 
-  /// Binds a piece to the first placeholders; the last key fills what is left.
+  /// Binds a slice to the first placeholders. The last key is bound to the remaining ones.
   func bind(_ keys: ArraySlice<Int64>, to statement: Statement) throws {
     var place: Int32 = 1
     for key in keys {

@@ -5,9 +5,9 @@ import ObjectStore
 import SQLCipherConnection
 import StoreKeys
 
-/// The row of the metadata table.
+/// The row of the metadata table. Opening a store reads its short columns only.
 struct StoreRecord {
-  /// The version of the file's format.
+  /// The version of the file format.
   var format = MetadataTable.formatVersion
   /// The store's UUID.
   var identifier: String
@@ -15,19 +15,20 @@ struct StoreRecord {
   var type: String
   /// The checksum of the model that wrote the store.
   var checksum: String
-  /// What the layout was assigned from; a store of the same basis has the layout that this version computes, and need not read its own.
+  /// The inputs from which the layout was assigned. If this version of the library computes the layout from the same inputs, the stored
+  /// layout need not be read.
   var layoutBasis: String
   var versionIdentifiers: Set<String>
   var userMetadata: [String: String]
   /// Whether the file has the table of large values.
   var hasExternalTable = false
-  /// What migrations have put off, in words.
+  /// Descriptions of the work that migrations deferred.
   var deferredTasks: [String] = []
 
-  /// What the model that wrote the store is known by in later versions of the store.
+  /// The key of the current model in the list of past models.
   var modelName: String { Self.modelName(checksum, versionIdentifiers) }
 
-  /// What the store says of itself.
+  /// Returns the store's metadata.
   func metadata(hashes: [String: Data]) -> StoreMetadata {
     var metadata = StoreMetadata(storeIdentifier: identifier, storeType: type, modelHashes: hashes)
     metadata.modelChecksum = checksum
@@ -37,7 +38,7 @@ struct StoreRecord {
     return metadata
   }
 
-  /// A model's checksum with its identifiers: a later version may have the same entities as an earlier one had.
+  /// Returns a model's checksum with its version identifiers, since a later version can have the same entities as an earlier one.
   static func modelName(_ checksum: String, _ versionIdentifiers: Set<String>) -> String {
     ([checksum] + versionIdentifiers.sorted()).joined(separator: " ")
   }
@@ -47,9 +48,10 @@ struct StoreRecord {
 enum MetadataTable {
   /// The version of the file format that this library writes.
   static let formatVersion = 2
-  /// The version of a file with a history: libraries that would write to it without recording refuse it. Files of a greater one are refused here.
+  /// The format version of a file with a history. Libraries that would write without recording history reject it. This library rejects
+  /// files of greater versions.
   static let formatVersionWithHistory = 3
-  /// What a layout for a model and the entities held is assigned from, and the indexes are made from.
+  /// Returns the inputs that determine the layout and the indexes of a model and the entities in the store.
   static func layoutBasis(model: CompiledModel, entityNumbers: [Int]) -> String {
     let numbers = entityNumbers.count == model.entities.count ? "all" : entityNumbers.map(String.init).joined(separator: ",")
     var basis = "\(TableLayout.assignmentVersion)/\(numbers)/\(model.checksum)"
@@ -65,16 +67,17 @@ enum MetadataTable {
     return basis
   }
 
-  /// Marks a basis that only the indexes go by: the layout was assigned from another one, and has to be read.
+  /// The prefix of a layout basis that applies to the indexes only. The layout was assigned from other inputs and must be read.
   static let indexesOnly = "indexes:"
 
-  /// The metadata; nil where the database has no table at all, as after a crash between the file's creation and its first transaction.
+  /// Reads the metadata, or returns `nil` if the database has no tables, as after a crash between the file's creation and its first
+  /// transaction.
   static func read(_ connection: Connection, path: String) throws -> StoreRecord? {
     let statement: Statement
     do {
       statement = try connection.statement(.record)
     } catch {
-      // No such table, or no such column: tell an empty database from a foreign, an older or a newer one.
+      // The table or a column is missing: distinguish an empty database from a foreign, an older or a newer one.
       switch error.kind {
       case .sql, .noSuchTable: break
       default: throw error
@@ -101,7 +104,7 @@ enum MetadataTable {
       hasExternalTable: statement.int(8) != 0, deferredTasks: try decode([String].self, statement.text(7), path))
   }
 
-  /// Brings the metadata of an older format to the present one. Call it in a write transaction.
+  /// Upgrades the metadata of an older format. Must be called in a write transaction.
   static func upgrade(_ connection: Connection, path: String) throws {
     guard let format = try formatOnly(connection), format == 1 else { return }
     let model = try readModel(connection, path: path)
@@ -123,7 +126,7 @@ enum MetadataTable {
     throw StoreError(.unsupportedFormat(format, newest: formatVersionWithHistory), operation: .open, path: path)
   }
 
-  /// The version hashes of the model that wrote the store.
+  /// Reads the version hashes of the model that wrote the store.
   static func readHashes(_ connection: Connection, path: String) throws -> [String: Data] {
     try decode([String: Data].self, try readText(.hashes, connection, path), path)
   }
@@ -132,20 +135,20 @@ enum MetadataTable {
     try decode(TableLayout.self, try readText(.layout, connection, path), path)
   }
 
-  /// The models that the store has been through, the latest last, by `StoreRecord.modelName`.
+  /// Reads the names (`StoreRecord.modelName`) of the store's past models, the newest last.
   static func readPastModels(_ connection: Connection, path: String) throws -> [String] {
     guard try formatOnly(connection) ?? 0 > 1 else { return [] }
     return try decode([String].self, try readText(.pastModels, connection, path), path)
   }
 
-  /// The model's XML, as a model file holds it.
+  /// Reads the model's XML in the format of a model file.
   static func readModel(_ connection: Connection, path: String) throws -> String {
     let statement = try connection.statement(.model)
     defer { statement.reset() }
     guard try statement.step() else {
       throw StoreError(.missingMetadata, operation: .open, path: path)
     }
-    // Format 1 kept the text itself.
+    // Format 1 stored uncompressed text.
     guard statement.type(0) == .blob else { return statement.text(0) }
     guard let text = CompressedText.expand(statement.data(0)) else {
       throw StoreError(.unreadableModel, operation: .readModel, path: path)
@@ -169,7 +172,7 @@ enum MetadataTable {
     return statement.text(0)
   }
 
-  /// Writes the row of a new store.
+  /// Inserts the row of a new store.
   static func insert(
     _ record: StoreRecord, hashes: [String: Data], layout: TableLayout, model: String, into connection: Connection
   ) throws {
@@ -187,10 +190,10 @@ enum MetadataTable {
     try statement.run()
   }
 
-  /// How many past models are remembered.
+  /// The maximum number of past models in the list.
   private static let pastModelLimit = 100
 
-  /// Writes what a migration changes.
+  /// Writes the changes of a migration.
   static func update(
     _ record: StoreRecord, hashes: [String: Data], layout: TableLayout, model: String, pastModels: [String], _ connection: Connection
   ) throws {
@@ -206,7 +209,7 @@ enum MetadataTable {
     try statement.run()
   }
 
-  /// Writes what the clearing away of something put off changes.
+  /// Writes the changes of deferred work that is now done.
   static func update(layout: TableLayout, layoutBasis: String, deferredTasks: [String], _ connection: Connection) throws {
     let statement = try connection.statement(.clearing)
     try statement.bind(1, try encode(layout))
@@ -215,7 +218,7 @@ enum MetadataTable {
     try statement.run()
   }
 
-  /// Writes what a model of the same version hashes changes.
+  /// Writes the changes of a model with the same version hashes.
   static func write(layoutBasis: String, model: String, _ connection: Connection) throws {
     let statement = try connection.statement(.renewal)
     try statement.bind(1, layoutBasis)
@@ -223,7 +226,7 @@ enum MetadataTable {
     try statement.run()
   }
 
-  /// Whether the database is a store with a history; a foreign database is none. What cannot be read for the time being says nothing.
+  /// Returns whether the database is a store with a history; `false` for a foreign database. Temporary read errors are thrown.
   static func hasHistory(_ connection: Connection) throws -> Bool {
     do {
       return try formatOnly(connection) == formatVersionWithHistory
@@ -235,7 +238,7 @@ enum MetadataTable {
     }
   }
 
-  /// What the metadata say of the history; nil where there is none.
+  /// Reads the history's settings, or returns `nil` if there is no history.
   static func readHistory(_ connection: Connection, path: String) throws -> HistorySettings? {
     guard try formatOnly(connection) == formatVersionWithHistory else { return nil }
     let statement = try connection.statement(.settings)
@@ -244,7 +247,7 @@ enum MetadataTable {
     return try decode(HistorySettings.self, statement.text(0), path)
   }
 
-  /// Writes what switching the history changes.
+  /// Writes the changes of switching the history.
   static func write(history: HistorySettings?, layout: TableLayout, layoutBasis: String, _ connection: Connection) throws {
     let hasColumn = try connection.statement(.hasSettings)
     let isThere = try hasColumn.step()
@@ -271,7 +274,7 @@ enum MetadataTable {
   }
 
   private static func decode<Value: Decodable>(_ type: Value.Type, _ text: String, _ path: String) throws -> Value {
-    // Opening is to be fast, and most stores keep nothing here.
+    // Fast path for opening: these columns are empty in most stores.
     if let value = PlainCollections.value(of: type, text) { return value }
     do {
       return try JSONDecoder().decode(type, from: Data(text.utf8))
@@ -281,13 +284,13 @@ enum MetadataTable {
   }
 }
 
-/// What most stores keep, read without a decoder.
+/// Parses the most common values without a JSON decoder.
 private enum PlainCollections {
   static func value<Value>(of type: Value.Type, _ text: String) -> Value? {
     if type == [String: String].self { return text == "{}" ? [String: String]() as? Value : nil }
     guard type == [String].self else { return nil }
     if text == "[]" { return [String]() as? Value }
-    // One text without anything that stands for something else.
+    // One string without escape sequences.
     let bytes = text.utf8
     guard bytes.count >= 4, text.hasPrefix("[\""), text.hasSuffix("\"]") else { return nil }
     let inner = bytes.dropFirst(2).dropLast(2)

@@ -2,19 +2,19 @@ import ObjectModel
 import ObjectStore
 import SQLCipherConnection
 
-/// Where a relationship is kept.
+/// Where a relationship is stored.
 enum RelationshipStorage: Sendable {
-  /// A to-one: a column of the source's table.
+  /// A to-one relationship: a column of the source's table.
   case column(table: Int, column: TableColumn)
-  /// A to-many whose inverse is to-one: the inverse's column in the members' table.
+  /// A to-many relationship with a to-one inverse: the inverse's column in the members' table.
   case inverse(InverseSide)
-  /// A table of its own.
+  /// A join table.
   case join(JoinSide)
-  /// Nothing is stored: transient, or not in this store.
+  /// Nothing is stored, since the relationship is transient or not in this store.
   case none
 }
 
-/// A to-many read through the members' to-one column.
+/// A to-many relationship that is read through its members' to-one column.
 struct InverseSide: Sendable {
   /// The index of the members' table.
   let table: Int
@@ -22,7 +22,7 @@ struct InverseSide: Sendable {
   let column: TableColumn
   /// The quoted column of the order, if there is one.
   let order: String?
-  /// How a member's entity is known; `stored` reads the entity column of its own table.
+  /// How a member's entity is determined. `stored` refers to the entity column of the members' table.
   let members: EntityEncoding
 }
 
@@ -42,7 +42,7 @@ struct StorageResolver {
     }
     if let inverse = model.inverse(of: relationship), !inverse.isTransient {
       if !inverse.isToMany { return try inverseSide(relationship, inverse: inverse) }
-      // A new store has the table under the lower number; after a migration it may be under the other.
+      // In a new store, the relationship with the lower number declares the table. After a migration, it can be the other one.
       if let own = try join(of: relationship) { return .join(own) }
       return try join(of: inverse).map { .join($0.reversed) } ?? .none
     }
@@ -71,7 +71,7 @@ struct StorageResolver {
     return try JoinSide(layout.joinTables[index], at: index, of: relationship, source: source, target: target)
   }
 
-  /// For each entity the sides of join tables in whose near column its objects may stand.
+  /// Returns, for each entity, the join-table sides whose near column can contain its objects.
   func joinSides(of joins: [JoinSide]) -> [[JoinSide]] {
     let sides = joins.flatMap { [$0, $0.reversed] }
     return model.entities.map { entity in

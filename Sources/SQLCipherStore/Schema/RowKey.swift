@@ -1,11 +1,11 @@
 import ObjectStore
 
-/// The keys that rows can have.
+/// The valid keys of rows.
 enum RowKey {
-  /// Greater keys mean references of another kind (see `ObjectIDSpace`).
+  /// The greatest key of a row. Greater keys denote references of another kind (see `ObjectIDSpace`).
   static let greatest = (Int64(1) << 46) - 1
 
-  /// Whether a number may be a row's key.
+  /// Returns whether a number is a valid key.
   @inline(__always) static func isKey(_ number: Int64) -> Bool {
     UInt64(bitPattern: number &- 1) < UInt64(bitPattern: greatest)
   }

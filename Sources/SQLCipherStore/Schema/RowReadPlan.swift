@@ -2,9 +2,8 @@ import ObjectModel
 import ObjectStore
 import SQLCipherConnection
 
-/// One entity's slots and the columns that they are read from. A class, so that a read of one row does not copy its lists.
+/// The columns from which the slots of one entity are read. A class, so that reading a row does not copy its arrays.
 final class RowReadPlan: Sendable {
-  /// One step of the plan.
   struct Step: Sendable {
     enum Kind: UInt8, Sendable {
       case int, real, text, bytes, large, fixedReference, storedReference
@@ -12,13 +11,13 @@ final class RowReadPlan: Sendable {
     let kind: Kind
     let column: Int32
     let slot: Int
-    /// The entity's number, or what is added to the stored one.
+    /// The entity's number, or the offset that is added to the stored number.
     let entity: Int
-    /// The first of the entities that the stored number may mean, and how many they are.
+    /// The range of entities that a stored number can denote, as its first number and its count.
     let first: Int
     let count: UInt
 
-    /// The entity behind a stored number.
+    /// Returns the entity for a stored number.
     @inline(__always) func entity(_ stored: Int) throws -> Int {
       let number = stored &+ entity
       guard UInt(bitPattern: number &- first) < count else { throw StoreError.strangeEntity }
@@ -32,9 +31,9 @@ final class RowReadPlan: Sendable {
   let columns: [TableColumn]
   /// The root of the entity's tree.
   let root: Int
-  /// Whether a row of the same version is the same row: a derived value is computed anew without a new version.
+  /// Whether rows with the same version are identical. This is not so with derived values, which are updated without a new version.
   let versionsTell: Bool
-  /// The slots whose values may lie outside the row, of which a row's version tells nothing.
+  /// The slots whose values can be in files. A row's version does not cover these values.
   let largeSlots: [Int]
 
   init(entity: CompiledEntity, columns: [TableColumn]) {
@@ -68,12 +67,12 @@ final class RowReadPlan: Sendable {
 }
 
 extension StoreError {
-  /// A row, or what refers to one, says that it is of an entity that cannot stand there.
+  /// The error for a row or reference whose entity number is not valid at its location.
   static var strangeEntity: StoreError {
     StoreError(.strangeEntityNumber, operation: .read)
   }
 
-  /// A row has, or refers to, a key that is never given out.
+  /// The error for a row or reference with a key that is never allocated.
   static var strangeKey: StoreError {
     StoreError(.strangeKey, operation: .read)
   }

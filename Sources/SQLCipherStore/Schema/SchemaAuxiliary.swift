@@ -1,8 +1,9 @@
 import SQLCipherConnection
 
-/// Something of a store's file that holds nothing of its own, so that it can be dropped and made again.
+/// An index, trigger, view or virtual table of a store's file. It follows from the model and its tables and holds no data of its own, so it
+/// can be dropped and created again.
 struct SchemaAuxiliary: Sendable {
-  /// What SQLite has of this sort. The raw value is `sqlite_master`'s type and the word after CREATE and DROP.
+  /// The type in SQLite. The raw value is the type in `sqlite_master` and the keyword after CREATE and DROP.
   enum Kind: String, Sendable {
     case index
     case trigger
@@ -12,21 +13,21 @@ struct SchemaAuxiliary: Sendable {
   }
 
   let kind: Kind
-  /// Its name in the file, not quoted.
+  /// The unquoted name in the file.
   let name: String
-  /// The statement that makes it.
+  /// The statement that creates it.
   let sql: String
-  /// The statements that fill it from the rows that are there when it is made.
+  /// The statements that fill it from existing rows after its creation.
   var fill: [String] = []
-  /// The name of what it was filled from: when that is made anew, so is this.
+  /// The name of the auxiliary that it is filled from. If that is recreated, this one is too.
   var source: String?
 
-  /// The statement that drops one.
+  /// Returns the statement that drops an auxiliary.
   ///
   /// - Parameters:
-  ///   - kind: What it is.
-  ///   - name: Its name in the file, not quoted.
-  ///   - schema: The attached database that it is in; nil for the store's own.
+  ///   - kind: Its type.
+  ///   - name: Its unquoted name in the file.
+  ///   - schema: The attached database that contains it, or `nil` for the store's own.
   static func dropping(_ kind: Kind, _ name: String, in schema: String? = nil) throws -> String {
     "DROP \(kind.rawValue.uppercased()) \(schema.map { "\($0)." } ?? "")\(try Identifier.quoted(name))"
   }

@@ -2,7 +2,7 @@ import ObjectModel
 import SQLCipherConnection
 import StoreKeys
 
-/// Hands out ranges of numbers, each behind the one before.
+/// Allocates consecutive ranges of numbers.
 struct NumberRanges {
   private(set) var end: Int
 
@@ -14,24 +14,27 @@ struct NumberRanges {
   }
 }
 
-/// The numbers of the statements over a schema's tables. Those over the bookkeeping tables and the history come before them, and are the same on
-/// all connections (``BookkeepingStatement``, ``HistoryStatement``).
+/// The numbers by which connections cache the statements on a schema's tables.
+///
+/// The numbers of the bookkeeping and history statements come first and are the same on all connections (``BookkeepingStatement``,
+/// ``HistoryStatement``).
 struct StatementNumbers: Sendable {
-  /// Connections keep a statement for each plan that has a number, so there is a bound; plans that come later are prepared anew at each use.
+  /// The maximum number of plans with a number. Connections cache a statement for each of these; statements of further plans are prepared
+  /// at each use.
   static let planCapacity = 1_000
 
   private let tables: Int
   private let entities: Int
   private let relationships: Int
   private let sides: Int
-  /// For updates of combinations of slots, in the order in which they are first used.
+  /// The numbers for updates of combinations of slots, in the order of their first use.
   let updates: Range<Int>
-  /// For fetches, in the order in which their shapes are first seen.
+  /// The numbers for fetches, in the order of the first use of their shapes.
   let fetches: Range<Int>
-  /// The first number behind all of them.
+  /// The first number after all of these.
   let end: Int
 
-  /// - Parameter others: The numbers of another schema that the connection's statements are over too.
+  /// - Parameter others: The numbers of another schema that is used on the same connections.
   init(for schema: StoreSchema, behind others: StatementNumbers? = nil) {
     var ranges = NumberRanges(behind: others?.end ?? HistoryStatement.end)
     tables = ranges.take(schema.tables.count * EntityStatement.countOfTable).lowerBound
@@ -57,23 +60,24 @@ struct StatementNumbers: Sendable {
   }
 }
 
-/// The statements of a schema on the connections of its store, which keep them.
+/// The cached statements of a schema on the connections of its store.
 struct StoreStatements: Sendable {
   let schema: StoreSchema
   let numbers: StatementNumbers
 
-  /// - Parameter others: The statements of another schema that the connections are used for too.
+  /// - Parameter others: The statements of another schema that is used on the same connections.
   init(_ schema: StoreSchema, behind others: StoreStatements? = nil) {
     self.schema = schema
     numbers = StatementNumbers(for: schema, behind: others?.numbers)
   }
 
-  /// A prepared statement over an entity's table. The connection keeps it: reset it after use, and do not use it twice at once.
+  /// Returns a prepared statement on an entity's table. The connection caches it: reset it after use, and do not use it twice at the same
+  /// time.
   @inline(__always) func statement(_ statement: EntityStatement, on connection: Connection) throws(StoreAccessError) -> Statement {
     try connection.statement(numbers.number(of: statement), statement.sql(in: schema))
   }
 
-  /// A prepared statement over a join table.
+  /// Returns a prepared statement on a join table, cached like those on tables of entities.
   @inline(__always) func statement(_ statement: JoinStatement, on connection: Connection) throws(StoreAccessError) -> Statement {
     try connection.statement(numbers.number(of: statement), statement.sql(in: schema))
   }

@@ -3,34 +3,35 @@ import ObjectQuery
 import ObjectStore
 import SQLCipherConnection
 
-/// A derived attribute of a store.
+/// A derived attribute of a store: its column, and the path to the rows that it depends on.
 ///
-/// Its path leads from the attribute's own table, position 0, over one table for each relationship. Triggers note which rows at which position were
-/// changed; from there `owners` lead back, so that the values of few rows are computed anew, once, when everything else is written.
+/// The path starts at the attribute's own table, position 0, and continues with one table for each relationship. Triggers mark the changed
+/// rows with their position. From there `owners` finds the rows whose derived values need an update. They are computed once, after all
+/// other changes are written.
 struct StoreDerivation: Sendable {
   let derivation: CompiledDerivation
-  /// Its position among the store's derivations: the order in which they are computed.
+  /// Its position among the store's derivations, which are computed in this order.
   let number: Int
-  /// What the triggers call it by. A changed text means other values: they hold what the text says, by this version of folding.
+  /// The identity by which triggers refer to it. It describes the derivation and the version of folding; if it changes, the stored values
+  /// are outdated.
   let identity: String
   let table: EntityTable
   let column: TableColumn
-  /// The relationships of the path with where they are kept; nil where the store does not hold all of it: nothing is found there then.
+  /// The relationships of the path with their storage, or `nil` if the store does not contain the whole path; nothing is found then.
   let steps: [Step]?
-  /// Which members of the to-many relationship are taken; nil for all.
+  /// The filter on the members of the to-many relationship, or `nil` for all.
   let filter: DerivationFilter?
 
-  /// A relationship of the path.
   struct Step: Sendable {
     let storage: RelationshipStorage
     let source: EntityTable
     let destination: EntityTable
   }
 
-  /// The number of positions that rows can be noted at.
+  /// The number of positions at which rows can be marked.
   var positionCount: Int { (steps?.count ?? 0) + 1 }
 
-  /// The condition that a row of the table has the attribute, if one is needed.
+  /// Returns the condition that selects the rows with the attribute, or `nil` if all rows have it.
   func entityCondition(_ model: CompiledModel, alias: String) -> String? {
     table.entityCondition(derivation.entity, includesSubentities: true, model: model, alias: alias)
   }
@@ -44,7 +45,7 @@ struct StoreDerivation: Sendable {
     return table.column(entity: last.destinationEntity, slot: source.index)
   }
 
-  /// The columns that the filter asks for, and the position of their table.
+  /// The columns that the filter reads, and the position of their table.
   var filterColumns: (position: Int, columns: [TableColumn])? {
     guard let filter, let step = derivation.filteredStep, let table = steps?[step].destination else { return nil }
     return (step + 1, filter.slots.compactMap { table.column(entity: $0.declaringEntity, slot: $0.index) })
@@ -52,7 +53,7 @@ struct StoreDerivation: Sendable {
 }
 
 extension StoreDerivation {
-  /// The derivations of a store, in the order in which they are computed.
+  /// Returns the derivations of a store, in the order in which they are computed.
   static func derivations(
     model: CompiledModel, relationships: [RelationshipStorage], table: (Int) -> EntityTable?
   ) throws -> [StoreDerivation] {

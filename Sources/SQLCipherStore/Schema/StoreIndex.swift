@@ -2,18 +2,18 @@ import ObjectStore
 
 /// An index of a store's file.
 struct StoreIndex: Sendable {
-  /// Its name in the file, not quoted.
+  /// The unquoted name in the file.
   let name: String
-  /// The statement that makes it.
+  /// The statement that creates it.
   let sql: String
-  /// The quoted table.
+  /// The quoted name of its table.
   let table: String
-  /// The columns and expressions, as the statement has them.
+  /// The columns and expressions, as SQL text.
   let elements: [String]
-  /// The condition of a partial index with ` WHERE ` before it; empty where there is none.
+  /// The condition of a partial index, including ` WHERE `; empty if there is none.
   let condition: String
-  /// What the model knows it as.
+  /// The index in terms of the model.
   let meaning: FetchExplanation.Index
-  /// The query of how many rows its table has.
+  /// The query that counts the rows of its table.
   let rowCount: String
 }

@@ -2,32 +2,32 @@ import ObjectModel
 import ObjectStore
 import SQLCipherConnection
 
-/// Where everything of a model lies in a store's file. Immutable.
+/// The tables and columns of a store's file by the numbers of the compiled model: a layout combined with a model. Immutable.
 final class StoreSchema: Sendable {
   let model: CompiledModel
   let layout: TableLayout
   let tables: [EntityTable]
-  /// The index of each entity's table; -1 where the store does not hold it.
+  /// The index of each entity's table; -1 if the store does not contain the entity.
   private let tableIndexes: [Int]
-  /// Where each relationship is kept, by its number.
+  /// The storage of each relationship, by its number.
   let relationships: [RelationshipStorage]
-  /// The join tables, each from the side of the relationship under which it was declared.
+  /// The join tables, each seen from the relationship that declares it.
   let joins: [JoinSide]
-  /// The sides of join tables in which objects of an entity take part, by the entity's number.
+  /// The join-table sides that can contain objects of an entity, by the entity's number.
   let joinSides: [[JoinSide]]
-  /// The attributes that have an index.
+  /// The attributes with an index.
   let indexed: IndexedForms
-  /// The expressions that have an index.
+  /// The expressions with an index.
   let indexedExpressions: IndexedExpressions
-  /// The full-text indexes that the file has.
+  /// The full-text indexes in the file.
   let fullText: FullTextIndexes
-  /// How derived attributes are computed, in the order in which it is done.
+  /// The derived attributes, in the order in which they are computed.
   let derivations: [StoreDerivation]
-  /// Whether values may be outside their rows, since the model allows it or an earlier one did.
+  /// Whether values can be in files, because the current model or an earlier one allows it.
   let hasExternalValues: Bool
 
   /// - Parameters:
-  ///   - hasFullText: Whether the file has the model's full-text indexes; one that is only read may have others.
+  ///   - hasFullText: Whether the file has the model's full-text indexes. A read-only file can have different ones.
   ///   - hasExternalTable: Whether the file has the table of large values.
   init(model: CompiledModel, layout: TableLayout, hasFullText: Bool = true, hasExternalTable: Bool = false) throws {
     hasExternalValues = hasExternalTable || model.hasExternalAttributes
@@ -57,18 +57,18 @@ final class StoreSchema: Sendable {
       })
   }
 
-  /// Whether some derived attribute's path leads over a relationship.
+  /// Returns whether the path of a derived attribute contains a relationship.
   func isDerived(over relationship: CompiledRelationship) -> Bool {
     derivations.contains { $0.derivation.steps.contains { $0 === relationship } }
   }
 
-  /// A side of a join table by its number.
+  /// Returns the side of a join table with a number.
   func joinSide(_ number: Int) -> JoinSide? {
     let side = joins.first { $0.tableIndex == number / JoinSide.countOfTable }
     return number % JoinSide.countOfTable == 0 ? side : side?.reversed
   }
 
-  /// The table of an entity.
+  /// Returns the table of an entity.
   func table(of entityNumber: Int) throws -> EntityTable {
     guard let table = tableIfHeld(entityNumber) else {
       let name = entityNumber < model.entities.count ? model.entities[entityNumber].name : "?"
@@ -77,14 +77,14 @@ final class StoreSchema: Sendable {
     return table
   }
 
-  /// The reference to a row whose entity was read as the model's number.
+  /// Returns the reference to a row, and checks that its key and entity are valid.
   func reference(key: Int64, entity: Int) throws -> ObjectReference {
     guard RowKey.isKey(key) else { throw StoreError.strangeKey }
     guard tableIfHeld(entity) != nil else { throw StoreError.strangeEntity }
     return ObjectReference(entity: entity, key: key)
   }
 
-  /// The table of an entity; nil where the store does not hold it.
+  /// Returns the table of an entity, or `nil` if the store does not contain it.
   func tableIfHeld(_ entityNumber: Int) -> EntityTable? {
     guard tableIndexes.indices.contains(entityNumber), tableIndexes[entityNumber] >= 0 else { return nil }
     return tables[tableIndexes[entityNumber]]

@@ -1,10 +1,10 @@
 import ObjectModel
 
 extension TableLayout {
-  /// The version of the rules below; part of what tells whether a computed layout is the one in a file.
+  /// The version of the rules below. It determines whether a computed layout equals the one in a file.
   static let assignmentVersion = 1
 
-  /// Assigns names and numbers for the entities that a store holds.
+  /// Assigns names and numbers for the entities of a new store.
   init(model: CompiledModel, entityNumbers: [Int]) {
     let held = Set(entityNumbers.map { model.entities[$0].root })
     var tableNames = NameAllocator(reserved: BookkeepingTables.reservedNames)
@@ -29,14 +29,14 @@ extension TableLayout {
     }
   }
 
-  /// Whether a relationship is kept in a table of its own, under its own name. Of two that are each other's inverse the one with the lower number is.
+  /// Returns whether a relationship declares a join table. Of two inverse to-many relationships, the one with the lower number declares it.
   static func needsJoinTable(_ relationship: CompiledRelationship, in model: CompiledModel) -> Bool {
     guard relationship.isToMany, !relationship.isTransient else { return false }
     guard let inverse = model.inverse(of: relationship), !inverse.isTransient else { return true }
     return inverse.isToMany && relationship.id <= inverse.id
   }
 
-  /// Whether the members' order stands in their own table.
+  /// Returns whether the members' table stores their order.
   static func needsOrderColumn(_ relationship: CompiledRelationship, in model: CompiledModel) -> Bool {
     guard relationship.isToMany, relationship.isOrdered, !relationship.isTransient else { return false }
     guard let inverse = model.inverse(of: relationship), !inverse.isTransient else { return false }
@@ -45,7 +45,7 @@ extension TableLayout {
 
   private static func table(of root: CompiledEntity, in model: CompiledModel, id: Int) -> Table {
     let isTree = root.subtree.count > 1
-    // `rowid` and its aliases would hide SQLite's own.
+    // Columns with these names would hide SQLite's own.
     var names = NameAllocator(reserved: ["rowid", "oid", "_rowid_"])
     var table = Table(
       id: id, name: "", keyColumn: names.take("_pk"), versionColumn: names.take("_version"),
@@ -58,7 +58,7 @@ extension TableLayout {
         table.columns.append(Column(entity: entity.name, property: slot.name, name: names.take(slot.name), kind: kind))
       }
     }
-    // The properties have their names; now what accompanies them.
+    // All properties have their names; now name the columns that accompany them.
     for index in table.columns.indices where table.columns[index].kind == .reference {
       let column = table.columns[index]
       guard let relationship = model.entity(named: column.entity)?.property(named: column.property)?.toOne,
@@ -77,7 +77,7 @@ extension TableLayout {
 }
 
 extension TableLayout.Kind {
-  /// The kind of a column for a slot; nil where nothing is stored.
+  /// Creates the kind of a slot's column, or `nil` if nothing is stored.
   init?(_ kind: SlotKind) {
     switch kind {
     case .int: self = .integer
@@ -89,7 +89,7 @@ extension TableLayout.Kind {
     }
   }
 
-  /// The type that the column is declared with.
+  /// The declared type of the column.
   var sqlType: String {
     switch self {
     case .integer, .reference: "INTEGER"
@@ -101,7 +101,6 @@ extension TableLayout.Kind {
 }
 
 extension CompiledProperty {
-  /// The to-one relationship, if it is one.
   var toOne: CompiledRelationship? {
     if case .toOne(let relationship) = self { relationship } else { nil }
   }

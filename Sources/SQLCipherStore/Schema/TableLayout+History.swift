@@ -1,29 +1,31 @@
 import ObjectModel
 import ObjectStore
 
-/// What an id of the history stands for, by the names of the layout's model.
+/// The entity or property that a history ID denotes, by its names in the layout's model.
 enum HistorySubject {
   case entity(String)
   /// An attribute or a to-one relationship.
   case slot(entity: String, property: String)
   case toMany(entity: String, property: String)
-  /// The inverse of a to-many relationship with a table of its own.
+  /// The inverse of a to-many relationship with a join table.
   case inverse(entity: String, property: String)
 }
 
 extension TableLayout {
-  /// What is known of the history's ids beside those of the entities and properties that are there.
+  /// The state of the history's IDs apart from those of existing entities and properties.
+  ///
+  /// An ID is assigned once, kept through renames, and never reused.
   struct HistoryNumbering: Codable, Sendable, Hashable {
-    /// What has an id and is gone from the model: records still speak of it.
+    /// An ID whose entity or property is no longer in the model, but still in records.
     struct Retired: Codable, Sendable, Hashable {
       var id: Int
-      /// The last name of the entity, or of the property.
+      /// The last name of the entity or property.
       var name: String
-      /// Whether it was an entity.
+      /// Whether the ID denoted an entity.
       var isEntity: Bool
     }
 
-    /// The greatest id that was given out.
+    /// The greatest assigned ID.
     var last = 0
     var retired: [Retired] = []
 
@@ -33,7 +35,7 @@ extension TableLayout {
     }
   }
 
-  /// Hands over the places of all ids, to be read or changed: those of entities, columns and orders table by table, then those of join tables.
+  /// Calls a closure with each ID for reading or changing: table by table those of entities, columns and orders, then those of join tables.
   mutating func forEachHistoryID(_ body: (_ id: inout Int?, _ subject: HistorySubject) -> Void) {
     for table in tables.indices {
       for index in tables[table].entities.indices {
@@ -55,14 +57,14 @@ extension TableLayout {
     }
   }
 
-  /// Gives ids to all that has none yet.
+  /// Assigns the missing IDs.
   mutating func assignHistoryIDs() {
     var numbering = history ?? HistoryNumbering()
     forEachHistoryID { id, _ in id = id ?? numbering.take() }
     history = numbering
   }
 
-  /// The layout without what the history goes by: two that differ in nothing else have the same tables.
+  /// The layout without history IDs. Two layouts that are equal without them have the same tables.
   var withoutHistory: TableLayout {
     var layout = self
     layout.history = nil
@@ -72,7 +74,7 @@ extension TableLayout {
 }
 
 extension HistoryIDs {
-  /// The ids of a layout, for its model.
+  /// Creates the IDs of a layout for its model.
   convenience init(_ layout: TableLayout, of model: CompiledModel) {
     var assignment = Assignment(of: model)
     var layout = layout
@@ -101,7 +103,7 @@ extension HistoryIDs {
 }
 
 extension CompiledModel {
-  /// The to-many relationship of a name; nil where the model has none.
+  /// Returns the to-many relationship with a name, or `nil` if the model has none.
   func toMany(_ entity: String, _ property: String) -> CompiledRelationship? {
     guard case .toMany(let relationship)? = self.entity(named: entity)?.property(named: property) else { return nil }
     return relationship

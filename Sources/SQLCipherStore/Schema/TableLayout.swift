@@ -1,18 +1,19 @@
-/// The names and numbers of a store's file, by the names of the model: what a later version needs in order to read it.
+/// The names and numbers of tables, columns and entities in a store's file, assigned once at creation and stored in the metadata. Later
+/// versions read the file by them.
 struct TableLayout: Codable, Sendable, Hashable {
-  /// How a column's values are held.
+  /// How a column stores values.
   enum Kind: String, Codable, Sendable, Hashable {
     case integer, real, text, bytes, reference
   }
 
-  /// The numbers that entity columns may have; a layout with others was not made by this library.
+  /// The valid numbers in entity columns. Layouts with others were not written by this library.
   static let discriminators = 0..<(1 << 32)
 
   /// An entity of a tree and its number in the entity column.
   struct Entity: Codable, Sendable, Hashable {
     var name: String
     var discriminator: Int
-    /// What the history calls it.
+    /// The entity's ID in the history.
     var historyID: Int?
   }
 
@@ -23,39 +24,39 @@ struct TableLayout: Codable, Sendable, Hashable {
     var property: String
     var name: String
     var kind: Kind
-    /// The column of the destination's entity, where the destination has subentities.
+    /// The column of the destination's entity, if the destination has subentities.
     var entityColumn: String?
-    /// What the history calls the property.
+    /// The property's ID in the history.
     var historyID: Int?
   }
 
-  /// The column that orders the members of an ordered relationship whose inverse is to-one; it stands in the members' table.
+  /// The column in the members' table that orders the members of an ordered relationship with a to-one inverse.
   struct OrderColumn: Codable, Sendable, Hashable {
     var entity: String
     var property: String
     var name: String
-    /// What the history calls the relationship.
+    /// The relationship's ID in the history.
     var historyID: Int?
   }
 
   /// The table of an inheritance tree.
   struct Table: Codable, Sendable, Hashable {
-    /// The row of the key counter.
+    /// The ID of its row in the table of key counters.
     var id: Int
     var name: String
     var keyColumn: String
     var versionColumn: String
-    /// The column that tells the entity; none where the tree has one entity only.
+    /// The column of the row's entity, or `nil` if the tree has one entity.
     var entityColumn: String?
-    /// The entities in pre-order, numbered without holes.
+    /// The entities in pre-order, with consecutive numbers.
     var entities: [Entity]
     var columns: [Column]
     var orderColumns: [OrderColumn]
-    /// Columns that a migration left behind: nothing reads them, and no other column gets their names.
+    /// Unused columns that a migration left behind. Other columns cannot have their names.
     var leftovers: [String]?
   }
 
-  /// The table of a to-many relationship (and of its inverse, if that is to-many) that no to-one column stands for.
+  /// The table of a to-many relationship, and of its inverse if that is to-many too.
   struct JoinTable: Codable, Sendable, Hashable {
     var entity: String
     var property: String
@@ -66,11 +67,11 @@ struct TableLayout: Codable, Sendable, Hashable {
     var targetEntityColumn: String?
     /// The order of a source's targets.
     var targetOrderColumn: String?
-    /// The order of a target's sources, where the inverse is ordered.
+    /// The order of a target's sources, if the inverse is ordered.
     var sourceOrderColumn: String?
-    /// Columns that a migration left behind.
+    /// Unused columns that a migration left behind.
     var leftovers: [String]?
-    /// What the history calls the relationship, and its inverse where that is to-many.
+    /// The history IDs of the relationship and of its inverse, if that is to-many.
     var historyID: Int?
     var inverseHistoryID: Int?
   }
@@ -79,19 +80,19 @@ struct TableLayout: Codable, Sendable, Hashable {
   var joinTables: [JoinTable] = []
   /// Tables that a migration left behind, to be dropped later.
   var leftoverTables: [String]?
-  /// Tables with columns that are to be cleared away later.
+  /// Tables with columns to be cleared later.
   var deferredTables: [String]?
-  /// What the history knows of ids beside those above; nil where it was never switched on.
+  /// The state of the history's IDs apart from those above, or `nil` if the history was never switched on.
   var history: HistoryNumbering?
 }
 
 extension TableLayout {
-  /// The names of all tables of the file but the bookkeeping.
+  /// The names of all tables in the file, except the bookkeeping tables.
   var physicalTables: [String] { tables.map(\.name) + joinTables.map(\.name) + (leftoverTables ?? []) }
 }
 
 extension TableLayout.Table {
-  /// The names of all columns that the file's table has.
+  /// The names of all columns of the table in the file.
   var physicalColumns: [String] {
     [keyColumn, versionColumn] + (entityColumn.map { [$0] } ?? []) + columns.flatMap { [$0.name] + ($0.entityColumn.map { [$0] } ?? []) }
       + orderColumns.map(\.name) + (leftovers ?? [])
