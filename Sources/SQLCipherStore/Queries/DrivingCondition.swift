@@ -2,42 +2,43 @@ import ObjectModel
 import ObjectQuery
 import ObjectStore
 
-/// A condition that an index answers, so that a fetch can begin with it.
+/// A condition that an index answers, so that a fetch can start with it.
 ///
-/// SQLite cannot know whether few objects have a tag or few are larger than a size: it has no statistics of a constant's frequency. Where a fetch can
-/// begin with the members of a relationship or with something else, both are counted first, up to a bound; this costs far less than a wrong beginning.
+/// SQLite has no statistics of how often a constant occurs, so it cannot decide which of two conditions matches fewer rows. If a fetch can
+/// start with the members of a relationship or with something else, both are counted first, up to a limit. This costs far less than a wrong
+/// start.
 enum DrivingCondition {
   /// A comparison of the object's own column.
   case own(ResolvedPredicate, isUnique: Bool)
-  /// A condition on members, by which the owners are found.
+  /// A condition on members, which determine their owners.
   case members(ResolvedExists)
-  /// A comparison of a value of another object, by whose key the objects are found: all those other objects are gone through, if they are few.
+  /// A comparison of a value of another object, whose key determines the objects. All the other objects are scanned, if they are few.
   case destination(ResolvedComparison)
 
-  /// More are not counted.
+  /// The maximum number of conditions that are counted.
   static let greatestCount = 4
-  /// How many are counted at most: first few, as most answers are small.
+  /// The limits of the counts: a low one first, as most results are small.
   static let bounds = [64, 4_096]
 }
 
-/// The count of what a fetch would begin with.
+/// A query that counts the rows of a driving condition.
 struct DrivingProbe: Sendable {
-  /// The statement, bounded by a value that is bound to ``SQLBinder/probe``.
+  /// The statement, with a limit that is bound to ``SQLBinder/probe``.
   let sql: SQLFragment
-  /// The index of the table whose rows are counted, where they are all that is counted: their number is remembered.
+  /// The index of the table, if all of its rows are counted. The count is then cached.
   let table: Int?
 }
 
-/// The ways in which a fetch can begin.
+/// The alternative plans of a fetch.
 struct DrivingChoice: Sendable {
-  /// What each way begins with.
+  /// The count for each alternative.
   let probes: [DrivingProbe]
-  /// The plan of each way.
+  /// The plan of each alternative.
   let plans: [SelectPlan]
 }
 
 extension QueryGenerator {
-  /// The conditions that a fetch can begin with, where there is a choice that SQLite does not see, or cannot know enough for.
+  /// Returns the conditions that a fetch can start with, if SQLite cannot find or judge the alternatives itself; otherwise an empty array.
   func drivingConditions(of predicate: ResolvedPredicate, entity: CompiledEntity) -> [DrivingCondition] {
     var result: [DrivingCondition] = []
     var (hasMembers, hasDestination) = (false, false)
@@ -59,8 +60,10 @@ extension QueryGenerator {
     return (hasMembers && result.count > 1) || hasDestination ? Array(result.prefix(DrivingCondition.greatestCount)) : []
   }
 
-  /// The relationship to the objects that a comparison with a constant asks about, and the comparison as they see it; nil where it asks about none, where
-  /// an index finds them anyway, or where their owners are not found by their keys.
+  /// Returns the first relationship of a comparison with a constant, and the comparison as seen from its destination.
+  ///
+  /// Returns `nil` if the comparison has no relationship, if an index finds the destinations anyway, or if their owners cannot be found by
+  /// key.
   func destination(of comparison: ResolvedComparison) -> (step: CompiledRelationship, comparison: ResolvedComparison)? {
     guard !comparison.isNegated, comparison.hasConstantRight, case .path(var path) = comparison.left, path.scope == 0,
       case .attribute(let attribute) = path.terminal, let step = path.steps.first?.relationship, step.inverseID != nil,
@@ -73,7 +76,7 @@ extension QueryGenerator {
     return (step, inner)
   }
 
-  /// A comparison as a condition on the key of the object whose value it compares.
+  /// Returns a comparison as a condition on the key of the object whose value it compares.
   func beginningAtDestination(_ comparison: ResolvedComparison, _ scope: QueryScope) throws -> SQLFragment? {
     guard let (step, inner) = destination(of: comparison), let table = schema.tableIfHeld(step.destinationEntity),
       let key = scope.key([ResolvedStep(step)], in: self)
@@ -84,7 +87,8 @@ extension QueryGenerator {
     return "\(key) IN (SELECT \(other.key) FROM \(table.name) AS \(other.alias)\(other.joinText) WHERE \(condition))"
   }
 
-  /// Whether an index of the object's own column answers a comparison, and whether it finds one object at most; nil where none does.
+  /// Returns whether a comparison that an index of the object's own column answers matches one object at most, or `nil` if no index answers
+  /// it.
   private func ownIndex(of comparison: ResolvedComparison) -> Bool? {
     guard !comparison.isNegated, comparison.hasConstantRight, comparison.op.isAnsweredByIndex,
       !comparison.options.contains(.localeSensitive), case .path(let path) = comparison.left, path.scope == 0
@@ -102,7 +106,7 @@ extension QueryGenerator {
     }
   }
 
-  /// Whether a comparison asks for a value that one object at most has.
+  /// Returns whether a comparison matches a unique value, so at most one object.
   func isUnique(_ comparison: ResolvedComparison) -> Bool {
     guard !comparison.isNegated, comparison.op == .equal, comparison.options.isEmpty, comparison.domain != .mixedDecimal,
       comparison.hasConstantRight, case .path(let path) = comparison.left, path.steps.isEmpty,
@@ -112,7 +116,7 @@ extension QueryGenerator {
     return entity.uniquenessConstraints.contains([attribute.slot.name])
   }
 
-  /// A count of what a condition finds.
+  /// Returns the count for a condition.
   func probe(_ condition: DrivingCondition, _ scope: QueryScope) throws -> DrivingProbe? {
     switch condition {
     case .own(let predicate, _):
@@ -132,17 +136,17 @@ extension QueryGenerator {
 }
 
 extension SQLBinder {
-  /// Whether it is a whole list.
+  /// Whether the placeholder is a whole list.
   fileprivate var isList: Bool {
     if case .list = self { true } else { false }
   }
 }
 
 extension QueryGenerator {
-  /// Lets a query that asks for the objects of a long list begin with the list: it is in the order of the keys, and has each once, so that SQLite
-  /// need not sort it.
+  /// Makes a query for the objects in a long list start with the list. The list is sorted by key and has no duplicates, so SQLite need not
+  /// sort it.
   ///
-  /// - Returns: What is read in place of the objects' table; nil where it asks for no such.
+  /// - Returns: The source that replaces the objects' table, or `nil` if the predicate contains no such list.
   func begin(withListIn predicate: ResolvedPredicate, of table: EntityTable) -> SQLFragment? {
     guard case .placeholders(let capacities) = constants else { return nil }
     for case .comparison(let comparison) in predicate.conjuncts {
@@ -158,7 +162,7 @@ extension QueryGenerator {
 }
 
 extension SelectGenerator {
-  /// The plan of a fetch, with others to choose from where it can begin in several ways.
+  /// Returns the plan of a fetch, with alternatives if it can start in several ways.
   func planWithChoice(
     _ fetch: ResolvedFetch, _ specification: FetchSpecification, _ shape: FetchShape, number: Int?
   ) throws -> SelectPlan {
@@ -169,7 +173,7 @@ extension SelectGenerator {
     let conditions = QueryGenerator(schema: schema, constants: constants).drivingConditions(of: fetch.predicate, entity: fetch.entity)
     if let unique = conditions.first(where: \.findsOne) { return try plan(unique, number: number) }
     let first = try plan(nil, number: number)
-    // To search for each member of a long list costs more than a count may.
+    // A lookup for each member of a long list costs more than a count is worth.
     let isCountable = first.binders.count <= Self.greatestBinderCount && !first.binders.contains(where: \.isList)
     guard !conditions.isEmpty, isCountable else { return first }
     let table = try schema.table(of: fetch.entity.number)
@@ -185,12 +189,12 @@ extension SelectGenerator {
 }
 
 extension DrivingCondition {
-  /// Whether it finds one object at most.
+  /// Whether the condition matches one object at most.
   var findsOne: Bool {
     if case .own(_, let isUnique) = self { isUnique } else { false }
   }
 
-  /// The conditions on members that are asked for each object then, among all of a predicate.
+  /// Returns the member conditions of a predicate that are evaluated per object in this plan.
   func asked(of predicate: ResolvedPredicate) -> Set<ResolvedExists> {
     var others = Set(predicate.conjuncts.compactMap { if case .exists(let exists) = $0 { exists } else { nil } })
     if case .members(let exists) = self { others.remove(exists) }
@@ -209,7 +213,7 @@ extension ResolvedComparison {
 }
 
 extension ComparisonOperator {
-  /// Whether an index can answer it.
+  /// Whether an index can answer the operator.
   var isAnsweredByIndex: Bool {
     switch self {
     case .equal, .in, .less, .lessOrEqual, .greater, .greaterOrEqual, .between, .beginsWith: true

@@ -6,7 +6,7 @@ extension QueryGenerator {
   func exists(_ exists: ResolvedExists, _ scopes: [QueryScope]) throws -> SQLFragment {
     let collection = exists.collection
     if canBegin(with: exists), scopes.count > 1 || !askedForEach.contains(exists) {
-      // Asked the other way round: the few members are found by an index, and they name their owners.
+      // Reversed: an index finds the few members, and their rows refer to their owners.
       guard let key = sourceKey(of: collection, scopes),
         let query = try members(of: collection, where: exists.condition, scopes, flattens: true)
       else {
@@ -20,16 +20,17 @@ extension QueryGenerator {
     return "\(exists.isNegated ? "NOT " : "")EXISTS (\(query.text))"
   }
 
-  /// Whether the members that meet a condition are found by an index, so that they can be asked first.
+  /// Returns whether an index finds the members that meet a condition, so that the query can start with them.
   func canBegin(with exists: ResolvedExists) -> Bool {
     let collection = exists.collection
     return !exists.isNegated && collection.position == nil && isSelective(exists.condition, scope: collection.memberScope)
       && !refersOutside(exists.condition, scope: collection.memberScope)
   }
 
-  /// A count of members compared with a constant, asked once for all owners instead of once for each; nil where that would not do.
+  /// Returns a comparison of a member count with a constant as one subquery for all owners instead of one for each, or `nil` if that is not
+  /// possible.
   ///
-  /// Owners without members are in no group: no comparison that 0 meets comes here, see `PredicateResolution`.
+  /// Owners without members are in no group. Comparisons that 0 meets are resolved differently, see `PredicateResolution`.
   func countedOwners(_ comparison: ResolvedComparison, _ scopes: [QueryScope]) throws -> SQLFragment? {
     guard scopes.count == 1, !hasSelectiveSibling, let (aggregate, number) = countedMembers(comparison) else { return nil }
     let bound: SQLFragment = "\(comparison.op.rawValue) \(SQLFragment(.constant(number)))"
@@ -42,7 +43,7 @@ extension QueryGenerator {
     return "\(key) IN (\(query.text) GROUP BY \(groupKey(query, aggregate)) HAVING count(*) \(bound))"
   }
 
-  /// The count of members in a comparison that only those with members meet, and the number of the constant it is compared with.
+  /// Returns the member count in a comparison that only owners with members can meet, and the index of the constant.
   func countedMembers(_ comparison: ResolvedComparison) -> (aggregate: ResolvedAggregate, constant: Int)? {
     guard !comparison.isNegated, case .aggregate(let aggregate) = comparison.left, aggregate.function == .count,
       comparison.op == .greater || comparison.op == .greaterOrEqual,
@@ -52,7 +53,7 @@ extension QueryGenerator {
     return (aggregate, number)
   }
 
-  /// The column of a count that is joined to its owners; nil where nothing of the members is stored.
+  /// Returns the column of a count that is joined to its owners, or `nil` if the members are not stored.
   private func countColumn(_ count: JoinedCount, _ scopes: [QueryScope]) throws -> String? {
     if let column = count.column { return column }
     let aggregate = count.aggregate
@@ -67,7 +68,8 @@ extension QueryGenerator {
     return count.column
   }
 
-  /// Grouping through the owner's index would fetch each row on its own; without a condition it reads the index alone.
+  /// Grouping by the owner's index would read each row individually, so the unary plus disables the index. Without a condition, the index
+  /// alone is read.
   private func groupKey(_ query: MemberQuery, _ aggregate: ResolvedAggregate) -> String {
     aggregate.condition == .constant(true) ? query.owner : "+\(query.owner)"
   }
@@ -76,12 +78,12 @@ extension QueryGenerator {
     scopes[collection.scope].key(collection.steps, in: self)
   }
 
-  /// A query of the members of a collection; nil where nothing of it is stored.
+  /// Returns a query of the members of a collection, or `nil` if they are not stored.
   ///
   /// - Parameters:
-  ///   - flattens: Whether members that have members are asked about by one join, where rows may come several times.
-  ///   - isCounted: Whether the owners are selected with the number of their members, to be grouped by who asks.
-  ///   - select: What is selected of the members of the collection's owner; without it the owners of all members are.
+  ///   - flattens: Whether nested conditions on members become one join, whose rows can contain duplicates.
+  ///   - isCounted: Whether to select the owners with the number of their members. The caller adds the grouping.
+  ///   - select: Returns what to select from the members of one owner. With `nil`, the owners of all members are selected.
   func members(
     of collection: ResolvedCollection, where condition: ResolvedPredicate, _ scopes: [QueryScope], required: Set<[ResolvedStep]> = [],
     flattens: Bool = false, isCounted: Bool = false, select: (([QueryScope]) throws -> SQLFragment)? = nil
@@ -90,9 +92,9 @@ extension QueryGenerator {
     guard let source = sourceKey(of: collection, scopes), let first = try memberSource(of: collection, condition, required, &inner) else {
       return nil
     }
-    // Written first: it finds out which joins are needed.
+    // The selection is generated first, since it determines which joins are needed.
     let selected = try select?(inner) ?? SQLFragment(isCounted ? "\(first.owner) AS owner, count(*) AS number" : first.owner)
-    // A group of members without an owner is joined to none.
+    // A count needs no condition on the owner: the group of members without an owner joins with no object.
     var conditions: [SQLFragment] = isCounted ? [] : select == nil ? ["\(first.owner) IS NOT NULL"] : ["\(first.owner) = \(source)"]
     var sources = [first]
     var link = (collection: collection, source: source, condition: condition)
@@ -106,7 +108,7 @@ extension QueryGenerator {
       case .constant(true): break
       case .or: conditions.append(try self.condition(rest, inner).parenthesized)
       case .comparison(let comparison):
-        // Asked for each owner, the one member that can have the value is found once.
+        // In a subquery per owner, the one member that can have the value is looked up once.
         let found = select == nil ? nil : try self.found(comparison, inner)
         conditions.append(try found ?? self.condition(rest, inner))
       default: conditions.append(try self.condition(rest, inner))
@@ -126,8 +128,8 @@ extension QueryGenerator {
     return MemberQuery(text: query, owner: first.owner)
   }
 
-  /// A comparison with a unique attribute of a member whose key is known without its row, as a condition on the key. The query in it depends on
-  /// nothing outside, so that SQLite runs it once.
+  /// Returns a comparison with a unique attribute of a member as a condition on its key, if the key is available without the member's row.
+  /// The subquery does not depend on outer rows, so SQLite runs it once.
   private func found(_ comparison: ResolvedComparison, _ scopes: [QueryScope]) throws -> SQLFragment? {
     guard let member = scopes.last, member.isJoinedForRow, isUnique(comparison), case .path(let path) = comparison.left,
       path.scope == scopes.count - 1
@@ -137,15 +139,15 @@ extension QueryGenerator {
     return "\(member.key) IN (\(other.query(SQLFragment(other.key), where: condition)))"
   }
 
-  /// The tables of one join. SQLite takes 64, and looks for their best order in a time that grows with the square of their number.
+  /// The maximum number of tables in one join. SQLite allows 64, and the time of its join-order search is quadratic in their number.
   private static let longestChain = 20
 
-  /// A condition without one of its conditions on members of the member, and that one; members of which only the existence is asked can be joined.
+  /// Separates one condition on the member's own members from a condition. Members that only need to exist can be joined.
   private static func link(of condition: ResolvedPredicate) -> (rest: ResolvedPredicate, next: ResolvedExists?) {
     switch condition {
     case .exists(let exists) where !exists.isNegated: return (.constant(true), exists)
     case .and(let items):
-      // Another one is asked for each member by itself: joined too, its members would be gone through for each of the first's.
+      // Only one is joined. Joining a second would multiply its members with those of the first, so it becomes a subquery.
       let position = items.firstIndex { if case .exists(let exists) = $0 { !exists.isNegated } else { false } }
       guard let position, case .exists(let exists) = items[position] else { return (condition, nil) }
       var rest = items
@@ -155,7 +157,7 @@ extension QueryGenerator {
     }
   }
 
-  /// The table that a collection's members are read from, and the column that names their owner; nil where nothing is stored.
+  /// The table that contains a collection's members, and the column of their owner.
   private struct MemberSource {
     let table: String
     let owner: String
@@ -189,7 +191,7 @@ extension QueryGenerator {
     return result
   }
 
-  /// A query of the key of the member at a place of an ordered relationship.
+  /// Returns a query of the key of the member at a position of an ordered relationship.
   private func place(
     _ position: ResolvedCollection.Position, in relationship: CompiledRelationship, of source: String, _ scopes: [QueryScope]
   ) throws -> SQLFragment {
@@ -204,21 +206,21 @@ extension QueryGenerator {
     case .column, .none: return "NULL"
     }
     let sorted = order.map { position == .last ? $0 + " DESC" : $0 }.joined(separator: ", ")
-    // Equal ones are in the order of their keys.
+    // Members with equal positions are ordered by key.
     var query: SQLFragment = "SELECT \(order[order.count - 1]) FROM \(table) WHERE \(owner) = \(source) ORDER BY \(sorted) LIMIT 1"
     if case .at(let number) = position { query.append(" OFFSET \(try value(.constant(number, .integer), scopes))") }
     return query
   }
 }
 
-/// A count of members that is both asked about and shown or ordered by: counted once for all owners, and joined to them.
+/// A member count that a predicate compares and that is also selected or sorted by. It is counted once for all owners and joined to them.
 final class JoinedCount {
   let aggregate: ResolvedAggregate
-  /// What all owners meet that are found: those that are joined.
+  /// The comparison that all found owners meet. The join contains only these.
   let comparison: ResolvedComparison
-  /// The constant in the comparison.
+  /// The index of the constant in the comparison.
   let constant: Int
-  /// Where it stands, once it is joined.
+  /// The column of the count, once it is joined.
   fileprivate(set) var column: String?
 
   init(_ aggregate: ResolvedAggregate, in comparison: ResolvedComparison, constant: Int) {
@@ -231,6 +233,6 @@ final class JoinedCount {
 /// A query of members.
 struct MemberQuery {
   let text: SQLFragment
-  /// The column that names a member's owner.
+  /// The column of the member's owner.
   let owner: String
 }

@@ -2,8 +2,9 @@ import ObjectModel
 import ObjectQuery
 
 extension QueryGenerator {
-  /// The paths of to-one relationships from an object without which a condition cannot be true. Their joins need not keep objects without them,
-  /// which lets SQLite begin at the other end.
+  /// Returns the to-one paths from an object that must have a destination for a condition to be true.
+  ///
+  /// Their joins can be inner joins, which lets SQLite start at the other end.
   static func requiredSteps(of predicate: ResolvedPredicate, scope: Int) -> Set<[ResolvedStep]> {
     switch predicate {
     case .constant, .or, .exists, .block: return []
@@ -22,7 +23,7 @@ extension QueryGenerator {
     }
   }
 
-  /// The paths without which an expression has no value.
+  /// Returns the paths that must have a destination for an expression to have a value.
   static func requiredSteps(of expression: ResolvedExpression, scope: Int) -> Set<[ResolvedStep]> {
     switch expression {
     case .path(let path):
@@ -35,7 +36,7 @@ extension QueryGenerator {
     }
   }
 
-  /// Whether an index finds the few members that meet a condition.
+  /// Returns whether an index finds the few members that meet a condition.
   func isSelective(_ predicate: ResolvedPredicate, scope: Int) -> Bool {
     switch predicate {
     case .and(let items): return items.contains { isSelective($0, scope: scope) }
@@ -60,7 +61,7 @@ extension QueryGenerator {
     }
   }
 
-  /// Whether a condition on a member refers to objects around it.
+  /// Returns whether a condition on a member refers to objects of outer scopes.
   func refersOutside(_ predicate: ResolvedPredicate, scope: Int) -> Bool {
     switch predicate {
     case .constant, .block: return false

@@ -3,23 +3,24 @@ import ObjectQuery
 import ObjectStore
 
 extension QueryGenerator {
-  /// The object whose attribute a comparison asks for a word or phrase, and where an index has that attribute.
+  /// An attribute in a full-text index that a comparison searches, and the key of its object.
   private struct IndexedText {
     let key: String
     let column: (index: FullTextIndex, column: String)
-    /// The number of the constant that is looked for.
+    /// The index of the searched constant.
     let constant: Int
   }
 
-  /// A comparison with a word or phrase, by a full-text index; nil where there is none.
+  /// Returns a text search that uses a full-text index, or `nil` if there is none.
   func search(_ comparison: ResolvedComparison, _ right: ResolvedExpression, _ scopes: [QueryScope]) throws -> SQLFragment? {
     guard let text = indexedText(comparison, scopes) else { return nil }
     return "\(text.key) IN (\(documents(in: text.column, try value(right, scopes))))"
   }
 
-  /// Several texts of one object that are asked for the same, as `{title, summary} SEARCH "word"` does: one look-up for each word.
+  /// Combines searches for the same text in several attributes of one object, such as `{title, summary} SEARCH "word"`, into one lookup per
+  /// word.
   ///
-  /// - Returns: The conditions of an OR; nil where there is no such one among them.
+  /// - Returns: The operands of the OR, or `nil` if nothing can be combined.
   func searchInSeveral(_ items: [ResolvedPredicate], _ scopes: [QueryScope]) throws -> [SQLFragment]? {
     guard !schema.fullText.isEmpty else { return nil }
     var runs: [[(item: ResolvedPredicate, text: IndexedText?)]] = []
@@ -60,9 +61,9 @@ extension QueryGenerator {
     return IndexedText(key: key, column: column, constant: constant)
   }
 
-  /// Where an index has the attribute at the end of a path.
+  /// Returns the index that contains the attribute at the end of a path, and its column.
   ///
-  /// - Parameter entity: The entity of the object that the path starts from; nil where it is not known.
+  /// - Parameter entity: The entity of the object at the start of the path, or `nil` if it is unknown.
   private func fullTextColumn(of path: ResolvedPath, entity: CompiledEntity?) -> (index: FullTextIndex, column: String)? {
     guard !schema.fullText.isEmpty, case .attribute(let attribute) = path.terminal else { return nil }
     let owner = path.steps.last.map { schema.model.entities[$0.relationship.destinationEntity] } ?? entity
@@ -71,7 +72,7 @@ extension QueryGenerator {
     ).first
   }
 
-  /// Whether a full-text index answers a comparison on the object asked about, or on one that it refers to.
+  /// Returns whether a full-text index answers a comparison on the fetched object or on an object that it refers to.
   func isAnsweredByFullText(_ comparison: ResolvedComparison, of entity: CompiledEntity) -> Bool {
     guard comparison.op == .search, !comparison.isNegated, comparison.hasConstantRight, case .path(let path) = comparison.left else {
       return false
@@ -79,7 +80,7 @@ extension QueryGenerator {
     return path.scope == 0 && fullTextColumn(of: path, entity: entity) != nil
   }
 
-  /// Whether a full-text index finds the objects of a scope that meet a comparison.
+  /// Returns whether a full-text index finds the objects of a scope that meet a comparison.
   func isAnsweredByFullText(_ comparison: ResolvedComparison, scope: Int) -> Bool {
     guard !comparison.isNegated, comparison.hasConstantRight, case .path(let path) = comparison.left, path.scope == scope,
       path.steps.allSatisfy({ $0.relationship.inverseID != nil })
@@ -89,7 +90,7 @@ extension QueryGenerator {
 }
 
 extension SQLFragment {
-  /// All rows of several queries.
+  /// Returns a `UNION ALL` of queries.
   static func union(_ queries: [SQLFragment]) -> SQLFragment {
     var result = SQLFragment("")
     for (index, query) in queries.enumerated() {

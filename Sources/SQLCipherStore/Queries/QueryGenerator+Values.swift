@@ -3,13 +3,13 @@ import ObjectQuery
 import ObjectStore
 
 extension QueryGenerator {
-  /// The value of an expression; NULL where there is none. An object is its key.
+  /// Returns the value of an expression; NULL if it has none. The value of an object is its key.
   func value(_ expression: ResolvedExpression, _ scopes: [QueryScope]) throws -> SQLFragment {
     switch expression {
     case .constant(let number, _):
       switch constants {
       case .placeholders: return SQLFragment(.constant(number))
-      // In a query of its own: SQLite looks for each call with constant arguments among all others it has seen, in a time that grows with the square.
+      // In a subquery: SQLite compares each call with constant arguments with all previous ones, which takes quadratic time.
       case .packed: return "(SELECT \(PackedConstants.function)(?1, \(number)))"
       case .literals(let values):
         if case .slot(let slot) = values[number] { return SQLFragment(SQLLiteral.text(slot)) }
@@ -26,7 +26,7 @@ extension QueryGenerator {
     case .function(let function, let arguments, let type):
       let values = SQLFragment.joined(try arguments.map { try value($0, scopes) }, by: ", ")
       switch function {
-      // No index is on a value with a sign.
+      // The unary plus prevents the use of an index.
       case .noIndex: return "+\(values)"
       case .coalesce: return "coalesce(\(values))"
       case .random, .randomBelow: return "\(SQLFunctions.random)(\(values))"
@@ -38,26 +38,26 @@ extension QueryGenerator {
     }
   }
 
-  /// Whether an index is over an expression.
+  /// Returns whether an index contains an expression.
   func isIndexed(_ expression: ResolvedExpression) -> Bool {
     if case .literals = constants { return false }
     return schema.indexedExpressions.hold(expression)
   }
 
-  /// An expression in the words of its index.
+  /// Returns an expression exactly as its index contains it.
   func indexedValue(_ expression: ResolvedExpression, _ scopes: [QueryScope]) throws -> SQLFragment {
     guard case .function(let function, let arguments, let type) = expression else { return try value(expression, scopes) }
     let values = SQLFragment.joined(try arguments.map { try indexedValue($0, scopes) }, by: ", ")
     return function == .coalesce ? "coalesce(\(values))" : "\(SQLFunctions.indexedCall(function, type))\(values))"
   }
 
-  /// A value that is only asked whether it is there: nothing outside the row is read for that.
+  /// Returns a value that is only tested for NULL. Values in files are not read for that.
   func presence(_ expression: ResolvedExpression, _ scopes: [QueryScope]) throws -> SQLFragment {
     guard case .path(let path) = expression else { return try value(expression, scopes) }
     return SQLFragment(text(of: path, scopes[path.scope]) ?? "NULL")
   }
 
-  /// Whether a column's values may be outside the row.
+  /// Returns whether a column's values can be in files.
   private func isLarge(_ path: ResolvedPath) -> Bool {
     guard schema.hasExternalValues, case .attribute(let attribute) = path.terminal else { return false }
     return attribute.slot.attributeType == .binary || attribute.slot.attributeType == .transformable
@@ -72,7 +72,7 @@ extension QueryGenerator {
     }
   }
 
-  /// The root entity of what an object expression leads to; nil for what is no path.
+  /// Returns the root entity of an object expression, or `nil` if the expression is not a path.
   func root(of expression: ResolvedExpression, _ scopes: [QueryScope]) -> Int? {
     switch expression {
     case .path(let path):
@@ -108,7 +108,7 @@ extension QueryGenerator {
     return "coalesce((\(query.text)), \(SQLLiteral.text(empty)))"
   }
 
-  /// An aggregate of the objects of a group.
+  /// Returns an aggregate over the objects of a group.
   func groupAggregate(_ aggregate: ResolvedGroupAggregate, _ scopes: [QueryScope]) throws -> SQLFragment {
     guard let expression = aggregate.value else { return "count(*)" }
     let result = try self.aggregate(aggregate.function, of: expression, isDistinct: aggregate.isDistinct, scopes)

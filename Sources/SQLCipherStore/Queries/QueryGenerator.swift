@@ -2,13 +2,13 @@ import ObjectModel
 import ObjectQuery
 import ObjectStore
 
-/// Writes the SQL of one fetch. The pieces are in the facets.
+/// Generates the SQL of one fetch: resolved predicates and expressions become SQL with the same results as the in-memory evaluator.
 final class QueryGenerator {
   /// How constants are written.
   enum Constants {
-    /// As placeholders; lists with as many as their size class says, -1 for one that is a table out of one placeholder.
+    /// As placeholders. A list has as many as its capacity; a list with capacity -1 is a table made from one placeholder.
     case placeholders(listCapacities: [Int])
-    /// All out of one placeholder: where there are more than placeholders.
+    /// All in one placeholder, if a statement cannot have enough placeholders.
     case packed
     /// As literals, for the condition of a partial index.
     case literals([ResolvedConstant])
@@ -16,20 +16,20 @@ final class QueryGenerator {
 
   let schema: StoreSchema
   let constants: Constants
-  /// The aggregates of groups, by their numbers in the projection.
+  /// The aggregates of groups, by their index in the projection.
   var groupAggregates: [SQLFragment] = []
-  /// How integers are summed.
+  /// How integers are added.
   var sums = SQLFunctions.IntegerSums.exact
   private var aliasCount = 0
-  /// Conditions on members of the object asked about that are asked for each object, though an index would find their members.
+  /// Member conditions that are evaluated per fetched object, although an index would find their members.
   var askedForEach: Set<ResolvedExists> = []
-  /// A count of members of the object asked about that the condition compares and something else reads.
+  /// A member count of the fetched object that the predicate compares and that is also selected or sorted by.
   var joinedCount: JoinedCount?
-  /// The comparison that the query begins with, by the objects whose value it compares.
+  /// The comparison that the query starts with, by the objects whose value it compares.
   var beginning: ResolvedComparison?
-  /// The comparison of the objects themselves with a long list that is read first, each of its objects then; and the list's alias.
+  /// The comparison of the fetched objects with a long list, and the list's alias. The query reads the list first, then its objects.
   var listed: (comparison: ResolvedComparison, alias: String)?
-  /// Whether another condition beside the one being written leaves few objects: then it is better asked for each of them.
+  /// Whether another operand of the AND is selective. The current operand is then better evaluated for each of the few objects.
   private(set) var hasSelectiveSibling = false
 
   init(schema: StoreSchema, constants: Constants) {
@@ -37,7 +37,7 @@ final class QueryGenerator {
     self.constants = constants
   }
 
-  /// A table alias that the query has not used yet.
+  /// Returns an unused table alias.
   func makeAlias(_ prefix: String) -> String {
     defer { aliasCount += 1 }
     return "\(prefix)\(aliasCount)"
@@ -45,7 +45,7 @@ final class QueryGenerator {
 
   // MARK: Conditions
 
-  /// A condition that is true where the predicate is, and false or NULL where it is not.
+  /// Returns a condition that is true if the predicate is, and false or NULL otherwise.
   func condition(_ predicate: ResolvedPredicate, _ scopes: [QueryScope]) throws -> SQLFragment {
     switch predicate {
     case .constant(let value): return value ? "1" : "0"
@@ -81,11 +81,11 @@ final class QueryGenerator {
     }
     if let counted = try countedOwners(comparison, scopes) { return counted }
     let plain = try uncertainComparison(comparison, scopes)
-    // NULL is not true, so the opposite of it is.
+    // NULL is not true, so its negation is.
     return comparison.isNegated ? "\(plain.parenthesized) IS NOT 1" : plain
   }
 
-  /// `IS` takes two missing values for equal, and never answers NULL.
+  /// Returns an equality. `IS` treats two missing values as equal and never returns NULL.
   private func equality(_ comparison: ResolvedComparison, _ right: ResolvedExpression, _ scopes: [QueryScope]) throws -> SQLFragment {
     let isConstant: Bool
     if case .constant = right { isConstant = true } else { isConstant = false }
@@ -105,7 +105,7 @@ final class QueryGenerator {
     return isConstant ? "\(leftSide) = \(rightSide)" : "\(leftSide) IS \(rightSide)"
   }
 
-  /// A comparison that is NULL where a side has no value.
+  /// Returns a comparison that is NULL if a side has no value.
   private func uncertainComparison(_ comparison: ResolvedComparison, _ scopes: [QueryScope]) throws -> SQLFragment {
     switch comparison.right {
     case .list(let number):
@@ -135,7 +135,7 @@ final class QueryGenerator {
       return "\(SQLFunctions.compareNumbers)(\(try value(comparison.left, scopes)), \(try value(right, scopes))) \(sign) 0"
     }
     let left = try operand(comparison.left, comparison, isFolded: false, scopes)
-    // In a range the constants are not folded yet; folding twice does no harm.
+    // The constants of a range are not folded yet. Folding twice is harmless.
     let other = try operand(right, comparison, isFolded: isConstant && comparison.op != .between, scopes)
     if comparison.domain == .text, comparison.options.contains(.localeSensitive) {
       return "\(SQLFunctions.compareLocalized)(\(left), \(other)) \(sign) 0"
@@ -152,7 +152,7 @@ final class QueryGenerator {
     switch comparison.op {
     case .beginsWith:
       let left = try operand(comparison.left, comparison, isFolded: false, scopes)
-      // A range, so that an index is used. Only where the left side is cheap to evaluate twice.
+      // A range can use an index. It evaluates the left side twice, which must be cheap.
       if let constant, options.isEmpty || hasFoldedIndex(comparison.left, options), comparison.left.isPath || isIndexed(comparison.left),
         case .placeholders = constants
       {
@@ -171,7 +171,7 @@ final class QueryGenerator {
       return "\(SQLFunctions.search)(\(try value(comparison.left, scopes)), \(try value(right, scopes)))"
     case .like, .matches:
       let name = comparison.op == .like ? SQLFunctions.like : SQLFunctions.matches
-      // Patterns fold themselves.
+      // The functions for patterns fold the text themselves.
       let text = try value(comparison.left, scopes)
       return "\(name)(\(text), \(try value(right, scopes)), \(Int(comparison.options.rawValue)))"
     default:
@@ -179,7 +179,7 @@ final class QueryGenerator {
     }
   }
 
-  /// A side of a comparison, folded if the options say so and it is not yet.
+  /// Returns one side of a comparison, folded if the options require it and it is not folded yet.
   private func operand(
     _ expression: ResolvedExpression, _ comparison: ResolvedComparison, isFolded: Bool, _ scopes: [QueryScope]
   ) throws -> SQLFragment {
@@ -189,12 +189,12 @@ final class QueryGenerator {
     return folded(fragment, expression, options)
   }
 
-  /// The folded form of an expression, written as its index has it if there is one.
+  /// Returns the folded form of an expression, exactly as its index contains it if there is one.
   func folded(_ value: SQLFragment, _ expression: ResolvedExpression, _ options: ComparisonOptions) -> SQLFragment {
     "\(hasFoldedIndex(expression, options) ? SQLFunctions.foldIndexed : SQLFunctions.fold)(\(value), \(Int(options.rawValue)))"
   }
 
-  /// Whether an index has an attribute as it is folded here.
+  /// Returns whether an index contains an attribute in this folding.
   func hasFoldedIndex(_ expression: ResolvedExpression, _ options: ComparisonOptions) -> Bool {
     guard case .path(let path) = expression, case .attribute(let attribute) = path.terminal, case .placeholders = constants else {
       return false

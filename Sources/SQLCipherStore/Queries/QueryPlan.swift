@@ -2,16 +2,16 @@ import Foundation
 import ObjectStore
 import SQLCipherConnection
 
-/// A line of EXPLAIN QUERY PLAN with those below it.
+/// A line of EXPLAIN QUERY PLAN with its nested lines.
 struct QueryPlanLine {
-  /// SQLite's words.
+  /// SQLite's description.
   var detail: String
   var children: [QueryPlanLine] = []
 
-  /// The statement that asks for the plan of another one.
+  /// Returns the statement that explains another one.
   static func question(about sql: String) -> String { "EXPLAIN QUERY PLAN " + sql }
 
-  /// The plan that such a statement tells.
+  /// Returns the plan that such a statement selects, as a tree.
   static func lines(_ statement: Statement) throws -> [QueryPlanLine] {
     defer { statement.reset() }
     var rows: [(id: Int, parent: Int, detail: String)] = []
@@ -23,7 +23,7 @@ struct QueryPlanLine {
     rows.filter { $0.parent == parent && $0.id != parent }.map { QueryPlanLine(detail: $0.detail, children: tree(rows, of: $0.id)) }
   }
 
-  /// Before SQLite 3.24 a row has the number of its select, and a select is named by the line that runs it.
+  /// Before SQLite 3.24, a row contains the number of its SELECT, and the line that runs a nested SELECT refers to its number.
   private static func selects(_ rows: [(id: Int, parent: Int, detail: String)]) -> [QueryPlanLine] {
     var open = Set(rows.map(\.id))
     func lines(of select: Int) -> [QueryPlanLine] {
@@ -38,21 +38,21 @@ struct QueryPlanLine {
     return result
   }
 
-  /// The numbers behind SUBQUERY or SUBQUERIES.
+  /// Returns the numbers after SUBQUERY or SUBQUERIES.
   private static func selectNumbers(in detail: String) -> [Int] {
     guard let range = detail.range(of: "SUBQUER") else { return [] }
     return detail[range.upperBound...].split(separator: " ").prefix(4).compactMap { Int($0) }
   }
 }
 
-/// What a line says.
+/// The parsed content of a plan's line.
 struct QueryPlanFacts {
   var access = FetchExplanation.Access.other
-  /// The alias, or the name of a table without one, whose rows are read.
+  /// The alias, or the name without an alias, of the table that is read.
   var source: String?
-  /// What stands behind USING, such as `COVERING INDEX i_Book_isbn (isbn=?)`.
+  /// The text after USING, such as `COVERING INDEX i_Book_isbn (isbn=?)`.
   var using: String?
-  /// Whether the table is a virtual one: a full-text index is, and it is only asked for words.
+  /// Whether the table is virtual. Full-text indexes are, and they are only searched for words.
   var isVirtual = false
 
   init(_ detail: String) {

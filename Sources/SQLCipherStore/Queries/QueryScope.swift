@@ -1,9 +1,9 @@
 import ObjectModel
 import ObjectQuery
 
-/// An object of a query: the one asked about, or a member of a collection.
+/// An object in a query: the fetched one, or a member of a collection.
 final class QueryScope {
-  /// A table joined for a path of to-one relationships.
+  /// A table that is joined for a path of to-one relationships.
   private struct Join {
     let alias: String
     let table: EntityTable
@@ -12,19 +12,19 @@ final class QueryScope {
 
   let table: EntityTable
   let alias: String
-  /// The number of the entity that the object is of, or of one below it.
+  /// The number of the object's entity. The object can also be of a subentity.
   let entityNumber: Int
-  /// The object's key in SQL.
+  /// The SQL of the object's key.
   let key: String
-  /// The object's entity number in SQL, where it is known without the object's row.
+  /// The SQL of the object's entity number, if it is available without the object's row.
   private let knownEntity: String?
-  /// For a member of a join table: the join to its row, used if the row is needed.
+  /// For a member through a join table: the join with its row, which is added if the row is needed.
   private let rowJoin: String?
   private var needsRow = false
   private var joins: [Join] = []
   private var joinedQueries: SQLFragment = ""
   private var joinIndexes: [[ResolvedStep]: Int] = [:]
-  /// Paths that have to lead to an object for the whole condition to be true: joined so that SQLite may begin there.
+  /// Paths that must have a destination for the whole condition to be true. They use inner joins, so that SQLite can start with them.
   private let required: Set<[ResolvedStep]>
 
   init(
@@ -40,34 +40,34 @@ final class QueryScope {
     self.required = required
   }
 
-  /// Whether it is a member of a join table, whose row is joined only where more than its key is asked for.
+  /// Whether the object is a member through a join table, whose row is joined only if more than its key is needed.
   var isJoinedForRow: Bool { rowJoin != nil }
 
-  /// The clauses behind the scope's own table.
+  /// The join clauses after the scope's own table.
   var joinText: String {
     ((needsRow ? rowJoin.map { [$0] } ?? [] : []) + joins.map(\.text)).joined()
   }
 
-  /// Joins a query with what is to be equal.
+  /// Joins a subquery, including its ON clause.
   func join(_ query: SQLFragment) { joinedQueries.append(" JOIN \(query)") }
 
-  /// The query of values of the object's rows, with all tables that were joined so far.
+  /// Returns a query of values of the object's rows, with all tables joined so far.
   ///
   /// - Parameters:
   ///   - selected: The values.
-  ///   - source: What is read in place of the scope's own table.
-  ///   - hint: What stands behind it.
-  ///   - condition: The condition; nil for all rows.
+  ///   - source: The source that replaces the scope's own table.
+  ///   - hint: The text after the source and its alias.
+  ///   - condition: The condition, or `nil` for all rows.
   func query(_ selected: SQLFragment, from source: SQLFragment? = nil, hint: String = "", where condition: SQLFragment?) -> SQLFragment {
     var query: SQLFragment = "SELECT \(selected) FROM \(source ?? SQLFragment(table.name)) AS \(alias)\(hint)\(joinText)\(joinedQueries)"
     if let condition { query.append(" WHERE \(condition)") }
     return query
   }
 
-  /// The number of tables joined.
+  /// The number of joined tables.
   var joinCount: Int { joins.count + (needsRow && rowJoin != nil ? 1 : 0) }
 
-  /// The alias and table of the object that to-one relationships lead to; nil where its table is not in the store.
+  /// Returns the alias and table of the destination of to-one relationships, or `nil` if its table is not in the store.
   func row(_ steps: [ResolvedStep], in generator: QueryGenerator) -> (alias: String, table: EntityTable)? {
     guard let last = steps.last else {
       needsRow = true
@@ -86,19 +86,19 @@ final class QueryScope {
     return (alias, target)
   }
 
-  /// A column of the object that to-one relationships lead to; nil where nothing is stored.
+  /// Returns a column of the destination of to-one relationships, or `nil` if nothing is stored.
   func column(_ steps: [ResolvedStep], entity: Int, slot: Int, in generator: QueryGenerator) -> String? {
     guard let row = row(steps, in: generator), let column = row.table.column(entity: entity, slot: slot) else { return nil }
     return "\(row.alias).\(column.name)"
   }
 
-  /// The key of the object that to-one relationships lead to: the last one's own column.
+  /// Returns the key of the destination of to-one relationships: the column of the last relationship.
   func key(_ steps: [ResolvedStep], in generator: QueryGenerator) -> String? {
     guard let last = steps.last else { return key }
     return column(Array(steps.dropLast()), entity: last.relationship.sourceEntity, slot: last.relationship.index, in: generator)
   }
 
-  /// The model's number of the entity of that object.
+  /// Returns the entity number of the destination in the model.
   func entity(_ steps: [ResolvedStep], in generator: QueryGenerator) -> String? {
     guard let last = steps.last else {
       if let knownEntity { return knownEntity }

@@ -3,11 +3,11 @@ import ObjectQuery
 import ObjectStore
 
 extension SelectGenerator {
-  /// What is selected for the columns, and how it is read.
+  /// Returns the selected columns, and how to read them.
   func dictionaries(
     _ projection: ResolvedProjection, _ scope: QueryScope, _ generator: QueryGenerator
   ) throws -> (selected: SQLFragment, output: SelectPlan.Output) {
-    // They are known where groups are made of parts.
+    // If groups are combined from partial groups, the aggregates are already set.
     if generator.groupAggregates.isEmpty {
       generator.groupAggregates = try projection.aggregates.map { try generator.groupAggregate($0, [scope]) }
     }
@@ -32,23 +32,25 @@ extension SelectGenerator {
       pieces.append(test)
     }
     if pieces.isEmpty { pieces = ["NULL"] }
-    // One row equals no other.
+    // A single row has no duplicates.
     let isDistinct = projection.isDistinct && !projection.isSingleRow
     return ("\(isDistinct ? "DISTINCT " : "")\(SQLFragment.joined(pieces, by: ", "))", .dictionaries(columns, condition: condition))
   }
 
-  /// What is selected to count the rows: a row for each of them; or, of a single one, whether there is one.
+  /// Returns what to select for a count of rows: one row for each of them, or whether there is one for a single-row projection.
   func countedRows(_ projection: ResolvedProjection, _ scope: QueryScope, _ generator: QueryGenerator) throws -> SQLFragment {
     let selected = try dictionaries(projection, scope, generator).selected
     guard projection.isSingleRow else { return selected }
     return try singleRowCondition(projection, scope, generator) ?? "\(Self.always)"
   }
 
-  /// A condition that selects an aggregate, whatever the others do: without one there would be a row an object.
+  /// A true condition that contains an aggregate. Without an aggregate, the query would return a row for each object.
   private static let always = "count(*) >= 0"
 
-  /// Whether the only group is left; nil where it is and some column is an aggregate. It is selected beside the columns: SQLite before 3.39 takes no
-  /// HAVING without GROUP BY, and some versions crash on a condition around such a query.
+  /// Returns the condition under which the only group is part of the result, or `nil` if it always is and some column is an aggregate.
+  ///
+  /// The condition is selected as a column: SQLite before 3.39 does not accept HAVING without GROUP BY, and some versions crash on a
+  /// condition around such a query.
   private func singleRowCondition(
     _ projection: ResolvedProjection, _ scope: QueryScope, _ generator: QueryGenerator
   ) throws -> SQLFragment? {
@@ -59,7 +61,7 @@ extension SelectGenerator {
     return "(\(try generator.condition(projection.having, [scope]))) AND \(Self.always)"
   }
 
-  /// How objects are put together, and which groups are left; to be written after the columns.
+  /// Returns the GROUP BY and HAVING clauses. They must be generated after the columns.
   func grouping(_ projection: ResolvedProjection, _ scope: QueryScope, _ generator: QueryGenerator) throws -> SQLFragment {
     guard !projection.groupKeys.isEmpty else { return "" }
     let keys = try projection.groupKeys.map { term(try generator.value($0, [scope])) }
@@ -68,8 +70,10 @@ extension SelectGenerator {
     return "\(groups) HAVING \(try generator.condition(projection.having, [scope]))"
   }
 
-  /// The number, from 1, of a selected column that is computed, as the number of members: SQLite orders by what it has computed then, and does not
-  /// run the query again. Nil for what is not selected, is no more than read, or is an aggregate, which it computes once anyway.
+  /// Returns the 1-based number of a selected column with a computed value, such as a number of members. SQLite then sorts by the computed
+  /// value and does not evaluate the expression again.
+  ///
+  /// Returns `nil` if the expression is not selected, is a stored value, or is an aggregate, which SQLite computes only once anyway.
   func place(ofComputed expression: ResolvedExpression, in projection: ResolvedProjection) -> Int? {
     switch expression {
     case .path, .groupAggregate: return nil
@@ -84,7 +88,7 @@ extension SelectGenerator {
     return nil
   }
 
-  /// An expression to order or group by: SQLite takes a bare number for a column's place.
+  /// Returns an expression for ORDER BY or GROUP BY. SQLite would treat a bare number as the number of a column.
   func term(_ fragment: SQLFragment) -> SQLFragment {
     fragment.text.allSatisfy { $0.isNumber } ? "(\(fragment) + 0)" : fragment
   }

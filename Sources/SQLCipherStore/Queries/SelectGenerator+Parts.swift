@@ -3,19 +3,21 @@ import ObjectQuery
 import ObjectStore
 
 extension SelectGenerator {
-  /// What is taken of the objects that have one destination, before those whose destinations have equal values are put together.
+  /// Partial groups: one for the objects with the same destination. Those whose destinations have equal values are combined later.
   ///
-  /// There are few destinations, and their keys are in the objects' own rows: so no object is joined to a destination, and none is sorted by its texts.
+  /// There are few destinations, and their keys are in the objects' own rows. So objects are neither joined with destinations nor sorted by
+  /// their texts.
   struct GroupParts {
-    /// What is selected of each part.
+    /// The columns of each partial group.
     let selected: SQLFragment
-    /// What the objects of a part have in common.
+    /// The grouping key of the objects.
     let key: SQLFragment
-    /// The parts as rows, from which the destinations' values are reached as they are from the objects.
+    /// The partial groups as rows. Paths to the destinations' values start from them as from the objects.
     let scope: QueryScope
   }
 
-  /// The parts of a fetch's groups; nil where it has no such groups. The generator knows the aggregates by the parts then.
+  /// Returns the partial groups of a fetch, or `nil` if it cannot use them. Sets the generator's aggregates to those computed from partial
+  /// groups.
   func groupParts(
     _ fetch: ResolvedFetch, _ specification: FetchSpecification, _ scope: QueryScope, _ generator: QueryGenerator
   ) throws -> GroupParts? {
@@ -33,13 +35,13 @@ extension SelectGenerator {
       wholes.append(generator.groupAggregate(aggregate, ofParts: parts.indices.map { "\(alias).p\(first + $0)" }))
     }
     generator.groupAggregates = wholes
-    // Without an index, which would be gone through for every row.
+    // The unary plus disables the index, which would be used for a lookup of every row.
     return GroupParts(
       selected: .joined(pieces, by: ", "), key: "+\(scope.alias).\(column.name)",
       scope: QueryScope(table: scope.table, alias: alias, of: fetch.entity.number))
   }
 
-  /// The to-one relationship through which all that is no aggregate is read, where many objects have one destination.
+  /// Returns the to-one relationship through which all non-aggregates are read, if many objects share a destination.
   private func commonStep(of projection: ResolvedProjection, _ fetch: ResolvedFetch) -> ResolvedStep? {
     guard !projection.aggregates.isEmpty, let first = projection.groupKeys.first, let step = Self.firstStep(of: first),
       schema.model.inverse(of: step.relationship)?.isToMany ?? false
@@ -52,7 +54,7 @@ extension SelectGenerator {
     return isCommon ? step : nil
   }
 
-  /// The first relationship on the way to an attribute of another object.
+  /// Returns the first relationship of a path to another object's attribute.
   private static func firstStep(of expression: ResolvedExpression) -> ResolvedStep? {
     guard case .path(let path) = expression, path.scope == 0, case .attribute = path.terminal else { return nil }
     return path.steps.first
@@ -60,7 +62,7 @@ extension SelectGenerator {
 }
 
 extension QueryGenerator {
-  /// What an aggregate of a group needs of each part of it; nil where it needs the objects.
+  /// Returns the columns of a partial group from which a group's aggregate is computed, or `nil` if it needs the objects.
   fileprivate func groupParts(_ aggregate: ResolvedGroupAggregate, _ scopes: [QueryScope]) throws -> [SQLFragment]? {
     guard !aggregate.isDistinct else { return nil }
     guard let expression = aggregate.value else { return ["count(*)"] }
@@ -68,7 +70,7 @@ extension QueryGenerator {
     return SQLFunctions.parts(of: aggregate.function, try value(expression, scopes), expression.type, sums)
   }
 
-  /// An aggregate of a group by those of its parts.
+  /// Returns a group's aggregate, computed from those of its partial groups.
   fileprivate func groupAggregate(_ aggregate: ResolvedGroupAggregate, ofParts parts: [SQLFragment]) -> SQLFragment {
     let result = SQLFunctions.aggregate(aggregate.function, ofParts: parts, sums)
     let empty = aggregate.emptyResult
@@ -77,7 +79,7 @@ extension QueryGenerator {
 }
 
 extension SQLFunctions {
-  /// What an aggregate of a column needs of each part of the rows; nil where it needs the rows.
+  /// Returns the partial aggregates from which an aggregate of a column is computed, or `nil` if it needs the rows.
   fileprivate static func parts(
     of function: ResolvedAggregate.Function, _ value: SQLFragment, _ type: ResolvedType, _ sums: IntegerSums
   ) -> [SQLFragment]? {
@@ -90,7 +92,7 @@ extension SQLFunctions {
     }
   }
 
-  /// The aggregate of all rows by its parts.
+  /// Returns the aggregate of all rows, computed from partial aggregates.
   fileprivate static func aggregate(
     _ function: ResolvedAggregate.Function, ofParts parts: [SQLFragment], _ sums: IntegerSums
   ) -> SQLFragment {

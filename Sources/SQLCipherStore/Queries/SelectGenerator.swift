@@ -3,18 +3,18 @@ import ObjectQuery
 import ObjectStore
 import SQLCipherConnection
 
-/// Makes plans.
+/// Generates the plans of fetches: columns, joins, condition, order and limit.
 struct SelectGenerator {
   let schema: StoreSchema
   /// Whether the first rows of an order are found without SQLite's sorter.
   var findsTopRows = !LibraryVersion.prunesOrderByLimit
-  /// How integers are summed: as they are, until a sum has turned out to be too large for that.
+  /// How integers are added: as whole numbers, until a sum overflows.
   var sums = SQLFunctions.IntegerSums.whole
 
   func plan(_ fetch: ResolvedFetch, _ specification: FetchSpecification, _ shape: FetchShape, number: Int?) throws -> SelectPlan {
     let direct = try planWithChoice(fetch, specification, shape, number: number)
     if direct.binders.count <= Self.greatestBinderCount { return direct }
-    // Each list goes into one placeholder; then all values into one.
+    // Too many placeholders: put each list into one; if that is not enough, put all values into one.
     let inOneEach = shape.listCapacities.map { $0 == 0 ? 0 : -1 }
     for constants: QueryGenerator.Constants in [.placeholders(listCapacities: inOneEach), .packed] {
       let plan = try plan(fetch, specification, shape, constants, number: number)
@@ -23,14 +23,14 @@ struct SelectGenerator {
     throw StoreError(.internalInconsistency(.tooManyPlaceholders), operation: .fetch)
   }
 
-  /// A few less than the 999 placeholders that SQLCipher 3.4.1 takes.
+  /// The maximum number of placeholders, slightly below the limit of 999 in SQLCipher 3.4.1.
   static let greatestBinderCount = 990
 
-  /// The plan of a fetch.
+  /// Returns the plan of a fetch.
   ///
   /// - Parameters:
   ///   - constants: How constants are written.
-  ///   - beginning: The condition that SQLite has to begin with; nil leaves it to SQLite.
+  ///   - beginning: The condition that SQLite must start with, or `nil` if SQLite chooses.
   func plan(
     _ fetch: ResolvedFetch, _ specification: FetchSpecification, _ shape: FetchShape, _ constants: QueryGenerator.Constants, number: Int?,
     beginning: DrivingCondition? = nil
@@ -56,12 +56,12 @@ struct SelectGenerator {
     var order = top == nil && rowOrder.isEmpty ? try order(fetch, specification, asked, generator) : ""
     var hint = ""
     switch beginning {
-    // Keys are found without an index.
+    // Rows are looked up by key, without another index.
     case .members: hint = " NOT INDEXED"
-    // Few rows are sorted quickly; an index that has their order already would have to be gone through as a whole.
+    // Sorting a few rows is fast. An index with their order would have to be scanned completely.
     case .own where order.text.hasPrefix(" ORDER BY "), .destination where order.text.hasPrefix(" ORDER BY "):
       let terms = order.text.dropFirst(" ORDER BY ".count)
-      // The number of a column stays one only as it is.
+      // A column number with a plus would become an expression.
       if terms.first?.isNumber != true { order.text = " ORDER BY +" + terms }
     case .own, .destination, nil: break
     }
@@ -80,12 +80,12 @@ struct SelectGenerator {
 
   // MARK: Parts
 
-  /// A count of members that every object has to have so many of, where it is also selected or ordered by.
+  /// Returns the member count that every object must exceed or reach, if it is also selected or sorted by.
   private func joinedCount(_ fetch: ResolvedFetch, _ specification: FetchSpecification, _ generator: QueryGenerator) -> JoinedCount? {
     guard specification.resultType != .count, fetch.projection?.isGrouped != true, fetch.projection?.isSingleRow != true else { return nil }
     let read = fetch.sortKeys.map(\.expression) + (fetch.projection?.columns.map(\.expression) ?? [])
     for case .comparison(let comparison) in fetch.predicate.conjuncts {
-      // What is joined does not see the object: no member is chosen by its place among the object's.
+      // A joined subquery cannot refer to the object, so it cannot select a member by its position.
       guard let (aggregate, constant) = generator.countedMembers(comparison), aggregate.collection.position == nil,
         read.contains(.aggregate(aggregate))
       else { continue }
@@ -94,7 +94,8 @@ struct SelectGenerator {
     return nil
   }
 
-  /// What is selected to find the first rows of an order without sorting all: only where SQLite would, and where no index has the order.
+  /// Returns the selection that finds the first rows of an order without sorting all rows, or `nil` if SQLite would not sort or an index
+  /// has the order.
   private func topSelection(
     _ fetch: ResolvedFetch, _ specification: FetchSpecification, _ shape: FetchShape, _ scope: QueryScope, _ generator: QueryGenerator
   ) throws -> (SQLFragment, SelectPlan.Output)? {
@@ -124,10 +125,12 @@ struct SelectGenerator {
     }
   }
 
-  /// The order of rows that are all wanted, where it is that of attributes of their own and no index may have it: rows that are at hand are sorted in less
-  /// time than SQLite takes, which writes each into its sorter and reads it from there. None where SQLite has to sort.
+  /// Returns the order in which the rows are sorted in memory after reading; empty if SQLite has to sort.
   ///
-  /// - Parameter isSearched: Whether the query begins with few objects, so that SQLite would sort them whatever indexes there are.
+  /// This applies to fetches without limit and offset that sort by own attributes without a suitable index. Sorting rows in memory is
+  /// faster than SQLite's sorter, which writes and reads each row.
+  ///
+  /// - Parameter isSearched: Whether the query starts with few objects, so that SQLite would sort them despite an index.
   private func rowOrder(
     _ fetch: ResolvedFetch, _ specification: FetchSpecification, isSearched: Bool, _ generator: QueryGenerator
   ) -> [RowSortKey] {
@@ -193,7 +196,7 @@ struct SelectGenerator {
       }
       let value = try generator.value(key.expression, [scope])
       if key.order == .caseInsensitive, generator.hasFoldedIndex(key.expression, .caseInsensitive) {
-        // What the collation says, in the index's words.
+        // The order of the collation, written as the index contains it.
         pieces.append("\(generator.folded(value, key.expression, .caseInsensitive))\(direction)")
         pieces.append("\(value)\(direction)")
         continue
@@ -201,10 +204,10 @@ struct SelectGenerator {
       let collation = TextCollation.name(of: key.order).map { " COLLATE \($0)" } ?? ""
       pieces.append("\(term(value))\(collation)\(direction)")
     }
-    // Equal ones in the order of their keys, so that pages of a result neither overlap nor leave gaps.
+    // Ties are ordered by key, so that pages of a result neither overlap nor leave gaps.
     if let projection = fetch.projection, projection.isGrouped || projection.isDistinct {
       let ties = projection.isDistinct ? projection.columns.map(\.expression) : projection.groupKeys
-      // What is ordered by already has no ties left; a second time it would keep SQLite from using an index's order.
+      // Sort keys have no ties left. Repeating them would prevent SQLite from using an index for the order.
       let ordered = Set(fetch.sortKeys.map(\.expression))
       pieces += try ties.filter { !ordered.contains($0) }.map { term(try generator.value($0, [scope])) }
     } else {
@@ -222,7 +225,7 @@ struct SelectGenerator {
     let offset: SQLFragment = specification.fetchOffset > 0 ? " OFFSET \(SQLFragment(.offset))" : ""
     let bound: SQLFragment = isBounded ? " LIMIT \(limit)\(offset)" : ""
     guard case .count = output, fetch.projection?.isSingleRow != true else { return "\(statement)\(bound)" }
-    // What is counted is the bounded result.
+    // The count applies to the limited result.
     var inner = statement
     if fetch.projection == nil { inner.text = inner.text.replacing("SELECT count(*)", with: "SELECT 1", maxReplacements: 1) }
     return "SELECT count(*) FROM (\(inner)\(bound))"
@@ -230,7 +233,7 @@ struct SelectGenerator {
 }
 
 extension QueryGenerator {
-  /// What the rows of a fetch have to meet: its entity and its predicate; nil when all rows do.
+  /// Returns the condition of a fetch's entity and predicate, or `nil` if all rows match.
   func condition(of fetch: ResolvedFetch, _ scope: QueryScope) throws -> SQLFragment? {
     var conditions: [SQLFragment] = []
     if let ofEntity = scope.table.entityCondition(

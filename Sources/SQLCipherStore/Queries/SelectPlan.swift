@@ -2,30 +2,29 @@ import ObjectModel
 import ObjectQuery
 import ObjectStore
 
-/// A compiled fetch.
+/// A compiled fetch: the SQL of a fetch's shape, the meaning of its placeholders, and how to read its columns.
 final class SelectPlan: Sendable {
-  /// What a row becomes.
+  /// What is made of each row.
   enum Output: Sendable {
-    /// A row image, by the table's read plans; brought into an order afterwards, where one is given.
+    /// A row image, read with the table's read plans. If an order is given, the images are sorted by it afterwards.
     case rows(order: [RowSortKey])
-    /// A row image of each of the first rows in an order: the statement gives the keys and what they are ordered by, of all.
+    /// Row images of the first rows in an order. The statement selects the keys and sort values of all rows.
     case topRows([TopRows.SortKey])
-    /// An ID: the key in column 0, then the entity, unless it is fixed.
+    /// An ID: the key in column 0, followed by the entity unless it is fixed.
     case identifiers(EntityEncoding)
     /// The number in the only column.
     case count
-    /// A dictionary; where there is a condition in a column, only if it is true.
+    /// A dictionary. If there is a column with a condition, only if it is true.
     case dictionaries([DictionaryColumn], condition: Int32?)
   }
 
-  /// A column of dictionaries.
   struct DictionaryColumn: Sendable {
     let column: DictionaryRows.Column
-    /// What brings values into the type that was asked for; nil where they are of it.
+    /// The conversion to the requested type, or `nil` if values have it already.
     let conversion: ResolvedColumn?
-    /// What the column of the statement holds; a number may be a double instead, where integers or decimals could not hold it.
+    /// The kind of the statement's values. A number can be a double instead, if integers or decimals cannot represent it.
     let kind: SlotKind
-    /// How a reference's entity is known; `stored` reads the column behind.
+    /// How a reference's entity is determined. `stored` reads the next column.
     let destination: EntityEncoding
     let index: Int32
   }
@@ -34,11 +33,11 @@ final class SelectPlan: Sendable {
   let binders: [SQLBinder]
   let output: Output
   let table: EntityTable
-  /// The statement that finds the same rows from the last to the first key; nil for one that has an order.
+  /// The statement that returns the same rows in descending order of their keys, or `nil` if the statement has an order.
   let backwardSQL: String?
-  /// The number under which connections keep the statement; nil for a plan that is one of too many.
+  /// The number by which connections cache the statement, or `nil` if all numbers are in use.
   let number: Int?
-  /// Other plans of the fetch, of which one is taken if a count says so.
+  /// Alternative plans of the fetch. A count decides between them.
   let choice: DrivingChoice?
 
   init(
@@ -54,7 +53,7 @@ final class SelectPlan: Sendable {
     self.choice = choice
   }
 
-  /// The plan with others to choose from.
+  /// Returns the plan with alternatives.
   func with(_ choice: DrivingChoice) -> SelectPlan {
     SelectPlan(
       sql: sql, backwardSQL: backwardSQL, binders: binders, output: output, table: table, number: number, choice: choice)

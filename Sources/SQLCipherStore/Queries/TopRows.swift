@@ -2,9 +2,11 @@ import ObjectModel
 import ObjectStore
 import SQLCipherConnection
 
-/// The first rows of an order, by their keys. Texts and bytes are copied only for rows that are among the first so far.
+/// Finds the first rows of an order in one pass, where SQLite before 3.24 would sort all rows.
+///
+/// Only the keys of the rows are returned. Texts and bytes are copied only for rows that are among the first so far.
 struct TopRows {
-  /// A sort key: how its column, which follows the row's key, is compared.
+  /// A sort key: how its column, after the row's key, is compared.
   struct SortKey: Sendable {
     enum Kind: Sendable {
       case int, real, text, bytes
@@ -13,37 +15,36 @@ struct TopRows {
     let isAscending: Bool
   }
 
-  /// A value of a sort key. As an entry, it has nothing to retain: rows change places, and are compared, at no cost.
+  /// A value of a sort key. It contains no references, so that moving and comparing rows needs no retains.
   private enum Value {
     case null
     case int(Int64)
     case real(Double)
-    /// A part of all ``bytes``.
+    /// A range of ``bytes``.
     case bytes(start: Int, count: Int)
   }
 
-  /// A row.
   private struct Entry {
-    /// The beginning of the first value, and what follows it: most rows are told apart by these.
+    /// The prefix of the first value, and the bytes that follow it. Most comparisons need only these.
     let word: UInt64
     let next: UInt64
     let key: Int64
-    /// Where its values are.
+    /// The index of the first of its values.
     let place: Int
   }
 
   private let sortKeys: [SortKey]
   private let capacity: Int
-  /// A heap whose first entry is the last of the order.
+  /// A max-heap: its first entry is the last in the order.
   private var heap: ContiguousArray<Entry> = []
-  /// The values of all entries, one entry's after the other's.
+  /// The values of all entries, contiguous for each entry.
   private var values: ContiguousArray<Value> = []
-  /// The texts and bytes of all entries, and of entries that were replaced.
+  /// The texts and bytes of all entries, including replaced ones.
   private var bytes: ContiguousArray<UInt8> = []
-  /// How many of them are of entries.
+  /// The number of bytes that belong to current entries.
   private var usedByteCount = 0
 
-  /// - Parameter sortKeys: At least one.
+  /// - Parameter sortKeys: The sort keys; at least one.
   init(_ sortKeys: [SortKey], capacity: Int) {
     self.sortKeys = sortKeys
     self.capacity = capacity
@@ -51,7 +52,7 @@ struct TopRows {
     values.reserveCapacity(capacity * sortKeys.count)
   }
 
-  /// Takes the current row of a statement into account.
+  /// Adds the current row of a statement, if it is among the first so far.
   mutating func offer(_ statement: Statement) {
     let columns = statement.columnValues
     let word = word(columns[1], sortKeys[0])
@@ -75,10 +76,10 @@ struct TopRows {
     siftDown()
   }
 
-  /// So many bytes that belong to no entry any more are no reason to move the others.
+  /// The number of unused bytes below which the buffer is not compacted.
   private static let unusedBytes = 65_536
 
-  /// The keys of the rows in order.
+  /// Returns the keys of the rows in order.
   func keys() -> [Int64] { withValues { heap.sorted(by: $0.isBefore).map(\.key) } }
 
   // MARK: Order
@@ -98,7 +99,7 @@ struct TopRows {
     return word.directed(key.isAscending)
   }
 
-  /// What follows the beginning of a text or of bytes; the same for all other values.
+  /// Returns the bytes after the prefix of a text or binary value; the same word for all other values.
   private func nextWord(_ column: ColumnValue, _ key: SortKey) -> UInt64 {
     guard key.kind == .text || key.kind == .bytes, !column.isNull else { return SortWord.none.directed(key.isAscending) }
     let value = key.kind == .text ? column.textBuffer : column.blobBuffer
@@ -134,7 +135,7 @@ struct TopRows {
     bytes = rest
   }
 
-  /// Whether a statement's row comes before an entry.
+  /// Returns whether a statement's row precedes an entry.
   private func isBefore(_ columns: ColumnValues, _ key: Int64, _ entry: Entry) -> Bool {
     for index in sortKeys.indices {
       let column = columns[Int32(index + 1)]
@@ -153,20 +154,20 @@ struct TopRows {
     return key < entry.key
   }
 
-  /// The values that entries are compared by, lent.
+  /// Borrowed pointers to the values of entries.
   private struct Values {
     let sortKeys: UnsafeBufferPointer<SortKey>
     let values: UnsafeBufferPointer<Value>
     let bytes: UnsafeRawBufferPointer
 
-    /// Whether an entry comes before another; equal ones in the order of their keys.
+    /// Returns whether an entry precedes another. Ties are ordered by key.
     @inline(__always) func isBefore(_ left: Entry, _ right: Entry) -> Bool {
       if left.word != right.word { return left.word < right.word }
       if left.next != right.next { return left.next < right.next }
       return isBeforeByValues(left, right)
     }
 
-    // Out of the way of those that are told apart by their beginnings.
+    // Not inlined, to keep the common case small.
     @inline(never) private func isBeforeByValues(_ left: Entry, _ right: Entry) -> Bool {
       for index in sortKeys.indices {
         let order: Int
@@ -188,7 +189,7 @@ struct TopRows {
     }
   }
 
-  /// Lends the values: comparing through arrays would retain each of them at each step.
+  /// Passes borrowed pointers to the values. Comparing through arrays would retain each of them at each step.
   @inline(__always) private func withValues<Result>(_ body: (Values) -> Result) -> Result {
     sortKeys.withUnsafeBufferPointer { sortKeys in
       values.withUnsafeBufferPointer { values in
@@ -227,7 +228,7 @@ struct TopRows {
     }
   }
 
-  /// Lends the heap, which is taken out meanwhile, with the values.
+  /// Passes the heap for modification, moved out of `self` during the call, together with the values.
   @inline(__always) private mutating func changeHeap(_ body: (inout UnsafeMutableBufferPointer<Entry>, Values) -> Void) {
     var heap = ContiguousArray<Entry>()
     swap(&heap, &self.heap)

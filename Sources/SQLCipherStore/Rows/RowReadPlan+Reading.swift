@@ -5,14 +5,15 @@ import SQLCipherConnection
 extension RowReadPlan {
   /// Reads the current row of a statement that selects `EntityTable.readColumns`.
   ///
-  /// A value of another storage class than its attribute is kept as (somebody has written it by SQL) leaves its slot unreadable, and the row is read.
+  /// If a value has a storage class that does not fit its attribute, for example after a direct SQL change, its slot becomes unreadable,
+  /// and the row is read.
   @inline(__always) func read(_ statement: Statement, into writer: RowWriter) throws {
     try read(statement.columnValues, into: writer)
   }
 
-  /// Takes the row that is at hand in the version of the current one, if there is one and the entity's versions tell.
+  /// Adds the cached row with the key and version of the current row, if there is one and equal versions imply equal rows.
   ///
-  /// - Returns: Whether there is.
+  /// - Returns: Whether a cached row was added.
   @inline(__always) func take(_ values: ColumnValues, from known: KnownRows, into writer: RowWriter) -> Bool {
     known.add(values[0].int64, version: values[1].int64, ofEntity: entityNumber, root: root, largeSlots: largeSlots, to: writer)
   }
@@ -24,7 +25,7 @@ extension RowReadPlan {
     if slotCount <= 64 { try readFew(values, into: writer) } else { try readMany(values, into: writer) }
   }
 
-  /// The null bits of up to 64 slots are gathered in a register.
+  /// Collects the null bits of up to 64 slots in a register.
   @inline(__always) private func readFew(_ values: ColumnValues, into writer: RowWriter) throws {
     var nulls = UInt64.max
     try steps.withUnsafeBufferPointer { steps in
@@ -43,13 +44,13 @@ extension RowReadPlan {
     }
   }
 
-  /// The word of a step's slot; nil where there is no value, or none that can be read.
+  /// Returns the word of a step's slot, or `nil` if there is no value or it is unreadable.
   @inline(__always) private func word(_ step: Step, _ values: ColumnValues, _ writer: RowWriter) throws -> Int64? {
     let value = values[step.column]
     switch step.kind {
     case .int: if value.isInteger { return value.int64 }
     case .real:
-      // A whole number may be kept as an integer.
+      // SQL may have stored a whole number as an integer.
       if value.isReal || value.isInteger { return Int64(bitPattern: value.double.bitPattern) }
     case .text:
       if value.isText {
@@ -72,7 +73,7 @@ extension RowReadPlan {
     return nil
   }
 
-  /// The key of a destination; nil where there is none.
+  /// Returns the key of a destination, or `nil` if there is none.
   @inline(__always) private func destination(_ value: ColumnValue) throws -> Int64? {
     guard value.isInteger else {
       if value.isNull { return nil }
@@ -84,10 +85,10 @@ extension RowReadPlan {
     return key
   }
 
-  /// The value outside the row that a number stands for.
-  // Not inlined: what reads the writer's storage is checked for exclusivity, for each row wherever it stands.
+  /// Returns the value in a file with a number.
+  // Not inlined: the exclusivity check for the writer's storage would otherwise run for each row.
   @inline(never) private func external(_ number: Int64, _ values: ColumnValues, _ step: Step, _ writer: RowWriter) -> ExternalData {
-    // Never bytes that look like a value.
+    // Without storage, reading the value throws: the number must not be taken for the value.
     guard let externals = writer.externals as? ExternalStorage else { return ExternalData(content: UnknownExternal()) }
     let object = ObjectReference(entity: entityNumber, key: values[0].int64)
     return externals.value(number, at: .init(object: object, slot: step.slot))
@@ -95,23 +96,23 @@ extension RowReadPlan {
 }
 
 extension EntityTable {
-  /// Reads the current row of a statement that selects `readColumns`, whatever its entity.
+  /// Reads the current row of a statement that selects `readColumns`, with the plan of the row's entity.
   @inline(__always) func readRow(_ statement: Statement, into writer: RowWriter) throws {
     if entity == nil { return try readPlans[0].read(statement, into: writer) }
     let values = statement.columnValues
     try readPlan(values).read(values, into: writer)
   }
 
-  /// Takes the row that is at hand as the current one is stored, whatever its entity.
+  /// Adds the cached row with the key and version of the current row, with the plan of the row's entity.
   ///
-  /// - Returns: Whether there is one.
+  /// - Returns: Whether a cached row was added.
   func takeRow(_ statement: Statement, from known: KnownRows, into writer: RowWriter) throws -> Bool {
     let values = statement.columnValues
     let plan = try readPlan(values)
     return plan.versionsTell && plan.take(values, from: known, into: writer)
   }
 
-  /// The plan of the current row's entity, which its third column tells.
+  /// Returns the plan for the entity in the current row's third column.
   @inline(__always) private func readPlan(_ values: ColumnValues) throws -> RowReadPlan {
     let position = Int(values[2].int64) &+ entityOffset &- root.number
     guard position >= 0, position < readPlans.count else {

@@ -3,13 +3,13 @@ import ObjectStore
 import SQLCipherConnection
 import Synchronization
 
-/// How the rows of an entity are inserted.
+/// How rows of an entity are inserted.
 struct InsertPlan: Sendable {
   let table: EntityTable
   let steps: [BindStep]
-  /// The relationships that order the members in this table, in the order of the order columns.
+  /// The relationships that store their members' order in this table, in the order of the columns.
   let orders: [Int]
-  /// The rows of a statement of each size.
+  /// The number of rows of each statement size.
   let rowCounts: [Int]
 
   init(entityNumber: Int, table: EntityTable, orders: [Int]) {
@@ -20,17 +20,17 @@ struct InsertPlan: Sendable {
     rowCounts = InsertionSize.allCases.map { EntityTable.rowCount($0, valuesPerRow: count) }
   }
 
-  /// The greatest statement that a number of rows fills.
+  /// Returns the largest statement size that does not exceed a number of rows.
   func size(for count: Int) -> InsertionSize {
     rowCounts[InsertionSize.many.rawValue] <= count ? .many : rowCounts[InsertionSize.few.rawValue] <= count ? .few : .one
   }
 }
 
-/// How some slots of an entity's rows are updated.
+/// How a combination of slots of an entity's rows is updated.
 final class UpdatePlan: Sendable {
   let steps: [BindStep]
   let sql: String
-  /// nil for a plan that is one of too many.
+  /// The statement number, or `nil` if all numbers are in use.
   let number: Int?
 
   init(table: EntityTable, columns: [TableColumn], number: Int?) {
@@ -40,7 +40,7 @@ final class UpdatePlan: Sendable {
   }
 }
 
-/// Update plans by entity and changed slots. Safe to use from any thread.
+/// A thread-safe cache of update plans, by entity and changed slots, and of insertion plans.
 final class SaveStatementCache: Sendable {
   private struct Key: Hashable {
     let entity: Int
@@ -48,7 +48,7 @@ final class SaveStatementCache: Sendable {
   }
   private struct Updates {
     var plans: [Key: UpdatePlan] = [:]
-    /// The statement numbers that no plan has yet; a combination that finds none left is prepared anew at each use.
+    /// The unused statement numbers. When none are left, further combinations are prepared at each use.
     var numbers: Range<Int>
   }
   private let updates: Mutex<Updates>
@@ -82,15 +82,15 @@ final class SaveStatementCache: Sendable {
   }
 }
 
-/// How a slot of a row is bound: plain numbers, since copying a `TableColumn` for each value would cost more than binding it.
+/// How a slot of a row is bound. It contains plain numbers, since copying a `TableColumn` for each value would cost more than binding it.
 struct BindStep: Sendable {
   let kind: SlotKind
   let slot: Int
   /// Whether the column of the destination's entity follows.
   let hasEntity: Bool
-  /// What is taken from the destination's entity number; nothing is stored for an unknown numbering.
+  /// The offset that is subtracted from the destination's entity number, or `nil` if no entity number is stored.
   let entityOffset: Int?
-  /// Whether the value may be outside the row that is saved, and whether the store keeps it so.
+  /// Whether the value can come from outside the saved row, and whether the store writes large values to files.
   let isLarge: Bool
   let keepsExternals: Bool
 
@@ -103,7 +103,7 @@ struct BindStep: Sendable {
     if case .stored(let offset, _) = column.destination { entityOffset = offset } else { entityOffset = nil }
   }
 
-  /// Binds a slot of a row without copying: the row has to live until the statement is bound anew.
+  /// Binds a slot of a row without copying. The row must outlive the binding.
   @inline(__always) func bind(_ row: RowImage, at index: inout Int32, to statement: Statement) throws {
     if row.isNull(slot) {
       if row.isUnreadable(slot) { throw StoreError(.unreadableSlot, operation: .save) }

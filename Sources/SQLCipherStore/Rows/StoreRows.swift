@@ -2,14 +2,14 @@ import ObjectModel
 import ObjectStore
 import SQLCipherConnection
 
-/// Reads rows of given keys.
+/// Reads rows by key.
 struct StoreRows: Sendable {
   let statements: StoreStatements
   var schema: StoreSchema { statements.schema }
   let trace: StatementTrace
   let path: String
 
-  /// Reads the rows of keys of one table.
+  /// Reads the rows of one table with given keys.
   func read(_ keys: ArraySlice<Int64>, of table: EntityTable, _ transaction: ReadTransaction, into writer: RowWriter) throws {
     try KeyListSize.forEachPiece(of: keys) { piece, size in
       let statement = try statement(table, size, transaction)
@@ -23,7 +23,7 @@ struct StoreRows: Sendable {
     }
   }
 
-  /// The statement that reads the rows of keys.
+  /// Returns the statement that reads rows by key.
   func statement(_ table: EntityTable, _ size: KeyListSize, _ transaction: ReadTransaction) throws -> Statement {
     try statements.statement(.rows(table: table.index, size), on: transaction.connection)
   }

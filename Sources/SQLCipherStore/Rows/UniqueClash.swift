@@ -3,7 +3,7 @@ import ObjectStore
 import SQLCipherConnection
 import StoreKeys
 
-/// Finds out what SQLite does not say of a unique value that is taken.
+/// Finds the rows involved in violations of uniqueness constraints, which SQLite does not report.
 struct UniqueClash {
   let rows: StoreRows
   let transaction: ReadTransaction
@@ -15,9 +15,10 @@ struct UniqueClash {
     (self.rows, self.transaction, self.operation, self.space) = (rows, transaction, operation, space)
   }
 
-  /// The error that names all clashes of what is written. Asked for while the transaction is open: nobody can let go of the values meanwhile.
+  /// Returns the error with all conflicts of the written values. It must be called in the open transaction, so that no other writer can
+  /// change the conflicting rows.
   ///
-  /// - Parameter error: SQLite's, which names none of the rows.
+  /// - Parameter error: SQLite's error, which contains none of the rows.
   func error(_ error: StoreAccessError, _ claims: UniqueClaims) throws -> StoreError {
     var claims = claims
     for position in claims.claims.indices { try findHolders(&claims, position) }
@@ -25,7 +26,7 @@ struct UniqueClash {
       ?? StoreError(.internalInconsistency(.takenByNobody), operation: operation, path: rows.path, underlying: error)
   }
 
-  /// Finds the stored rows that have claimed values.
+  /// Finds the stored rows that have the claimed values.
   private func findHolders(_ claims: inout UniqueClaims, _ position: Int) throws {
     let claim = claims.claims[position]
     let table = try schema.table(of: claim.declaring.number)

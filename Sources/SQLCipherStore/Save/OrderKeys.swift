@@ -1,12 +1,13 @@
-/// Gives members in a new order their keys.
+/// Assigns sparse keys that order the members of a relationship, so that moving a member changes few rows.
 enum OrderKeys {
-  /// The distance of neighbours that were numbered together.
+  /// The distance between neighbors that are numbered together.
   static let gap: Int64 = 1 << 20
 
-  /// The keys of members in order, ascending. As many as possible stay as they are; where no number is left between two, all are new.
+  /// Returns ascending keys for members in a new order. As many keys as possible are kept. If no number is left between two keys, all keys
+  /// are assigned again.
   ///
-  /// - Parameter current: The members' present keys, in the new order; nil for a new member.
-  /// - Complexity: n log n.
+  /// - Parameter current: The members' present keys in the new order; `nil` for a new member.
+  /// - Complexity: O(*n* log *n*), where *n* is the number of members.
   static func assign(_ current: [Int64?]) -> [Int64] {
     let kept = longestAscending(current)
     var keys: [Int64] = []
@@ -43,7 +44,7 @@ enum OrderKeys {
 
   private static func fresh(_ count: Int) -> [Int64] { (0..<count).map { Int64($0 + 1) * gap } }
 
-  /// The positions of a longest strictly ascending row of keys.
+  /// Returns the positions of a longest strictly increasing subsequence.
   private static func longestAscending(_ keys: [Int64?]) -> [Int] {
     var tails: [Int] = []
     var previous = [Int](repeating: -1, count: keys.count)

@@ -7,7 +7,7 @@ extension SaveExecutor {
   mutating func insertRows() throws {
     guard !inserted.isEmpty else { return }
     var groups: [Int: [Int]] = [:]
-    // New rows of an entity come one after the other, as a rule.
+    // New rows of an entity are usually contiguous.
     var (entity, start) = (-1, 0)
     for (position, row) in inserted.enumerated() where row.entityNumber != entity {
       if position > start { groups[entity, default: []] += start..<position }
@@ -81,7 +81,7 @@ extension SaveExecutor {
 }
 
 extension CompiledProperty {
-  /// The slot of an attribute or to-one relationship.
+  /// The slot of an attribute or to-one relationship, or `nil` for other properties.
   var slotIndex: Int? {
     switch self {
     case .attribute(let slot): slot.index

@@ -3,7 +3,7 @@ import ObjectStore
 import SQLCipherConnection
 
 extension SaveExecutor {
-  /// Binds the value of a binary attribute: its number where it is kept in a file, else its bytes.
+  /// Binds the value of a binary attribute: its number if it is stored in a file, else its bytes.
   func bindLarge(_ step: BindStep, _ row: RowImage, at index: inout Int32, to statement: Statement) throws {
     let external = row.external(step.slot)
     guard let storage = engine.externals, let files, step.keepsExternals else {
@@ -27,7 +27,7 @@ extension SaveExecutor {
     try statement.bind(index, id)
   }
 
-  /// Binds all bytes of a value, which are in the row from now on; what they came from is not needed any more.
+  /// Binds all bytes of a value that is stored in the row from now on. The value no longer refers to its former content.
   private func bindInside(_ value: ExternalData, _ index: Int32, to statement: Statement) throws {
     let data = try value.data()
     try statement.bind(index, data)

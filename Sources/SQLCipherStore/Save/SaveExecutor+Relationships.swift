@@ -3,7 +3,7 @@ import ObjectStore
 import SQLCipherConnection
 
 extension SaveExecutor {
-  /// Finds the order keys that can be written with the insertions: those of new members of new owners.
+  /// Determines the order keys that the insertions can write: those of new members of new owners.
   mutating func prepareOrders() {
     guard !request.inserted.isEmpty, request.relationshipChanges.contains(where: { $0.order != nil }) else { return }
     let new = NewRows(request.inserted, of: schema.model)
@@ -20,15 +20,15 @@ extension SaveExecutor {
 
   func writeRelationships() throws {
     guard !request.relationshipChanges.isEmpty else { return }
-    // How many links each relationship gets.
+    // The number of new links of each relationship.
     var counts: [(relationship: Int, links: Int)] = []
     let changes = request.relationshipChanges
-    // By positions: a change that is taken out of the array is three arrays retained.
+    // Iterate by position: copying a change would retain its three arrays.
     for position in changes.indices {
       let (relationship, count) = (changes[position].relationshipID, changes[position].added.count)
       if !changes[position].removed.isEmpty { try removeLinks(changes[position]) }
       if count == 0 { continue }
-      // Changes of a relationship come one after the other, as a rule, and relationships are few.
+      // Changes of a relationship are usually contiguous, and relationships are few.
       if let index = counts.lastIndex(where: { $0.relationship == relationship }) {
         counts[index].links += count
       } else {
@@ -61,7 +61,7 @@ extension SaveExecutor {
     try statement.run()
   }
 
-  /// Adds all links of a relationship, many a statement.
+  /// Inserts all links of a relationship with few statements.
   private func addLinks(of relationship: Int, _ count: Int, _ changes: [SaveChangesRequest.RelationshipChange]) throws {
     guard case .join(let side) = schema.relationships[relationship] else { return }
     let isSymmetric = side.isSymmetric
@@ -75,12 +75,12 @@ extension SaveExecutor {
     }
   }
 
-  /// Links that are being added.
+  /// The state of an insertion of links.
   private struct LinkInsertion {
     let side: JoinSide
-    /// How many are still to come.
+    /// The number of links to insert.
     var rest: Int
-    /// The statement that the next one goes into, with the parameters that it has and the links that it still takes.
+    /// The statement for the next link, the number of its bound parameters, and the number of links that it can still take.
     var statement: Statement?
     var index: Int32 = 0
     var room = 0
@@ -122,7 +122,7 @@ extension SaveExecutor {
     }
   }
 
-  /// - Parameter isJoin: Whether a place is that of a link: then its owner belongs to its key.
+  /// - Parameter isJoin: Whether the positions are stored in links, whose key includes the owner.
   private func write(
     _ order: [ObjectReference], reading read: Statement, writing update: Statement, of owner: ObjectReference, isJoin: Bool
   ) throws {
@@ -147,7 +147,7 @@ extension SaveExecutor {
   }
 }
 
-/// The new rows of a save. Those of a tree of entities have keys that follow each other, as a rule: then they are a range, and no set is made.
+/// The new rows of a save. The keys of an entity tree are usually consecutive, so that a range replaces a set.
 private struct NewRows {
   private let roots: [Int]
   private var ranges: [Range<Int64>]

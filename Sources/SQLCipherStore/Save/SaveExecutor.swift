@@ -3,27 +3,28 @@ import ObjectStore
 import SQLCipherConnection
 import StoreKeys
 
-/// Runs one save. Deletions come first and insertions last, so that a unique value is released before it is taken again; foreign keys are deferred,
-/// so the order of entities does not matter.
+/// Runs one save.
+///
+/// Deletions come first and insertions last, so that unique values are released before they are used again. Foreign keys are deferred, so
+/// the order of entities does not matter.
 struct SaveExecutor {
   let engine: StoreEngine
   let transaction: WriteTransaction
-  /// What becomes of the files of large values.
+  /// The files of large values that the transaction adds and drops.
   let files: ExternalTransaction?
   var connection: Connection { transaction.connection }
   let request: SaveChangesRequest
-  /// The new rows of the request.
   let inserted: RowList
   let space: ObjectIDSpace
   var schema: StoreSchema { engine.schema }
-  /// Updates that would have taken a unique value too early: their unique columns are NULL until all others have run.
+  /// Updates that would have used a unique value before its release. Their unique columns are NULL until all other updates have run.
   var parked: [SaveChangesRequest.Update] = []
   /// The order keys of members that are inserted with their owner.
   var insertedOrders: [OrderedMember: Int64] = [:]
-  /// The changes whose order is written by the insertions already.
+  /// The positions of changes whose order the insertions write.
   var finishedOrders: Set<Int> = []
 
-  /// The numbers of the values that are kept outside the rows.
+  /// The numbers of the values in files.
   let externals: ExternalNumbers?
 
   struct OrderedMember: Hashable {
@@ -55,7 +56,7 @@ struct SaveExecutor {
     }
   }
 
-  /// The error that names all clashes of what is written. Asked for while the transaction is open: nobody can let go of the values meanwhile.
+  /// Returns the error with all uniqueness conflicts of the save. It must be called in the open transaction.
   func uniqueClash(_ error: StoreAccessError, _ claims: UniqueClaims) throws -> StoreError {
     try UniqueClash(engine.rows, transaction.reading, .save, in: space).error(error, claims)
   }
@@ -122,7 +123,7 @@ struct SaveExecutor {
       let (entity, slots) = (updates[position].row.entityNumber, updates[position].changedSlots)
       let plan = try engine.saveStatements.update(entity, slots, schema)
       let statement = try statement(of: plan)
-      // As a rule many objects have the same change, one after the other.
+      // Often many consecutive objects have the same changed slots.
       repeat {
         let (row, version) = (updates[position].row, updates[position].oldVersion)
         do {
@@ -136,7 +137,7 @@ struct SaveExecutor {
     }
   }
 
-  /// Gives parked rows their unique values, now that all others have let go of theirs.
+  /// Writes the unique values of deferred updates, after all others have released theirs.
   private mutating func patchParkedRows() throws {
     for update in parked {
       let entity = update.row.entityNumber
@@ -153,7 +154,7 @@ struct SaveExecutor {
     return slots
   }
 
-  /// Writes one row.
+  /// Updates one row.
   func run(_ plan: UpdatePlan, _ row: RowImage, oldVersion: Int64) throws {
     try run(plan, try statement(of: plan), row, oldVersion: oldVersion)
   }

@@ -4,16 +4,16 @@ import ObjectStore
 import SQLCipherConnection
 import StoreKeys
 
-/// Thrown inside a save whose rows are not as they were read; the save is rolled back before it is found out which.
+/// Thrown inside a save if a row's version differs from the expected one. The save is rolled back before the differing rows are determined.
 struct VersionsDiffer: Error {}
 
 extension StoreEngine {
-  /// Writes all of a save, or nothing. The coordinator publishes what was written.
+  /// Writes a save as one transaction. The coordinator publishes the written rows.
   ///
-  /// - Returns: What was computed.
+  /// - Returns: The values that the store computed.
   func save(_ request: SaveChangesRequest, in scope: RequestScope) throws -> SaveOutcome {
     guard !request.isEmpty else { return SaveOutcome() }
-    // Values that follow from a row alone go in with it.
+    // Derived values that depend only on their own row are written with it.
     let now = Date().timeIntervalSinceReferenceDate
     let request = schema.derivations.isEmpty ? request : try request.withLocalValues(schema.model, now: now)
     let transaction = try begin(.init(request: request, cancellation: scope.cancellation, now: now, objectIDSpace: scope.objectIDSpace))
@@ -24,7 +24,7 @@ extension StoreEngine {
         try executor.run()
         try record?.add(transaction, numbers: executor.externals)
       }
-      // Participants do their part, before and after.
+      // The commit runs the participants.
       try transaction.commit()
       return transaction.outcome
     } catch {
@@ -33,12 +33,12 @@ extension StoreEngine {
     }
   }
 
-  /// Runs `body` in a write transaction; its errors come out ``explained(_:_:)``.
+  /// Runs `body` in a write transaction, and converts its errors with ``explained(_:_:)``.
   func writeExplained<Result>(_ operation: StoreOperation, _ body: (WriteTransaction) throws -> Result) throws -> Result {
     do { return try begin().run(body) } catch { throw explained(error, operation) }
   }
 
-  /// The error of a request that writes: a foreign key that does not hold at its end is an error of the request.
+  /// Returns the error of a write request. A foreign key that is violated at the commit is an error of the request.
   func explained(_ error: any Error, _ operation: StoreOperation) -> any Error {
     guard let error = error as? StoreAccessError, error.extendedCode == ConstraintCode.foreignKey else { return error }
     var failure = StoreError(.danglingReference, operation: operation, path: path, underlying: error)
@@ -47,7 +47,7 @@ extension StoreEngine {
     return failure
   }
 
-  /// All rows of a save that are not as they were read.
+  /// Returns the error that lists all rows of a save whose versions differ from the expected ones.
   private func mergeConflict(of request: SaveChangesRequest, space: ObjectIDSpace) throws -> StoreError {
     var expected: [(reference: ObjectReference, version: Int64)] = request.updated.map { ($0.row.reference, $0.oldVersion) }
     expected += (request.deleted + request.locked).filter { $0.version != 0 }.map { ($0.reference, $0.version) }
