@@ -1,11 +1,11 @@
-// CopyCheckingStore: a store that can tell whether a file is a copy of it as it is now.
-
-/// A store in files whose copies can be compared with it.
+/// A file-based store that can be compared with a copy of it.
 package protocol CopyCheckingStore: FileStore {
-  /// Whether the store at a place is a complete copy of this one as it is now, with its keys.
+  /// Returns whether the store at the given location is a complete copy of the current state of this one, including its keys.
   ///
-  /// - Parameter progress: Called with how much is done; answers whether to go on.
-  /// - Throws: ``StoreError`` with ``StoreError/Code/cancelled`` when `progress` ends the work; `CancellationError` when the task is cancelled.
+  /// - Parameters:
+  ///   - description: The location of the possible copy.
+  ///   - progress: Receives the progress and returns whether to continue.
+  /// - Throws: ``StoreError`` with ``StoreError/Code/cancelled`` if `progress` returns false; `CancellationError` if the task is canceled.
   func isCopied(
     to description: PersistentStoreDescription, progress: (@Sendable (_ done: Int, _ total: Int) -> Bool)?
   ) async throws -> Bool

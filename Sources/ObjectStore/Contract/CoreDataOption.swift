@@ -1,6 +1,5 @@
-// CoreDataOption: the options of Core Data's stores by name, with what stands for each here; `Documentation/StoreOptions.md` is the same as a table.
-
-/// An option of Core Data's stores, for who brings a dictionary of them along.
+/// An option of Core Data's stores, with its counterpart in this library. Used for option dictionaries from existing code.
+/// `Documentation/StoreOptions.md` contains the same table.
 package enum CoreDataOption: String, Sendable, CaseIterable {
   case readOnly = "NSReadOnlyPersistentStoreOption"
   case timeout = "NSPersistentStoreTimeoutOption"
@@ -28,7 +27,7 @@ package enum CoreDataOption: String, Sendable, CaseIterable {
   case ubiquitousContainer = "NSPersistentStoreUbiquitousContainerIdentifierKey"
   case rebuildsFromUbiquitousContent = "NSPersistentStoreRebuildFromUbiquitousContentOption"
 
-  /// What stands for it here, or why nothing does.
+  /// The counterpart in this library, or the reason why there is none.
   package var counterpart: String {
     switch self {
     case .readOnly: "set isReadOnly"

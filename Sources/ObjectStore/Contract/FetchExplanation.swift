@@ -1,70 +1,69 @@
-// FetchExplanation: how a store answers a fetch: its statements, its plan, the indexes, and what makes it slow.
-
-/// How a fetch is answered. Nothing was fetched to find out, and no constant of the request is in it.
+/// A description of how a fetch is executed: statements, query plans, indexes, and warnings.
 ///
 /// ```swift
 /// let explanation = try context.explain(Book.all.where { $0.pages > 500 })
 /// print(explanation)
 /// ```
 ///
-/// The printed form shows all of it: statements, plans, indexes, and warnings of what makes the fetch slow. Asking costs as much as
-/// preparing the statements, and the few rows that a store reads to choose between plans.
+/// Explaining a fetch does not execute it, and the explanation contains no constants of the request. The cost is that of preparing the
+/// statements, plus reading the few rows that a store needs to choose between plans. ``description`` contains all parts; its warnings name
+/// what makes the fetch slow.
 public struct FetchExplanation: Sendable, Hashable {
-  /// What a store answers fetches with.
+  /// The way in which a store executes fetches.
   public enum Method: String, Sendable, Hashable {
-    /// Statements in SQL.
+    /// SQL statements.
     case sql = "SQL"
-    /// The store has no query language: it goes through its objects in memory.
+    /// Evaluation of all objects in memory, for stores without a query language.
     case memory = "in memory"
   }
 
-  /// How a step of a plan finds its rows.
+  /// The way in which a step of a plan finds its rows.
   package enum Access: Sendable, Hashable {
-    /// It reads all rows of a table.
+    /// Reads all rows of a table.
     case scan
-    /// It reads all rows of an index, in the index's order.
+    /// Reads all rows of an index, in the order of the index.
     case indexScan
-    /// It finds rows by an index or by their key.
+    /// Finds rows by an index or by their key.
     case search
-    /// It sorts what was found, or gathers equal rows.
+    /// Sorts or groups rows.
     case sort
-    /// It does anything else.
+    /// Any other step.
     case other
   }
 
-  /// An index, by the name that the model has for it.
+  /// An index, named as in the model.
   public struct Index: Sendable, Hashable {
-    /// Why there is an index.
+    /// The reason why an index exists.
     package enum Origin: Sendable, Hashable {
-      /// The model declares it.
+      /// Declared in the model.
       case declared
-      /// A uniqueness constraint needs it.
+      /// Required by a uniqueness constraint.
       case uniqueness
-      /// A relationship needs it.
+      /// Required by a relationship.
       case relationship
-      /// It is the table itself, by the objects' keys.
+      /// The table itself, ordered by object key.
       case key
-      /// The store makes it for this fetch, and forgets it afterwards.
+      /// Created by the store for this fetch only.
       case automatic
-      /// The model declares it, over the words of texts.
+      /// A full-text index declared in the model.
       case fullText
     }
-    /// Why there is an index.
+    /// The reason why the index exists.
     package var origin: Origin
-    /// The entity.
+    /// The name of the entity.
     public var entityName: String
-    /// The declared name, or the relationship's; empty for other origins.
+    /// The name of the declared index or of the relationship. Empty for other origins.
     public var name: String
-    /// The properties that it orders by, most significant first.
+    /// The indexed properties, most significant first.
     public var properties: [String]
 
-    /// Makes an index.
+    /// Creates an index.
     ///
     /// - Parameters:
-    ///   - origin: Why there is the index.
-    ///   - entityName: The entity whose rows it holds.
-    ///   - name: Its name in the model.
-    ///   - properties: The properties, most significant first.
+    ///   - origin: The reason why the index exists.
+    ///   - entityName: The entity whose rows are indexed.
+    ///   - name: The name in the model.
+    ///   - properties: The indexed properties, most significant first.
     package init(origin: Origin, entityName: String, name: String = "", properties: [String] = []) {
       self.origin = origin
       self.entityName = entityName
@@ -73,27 +72,27 @@ public struct FetchExplanation: Sendable, Hashable {
     }
   }
 
-  /// A step of a plan, as the store's planner tells it.
+  /// A step of a query plan, as reported by the database.
   public struct Step: Sendable, Hashable {
-    /// The planner's own words.
+    /// The text of the query planner.
     public var detail: String
-    /// How rows are found.
+    /// The way in which rows are found.
     package var access: Access
-    /// The entity whose rows are read; nil where they are not rows of one entity.
+    /// The entity whose rows are read, or nil if they are not rows of one entity.
     public var entityName: String?
-    /// The index that is used.
+    /// The index that the step uses.
     public var index: Index?
-    /// The steps of which this one consists, or that are done for each of its rows.
+    /// The steps that this step consists of, or that run for each of its rows.
     public var children: [Step]
 
-    /// Makes a step.
+    /// Creates a step.
     ///
     /// - Parameters:
-    ///   - detail: The database's own words.
-    ///   - access: How rows are reached.
-    ///   - entityName: The entity whose rows are reached.
-    ///   - index: The index that helps.
-    ///   - children: The steps inside it.
+    ///   - detail: The text of the query planner.
+    ///   - access: The way in which rows are found.
+    ///   - entityName: The entity whose rows are read.
+    ///   - index: The index that the step uses.
+    ///   - children: The nested steps.
     package init(detail: String, access: Access, entityName: String? = nil, index: Index? = nil, children: [Step] = []) {
       self.detail = detail
       self.access = access
@@ -103,24 +102,24 @@ public struct FetchExplanation: Sendable, Hashable {
     }
   }
 
-  /// A statement.
+  /// A statement and its plan.
   public struct Statement: Sendable, Hashable {
-    /// What it is for, in a few words.
+    /// A short description of the purpose.
     public var purpose: String
-    /// Its text, with placeholders for all values.
+    /// The SQL text, with placeholders for all values.
     public var text: String
-    /// What the placeholders stand for, in order: types, never values.
+    /// The types of the placeholders' values, in order. Never values.
     public var parameters: [String]
-    /// Its plan.
+    /// The query plan.
     public var plan: [Step]
 
-    /// Makes a statement.
+    /// Creates a statement.
     ///
     /// - Parameters:
-    ///   - purpose: What the statement is for.
-    ///   - text: Its SQL.
-    ///   - parameters: What is bound to it.
-    ///   - plan: The database's plan.
+    ///   - purpose: A short description of the purpose.
+    ///   - text: The SQL text.
+    ///   - parameters: The types of the placeholders' values.
+    ///   - plan: The query plan.
     public init(purpose: String, text: String, parameters: [String] = [], plan: [Step] = []) {
       self.purpose = purpose
       self.text = text
@@ -129,35 +128,35 @@ public struct FetchExplanation: Sendable, Hashable {
     }
   }
 
-  /// Something that costs more as there are more objects.
+  /// A part of a fetch whose cost grows with the number of objects.
   public struct Warning: Sendable, Hashable, CustomStringConvertible {
-    /// What it is.
+    /// The kind of a warning.
     public enum Kind: Sendable, Hashable {
-      /// All rows of a table, or of an index, are read to find some.
+      /// All rows of a table or index are read to find some of them.
       case scan
-      /// The results are sorted, since no index has their order.
+      /// The results are sorted, because no index has their order.
       case sort
-      /// The store makes an index for this fetch only.
+      /// The store creates an index for this fetch only.
       case automaticIndex
       /// Objects are compared in memory.
       case memory
     }
-    /// What it is.
+    /// The kind of the warning.
     public var kind: Kind
-    /// The entity concerned.
+    /// The name of the entity concerned.
     public var entityName: String?
-    /// The properties that an index could begin with.
+    /// The leading properties of an index that would help.
     public var properties: [String]
-    /// What it is, and what would help, in a sentence.
+    /// A message that says what is slow and what would help.
     public var message: String
 
-    /// Makes a warning.
+    /// Creates a warning.
     ///
     /// - Parameters:
-    ///   - kind: What costs time.
+    ///   - kind: The kind of the warning.
     ///   - entityName: The entity concerned.
-    ///   - properties: The properties that an index would hold.
-    ///   - message: A sentence that says what would help.
+    ///   - properties: The leading properties of an index that would help.
+    ///   - message: A message that says what would help.
     public init(_ kind: Kind, entityName: String? = nil, properties: [String] = [], message: String) {
       self.kind = kind
       self.entityName = entityName
@@ -169,23 +168,23 @@ public struct FetchExplanation: Sendable, Hashable {
     public var description: String { message }
   }
 
-  /// The part of one store.
+  /// The part of a fetch that one store executes.
   public struct StorePart: Sendable, Hashable {
-    /// The store's UUID; empty where the store was not asked through a coordinator.
+    /// The UUID of the store. Empty if the store was queried directly and not through a coordinator.
     public var storeIdentifier = ""
-    /// What the store answers with.
+    /// The way in which the store executes fetches.
     public var method: Method
-    /// The statements that it runs.
+    /// The statements that the store runs.
     public var statements: [Statement]
-    /// What costs more as there are more objects.
+    /// The parts whose cost grows with the number of objects.
     public var warnings: [Warning]
 
-    /// Makes a store's part.
+    /// Creates the part of a store.
     ///
     /// - Parameters:
-    ///   - method: Where the fetch is answered.
-    ///   - statements: The statements, in their order.
-    ///   - warnings: What costs time.
+    ///   - method: The way in which the store executes fetches.
+    ///   - statements: The statements, in order.
+    ///   - warnings: The parts whose cost grows with the number of objects.
     public init(method: Method, statements: [Statement] = [], warnings: [Warning] = []) {
       self.method = method
       self.statements = statements
@@ -193,23 +192,23 @@ public struct FetchExplanation: Sendable, Hashable {
     }
   }
 
-  /// The stores that are asked, in the order of their answers.
+  /// The stores that execute the fetch, in the order of their results.
   public var stores: [StorePart]
-  /// What is compared, sorted or read in memory beside the stores' answers, in a sentence each.
+  /// The comparing, sorting, and reading in memory that follows the stores' results, as one message each.
   public var inMemory: [String]
 
-  /// Makes an explanation.
+  /// Creates an explanation.
   package init(stores: [StorePart], inMemory: [String] = []) {
     self.stores = stores
     self.inMemory = inMemory
   }
 
-  /// All statements.
+  /// The statements of all stores.
   public var statements: [Statement] { stores.flatMap(\.statements) }
-  /// All warnings.
+  /// The warnings of all stores.
   public var warnings: [Warning] { stores.flatMap(\.warnings) }
 
-  /// The indexes used, each once, in the order of their use.
+  /// The distinct indexes in the order of their first use.
   public var indexes: [Index] {
     var found: [Index] = []
     func visit(_ steps: [Step]) {
@@ -224,7 +223,7 @@ public struct FetchExplanation: Sendable, Hashable {
 }
 
 extension FetchExplanation.Index: CustomStringConvertible {
-  /// The index in words.
+  /// The origin, the entity, and the properties or name.
   public var description: String {
     switch origin {
     case .declared: "index “\(name)” of \(entityName) (\(properties.joined(separator: ", ")))"
@@ -238,7 +237,7 @@ extension FetchExplanation.Index: CustomStringConvertible {
 }
 
 extension FetchExplanation: CustomStringConvertible {
-  /// The explanation as lines of text: for each store its statements, each with its plan, then the indexes and the warnings.
+  /// The explanation as lines of text: the statements of each store with their plans, then indexes, in-memory steps, and warnings.
   public var description: String {
     var lines: [String] = []
     func add(_ steps: [Step], depth: Int) {

@@ -1,45 +1,45 @@
-// FileStore: what a class of stores with files offers beyond requests: work on stores that no coordinator has open.
 public import ObjectModel
 
-/// A class of stores that lie in files: they can be asked, copied, replaced and destroyed without being opened for requests.
+/// A class of file-based stores, which can be inspected, copied, replaced, and destroyed without being opened for requests.
 ///
-/// A coordinator reaches these through ``PersistentStoreCoordinator``; a class that does not conform is refused there.
+/// ``PersistentStoreCoordinator`` provides these operations, and throws an error for store classes that do not conform.
 public protocol FileStore: IncrementalStore {
-  /// What a store knows of itself; nothing is changed.
+  /// Returns the metadata of a store without changing it.
   ///
-  /// - Throws: ``StoreError``, with ``StoreError/Code/storeNotFound`` where there is no store.
+  /// - Throws: ``StoreError``, with ``StoreError/Code/storeNotFound`` if there is no store.
   static func metadata(ofStoreWith description: PersistentStoreDescription) async throws -> StoreMetadata
 
-  /// Changes what the application keeps in a store's metadata.
+  /// Replaces the application's entries in the metadata of a store.
   ///
-  /// - Throws: ``StoreError``, with ``StoreError/Code/storeNotFound`` where there is no store.
+  /// - Throws: ``StoreError``, with ``StoreError/Code/storeNotFound`` if there is no store.
   static func setUserMetadata(_ metadata: [String: String], ofStoreWith description: PersistentStoreDescription) async throws
 
-  /// The model that a store was written with.
+  /// Returns the model that a store was written with.
   ///
-  /// - Throws: ``StoreError``, with ``StoreError/Code/storeNotFound`` where there is no store.
+  /// - Throws: ``StoreError``, with ``StoreError/Code/storeNotFound`` if there is no store.
   static func cachedModel(ofStoreWith description: PersistentStoreDescription) async throws -> ManagedObjectModel
 
-  /// Removes a store with all its files. Nobody may have it open.
+  /// Removes a store with all its files. The store must not be open anywhere.
   ///
-  /// A part of the store is enough: another removal finishes one that was interrupted.
-  /// - Throws: ``StoreError`` with ``StoreError/Code/storeNotFound`` where nothing of a store is there.
+  /// Incomplete stores can be removed too, so a call completes a removal that was interrupted.
+  /// - Throws: ``StoreError``, with ``StoreError/Code/storeNotFound`` if no part of a store exists.
   static func destroyStore(with description: PersistentStoreDescription) async throws
 
-  /// Puts a copy of one store in the place of another, or where there is none. Whatever happens, one of the two stores stands there whole.
+  /// Replaces a store with a copy of another one, or creates the copy if the destination does not exist. The replacement is atomic: after
+  /// an error or a crash, either the old or the new store exists completely.
   ///
-  /// - Throws: ``StoreError``, with ``StoreError/Code/busy`` where anybody has the destination open.
+  /// - Throws: ``StoreError``, with ``StoreError/Code/busy`` if the destination is open anywhere.
   static func replaceStore(with destination: PersistentStoreDescription, byStoreWith source: PersistentStoreDescription) async throws
 
-  /// Copies the open store, as one snapshot, to a new place, where it has the same UUID and object IDs.
+  /// Copies a snapshot of the open store to a new location. The copy has the same UUID and object IDs.
   ///
   /// - Parameters:
-  ///   - description: The new place.
-  ///   - progress: Called with how much is done; answers whether to go on.
-  /// - Returns: The description that opens the copy; nil where the store cannot be copied so, for example to another type, and nothing was
-  ///   done.
-  /// - Throws: ``StoreError``, with ``StoreError/Code/alreadyExists`` where something is at the new place, ``StoreError/Code/cancelled`` when
-  ///   `progress` ends the work; `CancellationError` when the task is cancelled.
+  ///   - description: The new location.
+  ///   - progress: Receives the progress and returns whether to continue.
+  /// - Returns: The description that opens the copy, or nil if the store cannot be copied this way, for example to another store type.
+  ///   Nothing is copied then.
+  /// - Throws: ``StoreError``, with ``StoreError/Code/alreadyExists`` if the location is occupied or ``StoreError/Code/cancelled`` if
+  ///   `progress` returns false; `CancellationError` if the task is canceled.
   func copy(
     to description: PersistentStoreDescription, progress: (@Sendable (_ done: Int, _ total: Int) -> Bool)?
   ) async throws -> PersistentStoreDescription?

@@ -1,30 +1,31 @@
-// FoundKeys: which keys of an entity a fetch has found, in little memory, and the stores that say it so.
 package import ObjectModel
 package import ObjectQuery
 
-/// Keys of one entity: pages of 512 neighbours, a bit each, in whatever order they come. Where pages have all of their keys and come one behind the other, as most do
-/// of a fetch without a condition, all of them together take 16 bytes.
+/// A compact set of keys of one entity, the result of a fetch of IDs.
+///
+/// Keys are stored as bitmaps of 512 neighboring keys (pages) and can be inserted in any order. A run of consecutive full pages takes 16
+/// bytes altogether; most fetches without a predicate produce such runs.
 package final class FoundKeys {
-  /// The bits of 512 neighbouring keys.
+  /// One bit for each of 512 neighboring keys.
   private typealias Page = SIMD8<UInt64>
 
-  /// The entity's number in the model; nil where nobody has put a key in.
+  /// The number of the entity in the model, or nil if the set is empty.
   package private(set) var entity: Int?
   private var pages: [Int64: Page] = [:]
-  /// The numbers of pages that have all of their keys: ascending, none in `pages`, no run right behind another.
+  /// The numbers of the full pages, as ascending, nonadjacent ranges. None of these pages is in `pages`.
   private var fullRuns: [ClosedRange<Int64>] = []
-  /// The page of the last key that was put in, which is not in `pages` as it is now; then that of the next one to be taken out.
+  /// The page of the last insertion, whose entry in `pages` is outdated; during removal, the page of the next key.
   private var current = Page.zero
   private var number = Int64.min
-  /// The numbers of `pages`, the last first, once keys are taken out; then `fullRuns` are in this order too.
+  /// The page numbers of `pages` in descending order, once removal has begun. `fullRuns` is in descending order then too.
   private var order: [Int64]?
 
   package init() {}
 
-  /// The pages that take memory of their own.
+  /// The number of pages that take memory of their own.
   package var separatePageCount: Int { pages.count }
 
-  /// Puts a key in.
+  /// Inserts a key.
   package func insert(_ key: Int64, entity: Int) {
     self.entity = entity
     let number = key >> 9
@@ -37,11 +38,11 @@ package final class FoundKeys {
     current[Int(key >> 6 & 7)] |= 1 << UInt64(key & 63)
   }
 
-  /// Puts the current page where it belongs; there is none then.
+  /// Stores the current page in `pages` or `fullRuns`.
   private func leave() {
     guard number != .min else { return }
     let last = fullRuns.last?.upperBound
-    // Where they come in another order a list of runs would have to be moved about.
+    // Full pages that are completed out of order stay in `pages`; inserting them would require moving ranges.
     if current == Page(repeating: .max), last.map({ $0 < number }) ?? true {
       pages[number] = nil
       if let last, last + 1 == number {
@@ -65,7 +66,8 @@ package final class FoundKeys {
     return fullRuns[low].contains(number)
   }
 
-  /// Takes the lowest keys out, at least one while there is any, up to a number and in ascending order. None is put in any more.
+  /// Removes and returns the lowest keys in ascending order: at most `count`, and at least one if the set is not empty. No key may be
+  /// inserted afterwards.
   package func takeFirst(_ count: Int) -> [Int64] {
     if order == nil {
       leave()
@@ -85,7 +87,7 @@ package final class FoundKeys {
     return keys
   }
 
-  /// Takes the lowest page out, which is the current one then; false where there is none.
+  /// Removes the lowest page and makes it the current one. Returns false if there is none.
   private func takePage() -> Bool {
     if let run = fullRuns.last, order?.last.map({ run.lowerBound < $0 }) ?? true {
       (number, current) = (run.lowerBound, Page(repeating: .max))
@@ -98,16 +100,16 @@ package final class FoundKeys {
   }
 }
 
-/// What a fetch of IDs has found.
+/// The result of a fetch of IDs.
 package enum FoundObjects {
-  /// Objects of one entity, in no order.
+  /// Unordered objects of one entity.
   case keys(FoundKeys)
-  /// Any objects.
+  /// Objects of any entities.
   case ids([ManagedObjectID])
 }
 
-/// A store that says what a fetch finds without a list of it.
+/// A store that can return the result of a fetch of IDs as a compact set.
 package protocol KeyListingStore: IncrementalStore {
-  /// The objects that a fetch of IDs finds. It has no order, no limit and no offset.
+  /// Returns the objects that match a fetch of IDs without order, limit, and offset.
   func foundObjects(_ specification: FetchSpecification, in scope: RequestScope) throws -> FoundObjects
 }

@@ -1,28 +1,27 @@
-// HistoryStore: what a store that can keep a history offers to coordinators.
 package import Foundation
-/// What is wanted of a history's rows; what a store cannot decide by itself is decided while decoding.
+/// A filter for history rows. Conditions that a store cannot evaluate are checked during decoding.
 package struct HistoryQuery: Sendable {
-  /// Only transactions behind this one.
+  /// The transaction after which to begin.
   package var after: Int64 = 0
-  /// Where a walk goes on: only rows behind this one, among them those of a transaction that is half read.
+  /// The row after which to continue, possibly in the middle of a transaction.
   package var behindRow: Int64 = 0
-  /// Only transactions up to this one.
+  /// The last transaction to include.
   package var upTo = Int64.max
-  /// Only of these authors; an empty set is of none. Nil asks for any.
+  /// The authors to include, or nil for any author. An empty set matches nothing.
   package var authors: Set<String>?
-  /// Only of contexts of these names.
+  /// The names of the contexts to include, or nil for any context.
   package var contexts: Set<String>?
-  /// Only of these kinds.
+  /// The kinds of transactions to include, or nil for any kind.
   package var kinds: Set<HistoryKind>?
-  /// Whether the record with which the history begins is left out: it is the library's own.
+  /// Whether to omit the record that begins the history, which the library itself writes.
   package var omitsBeginning = false
-  /// Only since a time, in seconds since 2001; before it.
+  /// The range of times to include, in seconds since 2001: from `since`, up to but not including `before`.
   package var since: Double?
   package var before: Double?
 
   package init() {}
 
-  /// Whether an entry's author and so on are wanted.
+  /// Returns whether an entry matches the filter.
   package func accepts(_ entry: HistoryEntry) -> Bool {
     let authorship = entry.authorship
     if let authors, !(authorship.author.map(authors.contains) ?? false) { return false }
@@ -35,22 +34,21 @@ package struct HistoryQuery: Sendable {
   }
 }
 
-/// The ends of a history.
+/// The oldest and newest transactions of a history.
 package struct HistoryExtent: Sendable, Hashable {
-  /// The oldest transaction that is left.
+  /// The oldest transaction that was not purged.
   package var oldest: HistoryPosition
-  /// The newest transaction.
   package var newest: HistoryPosition
 
   package init(oldest: HistoryPosition, newest: HistoryPosition) { (self.oldest, self.newest) = (oldest, newest) }
 }
 
-/// Somebody who reads a history bit by bit, and what he has read.
+/// A registered consumer of a history, and its position.
 package struct HistoryConsumerRecord: Sendable, Hashable {
   package var name: String
-  /// The last transaction that he has read; nil where he has read none.
+  /// The last transaction that the consumer has read, or nil if it has read none.
   package var position: HistoryPosition?
-  /// When he said so, in seconds since 2001.
+  /// The time of its last update, in seconds since 2001.
   package var seen: Double
 
   package init(name: String, position: HistoryPosition?, seen: Double) { (self.name, self.position, self.seen) = (name, position, seen) }
@@ -58,55 +56,58 @@ package struct HistoryConsumerRecord: Sendable, Hashable {
 
 /// A store that can keep a history.
 package protocol HistoryStore: IncrementalStore {
-  /// What the store has noted; nil where it keeps no history.
+  /// Returns the store's history settings, or nil if it keeps no history.
   ///
-  /// - Throws: ``StoreError`` where the store is closed or cannot be read.
+  /// - Throws: ``StoreError`` if the store is closed or cannot be read.
   func historySettings() throws -> HistorySettings?
 
-  /// Switches the history on, off, or to another level, in one transaction. Switching it off forgets all of it.
+  /// Enables or disables the history, or changes its level, in one transaction. Disabling deletes the whole history.
   ///
-  /// - Throws: ``StoreError``, with ``StoreError/Code/historyConsumerBehind`` where it is switched off while a consumer is registered.
+  /// - Throws: ``StoreError``, with ``StoreError/Code/historyConsumerBehind`` if the history is disabled while a consumer is registered.
   func setHistory(_ settings: HistorySettings?) throws
 
-  /// The ids of the present model; nil where the store keeps no history.
+  /// Returns the history IDs of the current model, or nil if the store keeps no history.
   func historyIDs() throws -> HistoryIDs?
 
-  /// What the history calls this opening of the store; nil where it keeps none.
+  /// Returns the ID under which the history records this opening of the store, or nil if the store keeps no history.
   func historyOpening() throws -> UUID?
 
-  /// The ends of the history; nil where it has no transaction.
+  /// Returns the oldest and newest transactions, or nil if the history is empty.
   func historyExtent() throws -> HistoryExtent?
 
-  /// The place of a transaction; nil where there is none of the number.
+  /// Returns the position of a transaction, or nil if there is no transaction with the number.
   func historyPosition(of number: Int64) throws -> HistoryPosition?
 
-  /// The first rows that are wanted, in order.
-  ///
-  /// - Parameter byteLimit: Ends after the row with which so many bytes are reached, as ``HistoryEntry/size`` counts them.
-  func historyEntries(_ query: HistoryQuery, byteLimit: Int) throws -> [HistoryEntry]
-
-  /// Deletes the oldest transactions, but never the newest.
+  /// Returns the first rows that match a filter, in order.
   ///
   /// - Parameters:
-  ///   - number: Transactions from this one on stay.
-  ///   - rowLimit: Ends where so many rows are gone, at the end of a transaction or not: what is gone is a prefix.
-  /// - Returns: Whether there is more to delete.
+  ///   - query: The filter.
+  ///   - byteLimit: The number of bytes, as counted by ``HistoryEntry/size``. The result ends with the row that reaches it.
+  func historyEntries(_ query: HistoryQuery, byteLimit: Int) throws -> [HistoryEntry]
+
+  /// Deletes the oldest transactions, but never the newest one.
+  ///
+  /// - Parameters:
+  ///   - number: The first transaction to keep.
+  ///   - rowLimit: The maximum number of rows to delete. The limit can be reached within a transaction; the deleted rows are always the
+  ///     oldest.
+  /// - Returns: Whether there are more rows to delete.
   func deleteHistory(before number: Int64, rowLimit: Int) throws -> Bool
 
-  /// All consumers by name.
+  /// Returns all registered consumers.
   func historyConsumers() throws -> [HistoryConsumerRecord]
 
-  /// Enters a consumer, or what he has read.
+  /// Registers a consumer or updates its position.
   func setHistoryConsumer(_ consumer: HistoryConsumerRecord) throws
 
-  /// Forgets a consumer.
+  /// Removes a consumer.
   ///
-  /// - Returns: Whether there was one of the name.
+  /// - Returns: Whether a consumer with the name was registered.
   func removeHistoryConsumer(_ name: String) throws -> Bool
 }
 
-/// A state of such a store that holds still.
+/// A generation of a store that keeps a history.
 package protocol HistoryGeneration: StoreGeneration {
-  /// The newest transaction that the state shows; nil where the store kept no history then.
+  /// Returns the newest transaction of the generation, or nil if the store kept no history at the time.
   func historyPosition() throws -> HistoryPosition?
 }

@@ -1,22 +1,21 @@
-// IncrementalStore: the contract between coordinators and stores. The built-in stores use nothing else.
 public import ObjectModel
 public import ObjectQuery
 
-/// What a store's initializer is given.
+/// The arguments of a store's initializer.
 public struct StoreConfiguration: Sendable {
   /// The store's description.
   public let description: PersistentStoreDescription
-  /// The model, frozen.
+  /// The compiled model.
   public let model: CompiledModel
-  /// The numbers of the entities that the store holds, ascending.
+  /// The numbers of the entities in the store, ascending.
   public let entityNumbers: [Int]
 
-  /// Makes a configuration.
+  /// Creates a configuration.
   ///
   /// - Parameters:
-  ///   - description: The store's place, type and settings.
+  ///   - description: The location, type, and settings of the store.
   ///   - model: The model of the coordinator.
-  ///   - entityNumbers: The entities that the store holds, by their numbers.
+  ///   - entityNumbers: The numbers of the entities in the store, ascending.
   public init(description: PersistentStoreDescription, model: CompiledModel, entityNumbers: [Int]) {
     self.description = description
     self.model = model
@@ -24,200 +23,207 @@ public struct StoreConfiguration: Sendable {
   }
 }
 
-/// What stands for an object in a store: what ``ManagedObjectID`` is made of.
+/// The identifier of an object within a store, from which its ``ManagedObjectID`` is created.
 public enum ReferenceObject: Sendable, Hashable {
   /// A number from 1 to 2⁴⁶ - 1.
   case integer(Int64)
-  /// A text, such as a UUID's.
+  /// A string, such as a UUID.
   case string(String)
 }
 
-/// The related objects of several objects, for one to-many relationship.
+/// The members of one to-many relationship of several objects.
 public struct RelationshipValues: Sendable {
-  /// The members of all objects, one object's after the other's, in their order if the relationship has one.
+  /// The members of all objects, one object after the other. For an ordered relationship, each object's members are in order.
   public private(set) var references: [ObjectReference] = []
-  /// Where the members of each object end.
+  /// The end index in ``references`` of each object's members.
   public private(set) var ends: [Int] = []
 
-  /// No objects.
+  /// Creates an empty value.
   public init() {}
 
-  /// The members of all objects, and where those of each end.
+  /// Creates a value from the members of all objects and the end index of each object's members.
   package init(references: [ObjectReference], ends: [Int]) {
     (self.references, self.ends) = (references, ends)
   }
 
-  /// Adds the members of the next object.
+  /// Appends the members of the next object.
   public mutating func append(_ members: some Sequence<ObjectReference>) {
     references.append(contentsOf: members)
     ends.append(references.count)
   }
 
-  /// The members of the object at a position of the request.
+  /// The members of the object at a position in the request.
   public subscript(position: Int) -> ArraySlice<ObjectReference> {
     references[(position == 0 ? 0 : ends[position - 1])..<ends[position]]
   }
 }
 
-/// A store: it keeps rows, and answers a coordinator's requests about many objects at once.
+/// A store: it persists rows, and executes a coordinator's requests, each for many objects at once.
 ///
-/// Register a class of your own with ``PersistentStoreCoordinator/registerStoreClass(_:forStoreType:)``. Rows are ``RowImage``s: an entity's number, a
-/// key, a version and the slots of a ``CompiledEntity``. A coordinator calls a store from any thread, also from several at once; requests must not
-/// see half a save.
+/// Register your own class with ``PersistentStoreCoordinator/registerStoreClass(_:forStoreType:)``. Rows are ``RowImage`` values: an entity
+/// number, a key, a version, and the slots of a ``CompiledEntity``. A coordinator calls a store from any thread, and from several threads
+/// concurrently. Requests must never see a partial save.
 public protocol IncrementalStore: AnyObject, Sendable {
-  /// Whether stores of the class compute derived attributes, in every way of writing. For entities that have derived attributes a coordinator opens no other
-  /// store.
+  /// Whether stores of the class compute derived attributes for all kinds of writes. A coordinator opens a store with derived attributes
+  /// only if this is true.
   static var derivesAttributes: Bool { get }
 
-  /// The settings that the class knows beside those of every description; none by default. A description that is made of a dictionary takes
-  /// no others.
+  /// The settings of the class in addition to the common ones. Empty by default. A description created from a dictionary accepts no other
+  /// settings.
   static var settings: [StoreSetting] { get }
 
-  /// Whether stores of the class can hold a state of their rows still, see ``currentGeneration(in:)``.
+  /// Whether stores of the class provide generations; see ``currentGeneration(in:)``.
   static var hasQueryGenerations: Bool { get }
 
-  /// Keeps the configuration; reads and writes nothing.
+  /// Creates a store. Must not read or write the storage.
   ///
-  /// - Throws: ``StoreError`` where the description lacks what the store needs.
+  /// - Throws: ``StoreError`` if the description lacks something that the store needs.
   init(configuration: StoreConfiguration) throws
 
-  /// Gets ready to open, for example by asking a key provider. It is called before each ``loadMetadata()``, and does nothing by default.
+  /// Prepares for opening, for example by obtaining a key from a provider. Called before each ``loadMetadata()``. The default
+  /// implementation does nothing.
   ///
-  /// - Throws: ``StoreError`` where no key opens the store.
+  /// - Throws: ``StoreError`` if no key opens the store.
   func unlock() async throws
 
   /// Opens or creates the storage.
   ///
-  /// - Returns: The metadata. A new store has written the hashes of its model; the coordinator compares them with the model's.
-  /// - Throws: ``StoreError`` that says why the store does not open.
+  /// - Returns: The metadata. A new store contains the hashes of its model. The coordinator compares the hashes with those of its model.
+  /// - Throws: ``StoreError`` if the store cannot be opened.
   func loadMetadata() throws -> StoreMetadata
 
-  /// Brings a store that another model wrote in step with the configuration's model, and opens it.
+  /// Migrates a store that was written with another model to the configuration's model, and opens it.
   ///
-  /// Called after ``loadMetadata()`` has answered with hashes that differ from the model's, where the description allows it. Either the whole
-  /// migration takes effect or nothing of it. Another process may have been faster: then there is nothing to do.
-  /// - Returns: The metadata after it.
-  /// - Throws: ``StoreError``; the store is then as it was.
+  /// Called after ``loadMetadata()`` returned hashes that differ from the model's, if the description allows a migration. The migration
+  /// must be atomic. If another process has already migrated the store, there is nothing to do.
+  /// - Returns: The metadata after the migration.
+  /// - Throws: ``StoreError``. The store must be unchanged then.
   func migrate(_ request: StoreMigrationRequest) throws -> StoreMetadata
 
-  /// The model that wrote the store, where the store keeps it; nil by default. Called after ``loadMetadata()``.
+  /// Returns the model that wrote the store, if the store saves it. Called after ``loadMetadata()``. The default implementation returns
+  /// nil.
   ///
-  /// - Throws: ``StoreError`` where the model cannot be read.
+  /// - Throws: ``StoreError`` if the model cannot be read.
   func storedModel() throws -> CompiledModel?
-  /// Whether a migration would begin: false where somebody else has brought the store in step meanwhile. Asking changes nothing.
+  /// Returns whether ``migrate(_:)`` would start a migration: false if another process has already migrated the store. Must not change the
+  /// store.
   ///
-  /// - Throws: ``StoreError`` where no migration can begin, such as one with ``StoreError/Code/storeNewerThanModel``.
+  /// - Throws: ``StoreError`` if no migration can start, for example with ``StoreError/Code/storeNewerThanModel``.
   func beginsMigration(_ request: StoreMigrationRequest) throws -> Bool
 
-  /// Does one task that a deferred migration has put off; does nothing by default.
+  /// Runs one task that a migration has deferred. The default implementation does nothing.
   ///
-  /// - Returns: The metadata after it; nil where there was nothing to do.
-  /// - Throws: ``StoreError``; the task is then to be done as before.
+  /// - Returns: The metadata afterwards, or nil if there was no task.
+  /// - Throws: ``StoreError``. The task remains pending then.
   func finishDeferredMigrationTask() throws -> StoreMetadata?
 
-  /// Answers a fetch, a count or a save.
+  /// Executes a fetch, a count, a save, or a batch request.
   ///
-  /// - Throws: ``StoreError`` for what the storage refuses, ``FetchPredicateError`` for what cannot be asked.
+  /// - Throws: ``StoreError`` if the storage fails or refuses the request, ``FetchPredicateError`` if the fetch is invalid.
   func execute(_ request: PersistentStoreRequest, in scope: RequestScope) throws -> PersistentStoreResult
 
-  /// How the store would answer a fetch. The default says that it goes through its objects in memory.
+  /// Explains how the store would execute a fetch. The default implementation describes a search of all objects in memory.
   ///
-  /// - Throws: ``FetchPredicateError`` for what cannot be asked, ``StoreError`` where the storage refuses.
+  /// - Throws: ``FetchPredicateError`` if the fetch is invalid, ``StoreError`` if the storage fails.
   func explain(_ specification: FetchSpecification, in scope: RequestScope) throws -> FetchExplanation.StorePart
 
-  /// The rows of objects, in any order; rows that are gone are missing from the answer.
+  /// Returns the rows of objects in any order. Deleted rows are omitted.
   ///
-  /// - Throws: ``StoreError`` where the rows cannot be read; never for rows that are gone.
+  /// - Throws: ``StoreError`` if rows cannot be read, but not for deleted rows.
   func newValuesForObjects(with objectIDs: [ManagedObjectID], in scope: RequestScope) throws -> RowList
 
-  /// The members of a to-many relationship of several objects, in the order of the objects.
+  /// Returns the members of a to-many relationship of several objects, in the order of the objects.
   ///
   /// - Parameters:
   ///   - relationship: The relationship.
-  ///   - objectIDs: The objects at its source.
-  ///   - scope: What the request belongs to.
-  /// - Throws: ``StoreError`` where the members cannot be read.
+  ///   - objectIDs: The objects at the source of the relationship.
+  ///   - scope: The context of the request.
+  /// - Throws: ``StoreError`` if the members cannot be read.
   func newValues(
     forRelationship relationship: CompiledRelationship, forObjectsWith objectIDs: [ManagedObjectID], in scope: RequestScope
   ) throws -> RelationshipValues
 
-  /// The state of the store as it is now, which holds still as long as somebody has it, whatever is written meanwhile.
+  /// Returns the current state of the store as a generation that later writes do not change.
   ///
-  /// Fetches, rows and members whose ``RequestScope/generation`` is it are answered from it. Where nothing was committed since the last call the store gives the
-  /// same object again, if somebody has it still.
-  /// - Throws: ``StoreError``, with ``StoreError/Code/unsupported`` from a store that has none.
+  /// Requests whose ``RequestScope/generation`` is set read fetched objects, rows, and members from that generation. If nothing was
+  /// committed since the last call and the generation is still referenced, the store returns the same object.
+  /// - Throws: ``StoreError``, with ``StoreError/Code/unsupported`` if the store has no generations.
   func currentGeneration(in scope: RequestScope) throws -> any StoreGeneration
 
-  /// Permanent IDs for new objects, as many and in the same order. Nothing is written but counters; IDs that are not used are lost.
+  /// Returns permanent IDs for new objects, in the order of the objects. Writes nothing but counters. Unused IDs are not reused.
   ///
-  /// - Throws: ``StoreError`` where no key can be had.
+  /// - Throws: ``StoreError`` if no keys are available.
   func obtainPermanentIDs(for objectIDs: [ManagedObjectID], in scope: RequestScope) throws -> [ManagedObjectID]
 
-  /// The ID of the object that something stands for. The default takes numbers as keys and keeps texts in a table of the process.
+  /// Returns the ID for a reference object. The default implementation uses numbers as keys and maps strings to keys in a table of the
+  /// process.
   ///
   /// - Parameters:
-  ///   - entity: The object's entity.
-  ///   - referenceObject: The key of the object in the storage.
-  ///   - scope: What the request belongs to.
+  ///   - entity: The entity of the object.
+  ///   - referenceObject: The identifier of the object in the storage.
+  ///   - scope: The context of the request.
   func newObjectID(for entity: CompiledEntity, referenceObject: ReferenceObject, in scope: RequestScope) -> ManagedObjectID
 
-  /// What stands for an object: the inverse of ``newObjectID(for:referenceObject:in:)``.
+  /// Returns the reference object of an ID: the inverse of ``newObjectID(for:referenceObject:in:)``.
   func referenceObject(for objectID: ManagedObjectID, in scope: RequestScope) -> ReferenceObject
 
-  /// Whether the store wants to hear of objects that contexts register.
+  /// Whether the store is notified when contexts register and unregister objects.
   var wantsRegistrationNotices: Bool { get }
-  /// Called after contexts have registered objects.
+  /// Called after contexts registered objects.
   func managedObjectContextDidRegisterObjects(with objectIDs: [ManagedObjectID])
-  /// Called after contexts have forgotten objects.
+  /// Called after contexts unregistered objects.
   func managedObjectContextDidUnregisterObjects(with objectIDs: [ManagedObjectID])
 
-  /// Changes what the application keeps in the metadata, at once.
+  /// Replaces the application's entries in the metadata immediately.
   ///
-  /// - Throws: ``StoreError`` where the metadata cannot be written.
+  /// - Throws: ``StoreError`` if the metadata cannot be written.
   func setUserMetadata(_ metadata: [String: String]) throws
 
-  /// Runs saves and fetches as one transaction: all of them take effect, or none if the body throws. A store that cannot do so refuses.
+  /// Runs saves and fetches as one transaction, which is rolled back if the body throws. Stores without transactions throw.
   ///
-  /// A request that is made inside the body belongs to the transaction. Requests of other threads, and of tasks that the body begins, see nothing of the
-  /// transaction until it ends, and their saves wait. A transaction inside another is a part of that one, and can fail alone.
+  /// Requests made inside the body belong to the transaction. Requests of other threads, and of tasks that the body starts, do not see the
+  /// transaction's changes until it ends, and their saves wait. A nested transaction is part of the outer one and can be rolled back
+  /// separately.
   ///
-  /// - Throws: What the body throws; ``StoreError``, with ``StoreError/Code/invalidRequest`` from a store without transactions.
+  /// - Throws: Rethrows the error of the body; ``StoreError``, with ``StoreError/Code/invalidRequest`` if the store has no transactions.
   func performTransaction(_ body: () throws -> Void) throws
 
-  /// Whether saved rows may refer to large values outside them (``RowImage/external(_:)``), which the store then keeps its own way. Otherwise, and by
-  /// default, the coordinator puts all bytes into the rows.
+  /// Whether the rows of a save may refer to external values (``RowImage/external(_:)``), which the store then persists in its own way.
+  /// Otherwise, and by default, the coordinator puts all bytes into the rows.
   var takesExternalData: Bool { get }
 
-  /// Makes what collects a value that comes in pieces; by default it collects in memory.
+  /// Returns a writer for a large value that arrives in chunks. The default writer keeps the value in memory.
   ///
-  /// - Throws: ``StoreError`` where nothing can be collected.
+  /// - Throws: ``StoreError`` if no writer can be created.
   func makeExternalDataWriter() throws -> ExternalDataWriter
 
-  /// Begins to tell of what others commit to the storage: other processes, and other coordinators of this one. Called once, after the store was opened,
-  /// where ``PersistentStoreDescription/postsRemoteChangeNotifications`` is set; ``close()`` ends it. A store that nobody else can write has nothing to tell.
+  /// Starts notifying an observer of commits by other processes and by other coordinators of this process.
   ///
-  /// - Parameter observer: Called after commits of others, once for any number of them, and for none of the store's own; who reads from then on sees them.
-  ///   Call it from a thread that nobody waits for, and holding no lock.
-  /// - Throws: ``StoreError`` where nothing can be heard: by default with ``StoreError/Code/unsupported``.
+  /// Called once, after the store was opened, if ``PersistentStoreDescription/postsRemoteChangeNotifications`` is set. ``close()`` ends the
+  /// notifications. A store that only this coordinator can write never calls the observer.
+  ///
+  /// - Parameter observer: Called after one or more commits by others, but not after the store's own. Reads that start afterwards see these
+  ///   commits. The store must not hold a lock during the call, and must call from a thread that no caller waits for.
+  /// - Throws: ``StoreError`` if the storage cannot be observed; by default with ``StoreError/Code/unsupported``.
   func observeRemoteCommits(_ observer: @escaping @Sendable () -> Void) throws
 
-  /// Closes the storage. Requests that follow fail, with ``StoreError/Code/noOpenStore``.
+  /// Closes the storage. Later requests throw ``StoreError/Code/noOpenStore``.
   ///
-  /// - Throws: ``StoreError`` where something could not be put in order; the storage is closed.
+  /// - Throws: ``StoreError`` if an operation of the cleanup fails. The storage is closed nevertheless.
   func close() throws
 }
 
 extension IncrementalStore {
-  /// The default is false; ``DerivationEvaluation`` helps a store whose rows are at hand.
+  /// Returns false. Stores that keep their rows in memory can use ``DerivationEvaluation`` to support derived attributes.
   public static var derivesAttributes: Bool { false }
 
-  /// None.
+  /// Returns no settings.
   public static var settings: [StoreSetting] { [] }
 
-  /// The default is false.
+  /// Returns false.
   public static var hasQueryGenerations: Bool { false }
 
-  /// The default refuses, since it knows nothing of the store.
+  /// Throws, because generations depend on the store.
   ///
   /// - Throws: ``StoreError`` with ``StoreError/Code/unsupported``.
   public func currentGeneration(in scope: RequestScope) throws -> any StoreGeneration {
@@ -226,34 +232,34 @@ extension IncrementalStore {
 
   /// Does nothing.
   ///
-  /// - Throws: Nothing; another implementation may.
+  /// - Throws: Never; other implementations may throw.
   public func unlock() async throws {}
 
-  /// The default refuses, since it knows nothing of the store.
+  /// Throws, because migration depends on the store.
   ///
   /// - Throws: ``StoreError`` with ``StoreError/Code/modelIncompatible``.
   public func migrate(_ request: StoreMigrationRequest) throws -> StoreMetadata {
     throw StoreError(.cannotBeMigrated, operation: .migrate)
   }
 
-  /// The default is nil: the store does not keep its model.
+  /// Returns nil: the store does not save its model.
   ///
-  /// - Throws: Nothing; another implementation may.
+  /// - Throws: Never; other implementations may throw.
   public func storedModel() throws -> CompiledModel? { nil }
 
-  /// The default is true: ``migrate(_:)`` says what it cannot do.
+  /// Returns true. ``migrate(_:)`` reports unsupported migrations.
   ///
-  /// - Throws: Nothing; another implementation may.
+  /// - Throws: Never; other implementations may throw.
   public func beginsMigration(_ request: StoreMigrationRequest) throws -> Bool { true }
 
-  /// Does nothing.
+  /// Does nothing and returns nil.
   ///
-  /// - Throws: Nothing; another implementation may.
+  /// - Throws: Never; other implementations may throw.
   public func finishDeferredMigrationTask() throws -> StoreMetadata? { nil }
 
-  /// The default says that the store goes through all objects of the entity in memory.
+  /// Describes a search of all objects of the entity in memory.
   ///
-  /// - Throws: Nothing; another implementation may.
+  /// - Throws: Never; other implementations may throw.
   public func explain(_ specification: FetchSpecification, in scope: RequestScope) throws -> FetchExplanation.StorePart {
     let name = specification.entityName
     guard specification.predicate != nil else { return FetchExplanation.StorePart(method: .memory) }
@@ -262,12 +268,12 @@ extension IncrementalStore {
     return FetchExplanation.StorePart(method: .memory, warnings: [warning])
   }
 
-  /// The default takes a number as the key and keeps a text in a table of the process.
+  /// Uses a number as the key, and maps a string to a key in a table of the process.
   ///
   /// - Parameters:
-  ///   - entity: The object's entity.
-  ///   - referenceObject: The key of the object in the storage.
-  ///   - scope: What the request belongs to.
+  ///   - entity: The entity of the object.
+  ///   - referenceObject: The identifier of the object in the storage.
+  ///   - scope: The context of the request.
   public func newObjectID(for entity: CompiledEntity, referenceObject: ReferenceObject, in scope: RequestScope) -> ManagedObjectID {
     let key =
       switch referenceObject {
@@ -277,41 +283,41 @@ extension IncrementalStore {
     return ManagedObjectID(space: scope.objectIDSpace.number, entityNumber: UInt32(entity.number), key: key)
   }
 
-  /// The default gives the text kept for the key, or else the key itself.
+  /// Returns the string that was mapped to the key, or else the key itself.
   public func referenceObject(for objectID: ManagedObjectID, in scope: RequestScope) -> ReferenceObject {
     scope.objectIDSpace.internedReference(forKey: objectID.key).map(ReferenceObject.string) ?? .integer(objectID.key)
   }
 
-  /// False.
+  /// Returns false.
   public var wantsRegistrationNotices: Bool { false }
   /// Does nothing.
   public func managedObjectContextDidRegisterObjects(with objectIDs: [ManagedObjectID]) {}
   /// Does nothing.
   public func managedObjectContextDidUnregisterObjects(with objectIDs: [ManagedObjectID]) {}
 
-  /// The default refuses, since it knows nothing of the store.
+  /// Throws, because metadata depend on the store.
   ///
   /// - Throws: ``StoreError`` with ``StoreError/Code/invalidRequest``.
   public func setUserMetadata(_ metadata: [String: String]) throws {
     throw StoreError(.misuse(.noMetadataOfApplication), operation: .setMetadata)
   }
 
-  /// The default refuses, since it knows nothing of the store.
+  /// Throws, because transactions depend on the store.
   ///
   /// - Throws: ``StoreError`` with ``StoreError/Code/invalidRequest``.
   public func performTransaction(_ body: () throws -> Void) throws {
     throw StoreError(.misuse(.noTransactions), operation: .transaction)
   }
 
-  /// False.
+  /// Returns false.
   public var takesExternalData: Bool { false }
 
-  /// The default collects in memory.
+  /// Returns a writer that keeps the value in memory.
   ///
-  /// - Throws: Nothing; another implementation may.
+  /// - Throws: Never; other implementations may throw.
   public func makeExternalDataWriter() throws -> ExternalDataWriter { ExternalDataWriter() }
 
-  /// The default refuses, since it knows nothing of the storage.
+  /// Throws, because observation depends on the storage.
   ///
   /// - Throws: ``StoreError`` with ``StoreError/Code/unsupported``.
   public func observeRemoteCommits(_ observer: @escaping @Sendable () -> Void) throws {
@@ -320,6 +326,6 @@ extension IncrementalStore {
 
   /// Does nothing.
   ///
-  /// - Throws: Nothing; another implementation may.
+  /// - Throws: Never; other implementations may throw.
   public func close() throws {}
 }

@@ -1,6 +1,4 @@
-// MigrationProgress: how far a migration has come.
-
-/// How far a migration has come: what is being done, and how much of the whole.
+/// The progress of a migration: the current phase and the completed fraction.
 ///
 /// ```swift
 /// var description = PersistentStoreDescription(url: url, key: key)
@@ -9,19 +7,20 @@
 /// }
 /// ```
 ///
-/// The migration calls the closure on the thread that it runs on, after each portion of rows, and waits for it: hand the value on to where it is shown.
+/// The migration calls the closure synchronously on its own thread, after each batch of rows. Return quickly, and dispatch updates of a
+/// user interface to the main thread.
 public struct MigrationProgress: Sendable, Hashable, CustomStringConvertible {
-  /// What is being done, such as `copying Book`.
+  /// The current phase, such as `copying Book`.
   public let phase: String
-  /// The units of work done; as a rule a unit is a row. They are those counted so far; a custom stage counts its own.
+  /// The completed units of work, of those counted so far. A unit is usually a row. A custom stage counts its own units.
   public let completedUnitCount: Int
-  /// The units of work counted so far, or those of the custom stage that tells it. It is never less than ``completedUnitCount``.
+  /// The units of work counted so far, or those of the custom stage that reports. Never less than ``completedUnitCount``.
   public let totalUnitCount: Int
-  /// The part of the whole migration that is done, from 0 to 1: one fraction over all its stages and phases, weighted by the rows that they are expected to
-  /// touch. It only rises, and is 1 once, in the last report of a migration that has succeeded.
+  /// The completed fraction of the whole migration, from 0 to 1, over all stages and phases. Phases are weighted by the number of rows that
+  /// they are expected to touch. The value never decreases. It reaches 1 only in the last report of a successful migration.
   public let fractionCompleted: Double
 
-  /// Makes a report.
+  /// Creates a report, clamping the fraction and the total count.
   package init(phase: String, completedUnitCount: Int, totalUnitCount: Int, fractionCompleted: Double) {
     self.fractionCompleted = min(max(fractionCompleted, 0), 1)
     self.phase = phase

@@ -1,24 +1,23 @@
-// PersistentStoreDescription: which store to open, and how.
 public import Foundation
 package import ObjectModel
 
-/// A kind of store, by the name it is registered under: `sqlcipher`, ``inMemory``, or one of the application's own.
+/// A type of store, named as it is registered: `sqlcipher`, ``inMemory``, or a type of the application.
 ///
 /// ```swift
 /// let description = PersistentStoreDescription(type: .inMemory)
 /// ```
 public struct StoreType: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
-  /// The raw value.
+  /// The registered name.
   public let rawValue: String
-  /// The type of a name.
+  /// Creates a type from its registered name.
   public init(rawValue: String) { self.rawValue = rawValue }
-  /// The whole graph in memory, without a file.
+  /// A store that keeps all objects in memory, without a file.
   public static let inMemory = StoreType(rawValue: "InMemory")
-  /// The name.
+  /// The registered name.
   public var description: String { rawValue }
 }
 
-/// Which store to open, and how. It is a value: copy and change it for another store.
+/// The location, type, and settings of a store. A description is a value; copy and modify it to describe another store.
 ///
 /// ```swift
 /// var description = PersistentStoreDescription(url: url, key: .passphrase("correct horse"))
@@ -26,70 +25,79 @@ public struct StoreType: RawRepresentable, Sendable, Hashable, CustomStringConve
 /// description.durability = .full
 /// ```
 ///
-/// Nothing is opened or checked before a container or a coordinator gets it.
+/// Nothing is opened or checked until the description is passed to a container or coordinator.
 public struct PersistentStoreDescription: Sendable {
-  /// The kind of store.
+  /// The type of the store.
   public var type: StoreType
-  /// Where the store is; nil for stores without a file.
+  /// The location of the store, or nil for stores without a file.
   public var url: URL?
-  /// The configuration of the model that the store holds; nil for all entities.
+  /// The model configuration of the store, or nil for all entities.
   public var configuration: String?
-  /// What the container is called that opens the store; nil where a coordinator does without one. Errors of others who want the store say it.
+  /// The name of the container that opens the store, or nil if a coordinator is used without one. It appears in the errors of other clients
+  /// that try to use the store.
   package var containerName: String?
-  /// Whether the store is only read.
+  /// Whether the store is opened read-only.
   public var isReadOnly = false
-  /// Whether a store that does not exist is created; false makes a missing file an error.
+  /// Whether to create a store that does not exist. If false, a missing file is an error.
   public var createsStore = true
-  /// Whether a store that was written with another model is migrated when it is added; false makes it an error.
+  /// Whether to migrate a store that was written with another model when it is added. If false, such a store is an error.
   public var shouldMigrateStoreAutomatically = true
-  /// Whether a migration may infer what to do from the two models.
+  /// Whether a migration may be inferred from the two models.
   public var shouldInferMappingModelAutomatically = true
-  /// Whether a migration puts off costly clean-up, such as dropping tables and columns, until
+  /// Whether a migration defers expensive cleanup, such as dropping tables and columns, until
   /// ``PersistentStoreCoordinator/finishDeferredLightweightMigration()``.
   public var defersLightweightMigration = false
-  /// Where a copy of the store goes when a migration begins: encrypted, with the same keys, to be opened by the older model. Nil makes none; a migration that
-  /// fails leaves none, since the store is as it was then.
+  /// The URL for a backup that is made when a migration begins, or nil for no backup. The backup is encrypted with the same keys and can be
+  /// opened with the older model. If the migration fails, the backup is removed, because the store is unchanged.
   ///
-  /// The name gets the version that the store has (the identifiers of its model, or else eight digits of the model's checksum), and a number where that name
-  /// is taken: `before.store` becomes `before-library-1.store`, or `before-library-1-2.store`. So the URL can stay set for ever; nothing is overwritten.
-  /// If a process is killed while it migrates, the next migration uses its copy again, provided that the copy is complete and the same as the store.
-  /// ``PersistentStore/migrationBackupURL`` tells where the copy lies.
+  /// The file name is extended by the version of the store (the version identifiers of its model, or else eight digits of the model's
+  /// checksum), and by a number if that name is taken: `before.store` becomes `before-library-1.store`, or `before-library-1-2.store`.
+  /// Nothing is overwritten, so the URL can remain set permanently. If a process is killed during a migration, the next migration reuses
+  /// its backup, provided that it is complete and identical to the store. ``PersistentStore/migrationBackupURL`` is the location of the
+  /// backup.
   public var migrationBackupURL: URL?
-  /// Whether the copy has just the name of ``migrationBackupURL``, where nothing may be but the same copy: for who chooses a name for this once.
+  /// Whether the backup is stored exactly at ``migrationBackupURL``. An existing file there must be an identical backup. For callers that
+  /// choose a unique name.
   package var namesMigrationBackupExactly = false
-  /// The version hashes that a store must have to be copied to here: another process may migrate it meanwhile. Nil copies it as it is.
+  /// The version hashes that a store must have to be copied here, because another process may migrate it concurrently. Nil copies the store
+  /// with any hashes.
   package var copiedModelHashes: [String: Data]?
-  /// Who a store's history has as the author of a migration, and of what an opening computes anew for a model; nil for nobody.
+  /// The author that the store's history records for a migration, and for values that are recomputed for a model when the store is opened.
+  /// Nil records no author.
   public var migrationAuthor: String?
-  /// Called with how far a migration has come, on the thread that migrates.
+  /// A closure that receives the progress of a migration, called on the thread that migrates.
   public var migrationProgress: (@Sendable (MigrationProgress) -> Void)?
-  /// Calls off a migration, from any thread; the store is then as it was.
+  /// Cancels a migration, from any thread. The store is unchanged then.
   public var migrationCancellation: RequestCancellation?
-  /// The steps from a store's version to the coordinator's model; nil, or an empty answer, infers the whole way at once.
+  /// Returns the migration steps from a store's version to the coordinator's model. If nil or if the result is empty, the migration is
+  /// inferred in one step.
   package var migrationSteps: (@Sendable (StoreMigrationOrigin, CompiledModel) throws -> [StoreMigrationStep])?
-  /// Whether the store keeps a history of what is written to it. Nil takes the store as it is, also when somebody else switches its history; true and false switch it
-  /// as the store is opened, in one transaction. Switching it off forgets all of it, and is refused while a consumer is registered.
+  /// Whether the store keeps a history of its changes.
+  ///
+  /// Nil leaves the store's setting unchanged and follows later changes of it by other clients. True and false enable or disable the
+  /// history when the store is opened, in one transaction. Disabling deletes the history, and fails while a consumer is registered.
   public var historyTracking: Bool?
-  /// How much the history keeps of each change; nil takes it as it is, and ``HistoryLevel/properties`` for a new one.
+  /// The level of detail of the history. Nil keeps the current level, or uses ``HistoryLevel/properties`` for a new history.
   public var historyLevel: HistoryLevel?
-  /// For how long the history is kept; by default until somebody deletes it.
+  /// How long the history is kept. By default it is kept until the application deletes it.
   public var historyRetention = HistoryRetention.unlimited
-  /// Whether the store is not opened while a transformer that its entities' attributes name is not registered. False by default: such attributes then fail when
-  /// they are used; ``PersistentStoreCoordinator/missingTransformers`` lists them.
+  /// Whether opening the store fails if a transformer that an attribute names is not registered. False by default: using such an attribute
+  /// throws then, and ``PersistentStoreCoordinator/missingTransformers`` lists the attributes.
   public var requiresTransformers = false
-  /// Whether the coordinator tells of what other processes and coordinators commit to the store: in ``PersistentStoreCoordinator/remoteChanges()``, and in
-  /// the notification `persistentStoreRemoteChange`. False by default, and costs nothing then. The store is not opened where it could not be heard.
+  /// Whether the coordinator reports commits by other processes and coordinators, through ``PersistentStoreCoordinator/remoteChanges()``
+  /// and the notification `persistentStoreRemoteChange`. False by default, at no cost. If true and the store cannot be observed, opening it
+  /// fails.
   public var postsRemoteChangeNotifications = false
-  /// The settings of the store's class beside those, by key.
+  /// The values of the settings of the store's class.
   private var settings: [StoreSettingIdentity: any Sendable] = [:]
 
-  /// A setting of the store's class; nil where it was not set. It reaches the store untouched.
+  /// The value of a setting of the store's class, or nil if it is not set. It is passed to the store unchanged.
   public subscript<Value: Sendable>(key: StoreSettingKey<Value>) -> Value? {
     get { settings[key.identity] as? Value }
     set { settings[key.identity] = newValue }
   }
 
-  /// Describes a store.
+  /// Creates a description with default settings.
   public init(type: StoreType, url: URL? = nil) {
     self.type = type
     self.url = url

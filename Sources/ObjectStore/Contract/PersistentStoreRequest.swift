@@ -1,23 +1,22 @@
-// PersistentStoreRequest: what a coordinator asks of a store, and what it answers.
 public import ObjectModel
 public import ObjectQuery
 
-/// A request to a store.
+/// A request from a coordinator to a store. All writes are atomic.
 public enum PersistentStoreRequest: Sendable {
   /// A fetch or a count.
   case fetch(FetchSpecification)
-  /// A save: all or nothing.
+  /// A save.
   case save(SaveChangesRequest)
-  /// A portion of a batch insertion: all or nothing.
+  /// A chunk of a batch insert.
   case batchInsert(BatchInsertion)
-  /// A batch update: all or nothing.
+  /// A batch update.
   case batchUpdate(BatchUpdateRequest)
-  /// A batch deletion: all or nothing.
+  /// A batch delete.
   case batchDelete(BatchDeleteRequest)
 }
 
 extension PersistentStoreRequest {
-  /// The error of a store that cannot answer a request of this kind.
+  /// The error for stores that do not support this kind of request.
   public var unsupported: StoreError {
     let operation: StoreOperation =
       switch self {
@@ -31,18 +30,18 @@ extension PersistentStoreRequest {
   }
 }
 
-/// A store's answer.
+/// The result of a request to a store.
 public enum PersistentStoreResult: Sendable {
-  /// The rows of a fetch of objects, in order.
+  /// The rows of fetched objects, in order.
   case rows(RowList)
-  /// The IDs of a fetch of IDs, or of objects without property values.
+  /// The IDs of a fetch of IDs, or of a fetch of objects without property values.
   case objectIDs([ManagedObjectID])
   /// The dictionaries of a fetch of dictionaries.
   case dictionaries(DictionaryRows)
-  /// The number of a count.
+  /// The result of a count.
   case count(Int)
-  /// A save succeeded.
+  /// The outcome of a successful save.
   case saved(SaveOutcome = SaveOutcome())
-  /// What a batch request has written.
+  /// The changes of a batch request.
   case batch(BatchChanges)
 }

@@ -1,16 +1,16 @@
-// Progress+StoreWork: Foundation's Progress follows long work on stores.
 public import Foundation
 
 extension Progress {
-  /// What tells this progress how far a backup, a rotation, a compaction, a verification or an import is. Cancelling the progress ends that work at its next report.
+  /// A progress handler that updates this progress during a backup, key rotation, compaction, verification, or import. Canceling the
+  /// progress cancels the operation at its next report.
   ///
   /// ```swift
   /// let progress = Progress(totalUnitCount: 100)
   /// try await file.backUp(to: url, progress: progress.storeWorkHandler)
   /// ```
   ///
-  /// The work's one fraction is taken over in this progress's units, of which there are a thousand where there were none. Use a progress for one work only. It is
-  /// told on the thread that works.
+  /// The completed fraction of the operation is converted to the units of the progress. If the progress has no units, its total is set to
+  /// 1,000. Use a progress for one operation only. It is updated on the thread of the operation.
   public var storeWorkHandler: @Sendable (_ done: Int, _ total: Int) -> Bool {
     { done, total in
       self.follow(total > 0 ? Double(done) / Double(total) : 0)
@@ -18,7 +18,7 @@ extension Progress {
     }
   }
 
-  /// Takes over the fraction of a work: all units only with its end.
+  /// Updates the completed units. The total is reached only at the end of the operation.
   fileprivate func follow(_ fraction: Double) {
     if totalUnitCount <= 0 { totalUnitCount = 1_000 }
     completedUnitCount = fraction >= 1 ? totalUnitCount : min(Int64(fraction * Double(totalUnitCount)), totalUnitCount - 1)
@@ -26,13 +26,13 @@ extension Progress {
 }
 
 extension PersistentStoreDescription {
-  /// Lets a progress of Foundation follow a migration of the store, if there is one when it is added. Cancelling the progress calls the migration off at its next
-  /// report.
+  /// Reports a migration that is performed when the store is added to a Foundation progress. Canceling the progress cancels the migration
+  /// at its next report.
   ///
-  /// ``migrationProgress`` is told as before; ``migrationCancellation`` is made where there is none.
+  /// An existing ``migrationProgress`` handler is still called. ``migrationCancellation`` is created if it is nil.
   ///
-  /// - Parameter progress: Takes over ``MigrationProgress/fractionCompleted`` in its own units, of which there are a thousand where there were none. It is told on
-  ///   the thread that migrates.
+  /// - Parameter progress: Receives ``MigrationProgress/fractionCompleted`` in its own units. If it has none, its total is set to 1,000. It
+  ///   is updated on the thread that migrates.
   public mutating func followMigration(with progress: Progress) {
     let cancellation = migrationCancellation ?? RequestCancellation()
     migrationCancellation = cancellation

@@ -1,17 +1,18 @@
-// RowReader: reads rows one at a time for one caller.
 package import ObjectModel
 
-/// Reads rows of one store one at a time, for one caller, who keeps it: what a read needs is at hand from the one before.
+/// Reads individual rows of one store for one caller, which keeps the reader so that resources of one read are reused by the next.
 package protocol RowReader: AnyObject {
-  /// The row of an object as it was last saved, or not long ago by another process; nil when it is gone.
+  /// Returns the last saved row of an object, or nil if it was deleted. Commits of other processes may appear with a short delay.
   func row(_ reference: ObjectReference) throws -> RowImage?
 
-  /// The next row is read from the store as it is then.
+  /// Makes the next read see the current state of the store.
   func renew()
 }
 
-/// A store that has something better for single rows than ``IncrementalStore/newValuesForObjects(with:in:)``.
+/// A store that reads individual rows more efficiently than ``IncrementalStore/newValuesForObjects(with:in:)``.
 package protocol SingleRowStore: IncrementalStore {
-  /// - Parameter generation: The state that is read; nil for the newest.
+  /// Returns a reader for one caller.
+  ///
+  /// - Parameter generation: The generation to read, or nil for the newest state.
   func makeRowReader(of generation: (any StoreGeneration)?) throws -> any RowReader
 }

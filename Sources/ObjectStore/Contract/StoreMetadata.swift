@@ -1,7 +1,6 @@
-// StoreMetadata: what a store knows of itself.
 public import Foundation
 
-/// What a store knows of itself, kept inside it.
+/// The metadata of a store, saved inside it.
 ///
 /// ```swift
 /// let description = PersistentStoreDescription(url: url, key: key)
@@ -9,30 +8,30 @@ public import Foundation
 /// print(metadata.storeIdentifier, metadata.versionIdentifiers, metadata.userMetadata["importedOn"] ?? "never")
 /// ```
 ///
-/// An open store has it at hand as ``PersistentStore/metadata``. Reading it from a file does not need the store's model, but its key, since it is encrypted
-/// with everything else. It is a value: changing a copy changes no store.
+/// For an open store, use ``PersistentStore/metadata``. Reading metadata from a file does not require the store's model, but it requires
+/// the key, because metadata are encrypted too. Changing a copy of this value does not change the store.
 public struct StoreMetadata: Sendable {
-  /// The store's UUID, which its object IDs carry.
+  /// The UUID of the store, which is part of its object IDs.
   public var storeIdentifier: String
-  /// The name of the store's type.
+  /// The name of the store type.
   public var storeType: String
-  /// The version hashes of the model that wrote the store, by entity; empty when the store is new.
+  /// The version hashes of the model that wrote the store, by entity name. Empty if the store is new.
   public var modelHashes: [String: Data]
-  /// The checksum of the model that wrote the store (``CompiledModel/checksum``); empty where the kind of store keeps none.
+  /// The checksum of the model that wrote the store (``CompiledModel/checksum``). Empty if this type of store saves none.
   public var modelChecksum = ""
-  /// What deferred migrations have put off, in words, in the order in which it will be done.
+  /// Descriptions of the tasks that migrations have deferred, in the order of execution.
   public var deferredMigrationTasks: [String] = []
-  /// The identifiers of the model's version.
+  /// The version identifiers of the model.
   public var versionIdentifiers: Set<String> = []
-  /// What the application keeps in the metadata.
+  /// The application's entries.
   public var userMetadata: [String: String] = [:]
 
-  /// Makes metadata.
+  /// Creates metadata.
   ///
   /// - Parameters:
-  ///   - storeIdentifier: The store's UUID.
-  ///   - storeType: The name of its type.
-  ///   - modelHashes: The version hash of each entity that it holds.
+  ///   - storeIdentifier: The UUID of the store.
+  ///   - storeType: The name of the store type.
+  ///   - modelHashes: The version hashes of the store's entities, by name.
   public init(storeIdentifier: String, storeType: String, modelHashes: [String: Data]) {
     self.storeIdentifier = storeIdentifier
     self.storeType = storeType

@@ -1,28 +1,28 @@
-// StoreMigrationRequest: what a coordinator asks of a store that another model wrote.
 import Foundation
 public import ObjectModel
 
-/// What a coordinator asks of a store whose rows were written with another model.
+/// A coordinator's request to migrate a store that was written with another model.
 ///
-/// The store itself knows that other model; the model that it is to have afterwards is its configuration's.
+/// The store itself provides the source model. The destination model is that of its configuration.
 public struct StoreMigrationRequest: Sendable {
-  /// Whether changes may be inferred from the two models. Without it only ``steps`` bring a store in step.
+  /// Whether changes may be inferred from the two models. If false, only ``steps`` are performed.
   public var infersChanges = true
-  /// Whether costly clean-up may wait for ``IncrementalStore/finishDeferredMigrationTask()``.
+  /// Whether expensive cleanup may be deferred until ``IncrementalStore/finishDeferredMigrationTask()``.
   public var defersCleanUp = false
-  /// The models on the way, in order. Empty: straight to the configuration's model, inferred. The last step's model has to fit the configuration's.
+  /// The migration steps, in order. If empty, the migration to the configuration's model is inferred in one step. The model of the last
+  /// step must match the configuration's model.
   public var steps: [StoreMigrationStep] = []
-  /// Who the history has as the migration's author.
+  /// The author that the history records for the migration.
   public var author: String?
-  /// Called with how far the migration has come, on the thread that migrates.
+  /// A closure that receives the progress, called on the thread that migrates.
   public var progress: (@Sendable (MigrationProgress) -> Void)?
-  /// Calls the migration off: the store is then as it was.
+  /// Cancels the migration. The store is unchanged then.
   public var cancellation: RequestCancellation?
 
-  /// A request to infer everything.
+  /// Creates a request to infer the migration.
   public init() {}
 
-  /// What a store description asks for.
+  /// Creates a request with the settings of a store description.
   public init(_ description: PersistentStoreDescription) {
     infersChanges = description.shouldInferMappingModelAutomatically
     defersCleanUp = description.defersLightweightMigration
@@ -32,7 +32,7 @@ public struct StoreMigrationRequest: Sendable {
   }
 }
 
-/// What a store that is to be migrated says of itself.
+/// The source of a migration: the metadata and the model of the store before it.
 public struct StoreMigrationOrigin: Sendable {
   /// The store's metadata.
   public let metadata: StoreMetadata
@@ -46,7 +46,7 @@ public struct StoreMigrationOrigin: Sendable {
     self.init(metadata, description, path: description.url?.path) { try store.storedModel() }
   }
 
-  /// A store that nobody has opened, for a plan.
+  /// Creates the origin of a store that is not open, for planning a migration.
   package init(
     _ metadata: StoreMetadata, _ description: PersistentStoreDescription, path: String?,
     readModel: @escaping @Sendable () throws -> CompiledModel?
@@ -57,36 +57,37 @@ public struct StoreMigrationOrigin: Sendable {
     infersChanges = description.shouldInferMappingModelAutomatically
   }
 
-  /// The model that wrote the store; nil where this kind of store does not keep it.
+  /// Returns the model that wrote the store, or nil if this type of store does not save it.
   ///
-  /// - Throws: ``StoreError`` when the model cannot be read.
+  /// - Throws: ``StoreError`` if the model cannot be read.
   public func model() throws -> CompiledModel? { try readModel() }
 }
 
-/// A step of a migration: the model that the store has afterwards, and what the application does on the way.
+/// A migration step: the model that the store has afterwards, and the application's handlers.
 ///
-/// The step first does what can be inferred between the two models. Where it has a ``handler``, the older rows stay readable beside the newer ones
-/// until the handler returns, and what cannot be inferred is left to the handler: such an attribute is empty in the newer rows until it is set.
-/// All steps of a migration are one transaction.
+/// First, the step performs the changes that can be inferred between the two models. If it has a ``handler``, the old rows remain readable
+/// along with the new ones until the handler returns. Changes that cannot be inferred are left to the handler: an attribute that is
+/// concerned is empty in the new rows until the handler sets it. All steps of a migration run in one transaction.
 public struct StoreMigrationStep: Sendable {
-  /// What the step is called in progress, plans and errors.
+  /// The name of the step in progress reports, plans, and errors.
   public var name: String
   /// The model that the store has after the step.
   public var model: CompiledModel
-  /// What the application does once the newer tables are there, in the migration's transaction; its errors undo the whole migration.
+  /// A closure of the application, called after the new tables were created, in the transaction of the migration. If it throws, the whole
+  /// migration is rolled back.
   public var handler: (@Sendable (any StoreMigrationSession) throws -> Void)?
-  /// What the application does with the older rows before the step, in the migration's transaction. Both sides of its session are the older rows, under
-  /// the older model; ``StoreMigrationSession/destination`` may be written.
+  /// A closure of the application that modifies the old rows before the step, in the transaction of the migration. Both sides of its
+  /// session contain the old rows under the old model; ``StoreMigrationSession/destination`` is writable.
   public var preparation: (@Sendable (any StoreMigrationSession) throws -> Void)?
-  /// Whether the newer rows are inferred from the older ones; without it all newer tables are empty when the handler is called.
+  /// Whether the new rows are inferred from the old ones. If false, all new tables are empty when the handler is called.
   public var infersRows = true
 
-  /// Makes a step; without a handler it has to be inferable.
+  /// Creates a step. Without a handler, all changes must be inferable.
   ///
   /// - Parameters:
-  ///   - name: The step's name, in progress reports and errors.
-  ///   - model: The model that the step ends with.
-  ///   - handler: What is done beside what can be inferred; nil for nothing.
+  ///   - name: The name of the step in progress reports, plans, and errors.
+  ///   - model: The model that the store has after the step.
+  ///   - handler: A closure that makes the changes that cannot be inferred, or nil.
   public init(name: String, model: CompiledModel, handler: (@Sendable (any StoreMigrationSession) throws -> Void)? = nil) {
     self.name = name
     self.model = model
@@ -94,44 +95,45 @@ public struct StoreMigrationStep: Sendable {
   }
 }
 
-/// A step of a migration under way, as its handler sees it: the older rows and the newer ones, side by side. It ends with the handler.
+/// A migration step in progress, with access to the old and the new rows. Valid only during the call of a step's handler.
 public protocol StoreMigrationSession: AnyObject {
-  /// The model of the older rows.
+  /// The model of the old rows.
   var sourceModel: CompiledModel { get }
-  /// The model of the newer rows.
+  /// The model of the new rows.
   var destinationModel: CompiledModel { get }
-  /// The older rows, which can only be read. The store answers requests of a scope over ``sourceModel``.
+  /// The old rows, read-only. Requests need a scope for ``sourceModel``.
   var source: any IncrementalStore { get }
-  /// The newer rows. Saves are part of the migration's transaction.
+  /// The new rows. Saves are part of the migration's transaction.
   var destination: any IncrementalStore { get }
-  /// What the store knows of itself: its identifier and the application's entries.
+  /// The metadata of the store, with its identifier and the application's entries.
   var metadata: StoreMetadata { get }
-  /// Whether somebody is told how far the migration has come: what is counted for that alone can be left out otherwise.
+  /// Whether the progress is observed. If false, handlers can skip counting that is only needed for reports.
   var isFollowed: Bool { get }
-  /// Tells how far the handler has come.
+  /// Reports the progress of the handler.
   ///
   /// - Parameters:
-  ///   - phase: What is being done.
-  ///   - completedUnitCount: How much of it is done.
-  ///   - totalUnitCount: How much of it there is.
-  ///   - fractionCompleted: How much is done of all that the handler does, from 0 to 1; nil where it does not know. Then each count of units has half of what is left.
+  ///   - phase: The current phase.
+  ///   - completedUnitCount: The completed units of the phase.
+  ///   - totalUnitCount: The total units of the phase.
+  ///   - fractionCompleted: The completed fraction of the handler's whole work, from 0 to 1, or nil if it is unknown. In that case each
+  ///     phase is assigned half of the remaining fraction.
   func report(_ phase: String, completedUnitCount: Int, totalUnitCount: Int, fractionCompleted: Double?)
-  /// Throws ``StoreError`` with the code `cancelled` once the migration was called off.
+  /// Throws if the migration was canceled.
   ///
   /// - Throws: ``StoreError`` with ``StoreError/Code/cancelled``.
   func checkCancellation() throws
 }
 
 extension StoreMigrationSession {
-  /// The default is true.
+  /// Returns true.
   public var isFollowed: Bool { true }
 
-  /// Tells how far the handler has come with one of the things that it does, which is not known to be the last.
+  /// Reports the progress of one phase, if the number of further phases is unknown.
   ///
   /// - Parameters:
-  ///   - phase: What is being done.
-  ///   - completedUnitCount: How much of it is done.
-  ///   - totalUnitCount: How much of it there is.
+  ///   - phase: The current phase.
+  ///   - completedUnitCount: The completed units of the phase.
+  ///   - totalUnitCount: The total units of the phase.
   public func report(_ phase: String, completedUnitCount: Int, totalUnitCount: Int) {
     report(phase, completedUnitCount: completedUnitCount, totalUnitCount: totalUnitCount, fractionCompleted: nil)
   }

@@ -1,10 +1,9 @@
-// StoreSettings: what a class of stores can be told by a description, with types, and descriptions made of a dictionary of options.
 import Foundation
 
-/// The name and type of a setting that a class of stores has beside those of every store.
+/// The name and value type of a setting that a store class has in addition to the common settings.
 ///
-/// A description keeps a value for each. Declare the keys as static members, and tell the class's in ``IncrementalStore/settings``, so that a description
-/// can be made of a dictionary too:
+/// A description contains a value for each key. Declare keys as static members, and list the class's settings in
+/// ``IncrementalStore/settings`` so that a description can also be created from a dictionary:
 ///
 /// ```swift
 /// import CipherDataEngine
@@ -18,33 +17,33 @@ import Foundation
 /// description[.isIndented] = true
 /// ```
 ///
-/// Two keys of one name with different types are two settings, so that a value never has another type than its key.
+/// Keys with the same name but different value types identify different settings, so a value always has the type of its key.
 public struct StoreSettingKey<Value: Sendable>: Sendable, Hashable {
-  /// The setting's name, which a dictionary of options has for it.
+  /// The name of the setting, used as its key in option dictionaries.
   public let name: String
 
-  /// The key of a setting.
+  /// Creates a key.
   public init(_ name: String) { self.name = name }
 
   var identity: StoreSettingIdentity { StoreSettingIdentity(name: name, type: ObjectIdentifier(Value.self)) }
 }
 
-/// A key without its type parameter.
+/// A setting key without its generic parameter.
 struct StoreSettingIdentity: Sendable, Hashable {
   let name: String
   let type: ObjectIdentifier
 }
 
-/// A setting that a class of stores knows, for descriptions that are made of a dictionary.
+/// A setting of a store class, for descriptions that are created from a dictionary.
 public struct StoreSetting: Sendable {
-  /// The setting's name in a dictionary.
+  /// The key in a dictionary.
   public let name: String
-  /// The name of its values' type, for errors.
+  /// The name of the value type, for errors.
   let typeName: String
-  /// Sets a value; false when it has another type.
+  /// Sets a value. Returns false if the value is of another type.
   let apply: @Sendable (any Sendable, inout PersistentStoreDescription) -> Bool
 
-  /// The setting of a key.
+  /// Creates the setting of a key.
   public init<Value: Sendable>(_ key: StoreSettingKey<Value>) {
     name = key.name
     typeName = "\(Value.self)"
@@ -55,7 +54,7 @@ public struct StoreSetting: Sendable {
     }
   }
 
-  /// The setting that a property of descriptions sets, which may do more than keep the value.
+  /// Creates a setting that assigns a property of a description. The property's setter may do more than store the value.
   public init<Value: Sendable>(_ name: String, _ property: any WritableKeyPath<PersistentStoreDescription, Value> & Sendable) {
     self.name = name
     typeName = "\(Value.self)"
@@ -68,7 +67,7 @@ public struct StoreSetting: Sendable {
 }
 
 extension PersistentStoreDescription {
-  /// The settings of every store, as a dictionary names them: by the names of the description's properties.
+  /// The settings of all stores. Their dictionary keys are the names of the description's properties.
   package static var commonSettings: [StoreSetting] {
     [
       StoreSetting("configuration", \.configuration), StoreSetting("isReadOnly", \.isReadOnly),

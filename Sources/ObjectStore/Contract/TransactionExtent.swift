@@ -1,17 +1,17 @@
-// TransactionExtent: the transaction that a store holds while the body of `performTransaction` runs: for the requests made there, and no others.
 import Synchronization
 
-/// Knows the transaction of a store that the caller is inside of.
+/// The scope of a store's transactions: finds the transaction whose body the caller is running in.
 ///
-/// The body of `performTransaction` is the application's, and takes no argument: a request belongs to the transaction by being made inside the body. That
-/// is asked once, where a request comes in; from there on the transaction is handed down as a value. A task or thread that the body begins is not inside.
+/// The body of `performTransaction` is application code without an argument, so a request belongs to the transaction if it is made inside
+/// the body. The lookup happens once, at the entry of a request; internally the transaction is passed as a value. Tasks and threads that
+/// the body starts are outside the transaction.
 package final class TransactionExtent<Transaction: AnyObject>: Sendable {
-  /// How many bodies run: where none does, nothing else is asked.
+  /// The number of running bodies. If it is 0, the lookup is skipped.
   private let count = Atomic<Int>(0)
 
   package init() {}
 
-  /// Runs `body` inside a transaction; of two, one inside the other, the inner one is the caller's.
+  /// Runs `body` inside a transaction. Nested calls use the inner transaction.
   package func run<Result>(_ transaction: Transaction, _ body: () throws -> Result) rethrows -> Result {
     count.add(1, ordering: .relaxed)
     defer { count.subtract(1, ordering: .relaxed) }
@@ -19,7 +19,7 @@ package final class TransactionExtent<Transaction: AnyObject>: Sendable {
     return try TransactionPlace.$innermost.withValue(place, operation: body)
   }
 
-  /// The transaction whose body the caller is inside of; nil where it is in none of this store.
+  /// The transaction of this store whose body the caller is running in, or nil if there is none.
   package var current: Transaction? { count.load(ordering: .relaxed) == 0 ? nil : find() }
 
   private func find() -> Transaction? {
@@ -32,9 +32,10 @@ package final class TransactionExtent<Transaction: AnyObject>: Sendable {
   }
 }
 
-/// A transaction under way, and the task whose body it holds.
+/// A running transaction, and the task that runs its body.
 ///
-/// `@unchecked Sendable`: tasks that the body begins inherit the place, but only the task that made it gets at the transaction (`isHere`).
+/// `@unchecked Sendable`: tasks that the body starts inherit the task-local value, but only the task that created it can access the
+/// transaction (`isHere`).
 private final class TransactionPlace: @unchecked Sendable {
   @TaskLocal static var innermost: TransactionPlace?
 
