@@ -7,7 +7,7 @@ import StoreKeys
 import Synchronization
 
 extension SQLCipherIncrementalStore: FileStore {
-  /// What a store knows of itself; its key is needed, since nothing of it is clear text.
+  /// Returns the metadata of a store. It is encrypted, so the description must have a key.
   ///
   /// - Throws: ``StoreError``, as opening the store does.
   public static func metadata(ofStoreWith description: PersistentStoreDescription) async throws -> StoreMetadata {
@@ -15,7 +15,7 @@ extension SQLCipherIncrementalStore: FileStore {
     return try await file.metadata()
   }
 
-  /// Changes what the application keeps in the metadata.
+  /// Replaces the application's metadata in a store.
   ///
   /// - Throws: ``StoreError``, as opening the store does.
   public static func setUserMetadata(
@@ -25,24 +25,24 @@ extension SQLCipherIncrementalStore: FileStore {
     try await file.setUserMetadata(metadata)
   }
 
-  /// The model that a store was written with.
+  /// Returns the model that a store was written with.
   ///
   /// - Throws: ``StoreError``, as opening the store does.
   public static func cachedModel(ofStoreWith description: PersistentStoreDescription) async throws -> ManagedObjectModel {
     try await unlock(description, .readModel).readModel()
   }
 
-  /// Removes a store with all its files; the key file first, overwritten.
+  /// Removes a store with all its files. The key file is overwritten and removed first.
   ///
-  /// - Throws: ``StoreError``, with ``StoreError/Code/busy`` where anybody has the store open.
+  /// - Throws: ``StoreError`` with ``StoreError/Code/busy`` if the store is open anywhere.
   public static func destroyStore(with description: PersistentStoreDescription) async throws {
     let path = try url(of: description, .destroy).path
     try await SQLCipherStoreFile.offActor { try StoreRemoval.destroy(path) }
   }
 
-  /// Puts a copy of one store in the place of another.
+  /// Replaces a store with a copy of another one.
   ///
-  /// - Throws: ``StoreError``, with ``StoreError/Code/busy`` where anybody has the destination open.
+  /// - Throws: ``StoreError`` with ``StoreError/Code/busy`` if the destination is open anywhere.
   public static func replaceStore(
     with destination: PersistentStoreDescription, byStoreWith source: PersistentStoreDescription
   ) async throws {
@@ -56,9 +56,10 @@ extension SQLCipherIncrementalStore: FileStore {
     }
   }
 
-  /// Copies the open store to a new place, where it opens with the description's key, or with the keys it has.
+  /// Copies the open store to a new location. The copy opens with the description's key, or with the store's keys if it has none.
   ///
-  /// - Throws: ``StoreError``, with ``StoreError/Code/alreadyExists`` where something is at the new place; `CancellationError` when the task is cancelled.
+  /// - Throws: ``StoreError`` with ``StoreError/Code/alreadyExists`` if the destination exists; `CancellationError` if the task is
+  ///   canceled.
   public func copy(
     to description: PersistentStoreDescription, progress: SQLCipherStoreFile.Progress?
   ) async throws -> PersistentStoreDescription? {
@@ -119,7 +120,7 @@ extension SQLCipherIncrementalStore: FileMakingStore {
 }
 
 extension SQLCipherStoreFile {
-  /// What the store knows of itself.
+  /// Returns the store's metadata.
   func metadata() async throws -> StoreMetadata {
     try await read { connection in
       let record = try Self.record(connection, operation: .readMetadata)
@@ -147,7 +148,7 @@ extension SQLCipherStoreFile {
     }
   }
 
-  /// The metadata's row.
+  /// Reads the row of the metadata table.
   static func record(_ connection: Connection, operation: StoreOperation) throws -> StoreRecord {
     guard let record = try MetadataTable.read(connection, path: connection.path) else {
       throw StoreError(.holdsNoStore(.never), operation: operation, path: connection.path)
@@ -155,14 +156,14 @@ extension SQLCipherStoreFile {
     return record
   }
 
-  /// Copies the store for a key of its own, or with its keys.
+  /// Copies the store, with a new key or with its own keys.
   ///
-  /// - Parameter modelHashes: The version hashes that the copy must have; nil for any. Otherwise it gets no name.
+  /// - Parameter modelHashes: The version hashes that the copy must have, or `nil` for any. If they differ, the copy is discarded.
   func copy(
     to url: URL, key: StoreKey?, label: String, keyWorkLimit: Int?, modelHashes: [String: Data]? = nil, progress: Progress? = nil
   ) async throws {
     let path = path
-    // It is asked of the finished copy, before that gets its name.
+    // Called for the finished copy, before it is renamed to its final name.
     let largeValues: LargeValueList = { connection in
       if let modelHashes, try MetadataTable.readHashes(connection, path: path) != modelHashes {
         throw StoreError(.writtenWithAnotherModel(entities: [], .notAllowed), operation: .copyStore, path: path)

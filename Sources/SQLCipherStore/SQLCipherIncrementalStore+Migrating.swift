@@ -6,9 +6,10 @@ import Synchronization
 extension SQLCipherIncrementalStore {
   /// Migrates the store in place, in one transaction, and opens it.
   ///
-  /// Memory is bounded; the write-ahead log grows by what is written. Where anything fails, or the migration is called off, the store is as it was.
+  /// Memory use is bounded; the write-ahead log grows by the amount of data written. If the migration fails or is canceled, the store is
+  /// unchanged.
   ///
-  /// - Throws: ``StoreError``; the store is then as it was.
+  /// - Throws: ``StoreError``; the store is unchanged then.
   public func migrate(_ request: StoreMigrationRequest) throws -> StoreMetadata {
     guard let keyring = state.withLock({ $0.keyring }) else {
       throw StoreError(.notUnlocked, operation: .migrate, path: path)
@@ -34,15 +35,15 @@ extension SQLCipherIncrementalStore {
         throw error
       }
       let metadata = try open(keyring)
-      // Only now nothing can fail any more.
+      // Report completion only when nothing can fail anymore.
       if let last { request.progress?(last) }
       return metadata
     }
   }
 
-  /// Whether the store is still of another model, and of none that came after this one.
+  /// Returns whether the store still needs the migration, and checks that it was not written by a newer model.
   ///
-  /// - Throws: ``StoreError``, with ``StoreError/Code/storeNewerThanModel`` where the store has been through the model already.
+  /// - Throws: ``StoreError`` with ``StoreError/Code/storeNewerThanModel`` if the store has already been migrated from the model.
   public func beginsMigration(_ request: StoreMigrationRequest) throws -> Bool {
     guard let keyring = state.withLock({ $0.keyring }) else {
       throw StoreError(.notUnlocked, operation: .migrate, path: path)
@@ -62,9 +63,10 @@ extension SQLCipherIncrementalStore {
     }
   }
 
-  /// Clears away one thing that a migration has left: unused columns of a table, or an unused table. Saves wait meanwhile.
+  /// Performs one deferred cleanup of a migration: clears the unused columns of a table, or drops an unused table. Saves wait until it is
+  /// done.
   ///
-  /// - Throws: ``StoreError``; the task is then to be done as before.
+  /// - Throws: ``StoreError``; the task remains to be done then.
   public func finishDeferredMigrationTask() throws -> StoreMetadata? {
     let engine = try engine(.finishMigration)
     guard !configuration.description.isReadOnly else { return nil }

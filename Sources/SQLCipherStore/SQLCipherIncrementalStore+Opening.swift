@@ -7,9 +7,9 @@ import StoreKeys
 import Synchronization
 
 extension SQLCipherIncrementalStore {
-  /// Unlocks the keys of the store, or makes a new store with its keys.
+  /// Unlocks the store's keys, or creates a new store with its keys.
   ///
-  /// - Throws: ``StoreError``, with ``StoreError/Code/wrongKey`` where the key opens nothing.
+  /// - Throws: ``StoreError`` with ``StoreError/Code/wrongKey`` if the key does not open the store.
   public func unlock() async throws {
     let description = configuration.description
     let path = path
@@ -25,14 +25,14 @@ extension SQLCipherIncrementalStore {
       guard let key = description.key else {
         throw StoreError(.newStoreWithoutKey, operation: .create, path: path)
       }
-      // Before there is any file.
+      // Check the limits before any file exists.
       try SchemaLimits.check(newSchema(), path: path, operation: .create)
       do {
         return try await StoreKeyring.create(
           storePath: path, key: key, label: description.keyLabel, format: description.format, workLimit: description.keyWork,
           options: description.connectionOptions, contents: .made { [self] in try fill($0, $1) }, canBeTakenBack: true)
       } catch let error as StoreAccessError where error.kind == .fileExists && StoreFile.exists(path) {
-        // Another process was quicker.
+        // Another process created the store first.
         return try await StoreKeyring.unlock(storePath: path, key: key, workLimit: description.keyWork)
       }
     }
@@ -42,9 +42,9 @@ extension SQLCipherIncrementalStore {
     }
   }
 
-  /// Opens the database, or creates its tables; usually one row is read.
+  /// Opens the database or creates its tables, and returns the metadata. Usually one row is read.
   ///
-  /// - Throws: ``StoreError`` that says why the store does not open.
+  /// - Throws: ``StoreError`` with the reason why the store cannot be opened.
   public func loadMetadata() throws -> StoreMetadata {
     guard let keyring = state.withLock({ $0.keyring }) else {
       throw StoreError(.notUnlocked, operation: .open, path: path)
@@ -52,11 +52,11 @@ extension SQLCipherIncrementalStore {
     return try StoreError.mapping { try open(keyring) }
   }
 
-  /// The connections of the store, and the folder of its large values.
+  /// Creates the connection pool of the store, and the folder of its large values.
   ///
   /// - Parameters:
-  ///   - marks: What their triggers note to.
-  ///   - watch: What looks at each new snapshot of a reader.
+  ///   - marks: Receives the marks of the connections' triggers.
+  ///   - watch: Checks each new snapshot of a reader.
   func makePool(
     _ keyring: StoreKeyring, marks: DerivationMarks, watch: ModelWatch? = nil
   ) throws -> (ConnectionPool, ExternalFolder) {
@@ -76,7 +76,7 @@ extension SQLCipherIncrementalStore {
     }
   }
 
-  /// Makes known to a connection what the SQL of a store calls.
+  /// Registers the functions that the store's SQL calls on a connection.
   private static func registerFunctions(
     of model: CompiledModel, on connection: Connection, _ folder: ExternalFolder, _ marks: DerivationMarks
   ) throws {
@@ -95,19 +95,19 @@ extension SQLCipherIncrementalStore {
     do {
       let (generation, (record, hashes, layout)) = try pool.withWriter { connection in
         if !options.isReadOnly { StoreFile.removeAbandonedCopy(of: connection.databasePath) }
-        // Read before the metadata: what somebody migrates from here on shows in the first transaction at the latest.
+        // Read before the metadata, so that the first transaction detects any later migration.
         let generation = try connection.userVersion()
         return (generation, try readOrCreate(connection, generation))
       }
       let metadata = record.metadata(hashes: hashes)
-      // Where the model differs the coordinator says so and closes the store: there is nothing to work with.
+      // If the model differs, the coordinator reports it and closes the store; no engine is needed.
       if let schema = try schema(hashes: hashes, layout: layout, record: record) {
         let externals =
           record.hasExternalTable
           ? ExternalStorage(
             folder: folder, pool: pool, schema: schema, threshold: description.externalStorageThreshold, isReadOnly: options.isReadOnly)
           : nil
-        // Somebody died while writing large values, or is writing some.
+        // Another process crashed while writing large values, or is writing some.
         if let externals, !options.isReadOnly, folder.isPending { try externals.sweep() }
         let engine = StoreEngine(
           path: path, pool: pool, statements: StoreStatements(schema), trace: StatementTrace(observer: description.sqlObserver),
@@ -139,7 +139,7 @@ extension SQLCipherIncrementalStore {
     }
   }
 
-  /// The hashes of the entities that the store holds.
+  /// The version hashes of the store's entities.
   private var heldHashes: [String: Data] {
     configuration.model.versionHashes(ofEntities: configuration.entityNumbers)
   }
@@ -148,7 +148,7 @@ extension SQLCipherIncrementalStore {
     MetadataTable.layoutBasis(model: configuration.model, entityNumbers: configuration.entityNumbers)
   }
 
-  /// The schema of a new store.
+  /// Returns the schema of a new store.
   private func newSchema() throws -> StoreSchema {
     try SchemaCache.schema(model: configuration.model, entityNumbers: configuration.entityNumbers, basis: layoutBasis)
   }
@@ -161,7 +161,7 @@ extension SQLCipherIncrementalStore {
         try WriteTransaction.run(on: connection, []) { try MetadataTable.upgrade($0.connection, path: path) }
         record.format = MetadataTable.formatVersion
       }
-      // The usual case reads nothing more: a layout from the same model is the one that is computed.
+      // Usually nothing more is read: a layout from the same model equals the computed one.
       let renewsModel = configuration.description.renewsModel && !configuration.description.isReadOnly
       if record.layoutBasis == layoutBasis, !renewsModel { return (record, heldHashes, nil) }
       let hashes = try MetadataTable.readHashes(connection, path: path)
@@ -171,7 +171,7 @@ extension SQLCipherIncrementalStore {
         renewsModel || !isInStep
       {
         return try WriteTransaction.run(on: connection, []) { transaction -> Stored in
-          // Somebody has migrated the store meanwhile: his tables are no business of this model.
+          // Another process has just migrated the store. Its new tables must not be changed for this model.
           if try connection.userVersion() != generation, let stored = try readStored(connection) { return stored }
           try bringAuxiliariesInStep(layout, transaction)
           var record = record
@@ -185,7 +185,7 @@ extension SQLCipherIncrementalStore {
       throw StoreError(.holdsNoStore(.emptyAndReadOnly), operation: .open, path: path)
     }
     return try WriteTransaction.run(on: connection, []) { transaction in
-      // Another process may have been faster.
+      // Another process may have created the tables first.
       if let stored = try readStored(connection) { return stored }
       return (try create(transaction), heldHashes, nil)
     }
@@ -196,7 +196,8 @@ extension SQLCipherIncrementalStore {
     return (record, try MetadataTable.readHashes(connection, path: path), try MetadataTable.readLayout(connection, path: path))
   }
 
-  /// Brings what follows from the model in step, and notes it, with the model: who goes by that of the store is not to turn it back.
+  /// Updates the indexes, triggers and full-text tables for the model, and records that together with the model, so that code that uses the
+  /// stored model does not revert it.
   private func bringAuxiliariesInStep(_ layout: TableLayout, _ transaction: WriteTransaction) throws {
     let model = configuration.model
     let schema = try StoreSchema(model: model, layout: layout)
@@ -213,7 +214,7 @@ extension SQLCipherIncrementalStore {
       transaction.connection)
   }
 
-  /// Writes the tables and the metadata of a new store, whose file has no name yet: a model that is refused leaves no file.
+  /// Writes the tables and metadata of a new store, whose file does not have its final name yet. If the model is rejected, no file remains.
   private func fill(_ connection: Connection, _ folder: ExternalFolder) throws {
     try Self.registerFunctions(of: configuration.model, on: connection, folder, DerivationMarks())
     try WriteTransaction.run(on: connection, []) { transaction in
@@ -246,7 +247,7 @@ extension SQLCipherIncrementalStore {
     return record
   }
 
-  /// The schema to work with; nil where the store was written with another model.
+  /// Returns the schema of the store, or `nil` if it was written with another model.
   private func schema(hashes: [String: Data], layout: TableLayout?, record: StoreRecord) throws -> StoreSchema? {
     guard configuration.model.fits(hashes, entityNumbers: configuration.entityNumbers) else { return nil }
     if let layout {
@@ -259,7 +260,7 @@ extension SQLCipherIncrementalStore {
   }
 }
 
-/// The schemas made last: opening a store again under the same model costs no new one.
+/// A cache of recent schemas, so that opening a store again with the same model creates no new one.
 enum SchemaCache {
   private static let capacity = 8
   private static let schemas = Mutex<[(basis: String, schema: StoreSchema)]>([])

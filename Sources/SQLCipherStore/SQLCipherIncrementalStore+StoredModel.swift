@@ -5,9 +5,9 @@ import SQLCipherConnection
 import Synchronization
 
 extension SQLCipherIncrementalStore {
-  /// The model that wrote the store, which the store keeps.
+  /// Returns the model that wrote the store, from the store's metadata.
   ///
-  /// - Throws: ``StoreError`` where the model cannot be read.
+  /// - Throws: ``StoreError`` if the model cannot be read.
   public func storedModel() throws -> CompiledModel? {
     guard let keyring = state.withLock({ $0.keyring }) else {
       throw StoreError(.notUnlocked, operation: .readModel, path: path)

@@ -5,7 +5,7 @@ import SQLCipherConnection
 public import StoreKeys
 
 extension StoreType {
-  /// A database encrypted with SQLCipher. Naming the type makes its class known to coordinators.
+  /// A database encrypted with SQLCipher. The first access to this property registers the store class with coordinators.
   public static let sqlcipher: StoreType = {
     let type = StoreType(rawValue: "SQLCipher")
     PersistentStoreCoordinator.registerStoreClass(SQLCipherIncrementalStore.self, forStoreType: type)
@@ -14,132 +14,142 @@ extension StoreType {
 }
 
 extension PersistentStoreDescription {
-  /// Describes an encrypted store in a file.
+  /// Creates a description of an encrypted store.
   ///
   /// - Parameters:
-  ///   - url: The file.
-  ///   - key: What opens it; nil where ``key`` is set later.
+  ///   - url: The location of the store's file.
+  ///   - key: The key that opens the store, or `nil` if ``key`` is set later.
   public init(url: URL, key: StoreKey? = nil) {
     self.init(type: .sqlcipher, url: url)
     self.key = key
   }
 
-  /// What opens the store.
+  /// The key that opens the store.
   public var key: StoreKey? {
     get { self[.key] }
     set {
-      // Whoever gives a key means a store of this kind, and coordinators are to know its class.
+      // A key implies a store of this type, so register its class.
       _ = StoreType.sqlcipher
       self[.key] = newValue
     }
   }
 
-  /// What a power cut may cost; by default nothing.
+  /// The durability of saves when power fails. The default is ``StoreDurability/full``.
   public var durability: StoreDurability {
     get { self[.durability] ?? .full }
     set { self[.durability] = newValue }
   }
 
-  /// Whether SQLite checks foreign keys at each save. By default it does not: the graph keeps them right, and the check makes deletions cost nearly twice as
-  /// much. `verify` always checks them.
+  /// Whether SQLite checks foreign keys at each save. The default is `false`: the object graph maintains references, and the check nearly
+  /// doubles the cost of deletions. `verify` always checks them.
   public var enforcesForeignKeys: Bool {
     get { self[.enforcesForeignKeys] ?? false }
     set { self[.enforcesForeignKeys] = newValue }
   }
 
-  /// The bytes of pages that each connection keeps; 16 MiB by default. Less makes large work several times slower, since pages are decrypted again.
+  /// The page cache of each connection, in bytes. The default is 16 MiB. A smaller cache can make large operations several times slower,
+  /// since pages are decrypted again.
   public var cacheSize: Int {
     get { self[.cacheSize] ?? ConnectionOptions().cacheSizeKiB * 1024 }
     set { self[.cacheSize] = newValue }
   }
 
-  /// How long a save waits for one of another process; 5 seconds by default.
+  /// The maximum time that a save waits for a save of another process, in seconds. The default is 5.
   public var busyTimeout: TimeInterval {
     get { self[.busyTimeout] ?? TimeInterval(ConnectionOptions().busyTimeoutMilliseconds) / 1000 }
     set { self[.busyTimeout] = newValue }
   }
 
-  /// The greatest number of threads that read at once; 4 by default.
+  /// The maximum number of threads that read at the same time. The default is 4.
   public var maximumReaderCount: Int {
     get { self[.maximumReaderCount] ?? 4 }
     set { self[.maximumReaderCount] = newValue }
   }
 
-  /// The page format of a new store; by default one that every SQLCipher can open. An existing store keeps its own.
+  /// The page format of a new store. The default can be opened by every version of SQLCipher. Existing stores keep their format.
   public var format: SQLCipherFormat {
     get { self[.format] ?? .portable }
     set { self[.format] = newValue }
   }
 
-  /// How much work opening may spend on the key file, whose parameters are used before anything can prove them. The unit is a derivation of the standard cost,
-  /// scrypt with N = 2^17, which takes 128 MiB and about half a second. A dearer one counts as several: with N = 2^20 as eight.
+  /// The maximum cost of key derivations when the store is opened. The parameters in the key file are used before they can be
+  /// authenticated, so the cost must be limited.
   ///
-  /// Nil stands for 16 units, and for no derivation that takes more than 256 MiB. With a number, one slot may take all of it, with the memory that this needs.
-  /// Where the key opens none of the slots that may be tried, opening fails with `keyWorkExceeded`, which says what value is needed; making a slot that the
-  /// limit would not open fails likewise. The slot that opened the store last in this process is tried first, then the cheapest.
+  /// The unit is a derivation at standard cost: scrypt with N = 2^17, which takes 128 MiB of memory and about half a second. A more
+  /// expensive derivation counts as several units, for example 8 with N = 2^20.
+  ///
+  /// The default, `nil`, allows 16 units, but no derivation that takes more than 256 MiB. With a number, a single slot can use all units
+  /// and the memory that it needs. If the key opens none of the slots within the limit, opening throws `keyWorkExceeded`, which states the
+  /// required limit. Adding a slot that the limit would not open fails in the same way. The slot that most recently opened the store in
+  /// this process is tried first, then the others from the least to the most expensive.
   public var keyWorkLimit: Int? {
     get { self[.keyWorkLimit] }
     set { self[.keyWorkLimit] = newValue }
   }
 
-  /// The name of the first key slot of a new store.
+  /// The label of the first key slot of a new store.
   public var keyLabel: String {
     get { self[.keyLabel] ?? "" }
     set { self[.keyLabel] = newValue }
   }
 
-  /// The least number of bytes of a value that is kept in a file beside the store, where its attribute allows external storage; 128 KiB by default. Changing it
-  /// moves no value: each is kept as it was when it was saved.
+  /// The minimum size in bytes of values that are stored in files, if their attribute allows external storage. The default is 128 KiB.
+  /// Changing it does not move existing values.
   public var externalStorageThreshold: Int {
     get { self[.externalStorageThreshold] ?? ExternalStorage.standardThreshold }
     set { self[.externalStorageThreshold] = newValue }
   }
 
-  /// The bytes that the store's log may have while query generations keep it from beginning anew; 64 MiB by default. At the first save after that the log of the
-  /// program gets one warning; when nobody holds a generation any more, the log's file is cut.
+  /// The size in bytes from which the store's log is reported and shortened, if query generations prevent its reset. The default is 64 MiB.
+  /// The first save that exceeds it writes one warning to the program's log. When the last generation is released, the log file is
+  /// truncated.
   public var logLimit: Int {
     get { self[.logLimit] ?? LogLimits().told }
     set { self[.logLimit] = newValue }
   }
 
-  /// The bytes that the store's log may have before query generations are ended; 512 MiB by default, nil for no limit. Each save that leaves a longer log ends the
-  /// oldest generation that is left: reads of it throw ``StoreError`` with ``StoreError/Code/queryGenerationExpired``.
+  /// The maximum size of the store's log, in bytes, before query generations end. The default is 512 MiB; `nil` means no limit.
   ///
-  /// What other processes and coordinators have written is seen when a generation is read or begun, a few times a second at most, and with each notice of theirs where
-  /// ``PersistentStoreDescription/postsRemoteChangeNotifications`` is set: an idle process that holds a generation and hears of nobody lets the log grow.
+  /// Each save that leaves a longer log ends the oldest remaining generation. Reads of an ended generation throw ``StoreError`` with
+  /// ``StoreError/Code/queryGenerationExpired``.
+  ///
+  /// Data written by other processes and coordinators is noticed when a generation is created or read, at most a few times a second, and
+  /// with each remote-change notification if ``PersistentStoreDescription/postsRemoteChangeNotifications`` is set. An idle process that
+  /// holds a generation and receives no notifications lets the log grow.
   public var generationLogLimit: Int? {
     get {
       let limit = self[.generationLogLimit] ?? LogLimits().greatest
       return limit == .max ? nil : limit
     }
-    // Nil is a setting too.
+    // `nil` must be stored too, as it differs from the default.
     set { self[.generationLogLimit] = newValue ?? .max }
   }
 
-  /// The rows that a migration copies between two reports of progress, for tests.
+  /// The number of rows that a migration copies between two progress reports, for tests.
   package var migrationPortionSize: Int {
     get { self[.migrationPortionSize] ?? MigrationRunner.standardPortionSize }
     set { self[.migrationPortionSize] = newValue }
   }
 
-  /// Whether opening writes the model into the store even where it changes nothing that the store goes by, such as notes and rules.
+  /// Whether opening writes the model to the store even if only parts differ that do not affect the store, such as user info and rules.
   package var renewsModel: Bool {
     get { self[.renewsModel] ?? false }
     set { self[.renewsModel] = newValue }
   }
 
-  /// Who hears of the SQL that runs over the store; by default nobody, and nothing is spent on it. What it hears are texts, times and numbers of rows, never values.
+  /// The observer of the SQL that runs on the store. The default, `nil`, has no overhead. The observer receives texts, durations and
+  /// numbers of rows, but no values.
   ///
-  /// ``SQLObserver`` shows how. `CIPHERDATA_LOG=sql` in the environment prints the same without a line of code.
+  /// See ``SQLObserver`` for an example. The environment variable `CIPHERDATA_LOG=sql` prints the same without code.
   public var sqlObserver: SQLObserver? {
     get { self[.sqlObserver] }
     set { self[.sqlObserver] = newValue }
   }
 
-  /// The same, as keyrings take it.
+  /// The key work limit in the form that keyrings take.
   var keyWork: KeyWorkLimit { KeyWorkLimit(keyWorkLimit) }
 
-  /// What the connections are opened with.
+  /// The options of the store's connections.
   var connectionOptions: ConnectionOptions {
     var result = ConnectionOptions()
     result.durability = durability == .full ? .full : .fast
@@ -150,7 +160,7 @@ extension PersistentStoreDescription {
     return result
   }
 
-  /// How long the log of the store at a path may become for query generations; the program's log hears of it.
+  /// Returns the log limits of the store at a path. Warnings are written to the program's log.
   func logLimits(path: String) -> LogLimits {
     var limits = LogLimits()
     limits.told = max(0, logLimit)
@@ -168,7 +178,7 @@ extension PersistentStoreDescription {
   }
 }
 
-// Where the description keeps what the properties above say.
+// The keys under which a description stores the properties above.
 
 extension StoreSettingKey<StoreKey> {
   fileprivate static var key: Self { Self("key") }

@@ -4,18 +4,18 @@ import SQLCipherConnection
 import StoreFiles
 import StoreKeys
 
-/// Checks the files against the rows and the rows against the files.
+/// Verifies the files of a store's large values against its rows, and the rows against the files.
 struct ExternalVerification {
   let connection: Connection
   let folder: ExternalFolder
   var findings: [StoreFinding] = []
 
-  /// What is wrong, and what is left over.
+  /// Returns the damage and the leftover files.
   ///
-  /// - Parameter isFull: Whether all bytes of all files are read; otherwise only whether they are there.
+  /// - Parameter isFull: Whether to read all bytes of all files; otherwise, only their existence and size are checked.
   static func run(_ connection: Connection, folder: ExternalFolder, isFull: Bool) throws -> [StoreFinding] {
     var verification = ExternalVerification(connection: connection, folder: folder)
-    // Orphans can be told only while nobody writes.
+    // Unreferenced files can be identified only while nothing is being written.
     if let lock = try folder.lockForRemoving() {
       defer { withExtendedLifetime(lock) {} }
       try verification.findOrphans()

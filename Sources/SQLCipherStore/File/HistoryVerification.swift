@@ -2,12 +2,12 @@ import ObjectModel
 import ObjectStore
 import SQLCipherConnection
 
-/// Checks the history of a store's file.
+/// Verifies that the records of a store's history are readable.
 enum HistoryVerification {
-  /// No more records are named than this.
+  /// The maximum number of records that are listed individually.
   private static let limit = 20
 
-  /// What is wrong with the history; nothing where the store keeps none.
+  /// Returns the damaged records; empty if the store has no history.
   static func run(_ connection: Connection, path: String) throws -> [StoreFinding] {
     try connection.readTransaction {
       guard try MetadataTable.hasHistory(connection) else { return [] }
@@ -18,7 +18,7 @@ enum HistoryVerification {
       var (last, start): (Int64, Int64?) = (0, nil)
       while try statement.step() {
         let number = statement.int64(0)
-        // The rows of a transaction follow each other; the oldest may have lost its first ones.
+        // The rows of a transaction are contiguous. The first rows of the oldest transaction may be deleted.
         let isInOrder = statement.isNull(1) || last == 0 || statement.int64(1) == start
         start = statement.isNull(1) ? number : statement.int64(1)
         last = number

@@ -2,20 +2,20 @@ import ObjectStore
 import SQLCipherConnection
 import StoreKeys
 
-/// The libraries under the store.
+/// The libraries that the store uses in this process.
 package struct LibraryInformation: Sendable {
-  /// SQLCipher's version; empty where something else answers in its place.
+  /// SQLCipher's version; empty if another library is linked in its place.
   package let sqlcipher: String
-  /// SQLite's version inside it.
+  /// The version of the SQLite in SQLCipher.
   package let sqlite: String
-  /// Who encrypts for SQLCipher, with its version.
+  /// SQLCipher's cryptography provider and its version.
   package let provider: String
-  /// The library that keys and large values are protected with.
+  /// The cryptography library for keys and large values.
   package let libcrypto: String
-  /// Why no encrypted store works in this process; nil where nothing stands in the way.
+  /// The reason why encrypted stores do not work in this process, or `nil` if they do.
   package let problem: String?
 
-  /// Asks the libraries.
+  /// Queries the libraries.
   package init() throws {
     problem = LibraryVersion.problem
     sqlite = LibraryVersion.sqliteName
@@ -32,14 +32,15 @@ package struct LibraryInformation: Sendable {
 }
 
 extension SQLCipherStoreFile {
-  /// The settings of every connection that are worth a look, as SQLite tells them.
+  /// The names of the pragmas that describe how a connection is configured.
   package static let settingNames = [
     "cipher_provider", "cipher_provider_version", "page_size", "journal_mode", "synchronous", "temp_store", "secure_delete",
     "cell_size_check", "trusted_schema",
     "mmap_size", "auto_vacuum", "encoding",
   ]
 
-  /// What a connection is set to, by the names of SQLite's pragmas; those that this library does not know are left out. The file is not changed.
+  /// Returns the settings of a connection to the store, by pragma. Pragmas that the linked library does not support are omitted. The file
+  /// is not changed.
   package func settings() async throws -> [(name: String, value: String)] {
     try await read { connection in
       try Self.settingNames.compactMap { name in try connection.pragma(name).map { (name, $0) } }

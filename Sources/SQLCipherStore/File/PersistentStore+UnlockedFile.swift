@@ -5,17 +5,20 @@ import StoreKeys
 import Synchronization
 
 extension PersistentStore {
-  /// The file of this open store, unlocked with the store's own keys: nobody is asked for one, and no passphrase is stretched again.
+  /// Returns the file of this open store, unlocked with the store's own keys.
+  ///
+  /// No key provider is called, and no key is derived from a passphrase again.
   ///
   /// ```swift
   /// let file = try container.persistentStoreCoordinator.persistentStores[0].unlockedFile()
   /// try await file.changeKey(from: .passphrase(old), to: .passphrase(new))
   /// ```
   ///
-  /// Keys are added, changed and removed while the store is in use; what is open stays open. ``SQLCipherStoreFile/rotateDataKey(progress:)`` alone wants the
-  /// store closed first.
+  /// You can add, change and remove keys while the store is in use; open connections stay valid. Only
+  /// ``SQLCipherStoreFile/rotateDataKey(progress:)`` requires that the store is closed.
   ///
-  /// - Throws: ``StoreError`` with ``StoreError/Code/unsupported`` where the store is of another kind, with ``StoreError/Code/noOpenStore`` after it was closed.
+  /// - Throws: ``StoreError`` with ``StoreError/Code/unsupported`` if the store is of another type, or with ``StoreError/Code/noOpenStore``
+  ///   after it was closed.
   public func unlockedFile() throws -> SQLCipherStoreFile {
     guard let store = incrementalStore as? SQLCipherIncrementalStore else {
       throw StoreError(.noFiles(type: type.rawValue), operation: .changeKeys)

@@ -3,19 +3,22 @@ import SQLCipherConnection
 import StoreFiles
 
 extension SQLCipherStoreFile {
-  /// Gives the pages that deleted objects have left, and the log, back to the disk: the database is written anew under the same key, checked, and put in the
-  /// old one's place. Keys, large values, the history, the owner and the modes of the files stay as they are.
+  /// Returns the unused pages of deleted objects, and the log, to the file system.
   ///
-  /// Nobody may have the store open, not even this process. It takes the time of a backup with a full verification, and room on the disk for the pages that are in
-  /// use, which is looked at first. If it fails, is cancelled or killed at any point, the store is the old or the new one; what a killed process leaves beside it the
-  /// next opening removes.
+  /// The database is rewritten with the same key, verified, and moved into the place of the old one. Keys, large values, the history, and
+  /// the files' owner and permissions do not change.
+  ///
+  /// The store must not be open anywhere, including this process. Compaction takes as long as a backup with a full verification. It needs
+  /// disk space for the pages in use, which is checked first. If it fails, is canceled, or is killed at any point, the store is either the
+  /// old or the new one. The next opening removes files that a killed process left.
   ///
   /// - Parameters:
-  ///   - updatesStatistics: Whether to do what ``updateStatistics()`` does afterwards.
-  ///   - progress: Called with how much is done; answers whether to go on.
+  ///   - updatesStatistics: Whether to call ``updateStatistics()`` afterward.
+  ///   - progress: Called with the completed fraction; returns whether to continue.
   /// - Returns: The sizes before and after.
-  /// - Throws: ``StoreError``; with the code `busy` where anybody has the store open, `diskFull` with ``StoreError/requiredSpace`` where there is not enough room,
-  ///   `storeCorrupt` where a page fails its check, `cancelled`; `CancellationError` when the task is cancelled. The store is as it was then.
+  /// - Throws: ``StoreError`` with the code `busy` if the store is open anywhere, `diskFull` with ``StoreError/requiredSpace`` if there is
+  ///   not enough space, `storeCorrupt` if a page fails its check, or `cancelled`; `CancellationError` if the task is canceled. The store
+  ///   is unchanged then.
   @discardableResult
   public func compact(updatesStatistics: Bool = false, progress: Progress? = nil) async throws -> StoreCompaction {
     let sizes = try await Self.longWork(progress) { phases in
@@ -28,19 +31,20 @@ extension SQLCipherStoreFile {
     return StoreCompaction(bytesBefore: sizes.before, bytesAfter: updatesStatistics ? StoreFile.size(path) ?? sizes.after : sizes.after)
   }
 
-  /// Counts how many rows the values of each index lead to, for SQLite's query planner, which goes by the indexes alone otherwise. What a fetch gives is never
-  /// changed by it. It may be of use to stores with several indexes over one entity, some of which find few rows and some many; ``PersistentStoreCoordinator``'s
-  /// explanations of a fetch say which index is used.
+  /// Collects statistics of all indexes for SQLite's query planner, which otherwise uses only the definitions of the indexes.
   ///
-  /// The store may be in use: who has it open goes by the figures once he opens it again. They are kept in the store and do not follow later changes. All indexes
-  /// are read.
+  /// Statistics never change the result of a fetch. They can help stores with several indexes on one entity, if some indexes match few rows
+  /// and others many. The explanation of a fetch (see ``PersistentStoreCoordinator``) shows which index is used.
   ///
-  /// - Throws: ``StoreError``, with the code `busy` where somebody else writes for longer than a few seconds.
+  /// The store can be in use. Its open connections use the statistics after the store is opened again. Statistics are stored in the file
+  /// and are not updated by later changes. All indexes are read.
+  ///
+  /// - Throws: ``StoreError`` with the code `busy` if another connection writes for longer than a few seconds.
   public func updateStatistics() async throws {
     try await write { try $0.execute("ANALYZE main") }
   }
 
-  /// Takes away what ``updateStatistics()`` has counted.
+  /// Removes the statistics that ``updateStatistics()`` collected.
   ///
   /// - Throws: ``StoreError``, as ``updateStatistics()`` does.
   public func removeStatistics() async throws {
@@ -49,7 +53,7 @@ extension SQLCipherStoreFile {
     }
   }
 
-  /// Runs `body` with a connection of its own in one write transaction that changes nothing which the store's users go by.
+  /// Runs `body` with a new connection in one write transaction. It must not change anything that users of the store depend on.
   private func write(_ body: @escaping @Sendable (Connection) throws -> Void) async throws {
     let keyring = keyring
     try await Self.offActor {

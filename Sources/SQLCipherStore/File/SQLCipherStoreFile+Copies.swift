@@ -5,25 +5,26 @@ import StoreFiles
 public import StoreKeys
 
 extension SQLCipherStoreFile {
-  /// Copies the store as one snapshot, even while it is in use; the copy opens with the same keys. Nothing is overwritten.
+  /// Copies a snapshot of the store, which can be in use. The copy opens with the same keys. Existing files are not overwritten.
   ///
-  /// - Throws: ``StoreError``, with the code `alreadyExists` where something is at the new place, `cancelled` when `progress` ends the
-  ///   work; `CancellationError` when the task is cancelled.
+  /// - Throws: ``StoreError`` with the code `alreadyExists` if the destination exists, or `cancelled` if `progress` cancels the copy;
+  ///   `CancellationError` if the task is canceled.
   public func backUp(to url: URL, progress: Progress? = nil) async throws {
     try await Self.longWork(progress) { phases in
       try await StoreError.mapping { try await keyring.backUp(to: url.path, largeValues: ExternalTable.ids, progress: phases) }
     }
   }
 
-  /// Copies the store for another key, which is then the only one that opens the copy. The key work limit is the one that this file was unlocked with.
+  /// Copies a snapshot of the store with a new key, the only one that opens the copy. The key work limit is the one that this file was
+  /// unlocked with.
   ///
   /// - Parameters:
-  ///   - url: The copy's place.
+  ///   - url: The location of the copy.
   ///   - key: The key of the copy.
-  ///   - label: The name of that key in the copy's key file.
-  ///   - progress: Called with how much is done; answers whether to go on.
-  /// - Throws: ``StoreError``, with the code `alreadyExists` where something is at the new place, `cancelled` when `progress` ends the
-  ///   work; `CancellationError` when the task is cancelled.
+  ///   - label: The label of the key in the copy's key file.
+  ///   - progress: Called with the completed fraction; returns whether to continue.
+  /// - Throws: ``StoreError`` with the code `alreadyExists` if the destination exists, or `cancelled` if `progress` cancels the copy;
+  ///   `CancellationError` if the task is canceled.
   public func backUp(to url: URL, key: StoreKey, label: String = "", progress: Progress? = nil) async throws {
     try await Self.longWork(progress) { phases in
       try await StoreError.mapping {
@@ -35,18 +36,20 @@ extension SQLCipherStoreFile {
     }
   }
 
-  /// Writes everything in the store, NOT ENCRYPTED, into a new plain SQLite file. Everybody who can read that file can read all of it.
+  /// Writes the whole content of the store, NOT ENCRYPTED, to a new SQLite file. Anyone who can read that file can read all data.
   ///
   /// - Parameters:
-  ///   - url: The file.
-  ///   - includesHistory: Whether the history goes along, if the store keeps one. By default it does not: it may hold what was deleted long ago.
-  /// - Throws: ``StoreError``, with the code `alreadyExists` where something is at the new place.
+  ///   - url: The location of the file.
+  ///   - includesHistory: Whether to include the history, if the store keeps one. By default it is left out, since it can contain data that
+  ///     was deleted long ago.
+  /// - Throws: ``StoreError`` with the code `alreadyExists` if the destination exists.
   public func exportPlaintext(to url: URL, includesHistory: Bool = false) async throws {
     let keyring = keyring
     try await Self.offActor {
       try keyring.withDatabaseKey(options: Self.readingOptions) { key in
         let folder = try ExternalFolder(storePath: keyring.storePath, key: key)
-        // The files of the snapshot must be there until they are read. The store is open when the lock is taken, so that it is this store's folder.
+        // The files of the snapshot must exist until they are read. The lock is taken after the store is open, so that the folder belongs
+        // to this store.
         var lock: ExternalFolder.Lock?
         defer { withExtendedLifetime(lock) {} }
         try PlaintextExchange.exportPlaintext(
@@ -63,17 +66,20 @@ extension SQLCipherStoreFile {
     }
   }
 
-  /// Makes a new encrypted store out of a plain copy that ``exportPlaintext(to:includesHistory:)`` wrote. The plain file stays; deleting it safely is left to the caller. Large
-  /// values of attributes with external storage, those of 128 KiB and more, go into files again.
+  /// Creates an encrypted store from a plaintext copy that ``exportPlaintext(to:includesHistory:)`` wrote.
+  ///
+  /// The plaintext file is kept; the caller is responsible for deleting it safely. Values of 128 KiB and more are written to files again,
+  /// if their attributes allow external storage.
   ///
   /// - Parameters:
-  ///   - plain: The plain copy.
-  ///   - url: The new store's place.
+  ///   - plain: The location of the plaintext copy.
+  ///   - url: The location of the new store.
   ///   - key: The key of the new store.
-  ///   - label: The name of that key in the key file.
-  ///   - format: How the new file is encrypted.
-  ///   - keyWorkLimit: How much work a key derivation may cost; nil for the usual limit.
-  /// - Throws: ``StoreError``; with the code `notAStore` where the plain database holds no CipherData store. Nothing is left then.
+  ///   - label: The label of the key in the key file.
+  ///   - format: The encryption format of the new file.
+  ///   - keyWorkLimit: The maximum cost of key derivations, or `nil` for the default.
+  /// - Throws: ``StoreError`` with the code `notAStore` if the plaintext database does not contain a CipherData store. No files remain
+  ///   then.
   public static func importPlaintext(
     from plain: URL, to url: URL, key: StoreKey, label: String = "", format: SQLCipherFormat = .portable,
     keyWorkLimit: Int? = nil
@@ -83,7 +89,7 @@ extension SQLCipherStoreFile {
         from: plain.path, to: url.path, key: key, label: label, format: format, workLimit: KeyWorkLimit(keyWorkLimit),
         finish: { connection, folder in
           do {
-            // What is no store leaves no file.
+            // If the database is not a store, no file remains.
             try connection.readTransaction { _ = try readModel(connection) }
           } catch var error as StoreError {
             error.path = url.path
@@ -95,7 +101,7 @@ extension SQLCipherStoreFile {
     return SQLCipherStoreFile(url: url, keyring: keyring)
   }
 
-  /// Puts the large values of a store whose rows hold all bytes into files, and tells their numbers.
+  /// Moves the large values of a store from its rows to files, and returns their numbers.
   @Sendable private static func putLargeValuesIntoFiles(_ connection: Connection, _ folder: ExternalFolder) throws -> [Int64] {
     guard try connection.readTransaction({ try ExternalTable.exists(connection) }) else { return [] }
     try FoldedIndexes.register(on: connection)

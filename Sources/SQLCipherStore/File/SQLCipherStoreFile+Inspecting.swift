@@ -4,20 +4,20 @@ import SQLCipherConnection
 import StoreFiles
 public import StoreKeys
 
-/// How thorough a verification is.
+/// The thoroughness of a verification.
 ///
 /// ```swift
 /// let file = try await SQLCipherStoreFile.unlock(at: url, key: key)
 /// for finding in try await file.findings(.full) { print(finding) }
 /// ```
 public enum StoreVerificationLevel: Sendable, Hashable {
-  /// SQLite's quick check and the foreign keys.
+  /// Runs SQLite's quick check, and checks foreign keys.
   case quick
-  /// Every page's authentication code in the file and in the log, SQLite's whole integrity check, the foreign keys.
+  /// Checks the authentication code of every page in the file and in the log, runs SQLite's full integrity check, and checks foreign keys.
   case full
 }
 
-/// What is known of a store's file: its versions and sizes, how many objects it has, who can open it.
+/// Information about a store's file: versions, sizes, numbers of objects, and keys.
 ///
 /// ```swift
 /// let information = try await SQLCipherStoreFile.unlock(at: url, key: key).information()
@@ -25,61 +25,64 @@ public enum StoreVerificationLevel: Sendable, Hashable {
 /// print("\(information.freePageCount) of \(information.pageCount) pages are not used")
 /// ```
 ///
-/// Making it counts the rows of every table: the time grows with the number of objects. It is a value, and does not follow what happens to the file.
+/// Getting the information counts the rows of every table, so the time grows with the number of objects. The value does not change when the
+/// file does.
 public struct StoreFileInformation: Sendable {
   /// The store's UUID.
   public var storeIdentifier: String
-  /// The version of the store's own format.
+  /// The version of the store's file format.
   public var formatVersion: Int
   /// The page format.
   public var encryption: SQLCipherFormat
   /// SQLCipher's version, such as `3.4.1`.
   public var sqlcipherVersion: String
-  /// SQLite's version inside it.
+  /// The version of the SQLite in SQLCipher.
   public var sqliteVersion: String
-  /// The bytes of the database file.
+  /// The size of the database file, in bytes.
   public var fileSize: Int
-  /// The bytes of the write-ahead log.
+  /// The size of the write-ahead log, in bytes.
   public var logSize: Int
-  /// How many pages were written to the log since it was last begun anew.
+  /// The number of pages in the log since its last reset.
   public var logPageCount: Int
-  /// How many transactions have written them.
+  /// The number of transactions in the log since its last reset.
   public var logCommitCount: Int
-  /// With how many pages in the log a commit copies them into the database, after which the log is begun anew.
+  /// The number of log pages at which a commit starts a checkpoint: the pages are copied to the database, and the log is reset.
   public var logPageLimit: Int
-  /// When the log was last written; nil where there is none.
+  /// The modification date of the log, or `nil` if there is no log.
   public var logModified: Date?
-  /// The number of pages of the database.
+  /// The number of pages in the database.
   public var pageCount: Int
-  /// How many of them are not used.
+  /// The number of unused pages.
   public var freePageCount: Int
-  /// The journal mode, `wal` as a rule.
+  /// The journal mode, usually `wal`.
   public var journalMode: String
-  /// The number of objects of each entity, without those of its subentities, in the order of the names; abstract entities have none.
+  /// The number of objects of each entity without its subentities, ordered by name; 0 for abstract entities.
   public var entityCounts: [(entityName: String, count: Int)]
   /// The keys that open the store.
   public var keySlots: [KeySlot]
   /// The identifiers of the model's version.
   public var modelVersionIdentifiers: Set<String>
-  /// What the application keeps in the metadata.
+  /// The application's metadata.
   public var userMetadata: [String: String]
 }
 
 extension SQLCipherStoreFile {
-  /// What is wrong with the store, one line each: the damage among ``findings(_:progress:)``, without what is left over beside a sound store.
+  /// Returns descriptions of the damage among ``findings(_:progress:)``, without leftover files.
   ///
-  /// - Throws: ``StoreError``, only where the check itself cannot be done.
+  /// - Throws: ``StoreError`` only if the verification itself cannot be done.
   package func verify(_ level: StoreVerificationLevel, progress: Progress? = nil) async throws -> [String] {
     try await findings(level, progress: progress).filter { $0.kind == .damage }.map(\.description)
   }
 
-  /// Checks the store, which may be in use, and tells everything that is wrong with it, and what is left over, such as files of large values that a killed process
-  /// has left; empty when there is nothing to tell. It changes and repairs nothing.
+  /// Verifies the store, which can be in use, and returns all damage and all leftover files, such as those of large values that a killed
+  /// process left.
+  ///
+  /// The result is empty if there are no findings. Verification neither changes nor repairs anything.
   ///
   /// - Parameters:
-  ///   - level: How thorough the check is.
-  ///   - progress: Called with how much is done, SQLite's own check included; answers whether to go on.
-  /// - Throws: ``StoreError``, only where the check itself cannot be done; `CancellationError` when the task is cancelled.
+  ///   - level: The thoroughness of the verification.
+  ///   - progress: Called with the completed fraction, also during SQLite's own check; returns whether to continue.
+  /// - Throws: ``StoreError`` only if the verification itself cannot be done; `CancellationError` if the task is canceled.
   public func findings(_ level: StoreVerificationLevel, progress: Progress? = nil) async throws -> [StoreFinding] {
     let keyring = keyring
     return try await Self.longWork(progress) { phases in
@@ -97,7 +100,7 @@ extension SQLCipherStoreFile {
             }, progress: phases)
         }
         let lines = try Self.externalFindings(keyring, isFull: level == .full)
-        // What an index of another folding holds cannot be checked: no condition uses it, and the next opening replaces it.
+        // Indexes of another folding cannot be checked. They are not used, and the next opening replaces them.
         let isOutdated = { (finding: VerificationFinding) in
           indexes.contains(where: finding.isAbout(index:)) || tables.contains(where: finding.isAbout(table:))
         }
@@ -107,7 +110,7 @@ extension SQLCipherStoreFile {
     }
   }
 
-  /// The copy that a killed rotation or compaction has left. While one runs nobody has the store open.
+  /// Returns the leftover copy of a killed rotation or compaction. While one is running, the store cannot be open elsewhere.
   private static func abandonedCopy(_ keyring: StoreKeyring) throws -> [StoreFinding] {
     guard let connection = try? keyring.withDatabaseKey(options: readingOptions, { try Connection.reading(keyring.storePath, key: $0) })
     else {
@@ -120,7 +123,7 @@ extension SQLCipherStoreFile {
     }
   }
 
-  /// What is wrong with the history; nothing where the database itself cannot be read, which was said already.
+  /// Returns the damage in the history; empty if the database itself is unreadable, which is reported elsewhere.
   private static func historyFindings(_ keyring: StoreKeyring) throws -> [StoreFinding] {
     do {
       let connection = try keyring.withDatabaseKey(options: readingOptions) { try Connection.reading(keyring.storePath, key: $0) }
@@ -132,7 +135,7 @@ extension SQLCipherStoreFile {
     }
   }
 
-  /// What is wrong with the files of large values; nothing where the database itself cannot be read, which was said already.
+  /// Returns the findings in the files of large values; empty if the database itself is unreadable, which is reported elsewhere.
   private static func externalFindings(_ keyring: StoreKeyring, isFull: Bool) throws -> [StoreFinding] {
     do {
       let (connection, key) = try keyring.withDatabaseKey(options: readingOptions) {
@@ -148,17 +151,18 @@ extension SQLCipherStoreFile {
     }
   }
 
-  /// Removes the files of large values that nothing refers to, such as those of a process that died while it saved, and the copy that a killed rotation or
-  /// compaction has left. Opening the store for writing does so too.
-  /// While somebody else is writing large values nothing happens.
+  /// Removes unreferenced files of large values, such as those of a process that crashed during a save, and the leftover copy of a killed
+  /// rotation or compaction.
   ///
-  /// - Returns: How many files were removed.
-  /// - Throws: ``StoreError`` where the store or its folder cannot be read.
+  /// Opening the store for writing does the same. Files of large values are not removed while another process is writing some.
+  ///
+  /// - Returns: The number of removed files.
+  /// - Throws: ``StoreError`` if the store or its folder cannot be read.
   @discardableResult
   public func sweepExternalFiles() async throws -> Int {
     let keyring = keyring
     return try await Self.offActor {
-      // First the store: while it is open nobody puts another one, with another folder, in its place.
+      // Open the store first: while it is open, no other store, with another folder, can replace it.
       let (connection, key) = try keyring.withDatabaseKey { (try Connection(opening: keyring.storePath, key: $0), $0) }
       defer { connection.close() }
       let count = StoreFile.removeAbandonedCopy(of: connection.databasePath) ? 1 : 0
@@ -169,9 +173,9 @@ extension SQLCipherStoreFile {
     }
   }
 
-  /// What is known of the store. Counting takes a pass over each table's smallest index.
+  /// Returns information about the store. Counting the objects scans every table or one of its indexes.
   ///
-  /// - Throws: ``StoreError`` where the store cannot be read.
+  /// - Throws: ``StoreError`` if the store cannot be read.
   public func information() async throws -> StoreFileInformation {
     let slots = keyring.slots
     return try await read { connection in

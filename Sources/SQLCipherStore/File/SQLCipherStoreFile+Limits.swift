@@ -2,7 +2,7 @@ package import ObjectModel
 import ObjectStore
 
 extension SQLCipherStoreFile {
-  /// What a new store of a model exceeds of the linked library's limits, as issues of the entities concerned.
+  /// Returns the limits of the linked library that a new store of a model would exceed, as issues of the affected entities.
   package static func limitIssues(of model: CompiledModel) -> [ModelIssue] {
     let layout = TableLayout(model: model, entityNumbers: model.entities.map(\.number))
     guard let schema = try? StoreSchema(model: model, layout: layout), let problem = SchemaLimits(schema: schema).problem else { return [] }

@@ -2,9 +2,9 @@ import ObjectStore
 import StoreFiles
 
 extension SQLCipherStoreFile {
-  /// Runs a long work, which ends at its next report once `progress` says so or the task that waits for it is cancelled.
+  /// Runs a long operation. It ends at its next progress report after `progress` returns `false` or the calling task is canceled.
   ///
-  /// - Throws: `CancellationError` where it was the task; what the work throws.
+  /// - Throws: `CancellationError` if the task was canceled; any error of the operation.
   static func longWork<Result: Sendable>(
     _ progress: Progress?, _ work: (ProgressHandler?) async throws -> sending Result
   ) async throws -> Result {

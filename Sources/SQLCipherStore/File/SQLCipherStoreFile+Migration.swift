@@ -3,7 +3,8 @@ public import ObjectStore
 import SQLCipherConnection
 
 extension SQLCipherStoreFile {
-  /// Whether the store fits a model as it is, and what differs between the store's model and that one. No row is read.
+  /// Returns whether a model can open the store without migration, and the differences between the store's model and that model. No rows
+  /// are read.
   package func comparison(with model: CompiledModel) async throws -> (fits: Bool, changes: [ModelChange]) {
     let numbers = try entityNumbers(of: model, nil)
     return try await read { connection in
@@ -13,7 +14,7 @@ extension SQLCipherStoreFile {
     }
   }
 
-  /// The plan for a model in numbers.
+  /// Returns the migration plan for a compiled model.
   package func migrationPlan(
     to model: CompiledModel, configuration: String? = nil, defersCleanUp: Bool = false
   ) async throws -> MigrationPlan {
@@ -25,22 +26,24 @@ extension SQLCipherStoreFile {
     }
   }
 
-  /// What opening the store with a model would do to it: the steps with their statements and rows, what cannot be inferred, and what the stored rows do
-  /// not allow. The file stays untouched. Rows are counted, so the time grows with the store.
+  /// Returns what opening the store with a model would do: the steps with their statements and rows, the changes that cannot be inferred,
+  /// and the stored rows that prevent the migration.
+  ///
+  /// The file does not change. Rows are counted, so the time grows with the store.
   ///
   /// - Parameters:
-  ///   - model: The model that the store would be brought to.
-  ///   - configuration: The configuration of the model that the store is to hold; nil for all entities.
-  ///   - defersCleanUp: Whether costly clean-up would be put off.
-  /// - Throws: ``StoreError``, with the code `storeNewerThanModel` where the store has been through the model already; ``ModelValidationError`` for mistakes of
-  ///   the model.
+  ///   - model: The model to migrate to.
+  ///   - configuration: The model's configuration that the store uses, or `nil` for all entities.
+  ///   - defersCleanUp: Whether to defer costly cleanup.
+  /// - Throws: ``StoreError`` with the code `storeNewerThanModel` if the store has already been migrated from the model;
+  ///   ``ModelValidationError`` for errors in the model.
   public func migrationPlan(
     to model: ManagedObjectModel, configuration: String? = nil, defersCleanUp: Bool = false
   ) async throws -> MigrationPlan {
     try await migrationPlan(to: try CompiledModel(model), configuration: configuration, defersCleanUp: defersCleanUp)
   }
 
-  /// The plan for a model in numbers.
+  /// Returns the migration plan for a compiled model and a description.
   package func migrationPlan(to model: CompiledModel, with description: PersistentStoreDescription) async throws -> MigrationPlan {
     let numbers = try entityNumbers(of: model, description.configuration)
     return try await read { connection in
@@ -51,17 +54,18 @@ extension SQLCipherStoreFile {
     }
   }
 
-  /// What opening the store with a description and a model would do to it: stage by stage where the description has stages, or mapping models that are
-  /// needed. The file stays untouched, and no handler is called: ``MigrationPlan/Stage/unknowns`` says what only handlers decide.
+  /// Returns what opening the store with a description and a model would do, with one part per stage if the description has stages or
+  /// needed mapping models.
   ///
-  /// Rows are counted for the first stage; for later ones their numbers follow from it as far as inference goes.
+  /// The file does not change, and no handlers are called: ``MigrationPlan/Stage/unknowns`` lists what depends on handlers. Rows are
+  /// counted for the first stage. The numbers for later stages are inferred from it as far as possible.
   ///
   /// - Parameters:
-  ///   - model: The model that the store would be brought to.
-  ///   - description: The description, of which the stages, the mapping models, the configuration, `defersLightweightMigration` and
-  ///     `shouldInferMappingModelAutomatically` matter.
-  /// - Throws: ``StoreError`` as opening does: `storeNewerThanModel`, `backwardMigration`, `unknownModelReference`, `mappingModelMissing` and so on;
-  ///   ``ModelValidationError`` for mistakes of the model.
+  ///   - model: The model to migrate to.
+  ///   - description: The store description. Its stages, mapping models, configuration, `defersLightweightMigration` and
+  ///     `shouldInferMappingModelAutomatically` are used.
+  /// - Throws: The ``StoreError`` of opening the store, such as `storeNewerThanModel`, `backwardMigration`, `unknownModelReference` or
+  ///   `mappingModelMissing`; ``ModelValidationError`` for errors in the model.
   public func migrationPlan(to model: ManagedObjectModel, with description: PersistentStoreDescription) async throws -> MigrationPlan {
     try await migrationPlan(to: try CompiledModel(model), with: description)
   }

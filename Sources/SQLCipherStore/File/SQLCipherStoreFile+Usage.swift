@@ -2,28 +2,28 @@ import ObjectStore
 import SQLCipherConnection
 import StoreFiles
 
-/// A table or an index of a store, and what it takes.
+/// The size of a table or index in a store.
 package struct StoreUsage: Sendable, Hashable {
-  /// What it is.
+  /// The kind of content.
   package enum Kind: String, Sendable, Hashable {
     case table, index
     /// The members of relationships.
     case members
-    /// What the store keeps for itself: metadata, history, words.
+    /// The store's own data: metadata, history and full-text indexes.
     case bookkeeping
   }
 
   package let kind: Kind
   package let name: String
-  /// The entities whose rows it holds, the topmost first.
+  /// The entities whose rows it contains, the root entity first.
   package let entityNames: [String]
   package let bytes: Int
 }
 
 extension SQLCipherStoreFile {
-  /// The tables and indexes with their bytes, the greatest first. Every page that is in use is read.
+  /// Returns the tables and indexes with their sizes in bytes, in descending order. All pages in use are read.
   ///
-  /// - Throws: ``StoreError``; with the code `busy` where others commit all the time.
+  /// - Throws: ``StoreError`` with the code `busy` if other connections commit continuously.
   package func usage() async throws -> [StoreUsage] {
     let keyring = keyring
     return try await Self.offActor {
@@ -56,7 +56,7 @@ extension SQLCipherStoreFile {
     return result
   }
 
-  /// The bytes of the files of large values, and how many there are.
+  /// Returns the number and the total size in bytes of the files of large values.
   package func largeValueSizes() -> (count: Int, bytes: Int) {
     let folder = StoreFile.supportPath(for: path)
     guard let names = StoreFile.names(in: folder) else { return (0, 0) }

@@ -4,22 +4,24 @@ import ObjectStore
 import SQLCipherConnection
 public import StoreKeys
 
-/// An unlocked store file: what can be done with a store without opening it as a coordinator does.
+/// An unlocked store file, for operations on a store without a coordinator: reading its model, managing keys, copying, verifying, and
+/// inspecting it.
 ///
 /// ```swift
 /// let file = try await SQLCipherStoreFile.unlock(at: url, key: .passphrase("correct horse"))
 /// let model = try await file.readModel()
 /// let description = PersistentStoreDescription(url: url, key: file.key)  // stretches no passphrase again
 /// ```
-/// All work is done on threads of its own. Errors are ``StoreError``s.
+/// All operations run on background threads. Errors are ``StoreError``s.
 public final class SQLCipherStoreFile: Sendable {
-  /// Called with how much of a long work is done; answers whether to go on.
+  /// Called with the progress of a long operation; returns whether to continue.
   ///
-  /// `done / total` is one fraction over all phases of the work: the total stays, what is done only rises, and it is the total once, at the end of a work that has
-  /// succeeded; the answer to that call is of no effect. Foundation's `Progress` follows by its `storeWorkHandler`.
+  /// `done / total` is one fraction over all phases of the operation. `total` stays the same and `done` never decreases. It equals `total`
+  /// once, at the end of a successful operation; the result of that call is ignored. To use Foundation's `Progress`, pass its
+  /// `storeWorkHandler`.
   public typealias Progress = @Sendable (_ done: Int, _ total: Int) -> Bool
 
-  /// Where the file is.
+  /// The location of the file.
   public let url: URL
   let keyring: StoreKeyring
   var path: String { keyring.storePath }
@@ -32,10 +34,12 @@ public final class SQLCipherStoreFile: Sendable {
   /// Unlocks an existing store. Nothing on disk is changed.
   ///
   /// - Parameters:
-  ///   - url: The store's file.
-  ///   - key: Any of its keys; without one, `keyRequired` is thrown.
-  ///   - keyWorkLimit: How much work may be spent on the key file, here and where keys are added; see `PersistentStoreDescription.keyWorkLimit`.
-  /// - Throws: ``StoreError`` with the code `storeNotFound`, `keyRequired`, `wrongKey`, `notEncrypted`, `notAStore`, `keyFileMissing` and so on.
+  ///   - url: The location of the store's file.
+  ///   - key: Any of its keys. With `nil`, the error `keyRequired` is thrown.
+  ///   - keyWorkLimit: The maximum cost of key derivations for the key file, here and when keys are added; see
+  ///     `PersistentStoreDescription.keyWorkLimit`.
+  /// - Throws: ``StoreError`` with a code such as `storeNotFound`, `keyRequired`, `wrongKey`, `notEncrypted`, `notAStore` or
+  ///   `keyFileMissing`.
   public static func unlock(at url: URL, key: StoreKey?, keyWorkLimit: Int? = nil) async throws -> SQLCipherStoreFile {
     let keyring = try await StoreError.mapping { () async throws -> StoreKeyring in
       if let keyring = key?.unlockedKeyring(for: url.path) { return keyring }
@@ -44,17 +48,18 @@ public final class SQLCipherStoreFile: Sendable {
     return SQLCipherStoreFile(url: url, keyring: keyring)
   }
 
-  /// The unlocked keys, for a store description or another ``unlock(at:key:keyWorkLimit:)`` of this file: nobody is asked and nothing is stretched again.
+  /// The unlocked keys, for a store description or another ``unlock(at:key:keyWorkLimit:)`` of this file. No key provider is called, and no
+  /// key is derived again.
   public var key: StoreKey { .provider(UnlockedKey(keyring)) }
 
-  /// The model that the store was written with.
+  /// Returns the model that the store was written with.
   ///
-  /// - Throws: ``StoreError`` where the model cannot be read.
+  /// - Throws: ``StoreError`` if the model cannot be read.
   public func readModel() async throws -> ManagedObjectModel {
     try await read { try Self.readModel($0) }
   }
 
-  /// The model that a store was written with, on an open connection.
+  /// Returns the model that a store was written with, using an open connection.
   static func readModel(_ connection: Connection) throws -> ManagedObjectModel {
     _ = try record(connection, operation: .readModel)
     let text = try MetadataTable.readModel(connection, path: connection.path)
@@ -65,14 +70,14 @@ public final class SQLCipherStoreFile: Sendable {
     }
   }
 
-  /// What only looks at the file is opened with: it never changes it.
+  /// The options of connections that only read the file and never change it.
   static var readingOptions: ConnectionOptions {
     var options = ConnectionOptions()
     options.isReadOnly = true
     return options
   }
 
-  /// Runs `body` with a connection of its own in one read transaction. The file is not changed.
+  /// Runs `body` with a new connection in one read transaction. The file is not changed.
   func read<Result: Sendable>(_ body: @escaping @Sendable (Connection) throws -> Result) async throws -> Result {
     let keyring = keyring
     return try await Self.offActor {
@@ -83,7 +88,7 @@ public final class SQLCipherStoreFile: Sendable {
     }
   }
 
-  /// Runs slow work on a thread of its own: neither the caller's actor nor one of Swift's cooperative threads waits for it.
+  /// Runs a slow operation on a background thread, so that it blocks neither the caller's actor nor a thread of Swift's cooperative pool.
   static func offActor<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
     try await withCheckedThrowingContinuation { continuation in
       DispatchQueue.global(qos: .userInitiated).async {

@@ -1,4 +1,4 @@
-/// One thing that ``SQLCipherStoreFile/findings(_:progress:)`` has found.
+/// A result of ``SQLCipherStoreFile/findings(_:progress:)``.
 ///
 /// ```swift
 /// let file = try await SQLCipherStoreFile.unlock(at: url, key: key)
@@ -7,18 +7,18 @@
 /// if findings.contains(where: { $0.kind == .leftOver }) { try await file.sweepExternalFiles() }
 /// ```
 public struct StoreFinding: Sendable, Hashable, CustomStringConvertible {
-  /// How bad it is.
+  /// The severity of a finding.
   public enum Kind: Sendable, Hashable {
-    /// Something that the store has is wrong, missing or changed: restore a backup.
+    /// Data of the store is wrong, missing or changed. Restore a backup.
     case damage
-    /// Something lies beside the store that belongs to nothing in it, such as the file of a large value of a process that was killed while it saved. The store
-    /// is sound. ``SQLCipherStoreFile/sweepExternalFiles()`` removes such files, and so does the next opening for writing.
+    /// A file next to the store is not referenced, such as that of a large value whose process was killed during a save. The store is
+    /// intact. ``SQLCipherStoreFile/sweepExternalFiles()`` and the next opening for writing remove such files.
     case leftOver
   }
 
-  /// How bad it is.
+  /// The severity.
   public var kind: Kind
-  /// What was found, in one line: names of tables, indexes and files, numbers of pages; no values.
+  /// A description in one line. It contains names of tables, indexes and files, and page numbers, but no values.
   public var description: String
 
   init(_ kind: Kind, _ description: String) {

@@ -4,7 +4,7 @@ package import ObjectStore
 extension SQLCipherIncrementalStore: HistoryStore {
   package func historySettings() throws -> HistorySettings? {
     let engine = try engine(.readHistory)
-    // Somebody else may have switched it.
+    // A read transaction adopts settings that another process has switched.
     return try StoreError.mapping { try engine.read { _ in engine.history.recording?.settings } }
   }
 
@@ -58,7 +58,7 @@ extension SQLCipherIncrementalStore: HistoryStore {
     return try StoreError.mapping { try engine.removeHistoryConsumer(name) }
   }
 
-  /// Switches the history as the description says, once the store is open.
+  /// Switches the history as the description requires, after the store is opened.
   func switchHistory(_ engine: StoreEngine) throws {
     let description = configuration.description
     guard let isTracked = description.historyTracking ?? (description.historyLevel == nil ? nil : engine.history.recording != nil),

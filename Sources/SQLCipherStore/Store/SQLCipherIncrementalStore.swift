@@ -8,30 +8,30 @@ import Synchronization
 
 /// A store in a database encrypted with SQLCipher.
 ///
-/// Its type is ``StoreType/sqlcipher``; its description says what it is opened with (`key`, `durability` and so on).
+/// Its type is ``StoreType/sqlcipher``. Its description contains the options for opening, such as `key` and `durability`.
 public final class SQLCipherIncrementalStore: IncrementalStore {
   let configuration: StoreConfiguration
   let path: String
 
   struct State {
     var keyring: StoreKeyring?
-    /// The files that opening has made, until they are kept or taken back.
+    /// The files that opening created, until they are kept or removed.
     var newStore: NewStore?
     var engine: StoreEngine?
     var record: StoreRecord?
     var watch: RemoteCommitWatch?
-    /// There while the store is open.
+    /// Records this process as a holder while the store is open.
     var holder: StoreHolder?
   }
   let state = Mutex(State())
 
-  /// True: triggers note which derived values a save or batch request concerns, and they are computed before it is committed.
+  /// True: triggers mark the derived values that a save or batch request affects, and these are computed before the commit.
   public static var derivesAttributes: Bool { true }
 
-  /// True: each has a connection of its own, whose read transaction stays open.
+  /// True: each query generation has its own connection with an open read transaction.
   public static var hasQueryGenerations: Bool { true }
 
-  /// The properties that a description has for encrypted stores, by their names.
+  /// The properties that descriptions of encrypted stores have, by name.
   public static var settings: [StoreSetting] {
     [
       StoreSetting("key", \.key), StoreSetting("durability", \.durability), StoreSetting("enforcesForeignKeys", \.enforcesForeignKeys),
@@ -43,9 +43,9 @@ public final class SQLCipherIncrementalStore: IncrementalStore {
     ]
   }
 
-  /// Keeps the configuration; nothing is opened.
+  /// Creates a store without opening it.
   ///
-  /// - Throws: ``StoreError`` where the description names no file.
+  /// - Throws: ``StoreError`` if the description has no file URL.
   public init(configuration: StoreConfiguration) throws {
     self.configuration = configuration
     guard let url = configuration.description.url, url.isFileURL else {
@@ -54,14 +54,14 @@ public final class SQLCipherIncrementalStore: IncrementalStore {
     path = StoreFile.place(of: url.path)
   }
 
-  /// A store over an engine that is somebody else's.
+  /// Creates a store that uses an existing engine, which it does not own.
   init(engine: StoreEngine, configuration: StoreConfiguration) {
     self.configuration = configuration
     path = engine.path
     state.withLock { $0.engine = engine }
   }
 
-  /// The open engine.
+  /// Returns the engine of the open store.
   func engine(_ operation: StoreOperation) throws -> StoreEngine {
     guard let engine = state.withLock({ $0.engine }) else {
       throw StoreError(.storeClosed, operation: operation, path: path)
@@ -71,9 +71,9 @@ public final class SQLCipherIncrementalStore: IncrementalStore {
 
   // MARK: Requests
 
-  /// Answers a request.
+  /// Executes a request.
   ///
-  /// - Throws: ``StoreError`` for what the database refuses, ``FetchPredicateError`` for what cannot be asked.
+  /// - Throws: ``StoreError`` for errors of the database, ``FetchPredicateError`` for predicates that are not supported.
   public func execute(_ request: PersistentStoreRequest, in scope: RequestScope) throws -> PersistentStoreResult {
     switch request {
     case .fetch(let specification):
@@ -102,17 +102,17 @@ public final class SQLCipherIncrementalStore: IncrementalStore {
     return engine
   }
 
-  /// How a fetch would be answered: its statements, SQLite's plan of each, and what an index would help.
+  /// Returns how a fetch would be executed: its statements, SQLite's plan for each of them, and which index would help.
   ///
-  /// - Throws: ``FetchPredicateError`` for what cannot be asked, ``StoreError`` where the database refuses.
+  /// - Throws: ``FetchPredicateError`` for predicates that are not supported, ``StoreError`` for errors of the database.
   public func explain(_ specification: FetchSpecification, in scope: RequestScope) throws -> FetchExplanation.StorePart {
     let engine = try engine(.explain)
     return try StoreError.mapping { try engine.explain(specification, in: scope) }
   }
 
-  /// The rows of objects: one statement for one, few for many.
+  /// Returns the rows of objects, with one statement for one object and few for many.
   ///
-  /// - Throws: ``StoreError`` where the rows cannot be read.
+  /// - Throws: ``StoreError`` if the rows cannot be read.
   public func newValuesForObjects(with objectIDs: [ManagedObjectID], in scope: RequestScope) throws -> RowList {
     guard !objectIDs.isEmpty else { return RowList() }
     let engine = try engine(.read)
@@ -121,13 +121,13 @@ public final class SQLCipherIncrementalStore: IncrementalStore {
     }
   }
 
-  /// The members of a to-many relationship of objects: one statement for up to 500 of them.
+  /// Returns the members of a to-many relationship of objects, with one statement for up to 500 objects.
   ///
   /// - Parameters:
   ///   - relationship: The relationship.
-  ///   - objectIDs: The objects at its source.
-  ///   - scope: What the request belongs to.
-  /// - Throws: ``StoreError`` where the members cannot be read.
+  ///   - objectIDs: The source objects.
+  ///   - scope: The scope of the request.
+  /// - Throws: ``StoreError`` if the members cannot be read.
   public func newValues(
     forRelationship relationship: CompiledRelationship, forObjectsWith objectIDs: [ManagedObjectID], in scope: RequestScope
   ) throws -> RelationshipValues {
@@ -138,21 +138,22 @@ public final class SQLCipherIncrementalStore: IncrementalStore {
     }
   }
 
-  /// The state of the store now: a snapshot that stays open. A new one costs the opening of a connection, unless one that is over has left its own.
+  /// Returns the current state of the store as a snapshot that stays open. A new one opens a connection, unless an ended one left its own
+  /// for reuse.
   ///
-  /// - Throws: ``StoreError`` where the store cannot be read.
+  /// - Throws: ``StoreError`` if the store cannot be read.
   public func currentGeneration(in scope: RequestScope) throws -> any StoreGeneration {
     let engine = try engine(.pin)
     return try StoreError.mapping { try engine.currentGeneration() }
   }
 
-  /// Permanent IDs, from blocks of keys that are reserved when the last one is used up.
+  /// Returns permanent IDs. Their keys come from reserved blocks; a new block is reserved when one is used up.
   ///
-  /// - Throws: ``StoreError`` where the counters cannot be written.
+  /// - Throws: ``StoreError`` if the key counters cannot be written.
   public func obtainPermanentIDs(for objectIDs: [ManagedObjectID], in scope: RequestScope) throws -> [ManagedObjectID] {
     let engine = try engine(.obtainPermanentIDs)
     return try StoreError.mapping {
-      // Objects of an entity come one after the other, as a rule.
+      // Objects of an entity are usually contiguous.
       var (entity, table): (UInt32?, Int) = (nil, 0)
       func tableIndex(_ id: ManagedObjectID) throws -> Int {
         if id.entityNumber != entity {
@@ -176,9 +177,9 @@ public final class SQLCipherIncrementalStore: IncrementalStore {
     }
   }
 
-  /// Changes what the application keeps in the metadata.
+  /// Replaces the application's metadata.
   ///
-  /// - Throws: ``StoreError`` where the metadata cannot be written.
+  /// - Throws: ``StoreError`` if the metadata cannot be written.
   public func setUserMetadata(_ metadata: [String: String]) throws {
     let engine = try engine(.setMetadata)
     if configuration.description.isReadOnly {
@@ -187,30 +188,32 @@ public final class SQLCipherIncrementalStore: IncrementalStore {
     try StoreError.mapping { try engine.write { try MetadataTable.writeUserMetadata(metadata, $0.connection) } }
   }
 
-  /// Runs the saves and fetches that the body makes as one transaction. The body must not wait for a save of another thread or task.
+  /// Runs the saves and fetches of the body as one transaction. The body must not wait for a save of another thread or task.
   ///
-  /// - Throws: What the body throws; ``StoreError`` where the transaction cannot be begun or ended.
+  /// - Throws: Any error of the body; ``StoreError`` if the transaction cannot be begun or committed.
   public func performTransaction(_ body: () throws -> Void) throws {
     let engine = try engine(.transaction)
     try StoreError.mapping { try engine.transaction(body) }
   }
 
-  /// True: large values are kept in files where their attribute allows it.
+  /// True: large values are stored in files if their attribute allows it.
   public var takesExternalData: Bool { true }
 
-  /// Collects a value that comes in pieces in an encrypted file; in memory where no attribute of the store has external storage.
+  /// Returns a writer that collects a value in chunks: in an encrypted file, or in memory if no attribute of the store has external
+  /// storage.
   ///
-  /// - Throws: ``StoreError`` where no file can be written.
+  /// - Throws: ``StoreError`` if no file can be written.
   public func makeExternalDataWriter() throws -> ExternalDataWriter {
     guard let externals = try writableEngine(.writeLargeValue).externals else { return ExternalDataWriter() }
     return try externals.makeWriter()
   }
 
-  /// Begins to tell of what other processes and coordinators commit. Nothing is awake while nobody writes.
+  /// Begins to report commits of other processes and coordinators. Nothing runs while there are no writes.
   ///
-  /// It makes an empty file beside the store, which every writer touches after its commits; where that cannot be, the log tells.
-  /// - Throws: ``StoreError`` with ``StoreError/Code/remoteChangesUnavailable`` where the system has no means left, or the store is read without locks; with
-  ///   ``StoreError/Code/unsupported`` on systems without inotify.
+  /// An empty file is created next to the store, which every writer touches after its commits. If it cannot be created, events of the log
+  /// are used instead.
+  /// - Throws: ``StoreError`` with ``StoreError/Code/remoteChangesUnavailable`` if the system has no more watches, or the store is read
+  ///   without locks; with ``StoreError/Code/unsupported`` on systems without inotify.
   public func observeRemoteCommits(_ observer: @escaping @Sendable () -> Void) throws {
     let engine = try engine(.watch)
     let watch = try StoreError.mapping { try RemoteCommitWatch.begin(engine.pool, observer) }
@@ -223,13 +226,13 @@ public final class SQLCipherIncrementalStore: IncrementalStore {
 
   /// Closes all connections and wipes the keys.
   ///
-  /// - Throws: ``StoreError`` where something could not be put in order; the store is closed.
+  /// - Throws: ``StoreError`` if cleanup failed. The store is closed in any case.
   public func close() throws {
     let (engine, watch) = state.withLock { state in
       defer { state = State(newStore: state.newStore) }
       return (state.engine, state.watch)
     }
-    // What they hold would keep files from being removed.
+    // End the snapshots first; their locks would prevent the removal of files.
     (try? engine?.pool)?.endHeldSnapshots()
     watch?.end()
     engine?.externals?.removeWaiting()

@@ -3,11 +3,12 @@ package import ObjectModel
 package import ObjectStore
 import SQLCipherConnection
 
-/// Writes rows whose keys another store has given, and links with their places in orders. All of it belongs into one transaction of the store.
+/// Writes rows with the keys of another store, and links with their positions in orders. All calls belong in one transaction of the store.
 ///
-/// Keys move by a distance for each inheritance tree, which is 0 in a new store: references need no table that translates them.
+/// The keys of each inheritance tree are shifted by one offset, which is 0 in a new store, so references need no translation table. Only
+/// one batch of rows is in memory.
 package struct RowTransfer {
-  /// The place of a row in the order of an ordered relationship whose inverse is to-one.
+  /// The position of a row in an ordered relationship with a to-one inverse.
   package struct Place {
     let relationship: Int
     let key: Int64
@@ -16,7 +17,7 @@ package struct RowTransfer {
     /// - Parameters:
     ///   - relationship: The number of the ordered relationship.
     ///   - key: The member's key in this store.
-    ///   - place: A number that orders the members; it may be any.
+    ///   - place: Any number; the members are ordered by it.
     package init(relationship: Int, key: Int64, place: Int64) {
       self.relationship = relationship
       self.key = key
@@ -24,7 +25,7 @@ package struct RowTransfer {
     }
   }
 
-  /// A link of a relationship that has a table of its own.
+  /// A link of a relationship with a join table.
   package struct Link {
     let near: ObjectReference
     let far: ObjectReference
@@ -32,10 +33,10 @@ package struct RowTransfer {
     let farPlace: Int64?
 
     /// - Parameters:
-    ///   - near: The object whose relationship it is.
+    ///   - near: The source object.
     ///   - far: The member.
-    ///   - nearPlace: The place of `near` among the members of the inverse, where that is ordered.
-    ///   - farPlace: The place of `far` among the members, where they are ordered.
+    ///   - nearPlace: The position of `near` among the members of the inverse, if that is ordered.
+    ///   - farPlace: The position of `far` among the members, if they are ordered.
     package init(near: ObjectReference, far: ObjectReference, nearPlace: Int64?, farPlace: Int64?) {
       self.near = near
       self.far = far
@@ -48,9 +49,9 @@ package struct RowTransfer {
   private let engine: StoreEngine
   private let scope: RequestScope
 
-  /// Prepares to write into an open store.
+  /// Prepares to write to an open store.
   ///
-  /// - Throws: ``StoreError`` with the code `unsupported` for another kind of store, `readOnly` for one that is only read.
+  /// - Throws: ``StoreError`` with the code `unsupported` for another type of store, or `readOnly` for a read-only store.
   package init(into store: PersistentStore, scope: RequestScope) throws {
     guard let encrypted = store.incrementalStore as? SQLCipherIncrementalStore else {
       throw StoreError(.takesNoRows(type: store.type.rawValue), operation: .import)
@@ -63,9 +64,10 @@ package struct RowTransfer {
     engine = try encrypted.engine(.import)
   }
 
-  /// Runs `body`, all of which takes effect or nothing. It must not wait for a save of another thread or task.
+  /// Runs `body` as one transaction. It must not wait for a save of another thread or task.
   ///
-  /// What triggers keep in step is made anew at the end: values that are computed from rows that come later would be computed too early otherwise.
+  /// The objects that triggers maintain, such as derived values, are dropped first and recreated at the end. Otherwise values would be
+  /// computed before the rows that they depend on exist.
   package func transaction(_ body: () throws -> Void) throws {
     try store.performTransaction {
       try StoreError.mapping { try engine.write { try SchemaAuxiliaries.dropFollowers($0) } }
@@ -83,13 +85,13 @@ package struct RowTransfer {
 
   /// Reserves the keys up to the greatest of another store.
   ///
-  /// - Returns: What is added to a key of the other store.
+  /// - Returns: The offset to add to each key of the other store.
   package func reserveKeys(upTo greatest: Int64, rootEntity: Int) throws -> Int64 {
     let table = try engine.schema.table(of: rootEntity)
     return try StoreError.mapping { try engine.reserveKeys(upTo: greatest, for: table) }
   }
 
-  /// Writes rows with their keys, versions and references.
+  /// Inserts rows with their keys, versions and references.
   package func insert(_ rows: RowList, places: [Place]) throws {
     guard !rows.isEmpty else { return }
     var request = SaveChangesRequest()
@@ -113,9 +115,9 @@ package struct RowTransfer {
     }
   }
 
-  /// Writes links of a relationship. Of one that is its own inverse each link is written in one direction only, see ``completeLinks(of:)``.
+  /// Inserts links of a relationship. If it is its own inverse, pass each link in one direction only, see ``completeLinks(of:)``.
   ///
-  /// - Returns: How many of them were new; a link that is there already stays as it is.
+  /// - Returns: The number of new links. Existing links do not change.
   @discardableResult
   package func insert(_ links: [Link], of relationship: CompiledRelationship) throws -> Int {
     let side = try joinSide(of: relationship)
@@ -140,7 +142,7 @@ package struct RowTransfer {
     return count
   }
 
-  /// Gives every link of a relationship that is its own inverse the other direction too.
+  /// Inserts the opposite direction of every link of a relationship that is its own inverse.
   package func completeLinks(of relationship: CompiledRelationship) throws {
     let side = try joinSide(of: relationship)
     guard side.isSymmetric else { return }
@@ -156,7 +158,7 @@ package struct RowTransfer {
     return side
   }
 
-  /// The number of objects of each entity, without those of its subentities, by the entities' numbers.
+  /// Returns the number of objects of each entity without its subentities, by the entity's number.
   package func counts() throws -> [Int: Int] {
     var counts: [Int: Int] = [:]
     try StoreError.mapping {
