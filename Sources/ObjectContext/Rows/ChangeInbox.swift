@@ -1,13 +1,13 @@
-// ChangeInbox: what others have changed, kept until a context has time to merge it.
 import ObjectStore
 import Synchronization
 
-/// Collects the change sets of a coordinator for one context. Filled from any thread, emptied in the context's isolation.
+/// A queue of change sets from other contexts that one context has yet to merge. Filled from any thread, emptied in the context's
+/// isolation.
 final class ChangeInbox: Sendable {
-  /// What waits.
+  /// The pending content of an inbox.
   enum Waiting: Sendable {
     case changes([ChangeSet])
-    /// So much that everything is read anew: an idle context must not collect change sets for ever.
+    /// More changes than the limit: the context refreshes everything, so that an idle context does not accumulate change sets.
     case everything
   }
 
@@ -23,13 +23,13 @@ final class ChangeInbox: Sendable {
   private let observer = Mutex<UInt64>(0)
   private static let limit = 200_000
 
-  /// Collects what it is given.
+  /// Creates an inbox that is filled only through ``add(_:)``.
   init(wake: (@Sendable () -> Void)?) {
     coordinator = nil
     self.wake = wake
   }
 
-  /// Collects what the contexts of a coordinator save, but one.
+  /// Creates an inbox that collects the saves of all contexts of a coordinator, except those of the context numbered `origin`.
   init(_ coordinator: PersistentStoreCoordinator, except origin: UInt64, wake: (@Sendable () -> Void)?) {
     self.coordinator = coordinator
     self.wake = wake
@@ -52,7 +52,7 @@ final class ChangeInbox: Sendable {
     if wakes { wake?() }
   }
 
-  /// Takes out what waits; nil when nothing does.
+  /// Removes and returns the pending changes; nil if there is nothing pending.
   func take() -> Waiting? {
     state.withLock { state in
       defer { state = State() }

@@ -1,17 +1,18 @@
-// ContextGeneration: the states of stores that a pinned context reads.
 import Foundation
 import ObjectStore
 import Synchronization
 
-/// What a pinned context reads: of each store a state, pinned when the context first reads anything, or named by a token.
+/// The store states that a pinned context reads: one per store, pinned at the context's first read or given by a token.
 final class ContextGeneration {
   private(set) var generations: [PinnedGeneration]
-  /// A number that no other has: a context that is pinned to the same state once more holds it twice for a moment.
+  /// A unique number. A context that is pinned to the same state again briefly holds it twice.
   private let number = lastNumber.wrappingAdd(1, ordering: .relaxed).newValue
   private static let lastNumber = Atomic<UInt64>(0)
 
+  /// Creates a generation and holds its pinned states.
+  ///
   /// - Parameters:
-  ///   - generations: The states that are known; the stores of none are pinned at the next read.
+  ///   - generations: The states that are already pinned. Other stores are pinned at the next read.
   ///   - name: The context's name.
   init(_ generations: [PinnedGeneration] = [], named name: String?) {
     self.generations = generations
@@ -20,18 +21,19 @@ final class ContextGeneration {
 
   deinit { for generation in generations { generation.release(number) } }
 
-  /// The token by which others read the same; ``QueryGenerationToken/current`` as long as nothing was read.
+  /// The token with which another context reads the same states; ``QueryGenerationToken/current`` before the first read.
   var token: QueryGenerationToken { QueryGenerationToken(generations) }
 
-  /// The state of a store; nil as long as nothing was read of any, or of this one.
+  /// Returns the pinned state of a store; nil if the store is not pinned yet.
   @inline(__always) func known(of store: PersistentStore) -> PinnedGeneration? {
     for generation in generations where generation.store === store { return generation }
     return nil
   }
 
-  /// Pins the stores of which no state is known, all that are open at once.
+  /// Pins all given stores that are not pinned yet.
   ///
-  /// - Throws: ``StoreError`` where a store cannot be pinned, or was opened anew since it was: the state that the context reads has ended then.
+  /// - Throws: ``StoreError`` if a store cannot be pinned, or if it was reopened after it was pinned, which ends the state that the context
+  ///   reads.
   func pin(_ stores: [PersistentStore], named name: String?, _ scope: (PersistentStore) -> RequestScope) throws {
     for store in stores where known(of: store) == nil {
       if generations.contains(where: { $0.store.identifier == store.identifier }) {

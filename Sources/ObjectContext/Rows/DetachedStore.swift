@@ -1,36 +1,35 @@
-// DetachedStore: a store as a context would ask it, for work away from the context's isolation.
 import ObjectModel
 import ObjectQuery
 import ObjectStore
 
-/// A store as a context would ask it at one moment.
+/// A store together with the scope and state of a context, for requests outside the context's isolation.
 struct DetachedStore: Sendable {
   private let coordinator: PersistentStoreCoordinator
   private let store: PersistentStore
   private let scope: RequestScope
-  /// The state that is read; nil for the newest.
+  /// The state to read; nil for the newest.
   private let pinned: PinnedGeneration?
 
   init(coordinator: PersistentStoreCoordinator, store: PersistentStore, scope: RequestScope, pinned: PinnedGeneration?) {
     (self.coordinator, self.store, self.scope, self.pinned) = (coordinator, store, scope, pinned)
   }
 
-  /// The number of the store's space.
+  /// The number of the store's object ID space.
   var space: UInt32 { store.space.number }
 
-  /// The store's answer to a fetch or a count.
+  /// Executes a fetch or count in the store.
   func fetch(_ specification: FetchSpecification) throws -> PersistentStoreResult {
     try coordinator.fetch(specification, from: store, scope: scope, pinned: pinned)
   }
 
-  /// The rows of objects, read from the store.
+  /// Reads the rows of objects from the store.
   func rows(of objectIDs: [ManagedObjectID]) throws -> RowList {
     try coordinator.readRows(of: objectIDs, from: store, scope: scope, pinned: pinned)
   }
 
-  /// Inserts rows that come one after the other.
+  /// Inserts rows from an asynchronous sequence.
   ///
-  /// - Parameter committed: Is told what each transaction has written, as soon as it is committed.
+  /// - Parameter committed: Called after each commit with the changes of the transaction.
   func insert<Rows: AsyncSequence & Sendable>(
     _ rows: Rows, of entity: CompiledEntity, onConflict: BatchConflictPolicy, committing: BatchCommit, resultType: BatchResultType,
     committed: @escaping @Sendable (ChangeSet) -> Void

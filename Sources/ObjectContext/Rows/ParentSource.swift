@@ -1,57 +1,57 @@
-// ParentSource: what a context that is nested in another one asks of it.
 import ObjectModel
 import ObjectQuery
 import ObjectStore
 
-/// What a context has of an object that it has changed and not saved.
+/// The unsaved state of an object in a context.
 enum UnsavedRow {
-  /// The row as its values are now. Its version is that of no row of a store.
+  /// A row with the object's current values. Its version matches no stored row.
   case row(RowImage)
-  /// The object is to be deleted.
+  /// The object is marked for deletion.
   case gone
 
-  /// The version of rows that show unsaved values, and of those that were saved by others since: no store has such a row.
+  /// The version of rows with unsaved values, or with values that other contexts have saved since. No stored row has this version.
   static let version: Int64 = 0
 
-  /// The row; nil where there is none.
+  /// The row; nil if the object is deleted.
   var row: RowImage? { if case .row(let row) = self { row } else { nil } }
 }
 
-/// What a nested context reads of its parent, and where its saves go. It lives in the isolation of both.
+/// The parent of a nested context: the source of its reads and the destination of its saves. Lives in the isolation of both.
 ///
-/// What a parent has not changed is read as the parent reads it: from the row caches and the stores, or from the states that it is pinned to.
+/// Objects that the parent has not changed are read as the parent reads them: from the row caches and stores, or from the pinned states.
 protocol ParentSource: AnyObject {
-  /// What the parent reads.
+  /// The row source of the parent.
   var source: RowSource { get }
-  /// Whether the parent, or one of its own parents, has unsaved changes.
+  /// Whether the parent or one of its ancestors has unsaved changes.
   var hasChanges: Bool { get }
 
-  /// What was changed of an object; nil where the row is the store's.
+  /// Returns the unsaved state of an object; nil if the stored row is current.
   func unsavedRow(_ reference: ObjectReference, in store: PersistentStore) -> UnsavedRow?
 
-  /// The members of a to-many relationship that was changed; nil where they are the store's.
+  /// Returns the members of a to-many relationship with unsaved changes; nil if the stored members are current.
   func unsavedMembers(
     of relationship: CompiledRelationship, for reference: ObjectReference, in store: PersistentStore
   ) throws -> [ObjectReference]?
 
-  /// Whether an object is to be deleted.
+  /// Returns whether an object is marked for deletion.
   func isGone(_ reference: ObjectReference, in store: PersistentStore) -> Bool
 
-  /// The IDs or the number of what a fetch from one store finds with the unsaved changes; nil where none of them bears on it.
+  /// Returns the IDs or the count that a fetch from one store yields with the unsaved changes; nil if no unsaved change affects the result.
   func unsavedAnswer(to specification: FetchSpecification, from store: PersistentStore) throws -> PersistentStoreResult?
 
-  /// The permanent ID of a new object of the parent's; nil where it has no such object.
+  /// Returns the permanent ID of a new object of the parent; nil if the parent has no such object.
   func permanentID(of objectID: ManagedObjectID) throws -> ManagedObjectID?
 
-  /// Takes over what a nested context saves, all of it or nothing.
+  /// Applies the save of a nested context to the parent, atomically.
   func save(_ request: SaveChangesRequest, to store: PersistentStore, scope: RequestScope) throws -> SaveOutcome
 
-  /// Merges what waits for the parent.
+  /// Merges the pending changes of other contexts into the parent.
   func mergeWaitingChanges()
 
-  /// Brings the parent, and what is nested in it, to what waits to be done, from any thread; nil where nobody knows the isolation.
+  /// Schedules the pending work of the parent and its nested contexts; callable from any thread. Nil if the isolation of the parent is
+  /// unknown.
   var wake: (@Sendable () -> Void)? { get }
 
-  /// A nested context is there, or goes.
+  /// Registers or unregisters a nested context.
   func noteNested(_ number: UInt64, isThere: Bool)
 }

@@ -1,21 +1,21 @@
-// RowSource+Generations: contexts that read a state of the stores which holds still.
 import Foundation
 import ObjectModel
 import ObjectStore
 
 extension RowSource {
-  /// The token of what is read; nil where that is the newest state.
+  /// The token of the pinned state; nil if the newest state is read.
   var queryGenerationToken: QueryGenerationToken? {
     if let parent { return parent.source.queryGenerationToken }
     return generation?.token
   }
 
-  /// Whether what is read is a state that was chosen, even where it is not read at the moment.
+  /// Whether the context is pinned to a state, even if a transaction currently reads the newest one.
   var isPinned: Bool { parent?.source.isPinned ?? (generation != nil) }
 
-  /// Reads another state from now on.
+  /// Pins the context to another state.
   ///
-  /// - Parameter token: The state; ``QueryGenerationToken/current`` for that at the next read, nil for the newest at each read.
+  /// - Parameter token: The state; ``QueryGenerationToken/current`` for the newest state at the next read, nil to always read the newest
+  ///   state.
   func setQueryGeneration(_ token: QueryGenerationToken?) throws {
     if parent != nil { throw StoreError(.misuse(.generationOfNestedContext), operation: .pin) }
     guard let token else { return setGeneration(nil) }
@@ -33,13 +33,13 @@ extension RowSource {
     setGeneration(ContextGeneration(Array(token.generations), named: contextName))
   }
 
-  /// A pinned context goes on to what is the newest state at the next read. Within a transaction it reads that, and goes on at its end. A nested one goes on
-  /// when its parent does.
+  /// Moves a pinned context to the newest state as of its next read. Does nothing within a transaction, which reads the newest state and
+  /// advances at its end. A nested context advances with its parent.
   func advance() {
     if parent == nil, presentGeneration != nil { setGeneration(ContextGeneration(named: contextName)) }
   }
 
-  /// The state of a store that is read; nil for the newest.
+  /// Returns the pinned state of a store; nil for the newest.
   @inline(__always) func pinned(in store: PersistentStore) throws -> PinnedGeneration? {
     guard let generation = presentGeneration else { return nil }
     return try generation.known(of: store) ?? pin(store, generation)
@@ -50,7 +50,7 @@ extension RowSource {
     return generation.known(of: store)
   }
 
-  /// The row cache of what is read; nil where a state is to be pinned first.
+  /// Returns the row cache of the state that is read; nil if the store is not pinned yet.
   @inline(__always) func cache(of store: PersistentStore) -> RowCache? {
     guard let generation = presentGeneration else { return store.cache }
     return generation.known(of: store)?.cache
@@ -58,22 +58,22 @@ extension RowSource {
 
   // MARK: The newest state
 
-  /// The rows of objects as they are now, whatever the context reads: for saves, which go by nothing else.
+  /// Returns the newest rows of objects, regardless of pinned states. Saves use only these rows.
   func newestRows(of objectIDs: [ManagedObjectID], in store: PersistentStore, isPassing: Bool = false) throws -> RowList {
-    // What a nested context saves goes to its parent, whatever that reads.
+    // A nested context saves to its parent, even if the parent is pinned.
     if parent != nil { return try rows(of: objectIDs, in: store, isPassing: isPassing) }
-    // What a pinned context reads goes into no cache of others.
+    // Rows that a pinned context reads do not enter the shared caches.
     return try StoreError.inTask {
       try coordinator.readRows(of: objectIDs, from: store, scope: scope(for: store), isPassing: isPassing || generation != nil)
     }
   }
 
-  /// The row of an object at hand, if it is of the newest state, as far as that is known.
+  /// Returns the cached row of an object if it is of the newest known state.
   func newestRowAtHand(_ reference: ObjectReference, in store: PersistentStore) -> RowImage? {
     parent != nil || generation == nil ? rowAtHand(reference, in: store) : nil
   }
 
-  /// The members of a to-many relationship of several objects as they are now, whatever the context reads.
+  /// Returns the newest members of a to-many relationship of several objects, regardless of pinned states.
   func newestMembers(
     of relationship: CompiledRelationship, for objectIDs: [ManagedObjectID], in store: PersistentStore
   ) throws -> RelationshipValues {

@@ -1,26 +1,25 @@
-// RowSource+Nesting: the rows of a context that is nested in another one: those of the stores, below what the parent has not saved.
 import ObjectModel
 import ObjectQuery
 import ObjectStore
 
 extension RowSource {
-  /// The parent, where it has something that the stores have not.
+  /// The parent, if it has unsaved changes.
   @inline(__always) private var changedParent: (any ParentSource)? {
     guard let parent, parent.hasChanges else { return nil }
     return parent
   }
 
-  /// Whether rows that stores give may be older than what is to be read.
+  /// Whether stored rows may be older than those of the parent.
   var readsUnsavedRows: Bool { changedParent != nil }
 
-  /// What a parent has changed of an object; nil where the row is the store's.
+  /// Returns the parent's unsaved state of an object; nil if the stored row is current.
   @inline(__always) func unsavedRow(_ reference: ObjectReference, in store: PersistentStore) -> UnsavedRow? {
     changedParent?.unsavedRow(reference, in: store)
   }
 
-  /// The rows of objects, of which a parent may have changed some.
+  /// Returns the rows of objects, including unsaved changes of the parent.
   ///
-  /// - Parameter read: Reads those of a store's.
+  /// - Parameter read: Reads the unchanged rows.
   func withUnsavedRows(
     of objectIDs: [ManagedObjectID], in store: PersistentStore, _ read: ([ManagedObjectID]) throws -> RowList
   ) throws -> RowList {
@@ -38,9 +37,9 @@ extension RowSource {
     return RowList(unsaved + (rest.isEmpty ? [] : Array(try read(rest))))
   }
 
-  /// The members of a to-many relationship of several objects, of which a parent may have changed some.
+  /// Returns the members of a to-many relationship of several objects, including unsaved changes of the parent.
   ///
-  /// - Parameter read: Reads those of a store's.
+  /// - Parameter read: Reads the unchanged members.
   func withUnsavedMembers(
     of relationship: CompiledRelationship, for objectIDs: [ManagedObjectID], in store: PersistentStore,
     _ read: ([ManagedObjectID]) throws -> RelationshipValues
@@ -62,14 +61,14 @@ extension RowSource {
     return values
   }
 
-  /// The answer to a fetch where what a parent has not saved bears on it; nil where the store's is the answer.
+  /// Returns the result of a fetch with the unsaved changes of the parent; nil if they do not affect it.
   func unsavedAnswer(to specification: FetchSpecification, from store: PersistentStore) throws -> PersistentStoreResult? {
     guard let parent = changedParent, specification.resultType != .dictionaries else { return nil }
     guard let answer = try parent.unsavedAnswer(to: specification, from: store) else { return nil }
     guard case .objectIDs(let ids) = answer, specification.resultType == .objects, specification.shouldRefreshRefetchedObjects else {
       return answer
     }
-    // Objects that are there take their values anew.
+    // Refreshes registered objects, so it needs their rows.
     let found = Dictionary(try rows(of: ids, in: store).map { ($0.reference, $0) }, uniquingKeysWith: { first, _ in first })
     return .rows(RowList(ids.compactMap { found[$0.reference] }))
   }

@@ -1,50 +1,49 @@
-// RowSource: where a context reads its rows, and the one place in it that asks stores and knows row caches.
 import Foundation
 import ObjectModel
 import ObjectQuery
 package import ObjectStore
 
-/// The rows that a context's objects show: the one way from a context to stores.
+/// The source of the rows of a context, and its only access to the stores.
 ///
-/// It finds the store of an ID, gives each request its scope, and answers from a row cache where that is allowed. Nothing else in a context asks a
-/// coordinator or a store, or knows that rows are cached, or whether what the context reads is the newest state of the stores or one that holds still.
+/// It finds the store of an ID, assigns a scope to each request, and reads from a row cache where allowed. No other part of a context uses
+/// a coordinator, a store or a row cache, or distinguishes the newest state from a pinned one.
 package final class RowSource {
   let coordinator: PersistentStoreCoordinator
-  /// The context that this one is nested in; nil for one over the stores.
+  /// The parent context; nil for a context directly above the stores.
   let parent: (any ParentSource)?
-  /// The number of the context: tells its own changes from others'.
+  /// The number of the context, which identifies its own changes.
   let origin: UInt64
-  /// The context's name, for the history and for messages.
+  /// The context's name, for the history and error messages.
   var contextName: String?
-  /// Who makes the changes, for the history.
+  /// The author of the changes, for the history.
   var transactionAuthor: String?
-  /// What calls off the requests of the work that is under way, where somebody can: a parent's work is that of those nested in it.
+  /// The cancellation of the requests of the current operation, if it can be canceled. Nested contexts inherit the parent's.
   var cancellation: RequestCancellation? {
     get { ownCancellation ?? parent?.source.cancellation }
     set { ownCancellation = newValue }
   }
   private var ownCancellation: RequestCancellation?
-  /// How many seconds old a row at hand may be; any age when negative.
+  /// The maximum age of a cached row in seconds; negative for no limit.
   var stalenessInterval: TimeInterval = -1
-  /// What is read of the stores; nil for the newest state.
-  // Asked for each row; a context's isolation admits one access at a time.
+  /// The pinned states; nil for the newest state.
+  // Accessed for each row; the context's isolation admits one access at a time.
   @exclusivity(unchecked) private(set) var generation: ContextGeneration?
-  /// How many transactions of the context are under way, one inside the other: within them it reads what they have written.
+  /// The nesting depth of the context's open transactions. Reads within a transaction see its writes.
   private var transactionDepth = 0
-  /// The states that hold still and are read now; nil where the newest is, as within a transaction.
+  /// The pinned states in effect; nil if the newest state is read, as within a transaction.
   @inline(__always) var presentGeneration: ContextGeneration? {
     if let parent { return parent.source.presentGeneration }
     return transactionDepth == 0 ? generation : nil
   }
-  /// The store that was asked for last, as long as the coordinator has the stores that it had.
-  // Asked for each fault; a context's isolation admits one access at a time.
+  /// The most recently used store; valid while the coordinator's list of stores is unchanged.
+  // Accessed for each fault; the context's isolation admits one access at a time.
   @exclusivity(unchecked) private var lastStore: (version: Int, space: UInt32, store: PersistentStore)?
-  /// What reads single rows of the stores that were asked for some.
-  // Asked for each single row; a context's isolation admits one access at a time.
+  /// Cached readers of single rows, per store and pinned state.
+  // Accessed for each single row; the context's isolation admits one access at a time.
   @exclusivity(unchecked) private var readers: [(store: PersistentStore, pinned: PinnedGeneration?, reader: (any RowReader)?)] = []
 
-  /// Is told of rows that were read or saved, by their number, where somebody follows a migration; a walk tells all that it comes to, also those whose rows are
-  /// at hand. Rows that are read one by one are not told.
+  /// Called with the number of rows that were read or saved; reports the progress of a migration. Walks report every object they visit,
+  /// including those with cached rows. Single-row reads are not reported.
   var rowsTouched: ((Int) -> Void)?
 
   package convenience init(_ coordinator: PersistentStoreCoordinator, origin: UInt64) {
@@ -59,14 +58,14 @@ package final class RowSource {
 
   // MARK: Stores
 
-  /// The open stores, in the order they were added.
+  /// The open stores, in the order in which they were added.
   var stores: [PersistentStore] { coordinator.persistentStores }
-  /// Changes whenever a store is added or removed.
+  /// A number that changes when a store is added or removed.
   var storesVersion: Int { coordinator.storesVersion }
-  /// The number of the space of objects that were never saved.
+  /// The number of the ID space of objects that were never saved.
   var temporarySpace: UInt32 { coordinator.temporarySpace.number }
 
-  /// The open store of a space; nil when it is closed.
+  /// Returns the open store of a space; nil if it is closed.
   func store(numbered space: UInt32) -> PersistentStore? {
     let version = coordinator.storesVersion
     if let lastStore, lastStore.version == version, lastStore.space == space { return lastStore.store }
@@ -75,29 +74,29 @@ package final class RowSource {
     return store
   }
 
-  /// The first open store that holds objects of an entity; nil if there is none.
+  /// Returns the first open store that holds objects of an entity; nil if there is none.
   func firstStore(holding entity: CompiledEntity) -> PersistentStore? { coordinator.stores(holding: entity, affectedStores: nil).first }
 
-  /// Whether a space's store is open.
+  /// Returns whether the store of a space is open.
   func hasStore(numbered space: UInt32) -> Bool {
     if let lastStore, lastStore.version == coordinator.storesVersion, lastStore.space == space { return true }
     return store(numbered: space) != nil
   }
 
-  /// The open store of an object.
+  /// Returns the open store of an object.
   ///
-  /// - Parameter operation: What is done, for the error.
+  /// - Parameter operation: The operation to report in the error.
   /// - Throws: ``StoreError`` with ``StoreError/Code/noOpenStore``.
   func openStore(of objectID: ManagedObjectID, _ operation: StoreOperation) throws(StoreError) -> PersistentStore {
     try coordinator.openStore(of: objectID, operation)
   }
 
-  /// The open stores that hold an entity's objects: at least one.
+  /// Returns the open stores that hold objects of an entity: at least one.
   ///
   /// - Parameters:
-  ///   - includesSubentities: Whether stores that hold only entities below it count.
-  ///   - affectedStores: The identifiers of the stores that are meant; nil for all.
-  ///   - operation: What is done, for the error.
+  ///   - includesSubentities: Whether to include stores that hold only subentities of the entity.
+  ///   - affectedStores: The identifiers of the stores to use; nil for all.
+  ///   - operation: The operation to report in the error.
   /// - Throws: ``StoreError`` with ``StoreError/Code/noOpenStore`` or ``StoreError/Code/entityNotInStore``.
   func openStores(
     holding entity: CompiledEntity, includesSubentities: Bool, affectedStores: [String]?, _ operation: StoreOperation
@@ -106,10 +105,10 @@ package final class RowSource {
       holding: entity, includesSubentities: includesSubentities, affectedStores: affectedStores, operation)
   }
 
-  /// What a request to a store says of its caller.
+  /// Returns the scope of a request to a store.
   ///
-  /// - Parameter isInterruptible: Whether it may be called off. Reads that cannot throw, such as a property's, may not: they are few rows, and must not
-  ///   answer that nothing is there.
+  /// - Parameter isInterruptible: Whether the request can be canceled. False for reads that cannot throw, such as property reads: they read
+  ///   few rows and must not report missing objects.
   func scope(for store: PersistentStore, isInterruptible: Bool = true) -> RequestScope {
     var scope = RequestScope(objectIDSpace: store.space, contextName: contextName, transactionAuthor: transactionAuthor)
     if isInterruptible { scope.cancellation = cancellation }
@@ -117,32 +116,33 @@ package final class RowSource {
     return scope
   }
 
-  // MARK: Rows at hand
+  // MARK: Cached rows
 
-  /// The row of an object if it is at hand and not too old.
+  /// Returns the cached row of an object unless it is stale.
   func rowAtHand(_ reference: ObjectReference, in store: PersistentStore) -> RowImage? {
     if let unsaved = unsavedRow(reference, in: store) { return unsaved.row }
-    // In a state that holds still no row is too old.
+    // Rows of a pinned state do not become stale.
     if presentGeneration != nil { return cache(of: store)?.row(reference) }
     if stalenessInterval < 0 { return store.cache.row(reference) }
     return stalenessInterval == 0 ? nil : store.cache.row(reference, notOlderThan: stalenessInterval)
   }
 
-  /// The row of an object if it is at hand, however old.
+  /// Returns the cached row of an object, even if it is stale.
   func knownRow(_ reference: ObjectReference, in store: PersistentStore) -> RowImage? {
     if let unsaved = unsavedRow(reference, in: store) { return unsaved.row }
     return cache(of: store)?.row(reference)
   }
 
-  /// Whether the row of an object is at hand, however old.
+  /// Returns whether the row of an object is cached, even if it is stale.
   func knowsRow(_ reference: ObjectReference, in store: PersistentStore) -> Bool {
     unsavedRow(reference, in: store) != nil || cache(of: store)?.hasRow(reference) ?? false
   }
 
-  /// Whether rows that are read stay at hand. Within a transaction they do not: only objects that are there can take them.
+  /// Returns whether rows that are read enter the cache. Within a transaction they do not; only registered objects can receive them.
   func keepsRows(of store: PersistentStore) -> Bool { presentGeneration != nil || !store.cache.isSuspended }
 
-  /// Lets go of rows at hand, so that they are read anew. In a state that holds still they would be the same.
+  /// Removes rows from the cache, so that the next access reads them from the store. Does nothing for a pinned state, whose rows cannot
+  /// change.
   func forgetRows(_ references: some Sequence<ObjectReference>, in store: PersistentStore) {
     if let parent { return parent.source.forgetRows(references, in: store) }
     if presentGeneration != nil { return }
@@ -150,7 +150,7 @@ package final class RowSource {
     renewReaders()
   }
 
-  /// Lets go of the rows that a change set tells of, unless they are those that it left.
+  /// Removes the rows of a change set from the cache, unless they are the rows that the change set wrote.
   func forgetRows(changedBy changes: ChangeSet, in store: PersistentStore) {
     if let parent { return parent.source.forgetRows(changedBy: changes, in: store) }
     if changes.source == ObjectIdentifier(store) { return }
@@ -158,10 +158,10 @@ package final class RowSource {
     renewReaders()
   }
 
-  /// Lets go of all rows at hand; a pinned context goes on to the newest state.
+  /// Removes all rows from the caches. A pinned context advances to the newest state instead.
   func forgetAllRows() {
     if let parent {
-      // It is the parent that goes on.
+      // A pinned parent advances only by itself.
       if presentGeneration == nil { parent.source.forgetAllRows() }
       return
     }
@@ -172,11 +172,11 @@ package final class RowSource {
 
   // MARK: Reading
 
-  /// The rows of objects of one store, read from it; those that are gone are missing.
+  /// Reads rows of objects from one store. The result omits objects that do not exist.
   ///
   /// - Parameters:
-  ///   - isInterruptible: Whether the request may be called off.
-  ///   - isPassing: Whether they are a batch of very many, which would drive others out if they stayed at hand.
+  ///   - isInterruptible: Whether the request can be canceled.
+  ///   - isPassing: Whether the rows are a batch of a large result, which would evict other rows from the cache.
   func rows(
     of objectIDs: [ManagedObjectID], in store: PersistentStore, isInterruptible: Bool = true, isPassing: Bool = false
   ) throws -> RowList {
@@ -191,15 +191,15 @@ package final class RowSource {
     return rows
   }
 
-  /// The row of an object of one store, read from it; nil when it is gone.
+  /// Reads the row of an object from one store; nil if it does not exist.
   ///
-  /// - Parameter isInterruptible: Whether the request may be called off, before it begins.
+  /// - Parameter isInterruptible: Whether the request can be canceled before it begins.
   func row(of objectID: ManagedObjectID, in store: PersistentStore, isInterruptible: Bool = false) throws -> RowImage? {
     if isInterruptible { try StoreError.inTask { try cancellation?.check() } }
     if let unsaved = unsavedRow(objectID.reference, in: store) { return unsaved.row }
     if let parent { return try parent.source.row(of: objectID, in: store) }
     let pinned = try pinned(in: store)
-    // One that was pinned just now may have it from others.
+    // A newly pinned state may share a cache that already holds the row.
     if let row = pinned?.cache.row(objectID.reference) { return row }
     if let reader = try reader(of: store, pinned) {
       return try coordinator.readRow(objectID.reference, into: pinned?.cache ?? store.cache, with: reader)
@@ -207,7 +207,7 @@ package final class RowSource {
     return try rows(of: [objectID], in: store, isInterruptible: isInterruptible).first { $0.key == objectID.key }
   }
 
-  /// What reads single rows of a store; nil where the store has nothing for it.
+  /// Returns a cached or new reader of single rows of a store; nil if the store does not support it.
   private func reader(of store: PersistentStore, _ pinned: PinnedGeneration?) throws -> (any RowReader)? {
     for index in readers.indices where readers[index].store === store && readers[index].pinned === pinned { return readers[index].reader }
     let open = coordinator.persistentStores
@@ -217,21 +217,21 @@ package final class RowSource {
     return made
   }
 
-  /// Reads another state of the stores from now on; nil for the newest.
+  /// Sets the pinned states; nil for the newest.
   func setGeneration(_ generation: ContextGeneration?) {
-    // Nor is the former one held by who has read it.
+    // Readers of the previous states would keep them alive.
     readers.removeAll { $0.pinned != nil }
     self.generation = generation
   }
 
-  /// What is read from now on is what the stores have then, also where other processes have written.
+  /// Makes later single-row reads see the current content of the stores, including writes of other processes.
   private func renewReaders() {
     for entry in readers { entry.reader?.renew() }
   }
 
-  /// The members of a to-many relationship of several objects of one store.
+  /// Reads the members of a to-many relationship of several objects of one store.
   ///
-  /// - Parameter isInterruptible: Whether the request may be called off.
+  /// - Parameter isInterruptible: Whether the request can be canceled.
   func members(
     of relationship: CompiledRelationship, for objectIDs: [ManagedObjectID], in store: PersistentStore, isInterruptible: Bool = true
   ) throws -> RelationshipValues {
@@ -243,7 +243,7 @@ package final class RowSource {
     }
   }
 
-  /// One store's answer to a fetch or a count.
+  /// Executes a fetch or count in one store.
   func fetch(_ specification: FetchSpecification, from store: PersistentStore) throws -> PersistentStoreResult {
     if let answer = try unsavedAnswer(to: specification, from: store) { return answer }
     let result = try StoreError.inTask {
@@ -253,7 +253,7 @@ package final class RowSource {
     return result
   }
 
-  /// What a fetch of IDs finds in one store, in no order.
+  /// Executes a fetch of IDs in one store. The result is unordered.
   func foundObjects(_ specification: FetchSpecification, in store: PersistentStore) throws -> FoundObjects {
     if case .objectIDs(let ids)? = try unsavedAnswer(to: specification, from: store) { return .ids(ids) }
     return try StoreError.inTask {
@@ -261,33 +261,34 @@ package final class RowSource {
     }
   }
 
-  /// How one store would answer a fetch.
+  /// Returns the plan of a fetch from one store.
   func explain(_ specification: FetchSpecification, from store: PersistentStore) throws -> FetchExplanation.StorePart {
     try StoreError.inTask { try coordinator.explain(specification, from: store, scope: scope(for: store)) }
   }
 
-  /// A store for work that goes on while the context does something else.
+  /// Returns a store for reads that run while the context continues.
   ///
-  /// - Parameter cancellation: What calls its requests off.
+  /// - Parameter cancellation: The cancellation of its requests.
   func detached(_ store: PersistentStore, cancellation: RequestCancellation) throws -> DetachedStore {
     var scope = scope(for: store)
     scope.cancellation = cancellation
     return DetachedStore(coordinator: coordinator, store: store, scope: scope, pinned: try pinned(in: store))
   }
 
-  /// A store that is written to while the context does something else.
+  /// Returns a store for writes that run while the context continues.
   func detached(forWritingTo store: PersistentStore) -> DetachedStore {
     DetachedStore(coordinator: coordinator, store: store, scope: scope(for: store), pinned: nil)
   }
 
-  /// The states of stores: numbers that change with each save through the coordinator, or, of a pinned context, with what it reads.
+  /// Returns the state numbers of stores. They change with each save through the coordinator, or, in a pinned context, with the pinned
+  /// state.
   func states(of stores: [PersistentStore]) throws -> [Int] {
     try stores.map { store in try pinned(in: store).map { -$0.number } ?? store.cache.generation }
   }
 
   // MARK: Writing
 
-  /// Permanent IDs for new objects of one store, as many and in the same order.
+  /// Returns permanent IDs for new objects of one store, in the same number and order.
   func obtainPermanentIDs(for objectIDs: [ManagedObjectID], in store: PersistentStore) throws -> [ManagedObjectID] {
     let ids = try StoreError.inTask { try store.incrementalStore.obtainPermanentIDs(for: objectIDs, in: scope(for: store)) }
     guard ids.count == objectIDs.count else {
@@ -298,7 +299,7 @@ package final class RowSource {
 
   /// Saves to one store, or to the parent.
   ///
-  /// - Returns: What was written beside what the request says.
+  /// - Returns: What was written in addition to the content of the request.
   func save(_ request: SaveChangesRequest, to store: PersistentStore) throws -> SaveOutcome {
     let scope = scope(for: store)
     if let parent {
@@ -310,7 +311,8 @@ package final class RowSource {
     return outcome
   }
 
-  /// Runs requests as one transaction of each open store. A pinned context reads the transaction within, and the newest state afterwards.
+  /// Runs requests in one transaction per open store. A pinned context reads the transaction's writes within it, and the newest state
+  /// afterwards.
   func performTransaction(_ body: () throws -> Void) throws {
     transactionDepth += 1
     defer {
@@ -320,7 +322,7 @@ package final class RowSource {
     try StoreError.inTask { try coordinator.performTransaction(body) }
   }
 
-  /// A writer for large values of the store that an object is in, or will be saved to.
+  /// Returns a writer for large values of the store that an object is in or will be saved to.
   func makeExternalDataWriter(for objectID: ManagedObjectID, of entity: CompiledEntity) throws -> ExternalDataWriter {
     let store =
       coordinator.store(numbered: objectID.space)
@@ -332,61 +334,61 @@ package final class RowSource {
 
   /// Inserts the rows of a batch into the first store that holds the entity.
   ///
-  /// - Parameter done: Is told what was written.
+  /// - Parameter done: Called with the outcome.
   func execute(_ request: BatchInsertRequest, entityName: String, done: (BatchOutcome) -> Void) throws {
     try StoreError.inTask { try coordinator.execute(request, entityName: entityName, scope: { scope(for: $0) }, done: done) }
   }
 
   /// Runs a batch update in each store that holds the entity.
   ///
-  /// - Parameter done: Is told what was written, store by store, also where a later store fails.
+  /// - Parameter done: Called with the outcome of each store, even if a later store fails.
   func execute(_ request: BatchUpdateRequest, done: (BatchOutcome) -> Void) throws {
     try StoreError.inTask { try coordinator.execute(request, scope: { scope(for: $0) }, done: done) }
   }
 
-  /// Runs a batch deletion in each store that holds objects concerned.
+  /// Runs a batch deletion in each store that holds affected objects.
   ///
-  /// - Parameter done: Is told what was written, store by store, also where a later store fails.
+  /// - Parameter done: Called with the outcome of each store, even if a later store fails.
   func execute(_ request: BatchDeleteRequest, done: (BatchOutcome) -> Void) throws {
     try StoreError.inTask { try coordinator.execute(request, scope: { scope(for: $0) }, done: done) }
   }
 
-  /// What was written behind a place in the histories of the stores.
+  /// Returns the changes after a position in the histories of the stores.
   func changeSets(afterHistory token: PersistentHistoryToken?) throws -> (changes: [ChangeSet], token: PersistentHistoryToken?) {
     try StoreError.inTask { try coordinator.changeSets(afterHistory: token, cancellation: cancellation) }
   }
 
-  /// Answers a request for histories.
+  /// Executes a history request.
   func execute(_ request: PersistentHistoryChangeRequest) throws -> PersistentHistoryResult {
     try StoreError.inTask { try coordinator.execute(request, cancellation: cancellation) }
   }
 
-  /// The entity of a name and the store that new rows of it go to.
+  /// Returns the entity with a name, and the store for its new rows.
   ///
-  /// - Throws: ``StoreError`` where there is none, or it is only read.
+  /// - Throws: ``StoreError`` if there is no such store, or if it is read-only.
   func storeForInsertion(of entityName: String) throws -> (entity: CompiledEntity, store: PersistentStore) {
     try coordinator.storeForInsertion(of: entityName, affectedStores: nil)
   }
 
-  /// Collects what others change from now on.
+  /// Returns an inbox that collects changes of other contexts from now on.
   ///
-  /// - Parameter wake: Called, on any thread, when there is something in it.
+  /// - Parameter wake: Called on any thread when the inbox receives changes.
   func makeInbox(wake: (@Sendable () -> Void)?) -> ChangeInbox {
-    // A nested context is told by its parent.
+    // A nested context receives changes from its parent.
     parent == nil ? ChangeInbox(coordinator, except: origin, wake: wake) : ChangeInbox(wake: wake)
   }
 
-  // MARK: Notices
+  // MARK: Registration notices
 
-  /// Whether a store wants to hear of the objects that contexts register.
+  /// Returns whether a store wants to be notified of registered objects.
   func wantsNotices(_ store: PersistentStore) -> Bool { store.incrementalStore.wantsRegistrationNotices }
 
-  /// Tells a store of registered objects.
+  /// Notifies a store of registered objects.
   func noteRegistered(_ objectIDs: [ManagedObjectID], in store: PersistentStore) {
     store.incrementalStore.managedObjectContextDidRegisterObjects(with: objectIDs)
   }
 
-  /// Tells a store of objects that were forgotten.
+  /// Notifies a store of unregistered objects.
   func noteUnregistered(_ objectIDs: [ManagedObjectID], in store: PersistentStore) {
     store.incrementalStore.managedObjectContextDidUnregisterObjects(with: objectIDs)
   }

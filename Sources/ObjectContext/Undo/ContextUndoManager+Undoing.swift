@@ -1,24 +1,23 @@
-// ContextUndoManager+Undoing: groups, undoing and redoing, and the application's own actions.
 import ObjectStore
 
 extension ContextUndoManager {
   // MARK: Groups
 
-  /// How many groups are open.
+  /// The number of open groups.
   public var groupingLevel: Int { openGroups.count }
 
-  /// Begins a group: what is changed until ``endUndoGrouping()`` is undone together. Groups may stand in groups. Within an event it becomes a part of the
-  /// event's group.
+  /// Begins an undo group. All changes until ``endUndoGrouping()`` are undone together. Groups can be nested. Within an event, the group
+  /// becomes part of the event's group.
   ///
-  /// What was changed before is settled first: delete rules are applied, and observers are told.
+  /// Before the group begins, the context processes earlier changes: it applies delete rules and notifies observers.
   public func beginUndoGrouping() {
     settle()
     openGroup()
   }
 
-  /// Ends the group that was begun last, after what was changed in it is settled. One without changes is forgotten.
+  /// Ends the innermost group, after the context has processed the changes in it. A group without changes is discarded.
   ///
-  /// - Throws: ``StoreError`` with ``StoreError/Code/invalidRequest`` where none was begun.
+  /// - Throws: ``StoreError`` with ``StoreError/Code/invalidRequest`` if no group was begun.
   public func endUndoGrouping() throws {
     guard openGroups.count > (isEventGroup ? 1 : 0), activity == .idle || openGroups.count > 1 else {
       throw StoreError(.misuse(.undoGroupNotOpen), operation: .undo)
@@ -27,7 +26,7 @@ extension ContextUndoManager {
     closeGroup()
   }
 
-  /// Applies the delete rules of what was deleted, and tells of what was changed.
+  /// Applies pending delete rules and notifies observers of pending changes.
   private func settle() {
     guard activity == .idle, !isSaving, let context else { return }
     context.noticeChangesInPlace()
@@ -36,38 +35,41 @@ extension ContextUndoManager {
 
   // MARK: Undoing
 
-  /// Whether something is being undone.
+  /// Whether an undo operation is in progress.
   public var isUndoing: Bool { activity == .undoing }
-  /// Whether something is being redone.
+  /// Whether a redo operation is in progress.
   public var isRedoing: Bool { activity == .redoing }
 
-  /// Whether there is something to undo.
+  /// Whether there is a group to undo.
   public var canUndo: Bool { !undoStack.isEmpty || isIdleGroupFilled }
-  /// Whether there is something to redo. A change forgets what was undone.
+  /// Whether there is a group to redo. A new change clears the redo stack.
   public var canRedo: Bool { !redoStack.isEmpty && !isIdleGroupFilled }
 
   private var isIdleGroupFilled: Bool { activity == .idle && openGroups.first.map { !$0.isEmpty } ?? false }
 
-  /// Takes back the last group. The group of the event under way ends first, and so does one that was begun, if it is the only open one. Without a group
-  /// nothing happens.
+  /// Undoes the last group. Does nothing if there is none.
   ///
-  /// Values, members and their order, and whether objects are there are as they were before; after a save these are new changes, which the next save checks as
-  /// any. No setter, delete rule or validation is called; objects hear of it by ``ManagedObject/awake(fromSnapshotEvents:)``, observers at the end. What others
-  /// have deleted meanwhile stays deleted. The rows that it needs are read first, with one statement for each entity.
+  /// First ends the group of the current event, or an explicitly begun group if it is the only open one.
   ///
-  /// - Throws: ``StoreError`` with ``StoreError/Code/invalidRequest`` where groups are open in each other, or while the context is saved, undone or redone; or
-  ///   what the store throws, and nothing is changed then.
+  /// Values, members and their order, and the existence of objects return to their earlier state. After a save, the differences are new
+  /// changes, which the next save validates as usual. Undoing calls no setters, delete rules or validation. Objects receive
+  /// ``ManagedObject/awake(fromSnapshotEvents:)``; observers are notified at the end. Objects that other contexts have deleted meanwhile
+  /// stay deleted. The required rows are read first, with one statement per entity.
+  ///
+  /// - Throws: ``StoreError`` with ``StoreError/Code/invalidRequest`` if nested groups are open, or if the context is saving, undoing or
+  ///   redoing; errors of the store, in which case nothing is changed.
   public func undo() throws { try run(.undoing) }
 
-  /// Makes the changes again that ``undo()`` has taken back last. Without such nothing happens.
+  /// Redoes the group that ``undo()`` has undone last. Does nothing if there is none.
   ///
-  /// - Throws: As ``undo()``; ``StoreError`` with ``StoreError/Code/invalidRequest`` where a group is open that was begun.
+  /// - Throws: As ``undo()``; ``StoreError`` with ``StoreError/Code/invalidRequest`` also if an explicitly begun group is open.
   public func redo() throws { try run(.redoing) }
 
-  /// Takes back the last group within the open one, such as one that has just ended; where no group is open, the last one.
+  /// Undoes the last group within the open group, such as one that has just ended. If no group is open, undoes the last group.
   ///
-  /// It cannot be redone by itself within the open group: what it has changed is a part of that.
-  /// - Throws: As ``undo()``; ``StoreError`` with ``StoreError/Code/invalidRequest`` where the last change in the open group is no group.
+  /// The nested group cannot be redone on its own while the outer group is open, because its changes belong to the outer group.
+  ///
+  /// - Throws: As ``undo()``; ``StoreError`` with ``StoreError/Code/invalidRequest`` if the last change in the open group is not a group.
   public func undoNestedGroup() throws {
     if openGroups.isEmpty { return try undo() }
     try checkReady()
@@ -82,7 +84,7 @@ extension ContextUndoManager {
     var application = UndoApplication(of: context, self, isRedo: false)
     try application.prepare(group)
     guard let taken = beginNested() else { return }
-    // What it changes is taken back by the changes before it, which are still there.
+    // Needs no records: the earlier records of the open group remain and restore the state before them.
     suspend()
     application.apply(taken)
     resume()
@@ -108,7 +110,7 @@ extension ContextUndoManager {
     }
     var application = UndoApplication(of: context, self, isRedo: activity == .redoing)
     try application.prepare(group)
-    // An observer of what reading has told may have removed it.
+    // An observer notified during `prepare` may have removed the group.
     guard let begun = begin(activity), begun === group else { return end() }
     application.apply(group)
     application.finish()
@@ -118,8 +120,8 @@ extension ContextUndoManager {
 
   // MARK: Names
 
-  /// Names the outermost open group. Where none is open, it names the group that was closed last, if nothing was undone since; in an event in which something is
-  /// changed afterwards, it names that event's group instead.
+  /// Sets the action name of the outermost open group. If no group is open, names the group that was closed last, provided that nothing was
+  /// undone since. If the current event makes changes afterwards, names the event's group instead.
   public func setActionName(_ name: String) {
     if openGroups.isEmpty {
       guard groupsByEvent else {
@@ -131,27 +133,27 @@ extension ContextUndoManager {
     openGroups.first?.name = name
   }
 
-  /// The name of what ``undo()`` takes back; empty where it has none.
+  /// The action name of the group that ``undo()`` undoes; empty if it has none.
   public var undoActionName: String {
     if isIdleGroupFilled { return openGroups.first?.name ?? "" }
-    // The event has a name and no change yet: without one the name is that of the group before.
+    // The event's group has a name but no changes yet. If it stays empty, the name applies to the previous group.
     if isEventGroup, openGroups.count == 1, unnamedGroup != nil { return openGroups[0].name }
     return undoStack.last?.name ?? ""
   }
-  /// The name of what ``redo()`` makes again; empty where it has none.
+  /// The action name of the group that ``redo()`` redoes; empty if it has none.
   public var redoActionName: String { canRedo ? redoStack.last?.name ?? "" : "" }
 
-  // MARK: The application's own actions
+  // MARK: Custom actions
 
-  /// Adds an action of the application to the group: it is called when the group is undone, in its place among the changes. What it registers and changes is
-  /// redone.
+  /// Registers a custom undo action in the current group. Undoing the group calls the handler in order among the recorded changes. Actions
+  /// and changes that the handler registers can be redone.
   ///
-  /// The target is not held: of one that is gone nothing is called. Where no group is open and none is made for the event,
-  /// ``ManagedObjectContext/pendingError`` tells.
+  /// The target is not retained; the handler is not called after the target is released. If no group is open and none is created for the
+  /// event, the error is reported in ``ManagedObjectContext/pendingError``.
   ///
   /// - Parameters:
-  ///   - target: What the action changes.
-  ///   - handler: Changes it back. Called in the context's isolation.
+  ///   - target: The object that the action changes.
+  ///   - handler: Reverts the change. Called in the context's isolation.
   public func registerUndo<Target: AnyObject>(withTarget target: Target, handler: @escaping (Target) -> Void) {
     record(
       UndoGroup.Action(target: target) { object in
@@ -161,12 +163,13 @@ extension ContextUndoManager {
 }
 
 extension ManagedObjectContext {
-  /// Takes back the last group of changes: ``ContextUndoManager/undo()`` of the ``undoManager``. Without one nothing happens.
+  /// Undoes the last group of changes: ``ContextUndoManager/undo()`` of the ``undoManager``. Does nothing without an undo manager.
   ///
   /// - Throws: ``StoreError``.
   public func undo() throws { try undoManager?.undo() }
 
-  /// Makes the changes again that were taken back last: ``ContextUndoManager/redo()`` of the ``undoManager``. Without one nothing happens.
+  /// Redoes the group of changes that was undone last: ``ContextUndoManager/redo()`` of the ``undoManager``. Does nothing without an undo
+  /// manager.
   ///
   /// - Throws: ``StoreError``.
   public func redo() throws { try undoManager?.redo() }

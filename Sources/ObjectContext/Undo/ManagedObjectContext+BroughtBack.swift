@@ -1,11 +1,11 @@
-// ManagedObjectContext+BroughtBack: objects that were deleted are there again, and what is as it was saved is no change.
 import ObjectModel
 import ObjectStore
 
 extension ManagedObjectContext {
-  /// Brings an object back that was deleted here: one whose deletion was not saved is what it was; one whose deletion was saved, or that was never saved, is new.
+  /// Restores an object that was deleted in this context. If the deletion was not saved, the object returns to its earlier state. If the
+  /// deletion was saved, or the object was never saved, it becomes a new object.
   ///
-  /// - Returns: False where it is there already, or others have another object of its ID.
+  /// - Returns: False if the object is not deleted, or if the context has another object with its ID.
   func bringBack(_ object: ManagedObject) -> Bool {
     if object.contextReference != nil {
       guard object.managedObjectContext === self, object.flags.contains(.isDeleted), !object.flags.contains(.isInaccessible) else {
@@ -22,11 +22,11 @@ extension ManagedObjectContext {
     return true
   }
 
-  /// An object that has left the context is in it again, as a new one.
+  /// Registers an object that has left the context as a new object.
   private func enter(_ object: ManagedObject) {
     let wasStored = object.row != nil
     object.formerContextNumber = 0
-    object.contextReference = Unmanaged.passUnretained(self)  // `deinit` takes it back
+    object.contextReference = Unmanaged.passUnretained(self)  // cleared in `deinit`
     object.flags.subtract([.isGone, .isUpdated, .isDeleted, .deletePropagated, .rulesWait, .isAnnounced, .isBack, .hasPendingChange])
     object.flags.subtract([.isListedAsUpdated, .isListedAsDeleted, .isLocked, .willSaveCalled, .writesInPlace, .isRecent, .isInaccessible])
     object.flags.insert(.isInserted)
@@ -39,7 +39,7 @@ extension ManagedObjectContext {
     if wasStored { linkAgain(object) }
   }
 
-  /// The relationships of an object whose deletion was saved: its members are those that it had, and the other sides know of it.
+  /// Restores the relationships of an object whose deletion was saved: its former members and the inverse ends.
   private func linkAgain(_ object: ManagedObject) {
     let former = object.toManyStates
     object.toManyStates = ToManyStates()
@@ -58,7 +58,7 @@ extension ManagedObjectContext {
     }
     for relationship in entity.toManyRelationships {
       let inverse = model.inverse(of: relationship)
-      // Of these the store may still have some.
+      // With a to-one inverse and `noAction`, the store may still hold members.
       let isKept = inverse.map { !$0.isToMany } ?? false && relationship.deleteRule == .noAction
       let state = ToManyState(relationship: relationship, base: isKept ? nil : [])
       var members: [ObjectReference] = []
@@ -69,14 +69,14 @@ extension ManagedObjectContext {
         }
         state.add(member)
       }
-      // Others may have put themselves there by now.
+      // Members that were added through the inverse above.
       for member in object.toManyStates[relationship.index]?.added.elements ?? [] { state.add(member) }
       object.replaceState(state)
       memberStates.noteState(of: relationship)
       guard let inverse, inverse.isToMany else { continue }
       for member in state.added.elements where member != reference {
         guard let other = self.object(member, near: object) else { continue }
-        // The row is gone, and its links with it: members that were read before are not stored any more.
+        // The deletion removed the stored links, so members that were read earlier are not stored anymore.
         let others = other.toManyStates[inverse.index]
         let order = others?.forgetStored(reference)
         other.addMember(reference, at: inverse.index)
@@ -87,7 +87,7 @@ extension ManagedObjectContext {
 }
 
 extension ManagedObject {
-  /// All values are the object's own: no row of a store has them any more.
+  /// Moves all values into the object's overlay, because no store has a row for it anymore.
   fileprivate final func becomeNew() {
     let entity = compiledEntity
     let values = entity.slots.map { slot in (try? readSlotValueAtHand(slot.index)) ?? .null }
@@ -99,13 +99,13 @@ extension ManagedObject {
     readOverlay()
   }
 
-  /// Puts a state in the place of another one of the same relationship.
+  /// Replaces the state of a relationship.
   fileprivate final func replaceState(_ state: ToManyState) {
     toManyStates.filter { $0.relationship.index != state.relationship.index }
     toManyStates.insert(state)
   }
 
-  /// Values that are those of the row, after changes were taken back, are no changes any more; an object without others is unchanged.
+  /// Removes pending changes that equal the stored values. An object without other changes becomes unchanged.
   final func forgetWhatIsAsSaved() {
     guard contextReference != nil, flags.isDisjoint(with: [.isInserted, .isGone, .isInaccessible]) else { return }
     if let overlay, let image {

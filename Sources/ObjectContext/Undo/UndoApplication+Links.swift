@@ -1,16 +1,16 @@
-// UndoApplication+Links: both ends of relationships, after some were set back.
 import ObjectModel
 import ObjectStore
 
 extension UndoApplication {
-  /// Sees to it that a link leads to an object that is there, and that this knows of it.
+  /// Removes a link whose destination does not exist, and updates the inverse of a link whose destination exists.
   ///
-  /// As a rule all is well: both ends were recorded. But what others have changed below unsaved changes has moved ends that nobody has recorded.
+  /// Usually there is nothing to do, since both ends were recorded. Changes that other contexts made below unsaved changes can move ends
+  /// without a record.
   func mend(_ link: Link) {
     let (object, relationship, destination) = (link.object, link.relationship, link.destination)
     if !destination.isNull, !context.isLiving(destination, near: object) {
       if relationship.isToMany {
-        // A member whose deletion was made before comes back once that is undone too.
+        // The member returns when its earlier deletion is undone, too.
         if destination.key > 0,
           context.registeredObject(destination, near: object)?.flags.isDisjoint(with: [.isGone, .isInaccessible]) ?? false
         {
@@ -33,7 +33,8 @@ extension UndoApplication {
     if !destination.isNull { reach(destination, inverse, object, isStored: stored == destination) }
   }
 
-  /// Takes an object that goes out of the members of those that have looked at them, as its deletion has once done: so their order is known when it comes back.
+  /// Removes an object from the loaded member lists of other objects, as its deletion did originally. The removal records the member's
+  /// position for a later redo.
   func unlink(_ object: ManagedObject) {
     let entity = object.compiledEntity
     for slot in entity.referenceSlots {
@@ -63,7 +64,7 @@ extension UndoApplication {
     return found
   }
 
-  /// The former destination has the object no more.
+  /// Removes the object from the inverse of its former destination.
   private func leave(_ former: ManagedObject, _ inverse: CompiledRelationship, _ object: ManagedObject, isStored: Bool) {
     let reference = object.ownReference
     if !inverse.isToMany {
@@ -75,7 +76,7 @@ extension UndoApplication {
     }
   }
 
-  /// The destination has the object.
+  /// Adds the object to the inverse of its destination.
   private func reach(_ destination: ObjectReference, _ inverse: CompiledRelationship, _ object: ManagedObject, isStored: Bool) {
     let reference = object.ownReference
     if let known = registered(destination, near: object) {

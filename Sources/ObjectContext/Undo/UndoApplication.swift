@@ -1,38 +1,38 @@
-// UndoApplication: one group is undone or redone: what there was is there again, and what there is now is recorded.
 import ObjectModel
 import ObjectStore
 
-/// One group that is undone or redone: its records, from the last to the first.
+/// The undo or redo of one group: applies its records from last to first.
 ///
-/// What changes an object here is what changes it anywhere, and so is recorded in turn: the records of undoing are those that redoing goes by.
+/// Applying records uses the same mutations as any change, so the reverse records are created on the way. Redo uses the records that undo
+/// creates.
 struct UndoApplication {
   let context: ManagedObjectContext
   let manager: ContextUndoManager
-  /// Whether it is redone: then what came before comes again.
+  /// Whether the group is redone.
   let isRedo: Bool
-  /// The objects that were changed, in order, and how.
+  /// The affected objects, in order. `events` holds how each was affected.
   private(set) var objects: [ManagedObject] = []
   private var events: [SnapshotEvents] = []
   private var places: [ManagedObject: Int] = [:]
-  /// Objects whose rows were read for this, which nobody else may hold.
+  /// Objects whose rows were read for this operation; retained because nothing else may retain them.
   private var held: [ManagedObject] = []
-  /// Objects whose rows are gone.
+  /// Objects whose rows do not exist anymore.
   private var gone: Set<ManagedObjectID> = []
-  /// The object of the last record: many follow each other with the same.
+  /// The object of the previous record; consecutive records often share it.
   private var last: (reference: ObjectReference, space: UInt32, object: ManagedObject)?
-  /// The links that were set: whether their other ends are there, and know of it, is known at the end.
+  /// The links that were set. Their other ends are checked at the end.
   private(set) var links: [Link] = []
-  /// Objects whose members turned out to be what they were when the stored ones were read.
+  /// Objects whose members needed no change once the stored ones were read.
   private var settled: [ManagedObject] = []
-  /// Transient values that are no changes any more.
+  /// Transient values that are unchanged again.
   private var cleanValues: [(object: ManagedObject, slot: Int)] = []
 
-  /// A link of an object that was set.
+  /// A link that was set on an object.
   struct Link {
     let object: ManagedObject
     let relationship: CompiledRelationship
     let destination: ObjectReference
-    /// Where a to-one relationship has led to until then; null of a to-many one.
+    /// The previous destination of a to-one relationship; null for a to-many relationship.
     let former: ObjectReference
   }
 
@@ -42,7 +42,7 @@ struct UndoApplication {
     self.isRedo = isRedo
   }
 
-  /// Runs a group that has actions of the application only.
+  /// Runs the custom actions of a group, for an undo manager without a context.
   static func runActions(of group: UndoGroup) {
     for record in group.records.reversed() {
       if record.kind == .group { runActions(of: group.groups[record.place]) }
@@ -56,9 +56,9 @@ struct UndoApplication {
 
   // MARK: Rows
 
-  /// Reads what is needed and not in memory.
+  /// Reads the required rows that are not in memory.
   ///
-  /// - Throws: ``StoreError``; nothing was changed then.
+  /// - Throws: ``StoreError``, in which case nothing is changed.
   mutating func prepare(_ group: UndoGroup) throws {
     var unread: [UInt32: [ManagedObjectID]] = [:]
     collectUnread(group, into: &unread)
@@ -79,14 +79,14 @@ struct UndoApplication {
   }
 
   private func collectUnread(_ group: UndoGroup, into unread: inout [UInt32: [ManagedObjectID]]) {
-    // What comes back with the group is not in the store.
+    // Objects that the group restores are not in the store.
     var seen = Set(Self.objects(of: group).map(\.currentID))
     func visit(_ group: UndoGroup) {
       for record in group.records {
         if record.kind == .group { visit(group.groups[record.place]) }
         guard record.reference.key > 0, record.kind != .deleted else { continue }
         if let object = context.registeredObject(record.reference, space: record.space) {
-          // Members come and go without a look at their owner's row.
+          // Changes of members do not need the row of their owner.
           let needsRow = record.kind == .value || record.kind == .external
           if !needsRow || !object.flags.contains(.isFault) || object.row != nil { continue }
         }
@@ -101,11 +101,11 @@ struct UndoApplication {
 
   // MARK: Records
 
-  /// Brings back what there was before a group.
+  /// Restores the state before a group.
   mutating func apply(_ group: UndoGroup) {
     let clearCount = manager.clearCount
     for record in group.records.reversed() {
-      // An action of the application may have given everything up.
+      // A custom action may have cleared the undo manager.
       if manager.clearCount != clearCount { return }
       switch record.kind {
       case .action: Self.run(group.actions[record.place])
@@ -148,7 +148,7 @@ struct UndoApplication {
     note(object, .undoUpdate)
   }
 
-  /// A value with the reference that an object is known by now.
+  /// Returns a value with a reference replaced by the object's current one.
   private mutating func known(_ value: Slot, of object: ManagedObject, at slot: Int) -> Slot {
     guard object.compiledEntity.kinds[slot] == .reference, let relationship = object.compiledEntity.slots[slot].relationship else {
       return value
@@ -170,7 +170,7 @@ struct UndoApplication {
 
   // MARK: Objects
 
-  /// The object of a record; nil where it is gone.
+  /// Returns the object of a record; nil if it does not exist anymore.
   private mutating func object(of record: UndoRecord) -> ManagedObject? {
     if let last, last.reference == record.reference, last.space == record.space { return last.object }
     guard let object = findObject(record), object.flags.isDisjoint(with: [.isGone, .isInaccessible]) else { return nil }
@@ -182,12 +182,12 @@ struct UndoApplication {
     if record.reference.key < 0 { return context.temporaryObject(record.reference) }
     if let object = context.registeredObject(record.reference, space: record.space) { return object }
     let id = ManagedObjectID(space: record.space, entityNumber: UInt32(record.reference.entity), key: record.reference.key)
-    // Rows were read before: what is not in memory now has none.
+    // `prepare` has read the rows; without a row in memory, a deleted object does not exist.
     return gone.contains(id) || context.memberStates.isGone(record.reference)
       ? nil : context.makeFault(record.reference, space: record.space)
   }
 
-  /// Notes what has become of an object.
+  /// Records how an object is affected.
   mutating func note(_ object: ManagedObject, _ event: SnapshotEvents) {
     if let lastObject = objects.last, lastObject === object {
       events[events.count - 1].insert(event)
@@ -200,7 +200,7 @@ struct UndoApplication {
     }
   }
 
-  /// An object that came goes again: a new one leaves, a stored one is deleted by the next save.
+  /// Reverts an insertion: a new object leaves the context, a stored one is deleted by the next save.
   private mutating func takeAway(_ record: UndoRecord) {
     guard let object = object(of: record), !object.flags.contains(.isDeleted) else { return }
     manager.recordDeletion(of: object)
@@ -210,21 +210,21 @@ struct UndoApplication {
     note(object, isRedo ? .undoDeletion : .undoInsertion)
   }
 
-  /// An object that went is there again.
+  /// Reverts a deletion.
   private mutating func bringBack(_ object: ManagedObject) {
     guard context.bringBack(object) else { return }
     last = nil
     note(object, isRedo ? .undoInsertion : .undoDeletion)
   }
 
-  // MARK: The end
+  // MARK: Finishing
 
-  /// Links whose other end is gone are no links, objects hear what was done, observers are told, and what is as it was saved is no change any more.
+  /// Repairs links, notifies the objects and the observers, and discards changes that equal the saved values.
   mutating func finish() {
     context.unitOfWork.dropTakenBack()
     for link in links where link.object.contextReference != nil { mend(link) }
     for (place, object) in objects.enumerated() { object.awake(fromSnapshotEvents: events[place]) }
-    // The other ends of links among them.
+    // Includes the other ends of links.
     let changed = context.unitOfWork.pendingObjects
     context.endEvent()
     for (object, slot) in cleanValues { object.overlay?.becomeClean(slot) }
