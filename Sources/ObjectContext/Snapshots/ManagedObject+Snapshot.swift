@@ -1,22 +1,23 @@
-// ManagedObject+Snapshot: snapshots of objects as they are now.
 import ObjectModel
 import ObjectStore
 
 extension ManagedObject {
-  /// The object's values as they are now, unsaved changes included, as a value that may go to any task. Fires a fault.
+  /// Returns a sendable snapshot of the object's current values, including unsaved changes. Fires a fault.
   ///
-  /// Of an object without unsaved changes it shares the row, and copies nothing. Generated classes have a function of the same name that gives a typed one.
+  /// The snapshot of an object without unsaved changes shares the object's row and copies nothing. Generated classes have a method of the
+  /// same name that returns a typed snapshot.
   ///
-  /// - Parameter relationships: The to-many relationships whose members the snapshot has, as IDs. They are read if need be.
-  /// - Throws: ``StoreError`` with ``StoreError/Code/objectNotFound`` where the object's row is gone, or its context; what keeps a row or members from being
-  ///   read; ``KeyValueError`` for a name that is no to-many relationship's.
+  /// - Parameter relationships: The to-many relationships whose members to include, as IDs. Members that are not loaded are read from the
+  ///   store.
+  /// - Throws: ``StoreError`` with ``StoreError/Code/objectNotFound`` if the object's row or context does not exist anymore; errors from
+  ///   reading the row or the members; ``KeyValueError`` for a name that is not a stored to-many relationship.
   @_disfavoredOverload public final func snapshot(including relationships: [String] = []) throws -> ObjectSnapshot {
     try _snapshot(including: relationships)
   }
 
-  /// The object's values: what the functions of generated classes call.
+  /// Returns a snapshot of the object's values. Called by generated classes.
   ///
-  /// - Throws: What ``snapshot(including:)`` throws.
+  /// - Throws: The errors of ``snapshot(including:)``.
   public final func _snapshot(including relationships: [String] = []) throws -> ObjectSnapshot {
     guard let context = managedObjectContext else { throw StoreError(.noObject(objectID), operation: .takeSnapshot) }
     context.noticeChangesInPlace()
@@ -34,7 +35,7 @@ extension ManagedObject {
 }
 
 extension CompiledEntity {
-  /// The to-many relationship of a name that is stored.
+  /// Returns the stored to-many relationship with a name.
   func toMany(named name: String) throws(KeyValueError) -> CompiledRelationship {
     guard case .toMany(let relationship) = property(named: name), !relationship.isTransient else {
       throw KeyValueError(
@@ -45,9 +46,9 @@ extension CompiledEntity {
 }
 
 extension ManagedObjectContext {
-  /// The values of an object that is no fault.
+  /// Returns a snapshot of an object that is not a fault.
   func snapshot(of object: ManagedObject) -> ObjectSnapshot {
-    // As nearly always.
+    // The most frequent case.
     if object.overlay == nil, let row = object.row {
       return ObjectSnapshot(RowImage(heldRow: row), of: object.compiledEntity, space: object.currentID.space)
     }
@@ -58,7 +59,7 @@ extension ManagedObjectContext {
     return ObjectSnapshot(row, of: object.compiledEntity, space: space(of: object))
   }
 
-  /// The IDs of the members of an object's to-many relationship.
+  /// Returns the IDs of the members of an object's to-many relationship.
   func memberIDs(of object: ManagedObject, _ relationship: CompiledRelationship) throws -> [ManagedObjectID] {
     guard let state = object.loadedState(relationship.index), state.isLoaded else {
       throw pendingError ?? StoreError(.noRow(object.objectID), operation: .takeSnapshot)

@@ -1,18 +1,18 @@
-// ManagedObjectContext+Apply: what was set in a snapshot becomes changes of a context.
 import ObjectModel
 import ObjectStore
 
 extension ManagedObjectContext {
-  /// Sets what was set in a snapshot, and nothing else, on its object, or on a new one where the snapshot has no ID.
+  /// Applies the properties that were set in a snapshot to its object, or to a new object if the snapshot has no ID.
   ///
-  /// What others have changed since the snapshot was taken stays where the snapshot did not set it. A property that both sides have changed, to different values,
-  /// follows ``mergePolicy``; what this context has changed and not saved counts as changed by others. Members of to-many relationships merge: those that the
-  /// snapshot added or removed come or go. Nothing is validated before the save.
+  /// Only properties that were set in the snapshot change; all others keep their current values. If a property was changed on both sides to
+  /// different values, ``mergePolicy`` decides. Unsaved changes of this context count as changes of the other side. To-many relationships
+  /// merge: members that the snapshot added are added, members that it removed are removed. Validation takes place in the next save.
   ///
   /// - Returns: The object.
-  /// - Throws: ``StoreError`` with ``StoreError/Code/mergeConflict``, whose conflict has the properties, where the policy is ``MergePolicy/error``; with
-  ///   ``StoreError/Code/objectNotFound`` where the object, or one that a relationship was set to, is not there; with ``StoreError/Code/modelIncompatible`` for a
-  ///   snapshot of another model's object; ``KeyValueError`` where a setter of the snapshot failed. Nothing is changed then.
+  /// - Throws: ``StoreError`` with ``StoreError/Code/mergeConflict`` if the policy is ``MergePolicy/error``, with the properties in its
+  ///   conflict; with ``StoreError/Code/objectNotFound`` if the object, or the destination of a relationship, does not exist; with
+  ///   ``StoreError/Code/modelIncompatible`` for a snapshot of another model; ``KeyValueError`` if a setter of the snapshot failed. In each
+  ///   case nothing is changed.
   @discardableResult
   public func apply(_ snapshot: ObjectSnapshot) throws -> ManagedObject {
     if let failure = snapshot.failures.first { throw failure }
@@ -29,10 +29,11 @@ extension ManagedObjectContext {
     return object
   }
 
-  /// Sets what was set in a typed snapshot: see ``apply(_:)-(ObjectSnapshot)``.
+  /// Applies the properties that were set in a typed snapshot: see ``apply(_:)-(ObjectSnapshot)``.
   ///
   /// - Returns: The object.
-  /// - Throws: As there; ``StoreError`` with ``StoreError/Code/invalidRequest`` where objects of the entity are not of the class in this context.
+  /// - Throws: The errors of that method; ``StoreError`` with ``StoreError/Code/invalidRequest`` if this context uses another class for the
+  ///   entity.
   @discardableResult
   public func apply<Snapshot: TypedSnapshot>(_ snapshot: Snapshot) throws -> Snapshot.Object {
     let name = snapshot._snapshot.entityName
@@ -46,7 +47,7 @@ extension ManagedObjectContext {
     return typed
   }
 
-  /// An object whose row is older than the snapshot's takes the store's, below its unsaved changes. One of a state that holds still stays as it is.
+  /// Refreshes an object whose row is older than the snapshot's, keeping its unsaved changes. Objects of a pinned state stay unchanged.
   private func bringAlong(_ object: ManagedObject, to snapshot: ObjectSnapshot) {
     guard !rowSource.isPinned, let row = object.row, RowImage.version(row) > 0, RowImage.version(row) < snapshot.version else { return }
     refresh(object, mergeChanges: true)
@@ -58,7 +59,7 @@ extension ManagedObjectContext {
     var work = SnapshotWork(snapshot, object, in: self)
     work.takeAll()
     do { try work.prepare() } catch {
-      // The context has not heard of it, and is not to when it goes.
+      // The object is not registered, so its `deinit` must not access the context.
       object.contextReference = nil
       throw error
     }

@@ -1,23 +1,23 @@
-// ManagedObjectContext+AsynchronousSnapshots: fetches of snapshots whose rows are read elsewhere.
 import ObjectModel
 public import ObjectQuery
 import ObjectStore
 
 extension ManagedObjectContext {
-  /// Begins a fetch of typed snapshots that does not block the context's isolation, and returns at once.
+  /// Starts a fetch of typed snapshots without blocking the context's isolation, and returns immediately.
   ///
   /// ```swift
   /// let books = try await context.asynchronousFetch(Book.all, as: Book.Snapshot.self).value()
   /// ```
   ///
-  /// Stores are read on a queue; evaluating what no store can answer and reading members are done where the context lives, at the end, as are
-  /// objects by ``asynchronousFetch(_:)``.
+  /// Stores are read on a queue. Parts of the request that no store can evaluate, and to-many members, are processed at the end in the
+  /// context's isolation, as objects are in ``asynchronousFetch(_:)``.
   ///
   /// - Parameters:
   ///   - request: The request.
-  ///   - type: The type of the snapshots: of the request's class, or of one above.
-  ///   - relationships: The to-many relationships whose members the snapshots have, as IDs: one statement for each 500 results.
-  /// - Throws: What `fetch(_:as:including:)` throws for what cannot be asked; ``StoreError`` with ``StoreError/Code/noOpenStore`` when no store is open.
+  ///   - type: The snapshot type of the request's class or of a superclass.
+  ///   - relationships: The to-many relationships whose members to include, as IDs. Each costs one statement per 500 results.
+  /// - Throws: The errors of `fetch(_:as:including:)` for unsupported requests; ``StoreError`` with ``StoreError/Code/noOpenStore`` if no
+  ///   store is open.
   public func asynchronousFetch<Result: ManagedObject, Snapshot: TypedSnapshot>(
     _ request: FetchRequest<Result>, as type: Snapshot.Type, including relationships: [String] = []
   ) throws -> AsynchronousFetch<Snapshot> {
@@ -25,26 +25,27 @@ extension ManagedObjectContext {
     return try asynchronousFetch(request.specification, including: relationships) { $0.map(Snapshot.init(_snapshot:)) }
   }
 
-  /// Begins a fetch of snapshots that does not block the context's isolation, and returns at once.
+  /// Starts a fetch of snapshots without blocking the context's isolation, and returns immediately.
   ///
   /// - Parameters:
   ///   - request: The request.
   ///   - type: ``ObjectSnapshot``.
-  ///   - relationships: The to-many relationships whose members the snapshots have, as IDs: one statement for each 500 results.
-  /// - Throws: As for typed snapshots.
+  ///   - relationships: The to-many relationships whose members to include, as IDs. Each costs one statement per 500 results.
+  /// - Throws: The errors of the method for typed snapshots.
   public func asynchronousFetch<Result: ManagedObject>(
     _ request: FetchRequest<Result>, as type: ObjectSnapshot.Type, including relationships: [String] = []
   ) throws -> AsynchronousFetch<ObjectSnapshot> {
     try asynchronousFetch(request.specification, including: relationships) { $0 }
   }
 
-  /// Begins a fetch of typed snapshots with the members of the to-many relationships that key paths lead to.
+  /// Starts a fetch of typed snapshots that include the members of to-many relationships, given as key paths.
   ///
   /// - Parameters:
   ///   - request: The request.
-  ///   - type: The type of the snapshots: of the request's class, or of one above.
-  ///   - relationships: The to-many relationships whose members the snapshots have, as IDs.
-  /// - Throws: What the form with names throws; ``FetchPredicateError/unsupported(part:advice:)`` for a key path of no property of the model.
+  ///   - type: The snapshot type of the request's class or of a superclass.
+  ///   - relationships: The to-many relationships whose members to include, as IDs.
+  /// - Throws: The errors of the method that takes names; ``FetchPredicateError/unsupported(part:advice:)`` for a key path to a property
+  ///   that is not in the model.
   @_disfavoredOverload
   public func asynchronousFetch<Result: TypedManagedObject, Snapshot: TypedSnapshot>(
     _ request: FetchRequest<Result>, as type: Snapshot.Type, including relationships: [PartialKeyPath<Result>]
@@ -52,13 +53,14 @@ extension ManagedObjectContext {
     try asynchronousFetch(request, as: type, including: Result.names(of: relationships))
   }
 
-  /// Begins a fetch of snapshots with the members of the to-many relationships that key paths lead to.
+  /// Starts a fetch of snapshots that include the members of to-many relationships, given as key paths.
   ///
   /// - Parameters:
   ///   - request: The request.
   ///   - type: ``ObjectSnapshot``.
-  ///   - relationships: The to-many relationships whose members the snapshots have, as IDs.
-  /// - Throws: What the form with names throws; ``FetchPredicateError/unsupported(part:advice:)`` for a key path of no property of the model.
+  ///   - relationships: The to-many relationships whose members to include, as IDs.
+  /// - Throws: The errors of the method that takes names; ``FetchPredicateError/unsupported(part:advice:)`` for a key path to a property
+  ///   that is not in the model.
   @_disfavoredOverload
   public func asynchronousFetch<Result: TypedManagedObject>(
     _ request: FetchRequest<Result>, as type: ObjectSnapshot.Type, including relationships: [PartialKeyPath<Result>]

@@ -1,14 +1,13 @@
-// ManagedObjectContext+SnapshotFetch: fetches whose results are snapshots: no objects are made.
 import Foundation
 import ObjectModel
 public import ObjectQuery
 import ObjectStore
 
 extension ManagedObjectContext {
-  /// The results of a request as typed snapshots: rows are shared, and no objects are made.
+  /// Returns the results of a request as typed snapshots. Rows are shared, and no objects are created.
   ///
-  /// Unsaved changes of the context count as in any fetch. What is not changed has the values of the store, also where an object of the context has older ones.
-  /// Properties to fetch, batches and prefetching are for objects, and count for nothing here.
+  /// Unsaved changes of the context are included as in any fetch. Unchanged objects have the stored values, even if a registered object has
+  /// older ones. Properties to fetch, batch sizes and prefetching apply to objects only and are ignored.
   ///
   /// ```swift
   /// let books = try context.fetch(Book.all.where { $0.pages > 500 }, as: Book.Snapshot.self)
@@ -16,9 +15,10 @@ extension ManagedObjectContext {
   ///
   /// - Parameters:
   ///   - request: The request.
-  ///   - type: The type of the snapshots: of the request's class, or of one above.
-  ///   - relationships: The to-many relationships whose members the snapshots have, as IDs: one statement for each 500 results.
-  /// - Throws: ``FetchPredicateError`` for what cannot be asked, ``StoreError`` from the store, ``KeyValueError`` for a name that is no to-many relationship's.
+  ///   - type: The snapshot type of the request's class or of a superclass.
+  ///   - relationships: The to-many relationships whose members to include, as IDs. Each costs one statement per 500 results.
+  /// - Throws: ``FetchPredicateError`` for an unsupported request; ``StoreError`` from the store; ``KeyValueError`` for a name that is not
+  ///   a to-many relationship.
   public func fetch<Result: ManagedObject, Snapshot: TypedSnapshot>(
     _ request: FetchRequest<Result>, as type: Snapshot.Type, including relationships: [String] = []
   ) throws -> [Snapshot] {
@@ -26,20 +26,21 @@ extension ManagedObjectContext {
     return try snapshots(of: request.specification, including: relationships).map(Snapshot.init(_snapshot:))
   }
 
-  /// The results of a request as snapshots: rows are shared, and no objects are made.
+  /// Returns the results of a request as snapshots. Rows are shared, and no objects are created.
   ///
   /// - Parameters:
   ///   - request: The request.
   ///   - type: ``ObjectSnapshot``.
-  ///   - relationships: The to-many relationships whose members the snapshots have, as IDs: one statement for each 500 results.
-  /// - Throws: ``FetchPredicateError`` for what cannot be asked, ``StoreError`` from the store, ``KeyValueError`` for a name that is no to-many relationship's.
+  ///   - relationships: The to-many relationships whose members to include, as IDs. Each costs one statement per 500 results.
+  /// - Throws: ``FetchPredicateError`` for an unsupported request; ``StoreError`` from the store; ``KeyValueError`` for a name that is not
+  ///   a to-many relationship.
   public func fetch<Result: ManagedObject>(
     _ request: FetchRequest<Result>, as type: ObjectSnapshot.Type, including relationships: [String] = []
   ) throws -> [ObjectSnapshot] {
     try snapshots(of: request.specification, including: relationships)
   }
 
-  /// The results of a request as typed snapshots with the members of the to-many relationships that key paths lead to.
+  /// Returns the results of a request as typed snapshots that include the members of to-many relationships, given as key paths.
   ///
   /// ```swift
   /// let books = try context.fetch(Book.all, as: Book.Snapshot.self, including: [\.tags])
@@ -47,9 +48,10 @@ extension ManagedObjectContext {
   ///
   /// - Parameters:
   ///   - request: The request.
-  ///   - type: The type of the snapshots: of the request's class, or of one above.
-  ///   - relationships: The to-many relationships whose members the snapshots have, as IDs.
-  /// - Throws: What the form with names throws; ``FetchPredicateError/unsupported(part:advice:)`` for a key path of no property of the model.
+  ///   - type: The snapshot type of the request's class or of a superclass.
+  ///   - relationships: The to-many relationships whose members to include, as IDs.
+  /// - Throws: The errors of the method that takes names; ``FetchPredicateError/unsupported(part:advice:)`` for a key path to a property
+  ///   that is not in the model.
   @_disfavoredOverload
   public func fetch<Result: TypedManagedObject, Snapshot: TypedSnapshot>(
     _ request: FetchRequest<Result>, as type: Snapshot.Type, including relationships: [PartialKeyPath<Result>]
@@ -57,13 +59,14 @@ extension ManagedObjectContext {
     try fetch(request, as: type, including: Result.names(of: relationships))
   }
 
-  /// The results of a request as snapshots with the members of the to-many relationships that key paths lead to.
+  /// Returns the results of a request as snapshots that include the members of to-many relationships, given as key paths.
   ///
   /// - Parameters:
   ///   - request: The request.
   ///   - type: ``ObjectSnapshot``.
-  ///   - relationships: The to-many relationships whose members the snapshots have, as IDs.
-  /// - Throws: What the form with names throws; ``FetchPredicateError/unsupported(part:advice:)`` for a key path of no property of the model.
+  ///   - relationships: The to-many relationships whose members to include, as IDs.
+  /// - Throws: The errors of the method that takes names; ``FetchPredicateError/unsupported(part:advice:)`` for a key path to a property
+  ///   that is not in the model.
   @_disfavoredOverload
   public func fetch<Result: TypedManagedObject>(
     _ request: FetchRequest<Result>, as type: ObjectSnapshot.Type, including relationships: [PartialKeyPath<Result>]
@@ -71,7 +74,7 @@ extension ManagedObjectContext {
     try fetch(request, as: type, including: Result.names(of: relationships))
   }
 
-  // MARK: Making
+  // MARK: Creating snapshots
 
   private func snapshots(of request: FetchSpecification, including names: [String]) throws -> [ObjectSnapshot] {
     let specification = try request.ofSnapshots
@@ -79,7 +82,7 @@ extension ManagedObjectContext {
     try prepareFetch()
     var snapshots = try snapshots(of: FetchMergePlan(specification, context: self), relationships)
     for relationship in relationships { try addMembers(of: relationship, to: &snapshots) }
-    // What could not be read while results were filtered and sorted makes the answer wrong.
+    // Read errors during filtering and sorting would make the result wrong.
     try notedErrors.tell()
     return snapshots
   }
@@ -89,7 +92,7 @@ extension ManagedObjectContext {
     return try names.map { try entity.toMany(named: $0) }
   }
 
-  /// The results of a request whose rows were read before.
+  /// Returns the results of a request whose rows were already read.
   func snapshots(
     of specification: FetchSpecification, _ relationships: [CompiledRelationship], readBefore answers: FetchAnswers
   ) throws -> [ObjectSnapshot] {
@@ -124,13 +127,14 @@ extension ManagedObjectContext {
     ObjectSnapshot(row, of: tables.entity(numbered: row.entityNumber), space: store.space.number)
   }
 
-  /// Snapshots by ID, in their order: of changed objects, of rows at hand, and of those that one request reads. Rows that are gone by now are left out.
+  /// Returns snapshots for IDs, in their order: from changed objects, cached rows, and one request per store for the rest. Omits rows that
+  /// do not exist anymore.
   ///
   /// - Parameters:
   ///   - ids: The IDs.
-  ///   - relationships: Those whose members new objects' snapshots get: nothing else finds these objects again.
-  ///   - showsChanges: Whether unsaved changes count.
-  ///   - read: Snapshots of rows that were read before.
+  ///   - relationships: The relationships to include for new objects, whose snapshots have no ID to add members by later.
+  ///   - showsChanges: Whether to include unsaved changes.
+  ///   - read: Snapshots of rows that were already read.
   private func snapshots(
     with ids: [ManagedObjectID], _ relationships: [CompiledRelationship], showsChanges: Bool, read: [ManagedObjectID: ObjectSnapshot] = [:]
   ) throws -> [ObjectSnapshot] {
@@ -164,7 +168,7 @@ extension ManagedObjectContext {
     return ids.compactMap { found[$0] }
   }
 
-  /// Adds the members of a relationship: those that the context has changed, and those of one request to each store.
+  /// Adds the members of a relationship: from the context where they have changes, and from one request per store for the rest.
   private func addMembers(of relationship: CompiledRelationship, to snapshots: inout [ObjectSnapshot]) throws {
     var unread: [UInt32: [Int]] = [:]
     for (position, snapshot) in snapshots.enumerated() {
@@ -187,7 +191,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Whether a stored member is there: not deleted, and its row not known to be gone.
+  /// Returns whether a stored member is neither marked for deletion nor known to have no row.
   private func isLiving(_ reference: ObjectReference, space: UInt32) -> Bool {
     if let object = registeredObject(reference, space: space) { return !object.flags.contains(.isDeleted) }
     return !memberStates.isGone(reference)
@@ -195,7 +199,7 @@ extension ManagedObjectContext {
 }
 
 extension FetchSpecification {
-  /// The request for whole rows: what is for objects, or for dictionaries, counts for nothing.
+  /// The request for whole rows, without the options for objects and dictionaries.
   ///
   /// - Throws: ``FetchPredicateError`` for a negative number.
   var ofSnapshots: FetchSpecification {

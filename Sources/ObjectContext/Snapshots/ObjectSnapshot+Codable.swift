@@ -1,10 +1,10 @@
-// ObjectSnapshot+Codable: snapshots in JSON and in any other coder, in the form that <doc:Snapshots> lists.
+// The encoded form is documented in <doc:Snapshots>.
 import Foundation
 import ObjectModel
 import ObjectStore
 
 extension ObjectSnapshot: Codable {
-  /// The form that is written, and the only one that is read.
+  /// The version of the encoded form; the only one that can be decoded.
   private static let format = 1
 
   private enum Key: String, CodingKey {
@@ -12,7 +12,7 @@ extension ObjectSnapshot: Codable {
     case changedMembers = "memberChanges"
   }
 
-  /// A property's name.
+  /// A property name as a coding key.
   struct Name: CodingKey {
     let stringValue: String
     var intValue: Int? { nil }
@@ -23,12 +23,12 @@ extension ObjectSnapshot: Codable {
 
   private var layout: String { String(entity.layoutFingerprint, radix: 16) }
 
-  // MARK: Writing
+  // MARK: Encoding
 
-  /// Writes the snapshot: its values, and beside them what was set. Large values are read, and written whole.
+  /// Encodes the snapshot: its original values, and separately the values that were set. Large values are read and encoded in full.
   ///
-  /// - Throws: `EncodingError` where a relationship refers to an object that is not saved, whose ID means nothing elsewhere; ``StoreError`` where a value cannot be
-  ///   read; ``KeyValueError`` where a setter failed.
+  /// - Throws: `EncodingError` if a relationship refers to an unsaved object, whose ID is meaningless elsewhere; ``StoreError`` if a value
+  ///   cannot be read; ``KeyValueError`` if a setter failed.
   public func encode(to encoder: any Encoder) throws {
     if let failure = failures.first { throw failure }
     var container = encoder.container(keyedBy: Key.self)
@@ -59,11 +59,12 @@ extension ObjectSnapshot: Codable {
     try SnapshotCoding.encode(stored(slot.index), slot.attributeType, to: &values, name)
   }
 
-  // MARK: Reading
+  // MARK: Decoding
 
-  /// Reads a snapshot. That of a saved object is read where its store is or was open in the process, that of a new one where a coordinator of its model was made.
+  /// Decodes a snapshot. For a saved object, its store must be, or have been, open in this process. For a new object, a coordinator with
+  /// its model must have been created.
   ///
-  /// - Throws: `DecodingError` with the path of what is wrong, also for a snapshot of another model's object.
+  /// - Throws: `DecodingError` with the coding path of the mistake, also for a snapshot of another model.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: Key.self)
     guard try container.decode(Int.self, forKey: .format) == Self.format else {
@@ -77,7 +78,7 @@ extension ObjectSnapshot: Codable {
     var (entity, space) = (place.entity, place.space)
     let values = try container.nestedContainer(keyedBy: Name.self, forKey: .values)
     let read = try Self.decode(values, of: entity)
-    // A new object's row is in no store yet, and belongs where what it refers to is.
+    // A new object is in no store yet; it belongs to the store of the objects that it refers to.
     if place.key == 0, let other = read.lazy.compactMap(\.value.objectID).first.flatMap({ ObjectIDSpace.space($0.space) }),
       let own = other.model.entity(named: name), own.layoutFingerprint == entity.layoutFingerprint
     {
@@ -112,7 +113,8 @@ extension ObjectSnapshot: Codable {
     DecodingError.dataCorruptedError(forKey: key, in: container, debugDescription: text)
   }
 
-  /// The entity of a name and a layout, with the number of the object's space and its key; 0 for a new object. Nil where nobody knows such an entity.
+  /// Returns the entity with a name and layout, the number of the object's space, and its key (0 for a new object). Nil if no known model
+  /// has such an entity.
   private static func place(
     _ name: String, _ layout: String, _ container: KeyedDecodingContainer<Key>
   ) throws -> (entity: CompiledEntity, space: UInt32, key: Int64)? {

@@ -1,11 +1,11 @@
-// ObjectSnapshot+Hashable: snapshots with the same values are equal.
 import ObjectModel
 import ObjectStore
 
 extension ObjectSnapshot: Hashable {
-  /// Whether two snapshots are of one version of one object, or of none, and have the same values, those set included.
+  /// Returns whether two snapshots are of the same version of the same object, or both without an object, and have equal values and equal
+  /// changes.
   ///
-  /// Large values that a store keeps are not read for it: one that was written anew is another.
+  /// Large values in a store are not read for the comparison: a rewritten value counts as different.
   public static func == (left: ObjectSnapshot, right: ObjectSnapshot) -> Bool {
     guard left.base.objectID == right.base.objectID || left.objectID == nil && right.objectID == nil, left.version == right.version,
       left.entity === right.entity || left.isOfLayout(of: right.entity), left.members == right.members,
@@ -15,7 +15,7 @@ extension ObjectSnapshot: Hashable {
     return left.entity.slots.allSatisfy { $0.kind == .none || SaveConflicts.isSame($0, left.row, right.row) }
   }
 
-  /// Hashes what is compared, but for large values.
+  /// Hashes the compared values except large ones.
   public func hash(into hasher: inout Hasher) {
     hasher.combine(objectID)
     hasher.combine(version)
@@ -33,7 +33,7 @@ extension ObjectSnapshot: Hashable {
     hasher.combine(changedMembers)
   }
 
-  /// Whether an entity has the properties of the snapshot's in the same places.
+  /// Returns whether another entity has the same name and layout as the snapshot's.
   func isOfLayout(of other: CompiledEntity) -> Bool {
     entity.name == other.name && entity.layoutFingerprint == other.layoutFingerprint
   }
@@ -42,7 +42,7 @@ extension ObjectSnapshot: Hashable {
 extension SnapshotValue: Hashable {
   static func == (left: SnapshotValue, right: SnapshotValue) -> Bool {
     switch (left, right) {
-    // A number that is none equals nothing, not even itself.
+    // NaN does not equal itself; compare the bits.
     case (.slot(.real(let left)), .slot(.real(let right))): left == right || left.bitPattern == right.bitPattern
     case (.slot(let left), .slot(let right)): left == right
     case (.external(let left), .external(let right)): left.isIdentical(to: right)

@@ -1,21 +1,22 @@
-// ObjectSnapshot+KeyValue: properties of a snapshot named by strings.
 import Foundation
 import ObjectModel
 import ObjectStore
 
 extension ObjectSnapshot {
-  /// The value of a property: an attribute's as ``AttributeType`` says, the ID of a to-one relationship's destination, or the IDs of the members of a to-many
-  /// relationship as an array, in their order if it has one; nil when there is none, no such property, or the snapshot does not have the members.
+  /// The value of a property: an attribute value as documented in ``AttributeType``, the ID of a to-one destination, or an array of the IDs
+  /// of to-many members, in order if the relationship is ordered. Nil if there is no value or no such property, or if the snapshot does not
+  /// include the members.
   ///
-  /// A composite attribute gives a dictionary of the parts that have a value, nil when none has; `home.city` gives a part of it. A `transformable` attribute
-  /// without a transformer, or whose transformer fails, gives its bytes. A large value is read.
-  /// - Throws: ``StoreError`` where there is a value that cannot be read.
+  /// A composite attribute returns a dictionary of its non-null parts, or nil if all are null; `home.city` returns one part. A
+  /// `transformable` attribute without a transformer, or whose transformer fails, returns its bytes. A large value is read.
+  ///
+  /// - Throws: ``StoreError`` if a value cannot be read.
   public subscript(key: String) -> (any Sendable)? {
     get throws {
       switch entity.property(named: key) {
       case .attribute(let slot):
         guard let slot = self.slot(slot.index), let attribute = slot.attribute else { return nil }
-        // What was not set is read as any row is.
+        // Unchanged values are read like those of any row.
         guard changes[slot.index] != nil else { return try base[key] }
         let stored = try stored(slot.index)
         if let value = try? AttributeConversion.untypedValue(of: stored, attribute) { return value }
@@ -32,11 +33,11 @@ extension ObjectSnapshot {
     }
   }
 
-  /// The value of a property as a type: one of an attribute's, an enumeration of its raw values, that of a `transformable` attribute, ``ManagedObjectID``, or an
-  /// array of them. As ``ExternalData`` a large value is not read.
+  /// Returns the value of a property as a type: an attribute type, an enumeration with raw values, the type of a `transformable` attribute,
+  /// ``ManagedObjectID``, or an array of IDs. As ``ExternalData``, a large value is not read.
   ///
-  /// - Returns: The value; nil when there is none, or no such property.
-  /// - Throws: ``StoreError`` where there is a value that cannot be read; what a transformer throws, and an error where the value is of another type.
+  /// - Returns: The value; nil if there is no value or no such property.
+  /// - Throws: ``StoreError`` if a value cannot be read; errors of a transformer; an error if the value has another type.
   public func value<Value>(_ key: String, as type: Value.Type = Value.self) throws -> Value? {
     guard case .attribute(let slot) = entity.property(named: key), let slot = self.slot(slot.index), let attribute = slot.attribute else {
       return try self[key] as? Value
@@ -45,10 +46,13 @@ extension ObjectSnapshot {
     return try AttributeConversion.value(of: stored(slot.index), attribute, as: type)
   }
 
-  /// Sets a property, and notes it as set. Integers are taken by any integer type that holds them, raw values of enumerations as they are, a large value also as
-  /// ``ExternalData``; relationships take IDs, an array or a set of them; a composite attribute takes a dictionary of its parts.
+  /// Sets a property and marks it as changed.
   ///
-  /// - Throws: ``KeyValueError`` for a name that is no property's, a value of another type, and a property that cannot be set. Nothing is changed then.
+  /// Accepts any integer type that can hold the value, raw values of enumerations, and ``ExternalData`` for a large value. Relationships
+  /// take an ID, or an array or set of IDs. A composite attribute takes a dictionary of its parts.
+  ///
+  /// - Throws: ``KeyValueError`` for an unknown name, a value of another type, or a property that cannot be set. In each case nothing is
+  ///   changed.
   public mutating func setValue(_ value: (any Sendable)?, forKey key: String) throws(KeyValueError) {
     let value = AttributeConversion.unwrapped(value)
     switch entity.property(named: key) {
@@ -82,7 +86,8 @@ extension ObjectSnapshot {
     }
   }
 
-  /// Sets an attribute, or a part of a composite; the required parts of a composite that gets its first value by it get their default values, as in objects.
+  /// Sets an attribute or a part of a composite. If this is the first non-null part of a composite, its required parts receive their
+  /// default values, as in objects.
   private mutating func setAttribute(_ value: Slot, at slot: Int) {
     let composites = value.isNull ? [] : entity.composites.filter { $0.slots.contains(slot) && !$0.slots.contains(where: hasValue(_:)) }
     changes[slot] = .slot(value)
@@ -96,7 +101,7 @@ extension ObjectSnapshot {
     if slot.kind == .none { throw KeyValueError(.readOnly, key: slot.name, entityName: entityName, detail: Self.transient) }
   }
 
-  /// A value of an enumeration as its raw value.
+  /// Replaces an enumeration value with its raw value.
   private static func plain(_ value: Any?, _ slot: CompiledSlot) -> Any? {
     guard slot.attributeType != .transformable, let value, !(value is any AttributeValue), let raw = value as? any RawRepresentable else {
       return value

@@ -1,15 +1,14 @@
-// ObjectSnapshot+Making: snapshots of objects that are to be made, and members in their stated order.
 public import ObjectModel
 import ObjectStore
 
 extension ObjectSnapshot {
-  /// Begins a snapshot of an object that is to be made: with the model's default values. Applying it inserts an object.
+  /// Creates a snapshot for a new object, with the model's default values. Applying it inserts an object.
   ///
   /// - Parameters:
   ///   - entityName: The entity.
-  ///   - model: The model, which is to be that of the contexts that the snapshot is applied to.
-  /// - Throws: ``ModelValidationError`` with the mistakes of the model; ``StoreError`` with ``StoreError/Code/invalidRequest`` where there is no such entity, or
-  ///   it is abstract.
+  ///   - model: The model of the contexts to which the snapshot will be applied.
+  /// - Throws: ``ModelValidationError`` with the issues of the model; ``StoreError`` with ``StoreError/Code/invalidRequest`` if the entity
+  ///   does not exist or is abstract.
   public init(entityName: String, model: ManagedObjectModel) throws {
     let compiled = try CompiledModel.compiling(model)
     guard let entity = compiled.entity(named: entityName) else {
@@ -19,7 +18,6 @@ extension ObjectSnapshot {
     self.init(newObjectOf: entity, space: ObjectIDSpace.register(storeIdentifier: nil, model: compiled).number)
   }
 
-  /// A snapshot with an entity's default values.
   private init(newObjectOf entity: CompiledEntity, space: UInt32) {
     let writer = RowWriter(rowCapacity: 1)
     writer.beginRow(entityNumber: entity.number, slotCount: entity.slots.count, key: 0, version: 0)
@@ -29,7 +27,7 @@ extension ObjectSnapshot {
     self.init(writer.endRow(), of: entity, space: space)
   }
 
-  /// Members in the order that a snapshot has them in: their own, or that of their keys where the relationship has none. Each counts once.
+  /// Returns the distinct members in a defined order: their own for an ordered relationship, else by store, entity and key.
   static func ordered(_ ids: some Sequence<ManagedObjectID>, of relationship: CompiledRelationship) -> [ManagedObjectID] {
     var seen = Set<ManagedObjectID>()
     let distinct = ids.filter { seen.insert($0).inserted }

@@ -1,18 +1,17 @@
-// ObjectSnapshot+Slots: the values of a snapshot by slot, below typed properties and access by key.
 import Foundation
 import ObjectModel
 import ObjectStore
 
 extension ObjectSnapshot {
-  /// The slot of a number; nil where a snapshot has no such value.
+  /// Returns the slot with an index; nil if snapshots have no such value.
   func slot(_ index: Int) -> CompiledSlot? {
     guard entity.slots.indices.contains(index), entity.slots[index].kind != .none else { return nil }
     return entity.slots[index]
   }
 
-  /// The value of a slot that there is. A large one is read.
+  /// Returns the value of an existing slot. Reads a large value.
   ///
-  /// - Throws: ``StoreError`` where it cannot be read.
+  /// - Throws: ``StoreError`` if the value cannot be read.
   func stored(_ index: Int) throws -> Slot {
     switch changes[index] {
     case nil: try row.value(index, of: entity, objectID)
@@ -22,13 +21,13 @@ extension ObjectSnapshot {
     }
   }
 
-  /// Whether a slot that there is has a value, which may be one that cannot be read.
+  /// Returns whether an existing slot has a value, including an unreadable one.
   func hasValue(_ index: Int) -> Bool {
     if let change = changes[index] { return change != .slot(.null) }
     return !row.isNull(index) || row.isUnreadable(index)
   }
 
-  /// The large value of a slot that there is, which is not read; nil where there is none.
+  /// Returns the large value of an existing slot without reading it; nil if it is null.
   func external(_ index: Int) -> ExternalData? {
     switch changes[index] {
     case nil: row.isNull(index) ? nil : row.external(index) ?? ExternalData(Data(row.bytes(index)))
@@ -38,7 +37,7 @@ extension ObjectSnapshot {
     }
   }
 
-  /// The destination of a to-one relationship.
+  /// Returns the destination of a to-one relationship.
   func destination(_ index: Int) -> ManagedObjectID? {
     guard let change = changes[index] else { return destination(row.reference(index)) }
     if case .object(let id) = change { return id }
@@ -49,7 +48,7 @@ extension ObjectSnapshot {
     if reference.isNull { return nil }
     var space = base.objectID.space
     if reference.key < 0, let own = ObjectIDSpace.space(space) {
-      // An object that was not saved when the snapshot was taken.
+      // The destination was unsaved when the snapshot was taken.
       space = ObjectIDSpace.register(storeIdentifier: nil, model: own.model).number
     }
     return ManagedObjectID(space: space, entityNumber: UInt32(truncatingIfNeeded: reference.entity), key: reference.key)
@@ -57,14 +56,14 @@ extension ObjectSnapshot {
 
   // MARK: Setting
 
-  /// Sets a value, and notes it. What the store computes cannot be set.
+  /// Sets a value and marks it as changed. Records an error for a derived attribute.
   mutating func set(_ value: SnapshotValue, at index: Int) {
     guard let slot = slot(index) else { return }
     if slot.isDerived { return fail(derivedError(slot)) }
     changes[index] = value
   }
 
-  /// Keeps an error that could not be thrown: applying the snapshot throws it.
+  /// Records the first error of a setter that cannot throw. Applying the snapshot throws it.
   mutating func fail(_ error: KeyValueError) {
     if failures.isEmpty { failures.append(error) }
   }

@@ -1,9 +1,9 @@
-// ObjectSnapshot+TypedValues: what the generated properties of typed snapshots call, with literal slot numbers, under the names that objects have them by.
+// The accessors that generated properties of typed snapshots call with literal slot numbers. Names match those of `ManagedObject`.
 public import ObjectModel
 public import ObjectStore
 
 extension ObjectSnapshot {
-  /// The value of a required attribute: its value, else its default, else the type's empty value; never traps.
+  /// Returns the value of a required attribute, else its default value, else the empty value of the type. Never traps.
   ///
   /// - Parameter slot: The attribute's slot number in the compiled model.
   public func _value<Value: _StoredAttributeValue>(_ slot: Int, as type: Value.Type = Value.self) -> Value {
@@ -11,10 +11,10 @@ extension ObjectSnapshot {
     return self.slot(slot).flatMap { Value(_slot: $0.defaultValue) } ?? Value._emptyValue
   }
 
-  /// The value of an optional attribute; nil also where it cannot be read.
+  /// Returns the value of an optional attribute; nil if it is null or cannot be read.
   public func _optionalValue<Value: _StoredAttributeValue>(_ slot: Int, as type: Value.Type = Value.self) -> Value? {
     guard let kind = self.slot(slot)?.kind else { return nil }
-    // Bytes may be outside the row.
+    // Bytes may be stored outside the row.
     if kind != .bytes, changes.isEmpty { return Value._read(row.base, slot) }
     return (try? stored(slot)).flatMap { Value(_slot: $0) }
   }
@@ -29,16 +29,18 @@ extension ObjectSnapshot {
 
   // MARK: Raw values
 
-  /// The value of an integer attribute as a type with integer raw values; nil when there is none, or when its raw value is none of the type's.
+  /// Returns the value of an integer attribute as a type with integer raw values; nil if there is no value, or if the type has no case with
+  /// that raw value.
   public func _rawValue<Value: RawRepresentable>(
     _ slot: Int, integer type: Value.Type = Value.self
   ) -> Value? where Value.RawValue: _StoredAttributeValue & BinaryInteger {
-    // A number that the raw type cannot hold is none of its values.
+    // A number outside the range of the raw type matches no case.
     let number: Int64? = _optionalValue(slot)
     return number.flatMap { Value.RawValue(exactly: $0) }.flatMap(Value.init(rawValue:))
   }
 
-  /// The value of an attribute as a type whose raw values are of the attribute's type; nil when there is none, or when its raw value is none of the type's.
+  /// Returns the value of an attribute as a type whose raw values have the attribute's type; nil if there is no value, or if the type has
+  /// no case with that raw value.
   ///
   /// - Parameters:
   ///   - slot: The attribute's slot number in the compiled model.
@@ -51,19 +53,20 @@ extension ObjectSnapshot {
     return value.flatMap(Value.init(rawValue:))
   }
 
-  /// Sets or clears an attribute by a value's raw value. An integer that the attribute's type cannot hold fails the validation of the save.
+  /// Sets an attribute to the raw value of a value, or clears it. An integer out of the range of the attribute's type fails the validation
+  /// of the save.
   public mutating func _setRawValue<Value: RawRepresentable>(
     _ value: Value?, integer slot: Int
   ) where Value.RawValue: _StoredAttributeValue & BinaryInteger {
     _setOptionalValue(value?.rawValue, at: slot)
   }
 
-  /// Sets or clears an attribute by a value's raw value.
+  /// Sets an attribute to the raw value of a value, or clears it.
   ///
   /// - Parameters:
-  ///   - value: The new value; nil for none.
+  ///   - value: The new value; nil to clear the attribute.
   ///   - slot: The attribute's slot.
-  ///   - stored: The type that the raw value is stored as.
+  ///   - stored: The type as which the raw value is stored.
   public mutating func _setRawValue<Value: RawRepresentable, Stored: _StoredAttributeValue>(
     _ value: Value?, at slot: Int, of stored: Stored.Type
   ) where Value.RawValue == Stored {
@@ -72,13 +75,14 @@ extension ObjectSnapshot {
 
   // MARK: Transformable attributes
 
-  /// The value of a `transformable` attribute; nil when there is none, or when its transformer fails: ``value(_:as:)`` throws that.
+  /// Returns the value of a `transformable` attribute; nil if there is none, or if its transformer fails, in which case ``value(_:as:)``
+  /// throws the error.
   public func _transformed<Value>(_ slot: Int, as type: Value.Type) -> Value? {
     guard let attribute = self.slot(slot)?.attribute, let stored = try? stored(slot) else { return nil }
     return try? AttributeConversion.value(of: stored, attribute, as: type)
   }
 
-  /// Sets a `transformable` attribute. If its transformer fails, nothing is set, and applying the snapshot throws.
+  /// Sets a `transformable` attribute. If its transformer fails, the value stays unchanged, and applying the snapshot throws.
   public mutating func _setTransformed(_ value: (any Sendable)?, at slot: Int) {
     guard let stored = transformed(value, at: slot) else { return }
     set(.slot(stored), at: slot)
@@ -94,10 +98,10 @@ extension ObjectSnapshot {
 
   // MARK: Large values
 
-  /// The value of a binary attribute, to be read when it is asked for, whole or as a stream; nil when there is none.
+  /// Returns the value of a binary attribute, which is read on demand, in full or as a stream; nil if there is none.
   public func _externalData(at slot: Int) -> ExternalData? { entity.largeSlots.contains(slot) ? external(slot) : nil }
 
-  /// Sets a binary attribute. Nothing is read before the save that follows applying the snapshot.
+  /// Sets a binary attribute. The data is read only when a save follows applying the snapshot.
   public mutating func _setExternalData(_ value: ExternalData?, at slot: Int) {
     guard entity.largeSlots.contains(slot) else { return }
     set(value.map(SnapshotValue.external) ?? .slot(.null), at: slot)
@@ -105,37 +109,37 @@ extension ObjectSnapshot {
 
   // MARK: Composites
 
-  /// The value of a composite attribute; nil when no part has one.
+  /// Returns the value of a composite attribute; nil if all parts are null.
   public func _optionalComposite<Value: SnapshotComposite>(_ slot: Int, as type: Value.Type = Value.self) -> Value? {
     let slots = slot..<slot + Value._slotCount
     return slots.contains { self.slot($0) != nil && hasValue($0) } ? Value(_of: self, at: slot) : nil
   }
 
-  /// The value of a required composite attribute.
+  /// Returns the value of a required composite attribute.
   public func _composite<Value: SnapshotComposite>(_ slot: Int, as type: Value.Type = Value.self) -> Value { Value(_of: self, at: slot) }
 
-  /// Sets a composite attribute; nil takes the values of all its parts away. Parts that do not differ do not count as set.
+  /// Sets a composite attribute; nil clears all its parts. Only parts with different values count as changed.
   public mutating func _setComposite<Value: SnapshotComposite>(_ value: Value?, at slot: Int) {
     if let value { return value._write(to: &self, at: slot) }
     for slot in slot..<slot + Value._slotCount { setPart(.null, at: slot) }
   }
 
-  /// Sets a part of a composite attribute if it differs.
+  /// Sets a part of a composite attribute if the value differs.
   public mutating func _setPart<Value: _StoredAttributeValue>(_ value: Value?, at slot: Int) { setPart(value?._slot ?? .null, at: slot) }
 
-  /// Sets an integer part of a composite attribute by a value's raw value, if it differs.
+  /// Sets an integer part of a composite attribute to the raw value of a value, if it differs.
   public mutating func _setRawPart<Value: RawRepresentable>(
     _ value: Value?, integer slot: Int
   ) where Value.RawValue: _StoredAttributeValue & BinaryInteger {
     _setPart(value?.rawValue, at: slot)
   }
 
-  /// Sets a part of a composite attribute by a value's raw value, if it differs.
+  /// Sets a part of a composite attribute to the raw value of a value, if it differs.
   ///
   /// - Parameters:
-  ///   - value: The new value; nil for none.
+  ///   - value: The new value; nil to clear the part.
   ///   - slot: The part's slot.
-  ///   - stored: The type that the raw value is stored as.
+  ///   - stored: The type as which the raw value is stored.
   public mutating func _setRawPart<Value: RawRepresentable, Stored: _StoredAttributeValue>(
     _ value: Value?, at slot: Int, of stored: Stored.Type
   ) where Value.RawValue == Stored {
@@ -153,7 +157,7 @@ extension ObjectSnapshot {
 
   // MARK: Relationships
 
-  /// The ID of a to-one relationship's destination; nil when there is none.
+  /// Returns the ID of a to-one relationship's destination; nil if there is none.
   public func _toOneID(_ slot: Int) -> ManagedObjectID? { self.slot(slot)?.kind == .reference ? destination(slot) : nil }
 
   /// Sets or clears a to-one relationship.
@@ -161,12 +165,13 @@ extension ObjectSnapshot {
     if self.slot(slot)?.kind == .reference { set(id.map(SnapshotValue.object) ?? .slot(.null), at: slot) }
   }
 
-  /// The IDs of the members of a to-many relationship, in their order if it has one; nil when the snapshot does not have them.
+  /// Returns the IDs of the members of a to-many relationship, in order if the relationship is ordered; nil if the snapshot does not
+  /// include them.
   ///
   /// - Parameter index: The relationship's to-many index in the compiled model.
   public func _members(_ index: Int) -> [ManagedObjectID]? { changedMembers[index] ?? members[index] }
 
-  /// Sets the members of a to-many relationship. With nil they are as they were when the snapshot was taken.
+  /// Sets the members of a to-many relationship; nil restores those of the time when the snapshot was taken.
   public mutating func _setMembers(_ ids: (some Sequence<ManagedObjectID>)?, at index: Int) {
     guard entity.toManyRelationships.indices.contains(index), !entity.toManyRelationships[index].isTransient else { return }
     changedMembers[index] = ids.map { Self.ordered($0, of: entity.toManyRelationships[index]) }

@@ -1,8 +1,8 @@
-// ObjectSnapshot: the values of an object at some time, which may go to any task.
 public import ObjectModel
 import ObjectStore
 
-/// The values of an object as they were at some time: a value that may go to any task, be compared, kept and encoded, and be applied to a context again.
+/// A sendable copy of an object's values at one point in time. It can be passed to any task, compared, stored, encoded, edited, and applied
+/// to a context.
 ///
 /// ```swift
 /// var snapshot: ObjectSnapshot = try author.snapshot(including: ["books"])
@@ -14,21 +14,22 @@ import ObjectStore
 /// }
 /// ```
 ///
-/// It has the object's ID and version, its attributes, its to-one relationships as IDs, and those to-many relationships as IDs that were asked for. Transient
-/// properties are in no snapshot. A snapshot of an object without unsaved changes shares the object's row: nothing is copied. A large value outside the row
-/// stays in the store, and is read when it is asked for.
+/// A snapshot contains the object's ID and version, its attributes, its to-one relationships as IDs, and the requested to-many
+/// relationships as IDs. It contains no transient properties. The snapshot of an object without unsaved changes shares the object's row,
+/// without copying. Large values outside the row stay in the store and are read on demand.
 ///
-/// Generated classes have a type of their own, such as `Book.Snapshot`, with typed properties: see ``TypedSnapshot``. <doc:Snapshots> says what applying does.
+/// Generated classes have their own snapshot types with typed properties, such as `Book.Snapshot`: see ``TypedSnapshot``. <doc:Snapshots>
+/// explains how snapshots are applied.
 public struct ObjectSnapshot: Sendable {
-  /// The values as they were.
+  /// The values when the snapshot was taken.
   let base: RowSnapshot
-  /// What was set since, by slot.
+  /// The values that were set since, by slot.
   var changes: [Int: SnapshotValue] = [:]
-  /// The members of the relationships that were asked for, by to-many index.
+  /// The members of the included relationships, by to-many index.
   var members: [Int: [ManagedObjectID]] = [:]
   /// The members that were set since, by to-many index.
   var changedMembers: [Int: [ManagedObjectID]] = [:]
-  /// What setters could not throw: at most one.
+  /// The error of a setter that cannot throw; at most one.
   var failures: [KeyValueError] = []
 
   init(_ row: RowImage, of entity: CompiledEntity, space: UInt32) { base = RowSnapshot(row, of: entity, space: space) }
@@ -38,20 +39,21 @@ public struct ObjectSnapshot: Sendable {
 
   // MARK: Identity
 
-  /// The object's ID; nil of one that was never saved, and of a snapshot that was made from nothing.
+  /// The object's ID; nil if the object was never saved, or if the snapshot was created for a new object.
   public var objectID: ManagedObjectID? { base.row.key > 0 ? base.objectID : nil }
   /// The name of the object's entity.
   public var entityName: String { base.entityName }
-  /// The version of the row that the values began with. It is 0 where no store has that row: of a new object, and of one that a parent context has changed.
+  /// The version of the row on which the snapshot is based; 0 if no store has that row, as for a new object or one with changes in a parent
+  /// context.
   public var version: Int64 { base.version }
 
-  // MARK: What it has
+  // MARK: Content
 
-  /// The names of the attributes and to-one relationships, with or without a value, and of the to-many relationships that the snapshot has. Parts of composites
-  /// have dotted names.
+  /// The names of all attributes and to-one relationships, and of the included to-many relationships. Parts of composites have dotted
+  /// names.
   public var keys: [String] { base.keys + toMany.map(\.name) }
 
-  /// The names of the properties that were set since the snapshot was taken: what applying it sets.
+  /// The names of the properties that were set since the snapshot was taken. Applying the snapshot sets these.
   public var changedKeys: [String] {
     entity.slots.filter { changes[$0.index] != nil }.map(\.name)
       + entity.toManyRelationships.filter { changedMembers[$0.index] != nil }.map(\.name)
@@ -60,13 +62,13 @@ public struct ObjectSnapshot: Sendable {
   /// Whether a property was set since the snapshot was taken.
   public var hasChanges: Bool { !changes.isEmpty || !changedMembers.isEmpty }
 
-  /// The to-many relationships that the snapshot has.
+  /// The included to-many relationships.
   var toMany: [CompiledRelationship] {
     members.isEmpty && changedMembers.isEmpty
       ? [] : entity.toManyRelationships.filter { members[$0.index] != nil || changedMembers[$0.index] != nil }
   }
 
-  /// The values as they are now, what was set included, as one row.
+  /// A row with the current values, including those that were set.
   var presentRow: RowImage {
     if changes.isEmpty { return row }
     let writer = RowWriter(rowCapacity: 1)
@@ -89,25 +91,25 @@ extension ObjectSnapshot: Identifiable {
 }
 
 extension ObjectSnapshot: CustomStringConvertible, CustomReflectable {
-  /// The entity, the ID, the version and the names of the properties that were set. No value is shown.
+  /// The entity, the ID, the version and the names of the properties that were set, without values.
   public var description: String {
     let place = objectID.map { "\($0.uriString), version \(version)" } ?? "new"
     return "<\(entityName) \(place)\(hasChanges ? ", with \(changedKeys.joined(separator: ", ")) set" : "")>"
   }
 
-  /// A mirror that shows no values either.
+  /// A mirror that hides the values.
   public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }
 
-/// What a property of a snapshot was set to.
+/// A value that was set on a property of a snapshot.
 enum SnapshotValue: Sendable {
-  /// A value, or none.
+  /// A value or null.
   case slot(Slot)
-  /// A large value that is not read.
+  /// A large value that is not read yet.
   case external(ExternalData)
   /// The destination of a to-one relationship.
   case object(ManagedObjectID)
 
-  /// The destination; nil of other values.
+  /// The destination of a to-one relationship; nil for other values.
   var objectID: ManagedObjectID? { if case .object(let id) = self { id } else { nil } }
 }

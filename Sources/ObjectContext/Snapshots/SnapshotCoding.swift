@@ -1,9 +1,9 @@
-// SnapshotCoding: values of attributes as JSON and other coders have them.
 import Foundation
 import ObjectModel
 
-/// Writes and reads the values of attributes: numbers and booleans as they are, dates as seconds since 2001-01-01 UTC, UUIDs, URIs and decimals as texts, bytes as
-/// Base64, and floating-point numbers that are none (`nan`, `inf`, `-inf`) as texts, which no JSON has numbers for. A coder's strategies change none of it.
+/// Encodes and decodes attribute values: numbers and booleans as such, dates as seconds since 2001-01-01 UTC, UUIDs, URIs and decimals as
+/// strings, bytes as Base64, and non-finite numbers (`nan`, `inf`, `-inf`), which JSON lacks, as strings. Independent of the coder's
+/// strategies.
 enum SnapshotCoding {
   typealias Name = ObjectSnapshot.Name
 
@@ -26,9 +26,9 @@ enum SnapshotCoding {
     }
   }
 
-  /// The value of an attribute that has one.
+  /// Decodes the value of an attribute that is not null.
   ///
-  /// - Throws: `DecodingError` for what is none of its type.
+  /// - Throws: `DecodingError` for a value that does not match the attribute's type.
   static func decode(_ slot: CompiledSlot, from values: KeyedDecodingContainer<Name>, _ name: Name) throws -> Slot {
     let type = slot.attributeType
     switch slot.kind {

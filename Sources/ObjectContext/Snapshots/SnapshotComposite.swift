@@ -1,7 +1,6 @@
-// SnapshotComposite: structs of composite attributes that snapshots have too.
 import ObjectModel
 
-/// A struct that was generated for a kind of composite value, which typed snapshots read and write as objects do.
+/// A generated struct of a composite attribute that typed snapshots can read and write, as objects do.
 public protocol SnapshotComposite: CompositeValue {
   /// Reads the parts.
   ///
@@ -9,7 +8,7 @@ public protocol SnapshotComposite: CompositeValue {
   ///   - object: The snapshot.
   ///   - slot: The slot of the first part.
   init(_of object: ObjectSnapshot, at slot: Int)
-  /// Writes the parts that differ from the snapshot's, so that only those count as set.
+  /// Writes the parts that differ from the snapshot's, so that only those count as changed.
   ///
   /// - Parameters:
   ///   - object: The snapshot.

@@ -1,24 +1,23 @@
-// SnapshotWork: one snapshot on its way into a context: what is to be set, after conflicts, and then setting it.
 import Foundation
 import ObjectModel
 import ObjectStore
 
-/// Applies a snapshot to an object. All that can be refused is looked at before anything is set.
+/// Applies a snapshot to an object. All checks run before the first change.
 struct SnapshotWork {
   private let context: ManagedObjectContext
   private let object: ManagedObject
   private let snapshot: ObjectSnapshot
   private let entity: CompiledEntity
-  /// The snapshot's values, what was set included.
+  /// The snapshot's values, including those that were set.
   private let mine: RowImage
-  /// The slots that take the snapshot's value.
+  /// The slots that receive the snapshot's value.
   private var taken: [Int] = []
-  /// The slots that take a value that the merge policy names.
+  /// The slots whose value the merge policy supplies.
   private var decided: [Int: Slot] = [:]
-  /// Whether the snapshot's members count.
+  /// Whether the snapshot's members are applied.
   private var takesMembers = true
 
-  // What was made ready.
+  // The results of `prepare`.
   private var values: [Int: Slot] = [:]
   private var destinations: [Int: ManagedObject?] = [:]
   private var members: [MemberChange] = []
@@ -29,9 +28,9 @@ struct SnapshotWork {
     mine = snapshot.presentRow
   }
 
-  // MARK: What is to be set
+  // MARK: Merging
 
-  /// A new object takes all values that were set, and those that are not the default ones.
+  /// Selects the values for a new object: those that were set, and those that differ from the defaults.
   mutating func takeAll() {
     for slot in entity.slots where slot.kind != .none && !slot.isDerived {
       let index = slot.index
@@ -43,14 +42,14 @@ struct SnapshotWork {
     }
   }
 
-  /// Takes what was set in the snapshot, and follows the merge policy about what others have changed as well.
+  /// Selects the values that were set in the snapshot, and resolves conflicts with other changes through the merge policy.
   ///
-  /// - Throws: The conflict, where the policy leaves it; what rules of the application throw.
+  /// - Throws: The conflict, if the policy does not resolve it; errors of custom merge rules.
   mutating func merge() throws {
     let theirs = object.presentRow(known: { context.registry.savedReference($0) })
     var both: [CompiledSlot] = []
     for slot in entity.slots where snapshot.changes[slot.index] != nil {
-      // What they have set to the same is no conflict, and nothing to do.
+      // Equal values on both sides are not a conflict.
       if isSame(slot, mine, theirs) { continue }
       taken.append(slot.index)
       if !isSame(slot, snapshot.row, theirs) { both.append(slot) }
@@ -97,11 +96,12 @@ struct SnapshotWork {
     return SaveConflicts.isSame(slot, one, other)
   }
 
-  // MARK: Setting
+  // MARK: Applying
 
-  /// Looks whether all of it can be set, and finds the objects that relationships lead to.
+  /// Checks that all values can be set, and finds the destinations of relationships.
   ///
-  /// - Throws: ``StoreError`` where a relationship cannot take what it was set to, or the object cannot be changed; nothing is changed then.
+  /// - Throws: ``StoreError`` if a relationship cannot take its destination, or if the object cannot be changed. In each case nothing is
+  ///   changed.
   mutating func prepare() throws {
     let assigned = context.registry.assignments()
     do {
@@ -118,7 +118,7 @@ struct SnapshotWork {
     }
   }
 
-  /// Sets what was made ready.
+  /// Sets the prepared values.
   func run() {
     for slot in entity.slots {
       let index = slot.index
@@ -133,7 +133,7 @@ struct SnapshotWork {
     for change in members { take(change) }
   }
 
-  /// The object of an ID that a relationship was set to.
+  /// Returns the object for the ID of a relationship's destination.
   private func destination(_ id: ManagedObjectID, _ relationship: CompiledRelationship) throws -> ManagedObject {
     let found = context.object(with: id)
     guard found.managedObjectContext === context, !found.flags.contains(.isDeleted) else {
@@ -143,7 +143,7 @@ struct SnapshotWork {
     return found
   }
 
-  /// The objects that to-one relationships are set to, by slot; nil for none.
+  /// Returns the destinations of to-one relationships, by slot; nil for a cleared relationship.
   private func findDestinations() throws -> [Int: ManagedObject?] {
     var found: [Int: ManagedObject?] = [:]
     for index in taken + decided.keys {
@@ -166,22 +166,23 @@ struct SnapshotWork {
     let relationship: CompiledRelationship
     var added: [ManagedObject]
     var removed: [ManagedObject]
-    /// All members in the snapshot's order, of an ordered relationship.
+    /// All members of an ordered relationship, in the snapshot's order.
     var order: [ObjectReference]?
   }
 
-  /// What comes and goes, by what the snapshot had before; by what there is where it did not have the members.
+  /// Returns the members added and removed relative to the snapshot's original members, or, if the snapshot does not include them, to the
+  /// object's current members.
   private func memberChanges() throws -> [MemberChange] {
     let isNew = object.flags.contains(.isInserted)
     return try snapshot.toMany.compactMap { relationship in
       let index = relationship.index
-      // All members of a new object are new.
+      // All members of a new object are added.
       let wanted = snapshot.changedMembers[index] ?? (isNew ? snapshot.members[index] : nil)
       guard let wanted else { return nil }
       let former = Set(isNew ? [] : try snapshot.members[index] ?? context.memberIDs(of: object, relationship))
       let kept = Set(wanted)
       let members = try wanted.map { id in
-        // One that was a member before may have gone meanwhile.
+        // A former member may be deleted by now.
         former.contains(id) ? context.registeredObject(for: id) ?? context.object(with: id) : try destination(id, relationship)
       }
       return MemberChange(
@@ -198,7 +199,7 @@ struct SnapshotWork {
     guard let order = change.order, let state = object.loadedState(index), state.isLoaded else { return }
     let members = state.members
     let (present, named) = (Set(members), Set(order))
-    // What has come meanwhile comes last.
+    // Members that were added meanwhile follow at the end.
     let wanted = order.filter(present.contains) + members.filter { !named.contains($0) }
     if wanted == members { return }
     state.setOrder(wanted)
@@ -207,12 +208,12 @@ struct SnapshotWork {
 }
 
 extension RowImage {
-  /// Whether a slot's value is outside the row.
+  /// Returns whether a slot's value is stored outside the row.
   fileprivate func hasExternal(_ index: Int, _ kind: SlotKind) -> Bool { kind == .bytes && !isNull(index) && external(index) != nil }
 }
 
 extension ManagedObject {
-  /// A row with the values as they are now: the object's own where nothing was set.
+  /// Returns a row with the current values; the object's own row if nothing was changed.
   fileprivate final func presentRow(known: (ObjectReference) -> ObjectReference) -> RowImage {
     if overlay == nil, let image { return image }
     return presentRow(key: currentID.key, version: row.map { RowImage.version($0) } ?? 0, known: known)

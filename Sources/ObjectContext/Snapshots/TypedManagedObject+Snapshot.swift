@@ -1,26 +1,28 @@
-// TypedManagedObject+Snapshot: snapshots whose to-many relationships are named by key paths.
 import ObjectQuery
 
 extension TypedManagedObject {
-  /// The object's values as they are now, unsaved changes included, with the members of the to-many relationships that key paths lead to:
-  /// `try book.snapshot(including: [\.tags])`. Fires a fault.
+  /// Returns a snapshot of the object's current values, including unsaved changes and the members of to-many relationships, given as key
+  /// paths: `try book.snapshot(including: [\.tags])`. Fires a fault.
   ///
-  /// Generated classes have a function of the same name that gives a typed snapshot.
+  /// Generated classes have a method of the same name that returns a typed snapshot.
   ///
-  /// - Parameter relationships: The to-many relationships whose members the snapshot has, as IDs. They are read if need be.
-  /// - Throws: What ``ManagedObject/snapshot(including:)`` throws; ``FetchPredicateError/unsupported(part:advice:)`` for a key path of no property of the model.
+  /// - Parameter relationships: The to-many relationships whose members to include, as IDs. Members that are not loaded are read from the
+  ///   store.
+  /// - Throws: The errors of ``ManagedObject/snapshot(including:)``; ``FetchPredicateError/unsupported(part:advice:)`` for a key path to a
+  ///   property that is not in the model.
   @_disfavoredOverload public func snapshot(including relationships: [PartialKeyPath<Self>]) throws -> ObjectSnapshot {
     try _snapshot(including: relationships)
   }
 
-  /// The object's values: what the functions of generated classes call.
+  /// Returns a snapshot of the object's values. Called by generated classes.
   ///
-  /// - Throws: What ``snapshot(including:)`` throws.
+  /// - Throws: The errors of ``snapshot(including:)``.
   public func _snapshot(including relationships: [PartialKeyPath<Self>]) throws -> ObjectSnapshot {
     try _snapshot(including: Self.names(of: relationships))
   }
 
-  /// The names of relationships that key paths lead to. One of several steps has a name that no relationship has.
+  /// Returns the names of relationships given as key paths. A key path of several steps yields a dotted name, which matches no
+  /// relationship.
   static func names(of relationships: [PartialKeyPath<Self>]) throws(FetchPredicateError) -> [String] {
     var names: [String] = []
     for relationship in relationships { names.append(try keys(of: relationship).joined(separator: ".")) }
