@@ -118,7 +118,7 @@ extension ManagedObjectContext {
       // Request a member once, even if it has many owners.
       var seen = KeySet()
       MemoryAhead.visitWhile(sources) { held in
-        // `Unmanaged`: the array retains the object, the object retains its state, and creating a member calls no other code.
+        // The array retains the object, the object retains its state, and creating a member calls no other code.
         held._withUnsafeGuaranteedRef { source in
           source.loadedStateUnretained(relationship.index)?._withUnsafeGuaranteedRef { state in
             for (offset, reference) in state.visibleMembers.enumerated() where seen.insert(reference.key) {

@@ -1,4 +1,3 @@
-// KeyValueError+Advice: what KeyValueError tells an application's user and its developer.
 public import Foundation
 package import ObjectModel
 
@@ -9,7 +8,7 @@ extension KeyValueError: AdvisedError {
 }
 
 extension KeyValueError.Code {
-  /// What it tells an application's user and developer.
+  /// The advice for an application's user and its developer.
   package var advice: ErrorAdvice {
     switch self {
     case .unknownKey:

@@ -1,7 +1,6 @@
-// KeyValueError: what can go wrong when properties are named by strings.
 package import ObjectModel
 
-/// What went wrong when a property was named by a string: the entity has no such property, or the value is of a type that the property cannot hold.
+/// An error of accessing a property by its name: the entity has no such property, or the property cannot hold the value.
 ///
 /// ```swift
 /// do {
@@ -11,33 +10,34 @@ package import ObjectModel
 /// }
 /// ```
 ///
-/// ``ManagedObjectMembers/value(forKey:)``, ``ManagedObjectMembers/setValue(_:forKey:)`` and those like them throw it, and nothing was changed. It never holds a value.
+/// ``ManagedObjectMembers/value(forKey:)``, ``ManagedObjectMembers/setValue(_:forKey:)``, and related methods throw it. The object is then
+/// unchanged. The error never contains a value.
 public struct KeyValueError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// The kinds of errors.
+  /// The kind of a key-value error.
   public enum Code: Sendable, Hashable, CaseIterable {
-    /// The entity has no such property.
+    /// The entity has no property with the name.
     case unknownKey
-    /// The entity has no such relationship.
+    /// The entity has no relationship with the name.
     case unknownRelationship
-    /// A key path goes on behind something that is not a to-one relationship.
+    /// A key path continues after a property that is not a to-one relationship.
     case notAnObject
-    /// The value has another type than the property.
+    /// The value's type differs from the property's.
     case wrongType
-    /// The number does not fit into the attribute's type.
+    /// The number exceeds the range of the attribute's type.
     case outOfRange
-    /// The property cannot be set.
+    /// The property is read-only.
     case readOnly
     /// The attribute's transformer failed.
     case transformFailed
   }
 
-  /// The kind.
+  /// The kind of the error.
   public let code: Code
-  /// The key.
+  /// The key that was used.
   public let key: String
-  /// The entity.
+  /// The name of the entity.
   public let entityName: String
-  /// What more is known.
+  /// Details about the error, if available.
   public let detail: String?
 
   package init(_ code: Code, key: String, entityName: String, detail: String? = nil) {
@@ -47,9 +47,12 @@ public struct KeyValueError: Error, Sendable, Hashable, CustomStringConvertible 
     self.detail = detail
   }
 
-  /// The error of a key that is no property of an entity, with the one that may have been meant.
+  /// Creates the error for an unknown key and suggests the closest property name.
   ///
-  /// - Parameter isRelationship: Whether only relationships are asked for.
+  /// - Parameters:
+  ///   - key: The key.
+  ///   - entity: The entity.
+  ///   - isRelationship: Whether the key must name a relationship.
   package init(unknown key: String, of entity: CompiledEntity, isRelationship: Bool = false) {
     guard isRelationship else {
       self.init(.unknownKey, key: key, entityName: entity.name, detail: CloseName.advice(for: key, among: entity.propertyNames))
@@ -68,23 +71,23 @@ public struct KeyValueError: Error, Sendable, Hashable, CustomStringConvertible 
         ? "to-one, to-many and ordered relationships have functions of their own" : CloseName.advice(for: key, among: names))
   }
 
-  /// The error of a value that a property does not take.
+  /// Creates the error for setting a property to a value of the wrong type.
   init(setting key: String, of entity: CompiledEntity, to value: Any?, expected: String) {
     self.init(.wrongType, key: key, entityName: entity.name, detail: Self.difference(of: value, from: expected))
   }
 
-  /// The error of a value that is read as a type that it has not.
+  /// Creates the error for reading a value as the wrong type.
   init(reading key: String, of entity: CompiledEntity, a value: Any, as type: Any.Type) {
     self.init(.wrongType, key: key, entityName: entity.name, detail: "it is of the type \(Swift.type(of: value)), and is read as \(type)")
   }
 
-  /// What was given where something else is expected: types, never a value.
+  /// Describes the expected and the actual type, never the value.
   static func difference(of value: Any?, from expected: String) -> String {
     let given = AttributeConversion.unwrapped(value).map { "\(type(of: $0))" } ?? "nil"
     return "it takes \(expected), and was given \(given)"
   }
 
-  /// What is wrong, in a sentence.
+  /// A description of the error.
   public var description: String {
     let text =
       switch code {

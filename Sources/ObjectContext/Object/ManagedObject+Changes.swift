@@ -1,4 +1,3 @@
-// ManagedObject+Changes: what was changed since the object was read or saved, and the printed form.
 import ObjectModel
 import ObjectStore
 
@@ -57,7 +56,7 @@ extension ManagedObject {
 }
 
 extension ManagedObject: CustomStringConvertible {
-  /// The entity, the ID and, unless the object is a fault, its values. Fires no fault.
+  /// The entity, the ID, and, unless the object is a fault, its values. Does not fire a fault.
   final var printedForm: String {
     let entity = compiledEntity
     let head = "<\(Swift.type(of: self))> (entity: \(entity.name); id: \(objectID.uriString); data: "
@@ -84,7 +83,7 @@ extension ManagedObject: CustomStringConvertible {
   }
 
   private func printed(_ slot: CompiledSlot) -> String {
-    // No bytes are read for a description.
+    // Do not read large values for a description.
     let external = overlay?.has(slot.index) ?? false ? overlay?.external(slot.index) : nil
     if slot.kind == .bytes, external != nil || overlay?.has(slot.index) != true && image?.external(slot.index) != nil {
       return "<large value>"

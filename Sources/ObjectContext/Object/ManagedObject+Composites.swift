@@ -1,9 +1,8 @@
-// ManagedObject+Composites: composite attributes as dictionaries of their parts.
 import ObjectModel
 import ObjectStore
 
 extension ManagedObject {
-  /// The parts of a composite attribute that have a value, by name; nil when none has.
+  /// Returns the elements of a composite attribute that have a value, by name; nil if none has.
   final func values(of composite: CompiledComposite) throws -> [String: Any]? {
     var values: [String: Any] = [:]
     for part in composite.partNames {
@@ -12,8 +11,9 @@ extension ManagedObject {
     return values.isEmpty ? nil : values
   }
 
-  /// Sets an attribute, or a part of a composite. Where a composite gets its first value by it, the required parts that have a default value get that, as in
-  /// a value that was made with one part given.
+  /// Sets an attribute or an element of a composite.
+  ///
+  /// If this gives a composite its first value, its other required elements take their default values.
   final func setAttributeValue(_ value: Slot, at slot: Int) {
     if value.isNull || askEntity({ $0.composites.isEmpty }) || flags.contains(.isBatchRow) { return setSlotValue(value, at: slot) }
     let entity = compiledEntity
@@ -25,8 +25,9 @@ extension ManagedObject {
     for part in Set(defaults) where part != slot { setSlotValue(entity.slots[part].defaultValue, at: part) }
   }
 
-  /// Gives the required parts of changed composites their default values where nothing has set them: a composite that was nil here may have got a part, and one
-  /// that has parts here may have been set to nil by another context whose changes were merged.
+  /// Sets missing required elements of changed composites to their default values.
+  ///
+  /// They can be missing if an element of a nil composite was set, or if another context's merged changes set the composite to nil.
   final func completeComposites() {
     if askEntity({ $0.composites.isEmpty }) { return }
     let entity = compiledEntity
@@ -38,16 +39,16 @@ extension ManagedObject {
     }
   }
 
-  /// Sets all parts of a composite attribute: those that the dictionary does not name have no value then, or their default value where they are required.
-  /// Nothing is changed when one does not fit.
+  /// Sets all elements of a composite attribute. An element missing from the dictionary is set to its default value if it is required, and
+  /// otherwise to null. If a value does not fit, nothing changes.
   final func setValues(_ value: Any?, of composite: CompiledComposite) throws {
     let values = try Self.slotValues(from: value, for: composite, of: compiledEntity)
     try checkWritable(composite.slots.lowerBound)
     for (slot, value) in values { setSlotValue(value, at: slot) }
   }
 
-  /// The slots of all parts of a composite attribute that a dictionary gives values for; those that it does not name have none, or their default value where
-  /// they are required.
+  /// Returns the slot values of all elements of a composite attribute. An element missing from the dictionary gets its default value if it
+  /// is required, and otherwise null.
   static func slotValues(
     from value: Any?, for composite: CompiledComposite, of entity: CompiledEntity
   ) throws(KeyValueError) -> [Int: Slot] {

@@ -1,22 +1,24 @@
-// ManagedObject+External: large binary values that are read when asked for, and written without being in memory.
 public import Foundation
 import ObjectModel
 public import ObjectStore
 
 extension ManagedObject {
-  /// The value of a binary or transformable attribute, to be read when it is asked for, whole or as a stream; nil when there is none. Fires a fault, but
-  /// reads none of the value's bytes.
+  /// Returns the value of a binary or transformable attribute, to be read later as a whole or as a stream; nil if there is none.
   ///
-  /// Of a `transformable` attribute it gives the stored bytes.
-  /// - Throws: ``KeyValueError`` for a key of another property.
+  /// Fires a fault, but does not read the value's bytes. For a `transformable` attribute, the value consists of the stored bytes.
+  ///
+  /// - Throws: ``KeyValueError`` if the property is not a binary or transformable attribute.
   public final func externalData(forKey key: String) throws -> ExternalData? {
     _externalData(at: try largeSlot(key).index)
   }
 
-  /// Sets or clears a binary attribute: to a file's content (``ExternalData/init(contentsOf:)``), to what an ``ExternalDataWriter`` collected, to another
-  /// object's value, or to bytes. Nothing is copied before the save, which reads the value piece by piece. Fires a fault.
+  /// Sets or clears a binary or transformable attribute.
   ///
-  /// - Throws: ``KeyValueError`` for a key of another property or of a derived one; ``StoreError`` when the object's row or context is gone.
+  /// The value can be the contents of a file (``ExternalData/init(contentsOf:)``), the result of an ``ExternalDataWriter``, the value of
+  /// another object, or bytes. Nothing is copied before the save, which reads the value in chunks. Fires a fault.
+  ///
+  /// - Throws: ``KeyValueError`` if the property is not a binary or transformable attribute, or if it is derived; ``StoreError`` if the
+  ///   object's row or context no longer exists.
   public final func setExternalData(_ value: ExternalData?, forKey key: String) throws {
     let slot = try largeSlot(key)
     try checkSettable(slot)
@@ -24,7 +26,7 @@ extension ManagedObject {
     _setExternalData(value, at: slot.index)
   }
 
-  /// The value of a binary attribute by its slot: what generated properties call. See ``externalData(forKey:)``.
+  /// Returns the value of a binary attribute by its slot, for generated properties. See ``externalData(forKey:)``.
   public final func _externalData(at slot: Int) -> ExternalData? {
     noteRead(slot)
     willAccess(slot)
@@ -40,10 +42,10 @@ extension ManagedObject {
     return image.external(slot) ?? ExternalData(Data(image.bytes(slot)))
   }
 
-  /// Sets a binary attribute by its slot: what generated properties call. See ``setExternalData(_:forKey:)``.
+  /// Sets a binary attribute by its slot, for generated properties. See ``setExternalData(_:forKey:)``.
   public final func _setExternalData(_ value: ExternalData?, at slot: Int) {
     guard let value else { return setSlotValue(.null, at: slot) }
-    // A value that is kept in memory only is read at once: nobody else would hold it.
+    // Read a value that stays in memory immediately, because no save will do so.
     if compiledEntity.slots[slot].isTransient || flags.contains(.isAwaking) { return setSlotValue(bytes(of: value), at: slot) }
     guard prepareToWrite(slot) else { return }
     let entity = compiledEntity
@@ -55,23 +57,25 @@ extension ManagedObject {
     noteChange()
   }
 
-  /// Collects a value that comes in pieces, in a place that the object's store can take over: in an SQLCipher store, an encrypted file. See
-  /// ``ExternalDataWriter``.
+  /// Returns a writer that collects a value in chunks, in storage that the object's store can adopt. For an SQLCipher store, it is an
+  /// encrypted file.
   ///
-  /// - Throws: ``StoreError`` when the store cannot take it.
+  /// - Throws: ``StoreError`` if the store cannot provide the storage.
   public final func makeExternalDataWriter() throws -> ExternalDataWriter {
     guard let context = managedObjectContext else { return ExternalDataWriter() }
     return try context.rowSource.makeExternalDataWriter(for: currentID, of: compiledEntity)
   }
 
-  /// Sets a binary attribute to what a sequence gives, which is collected piece by piece where the object's store can keep it. The object changes when the
-  /// sequence has ended; if it throws, nothing does.
+  /// Sets a binary or transformable attribute to the chunks of an asynchronous sequence.
+  ///
+  /// The chunks are collected in storage that the object's store can adopt. The object changes when the sequence ends. If the sequence
+  /// throws, the object stays unchanged.
   ///
   /// - Parameters:
-  ///   - chunks: The pieces, in order.
-  ///   - key: The attribute's name.
-  ///   - isolation: Where the context lives; the caller's isolation by default.
-  /// - Throws: ``KeyValueError`` for a key of another property; ``StoreError``; what the sequence throws.
+  ///   - chunks: The chunks, in order.
+  ///   - key: The name of the attribute.
+  ///   - isolation: The context's isolation. Defaults to the caller's isolation.
+  /// - Throws: ``KeyValueError`` if the property is not a binary or transformable attribute; ``StoreError``; the errors of the sequence.
   public final func setExternalData<Chunks: AsyncSequence>(
     collecting chunks: Chunks, forKey key: String, isolation: isolated (any Actor)? = #isolation
   ) async throws where Chunks.Element == Data {
@@ -96,22 +100,22 @@ extension ManagedObject {
       .wrongType, key: key, entityName: compiledEntity.name, detail: "large values are those of binary attributes, which this one is not")
   }
 
-  /// Whether a slot has a value, which is not read. Fires a fault.
+  /// Returns whether a slot has a value, without reading it. Fires a fault.
   final func hasValue(_ slot: Int) -> Bool {
     willAccess(slot)
     if let overlay, overlay.has(slot) { return overlay.external(slot) != nil || !overlay[slot].isNull }
     return image.map { !$0.isNull(slot) || $0.isUnreadable(slot) } ?? false
   }
 
-  /// Whether the row refers to values outside it.
+  /// Whether the row refers to values outside of it.
   final var hasExternals: Bool {
-    // Asked of each object that is saved, and of faults that get their rows; hardly any have such values.
+    // Runs for each saved object and for faults that receive their rows. Almost no object has such values.
     guard let row, askEntity({ RowImage.mayHaveExternals(row, at: $0.largeSlots) }) else { return false }
     let image = RowImage(heldRow: row)
     return compiledEntity.largeSlots.contains { image.external($0) != nil }
   }
 
-  /// All bytes of a large value; null when they cannot be read, which the next save throws.
+  /// Returns all bytes of a large value. If they cannot be read, returns null, and the next save throws the error.
   final func bytes(of value: ExternalData) -> Slot {
     do { return .bytes(try value.data()) } catch {
       managedObjectContext?.note(error)

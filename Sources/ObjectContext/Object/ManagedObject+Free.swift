@@ -1,9 +1,9 @@
-// ManagedObject+Free: objects made without a context.
 public import ObjectModel
 public import ObjectStore
 
 extension ManagedObject {
-  /// Makes a new object without a context, with its default values, or inserts it into one; ``ManagedObjectContext/insert(_:)`` does that later.
+  /// Creates an object with its default values, and inserts it into a context if one is given. ``ManagedObjectContext/insert(_:)`` inserts
+  /// it later.
   ///
   /// ```swift
   /// let draft = try Book(entity: bookEntity, of: container.persistentStoreCoordinator)
@@ -11,13 +11,14 @@ extension ManagedObject {
   /// context.insert(draft)
   /// ```
   ///
-  /// Without a context the object has attributes only: relationships can be set once it has one.
+  /// Without a context, only attributes can be set, not relationships.
   ///
   /// - Parameters:
   ///   - entity: An entity of the coordinator's model.
-  ///   - coordinator: The coordinator of the contexts that the object may be inserted into.
-  ///   - context: The context it is inserted into; nil for none yet.
-  /// - Throws: ``StoreError`` where the coordinator's model has no such entity, the entity is abstract, or the class is another entity's.
+  ///   - coordinator: The coordinator of the contexts into which the object can be inserted.
+  ///   - context: The context to insert the object into; nil for none.
+  /// - Throws: ``StoreError`` if the coordinator's model has no such entity, if the entity is abstract, or if the class belongs to another
+  ///   entity.
   public convenience init(
     entity: EntityDescription, of coordinator: PersistentStoreCoordinator, insertInto context: ManagedObjectContext? = nil
   ) throws {
@@ -26,7 +27,7 @@ extension ManagedObject {
     become(newOf: entity, in: context)
   }
 
-  /// The entity of a model that the class makes objects of, whose slots it knows.
+  /// Returns the entity of a model if this class can create objects of it.
   private static func instantiableEntity(named name: String, of model: CompiledModel) throws(StoreError) -> CompiledEntity {
     guard let entity = model.entity(named: name) else {
       throw StoreError(.unknownEntity(name, known: model.entities.map(\.name)), operation: .insert)

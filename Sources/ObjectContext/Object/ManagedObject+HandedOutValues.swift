@@ -1,16 +1,15 @@
-// ManagedObject+HandedOutValues: values of reference types on their way out of an object, and the changes made in them.
 import Foundation
 import ObjectModel
 import ObjectStore
 
 extension ManagedObject {
-  /// The value given out for what an attribute has.
+  /// Returns the reference-type value that was previously returned for an attribute with the given stored value.
   final func valueGivenOut(_ slot: Int, stored: Slot) -> AnyObject? {
     guard let context = managedObjectContext, !context.handedOut.isEmpty, case .bytes(let bytes) = stored else { return nil }
     return context.handedOut.value(self, slot, stored: bytes)
   }
 
-  /// Watches a value that is given out or was set, if it can be changed in place.
+  /// Tracks a value that was returned or set, if it is of a reference type and can therefore be mutated in place.
   final func noteGivenOut(_ value: Any?, _ slot: Int, stored: Slot) {
     guard let context = managedObjectContext else { return }
     guard let value = AttributeConversion.unwrapped(value), Swift.type(of: value) is AnyClass, case .bytes(let bytes) = stored else {
@@ -19,7 +18,7 @@ extension ManagedObject {
     context.handedOut.note(value as AnyObject, self, slot, stored: bytes) { try encoded($0, at: slot) }
   }
 
-  /// The bytes of a value of a transformable attribute.
+  /// Encodes a value of a transformable attribute.
   final func encoded(_ value: AnyObject, at slot: Int) throws -> Data {
     let property = compiledEntity.slots[slot]
     do { return try AttributeTransformers.data(from: value, transformerName: property.attribute?.valueTransformerName) } catch {
@@ -31,7 +30,7 @@ extension ManagedObject {
 }
 
 extension ManagedObjectContext {
-  /// Objects whose values were changed in place are changed.
+  /// Updates the objects whose tracked values were mutated in place.
   func noticeChangesInPlace() {
     if handedOut.isEmpty { return }
     do {

@@ -1,10 +1,9 @@
-// ManagedObject+KeyPathOperators: key paths that go on behind to-many relationships, and the collection operators: `books.title`, `books.@sum.pages`.
 import ObjectModel
 import ObjectQuery
 
 extension ManagedObject {
-  /// What a path gives that begins with a to-many relationship: the values behind its members, one collection also where these have several, or what an operator
-  /// computes of them.
+  /// Returns the value of a key path that starts with a to-many relationship, such as `books.title` or `books.@sum.pages`: the values of
+  /// the members as one flat collection, or the result of a collection operator.
   func collectionValue(_ path: String) throws -> Any? {
     let keys = path.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
     guard let name = keys.first else { return nil }
@@ -19,7 +18,7 @@ extension ManagedObject {
 
   private func value(of members: [Any], _ keys: ArraySlice<String>, _ path: String) throws -> Any? {
     guard let place = keys.firstIndex(where: { $0.hasPrefix("@") }) else { return try values(of: members, keys, path).compactMap { $0 } }
-    // What stands before an operator leads to the collection that it is about.
+    // The keys before an operator select the collection that it applies to.
     let members = place == keys.startIndex ? members : try values(of: members, keys[..<place], path).compactMap { $0 }
     let (key, rest) = (keys[place], keys[(place + 1)...])
     if key == "@count" {
@@ -48,7 +47,7 @@ extension ManagedObject {
     }
   }
 
-  /// The values behind each member, nil where one has none; those of collections one by one.
+  /// Returns the value of each member, nil for a missing one. Flattens collections.
   private func values(of members: [Any], _ keys: ArraySlice<String>, _ path: String) throws -> [Any?] {
     let rest = keys.joined(separator: ".")
     var values: [Any?] = []

@@ -1,4 +1,3 @@
-// ManagedObject+KeyValue: properties named by strings.
 import Foundation
 import ObjectModel
 import ObjectStore
@@ -28,16 +27,19 @@ extension ManagedObject {
     }
   }
 
-  /// Throws where the object is a fault whose context is gone: its values are not there, and nothing can read them.
+  /// Throws if the object is a fault whose context no longer exists: its values cannot be loaded.
   private func checkContext() throws {
     if flags.contains(.isFault), managedObjectContext == nil, row == nil, !flags.contains(.isGone) {
       throw StoreError(.misuse(.contextGone, entity: compiledEntity.name), operation: .fault)
     }
   }
 
-  /// The value of a `transformable` attribute that holds a `Codable` value, or of any attribute as its type; of an integer as any integer type that holds it.
+  /// Returns the value of a property as a given type.
   ///
-  /// - Throws: ``KeyValueError``, also for an integer that the type does not hold.
+  /// The property can be a `transformable` attribute that stores a `Codable` value, or any other attribute, whose own type is expected. An
+  /// integer can be read as any integer type that can represent it.
+  ///
+  /// - Throws: ``KeyValueError``, also if the integer type cannot represent the value; ``StoreError`` if the stored value is invalid.
   public final func value<Value>(forKey key: String, as type: Value.Type) throws -> Value? {
     let entity = compiledEntity
     guard case .attribute(let slot) = entity.property(named: key) else {
@@ -48,7 +50,7 @@ extension ManagedObject {
     return try transformedValue(slot.index, as: type)
   }
 
-  /// The value of a `transformable` attribute by its slot: what the generated property of such an attribute calls.
+  /// Returns the value of a `transformable` attribute by its slot, for generated properties.
   ///
   /// - Throws: ``KeyValueError``.
   final func transformedValue<Value>(_ slot: Int, as type: Value.Type) throws -> Value? {
@@ -66,7 +68,7 @@ extension ManagedObject {
       }
       throw KeyValueError(reading: property.name, of: compiledEntity, a: value, as: type)
     }
-    // Where any type will do, nil would be one of its values.
+    // Check for nil first: if `Value` is `Any`, nil would pass the cast.
     if let known = valueGivenOut(slot, stored: stored), let typed = known as? Value { return typed }
     do {
       let value = try AttributeTransformers.value(from: data, as: type, transformerName: attribute.valueTransformerName)
@@ -77,9 +79,9 @@ extension ManagedObject {
     }
   }
 
-  /// Sets a `transformable` attribute by its slot: what the generated property of such an attribute calls.
+  /// Sets a `transformable` attribute by its slot, for generated properties.
   ///
-  /// - Throws: ``KeyValueError`` when the value cannot be turned into bytes; ``StoreError`` when the object's row or context is gone.
+  /// - Throws: ``KeyValueError`` if the value cannot be encoded; ``StoreError`` if the object's row or context no longer exists.
   final func setTransformedValue(_ value: (any Sendable)?, at slot: Int) throws {
     let stored = try transformedSlot(of: value, at: slot)
     try checkWritable(slot)
@@ -87,7 +89,7 @@ extension ManagedObject {
     noteGivenOut(value, slot, stored: stored)
   }
 
-  /// The slot of a value of a `transformable` attribute.
+  /// Encodes a value of a `transformable` attribute.
   final func transformedSlot(of value: (any Sendable)?, at slot: Int) throws(KeyValueError) -> Slot {
     try slotValue(from: value, for: compiledEntity.slots[slot])
   }
@@ -128,7 +130,8 @@ extension ManagedObject {
     }
   }
 
-  /// Throws unless a relationship takes some objects, by their entity; and where this object has no context, by which it could take any.
+  /// Throws unless objects are of a relationship's destination entity. Also throws if this object has no context and therefore cannot have
+  /// relationships.
   private func checkMembers(_ members: [ManagedObject], _ relationship: CompiledRelationship) throws {
     if flags.contains(.isBatchRow) { return }
     guard let model = managedObjectContext?.model else {
@@ -137,7 +140,7 @@ extension ManagedObject {
       throw StoreError(.notYetInContext(entity: compiledEntity.name, property: relationship.name), operation: .setRelationship)
     }
     let destination = model.entities[relationship.destinationEntity]
-    // Objects of another context may be of another model's entities.
+    // Objects of another context may belong to another model.
     for member in members where member.managedObjectContext === managedObjectContext && !member.compiledEntity.isKind(of: destination) {
       throw KeyValueError(
         .wrongType, key: relationship.name, entityName: compiledEntity.name,
@@ -158,8 +161,10 @@ extension ManagedObject {
     try object.setValue(value, forKey: key)
   }
 
-  /// The object that the to-one relationships of a path lead to, with the rest of the path, which is one property or a part of a composite; nil where
-  /// one of them is empty.
+  /// Follows the to-one relationships of a key path.
+  ///
+  /// - Returns: The last object with the rest of the path, which is one property or an element of a composite; nil if a relationship on the
+  ///   path is empty.
   private func owner(ofKeyPath keyPath: String, throughCollections: Bool = false) throws -> (object: ManagedObject, key: String)? {
     var object = self
     var rest = keyPath[...]
@@ -181,10 +186,12 @@ extension ManagedObject {
     return (object, String(rest))
   }
 
-  /// The value of a property; nil also when there is no such property, and when it cannot be read, which ``ManagedObjectContext/pendingError`` tells.
+  /// The value of a property; nil if there is no such property.
   ///
-  /// Setting it is ``ManagedObjectMembers/setValue(_:forKey:)``, except that nothing is thrown: what was refused is thrown by the next save, and ``ManagedObjectContext/pendingError``
-  /// tells it at once.
+  /// If the value cannot be read, the result is nil, and ``ManagedObjectContext/pendingError`` contains the error.
+  ///
+  /// Assigning a value is the same as ``ManagedObjectMembers/setValue(_:forKey:)`` but does not throw:
+  /// ``ManagedObjectContext/pendingError`` contains the error of an invalid assignment, and the next save throws it.
   public final subscript(key: String) -> Any? {
     get {
       do { return try value(forKey: key) } catch let error as KeyValueError where error.code != .transformFailed {
@@ -221,9 +228,9 @@ extension ManagedObject {
 
   // MARK: Conversion
 
-  /// A slot's value as the Swift value of its attribute's type.
+  /// Converts a slot's value to the Swift value of its attribute's type.
   ///
-  /// - Throws: ``KeyValueError`` where the transformer fails; ``StoreError`` where what is stored is no value of the type.
+  /// - Throws: ``KeyValueError`` if the transformer fails; ``StoreError`` if the stored value is not a value of the type.
   static func swiftValue(
     _ value: Slot, _ attribute: AttributeDescription, entityName: String, _ objectID: ManagedObjectID? = nil
   ) throws -> (any Sendable)? {
@@ -237,21 +244,21 @@ extension ManagedObject {
     return result
   }
 
-  /// A slot's value as applications get it where its type is `Any`.
+  /// Converts a slot's value to the value that applications receive as `Any`.
   ///
-  /// - Throws: ``KeyValueError`` where the transformer fails; ``StoreError`` where what is stored is no value of the type.
+  /// - Throws: ``KeyValueError`` if the transformer fails; ``StoreError`` if the stored value is not a value of the type.
   static func untypedValue(
     _ value: Slot, _ attribute: AttributeDescription, entityName: String, _ objectID: ManagedObjectID? = nil
   ) throws -> (any Sendable)? {
     try swiftValue(value, attribute, entityName: entityName, objectID).map { AttributeConversion.untyped($0, of: attribute.type) }
   }
 
-  /// A Swift value as the slot of an attribute.
+  /// Converts a Swift value to a slot of an attribute.
   final func slotValue(from value: Any?, for slot: CompiledSlot) throws(KeyValueError) -> Slot {
     try Self.slotValue(from: value, for: slot, entityName: compiledEntity.name)
   }
 
-  /// A Swift value as the slot of an attribute of an entity.
+  /// Converts a Swift value to a slot of an attribute of an entity.
   static func slotValue(from value: Any?, for slot: CompiledSlot, entityName: String) throws(KeyValueError) -> Slot {
     do { return try AttributeConversion.slot(from: value, for: slot) } catch {
       let (code, detail): (KeyValueError.Code, String?) =

@@ -1,14 +1,13 @@
-// ManagedObject+PresentRow: an object's values as they are now, in a row.
 import ObjectModel
 import ObjectStore
 
 extension ManagedObject {
-  /// A row with the object's values as they are now: those that were set, those of its own row below. Fires no fault.
+  /// Returns a row with the object's current values: set values over those of its own row. Does not fire a fault.
   ///
   /// - Parameters:
   ///   - key: The row's key.
   ///   - version: The row's version.
-  ///   - known: The reference that others know an object by that a relationship was set to; null for none.
+  ///   - known: Converts the reference in a changed relationship to the one to store; null for none.
   final func presentRow(key: Int64, version: Int64, known: (ObjectReference) -> ObjectReference) -> RowImage {
     let (entity, overlay, image) = (compiledEntity, overlay, image)
     let writer = RowWriter(rowCapacity: 1)

@@ -1,9 +1,8 @@
-// ManagedObject+Slots: reading and writing slots, below typed properties and key-value access.
 package import ObjectModel
 import ObjectStore
 
 extension ManagedObject {
-  /// Gets the values of a fault, and notes that the object is in use. False when its row is gone.
+  /// Loads the values of a fault and marks the object as used. Returns false if the object's row no longer exists.
   @discardableResult
   final func willAccess(_ slot: Int? = nil) -> Bool {
     if flags.contains(.isFault) {
@@ -13,7 +12,7 @@ extension ManagedObject {
     return !flags.contains(.isInaccessible)
   }
 
-  /// The value of a slot; null also where it cannot be read, of which the context is told. Fires a fault.
+  /// Returns the value of a slot. If it cannot be read, returns null, and the context records the error. Fires a fault.
   package final func slotValue(_ slot: Int) -> Slot {
     do { return try readSlotValue(slot) } catch {
       managedObjectContext?.note(error)
@@ -21,17 +20,17 @@ extension ManagedObject {
     }
   }
 
-  /// The value of a slot. Fires a fault, of whose failure the context is told.
+  /// Returns the value of a slot. Fires a fault; the context records an error of loading it.
   ///
-  /// - Throws: ``StoreError`` where the value cannot be read.
+  /// - Throws: ``StoreError`` if the value cannot be read.
   final func readSlotValue(_ slot: Int) throws -> Slot {
     willAccess(slot)
     return try readSlotValueAtHand(slot) ?? .null
   }
 
-  /// The value of a slot if it is at hand, without firing a fault.
+  /// Returns the value of a slot if it is in memory; nil otherwise. Does not fire a fault.
   ///
-  /// - Throws: ``StoreError`` where the value cannot be read.
+  /// - Throws: ``StoreError`` if the value cannot be read.
   final func readSlotValueAtHand(_ slot: Int) throws -> Slot? {
     if let overlay, overlay.has(slot) {
       guard let external = overlay.external(slot) else { return overlay[slot] }
@@ -40,16 +39,17 @@ extension ManagedObject {
     return try image.map { try storedValue(slot, of: $0) }
   }
 
-  /// The value that a row has.
+  /// Returns the value of a slot in a row.
   ///
-  /// - Throws: ``StoreError`` where it cannot be read.
+  /// - Throws: ``StoreError`` if the value cannot be read.
   final func storedValue(_ slot: Int, of image: RowImage) throws -> Slot {
     try image.value(slot, of: compiledEntity, objectID)
   }
 
-  /// Sets the value of a slot as a change. Fires a fault. What cannot be kept changes nothing and is told by ``ManagedObjectContext/pendingError``.
+  /// Sets the value of a slot as a change. Fires a fault. An invalid write changes nothing, and ``ManagedObjectContext/pendingError``
+  /// contains its error.
   package final func setSlotValue(_ value: Slot, at slot: Int) {
-    // As with nearly every text: the object is read from its overlay, which takes what it is given.
+    // Fast path, taken by almost all texts: the object is read from its overlay, which accepts any value.
     if flags.admitsValues, contextReference != nil, let overlay {
       overlay.set(value, at: slot)
       readOverlay()
@@ -59,7 +59,7 @@ extension ManagedObject {
     let entity = compiledEntity
     if entity.hasDerivedSlots, entity.slots[slot].isDerived, !flags.contains(.isBatchRow) { return tell(derivedError(entity.slots[slot])) }
     let overlay = overlayForWriting(of: entity)
-    // What awakeFromFetch sets is no change: it is neither saved nor reported.
+    // A value set by awakeFromFetch is not a change: it is neither saved nor reported.
     if flags.contains(.isAwaking) {
       overlay.keep(value, at: slot)
       return readOverlay()
@@ -70,7 +70,7 @@ extension ManagedObject {
     noteChange()
   }
 
-  /// The overlay, made on the first change. Whoever changes it calls ``readOverlay()`` then.
+  /// Returns the overlay; creates it on the first change. After changing it, call ``readOverlay()``.
   final func overlayForWriting(of entity: CompiledEntity) -> Overlay {
     if flags.contains(.isPartial) { fireFault(trigger: nil) }
     if let overlay { return overlay }
@@ -79,17 +79,17 @@ extension ManagedObject {
     return made
   }
 
-  /// An overlay with all values of the object, where these are at hand and no more than a few.
+  /// Creates an overlay. It contains all values of the object if they are in memory and few.
   private func makeOverlay(of entity: CompiledEntity) -> Overlay {
     guard flags.isDisjoint(with: [.isFault, .isInaccessible]) else { return Overlay(of: entity) }
     guard let row else { return Overlay(of: entity, isWhole: flags.contains(.isInserted)) }
     if hasExternals { return Overlay(of: entity) }
-    // Alive as the argument.
+    // `passUnretained`: the argument stays alive for the call.
     return Overlay(of: .passUnretained(entity), copying: row) ?? Overlay(of: entity)
   }
 
-  /// The first change of an object with a row, as of nearly every one that was fetched: gives it an overlay with all its values to which numbers are written
-  /// as they are. False where more is to be looked at.
+  /// Fast path for the first change of a fetched object: creates an overlay with all values, into which numbers are written in place.
+  /// Returns false if the general path is needed.
   final func beginsToWriteWords() -> Bool {
     guard let contextReference, let row,
       flags.isDisjoint(with: [.isFault, .isPartial, .isInaccessible, .isGone, .isAwaking, .tellsReads])
@@ -103,7 +103,8 @@ extension ManagedObject {
     return flags.contains(.writesInPlace)
   }
 
-  /// Lets reads go straight to the overlay if it has all values: it may have moved, or has got a value that does not fit into it.
+  /// Directs reads to the overlay if it has all values. Call it after each change, which may move the overlay's row or store a value
+  /// outside of it.
   @inline(__always) final func readOverlay() {
     guard let overlay, overlay.isWhole, flags.showsRow else {
       hideRow()
@@ -113,13 +114,13 @@ extension ManagedObject {
     if !flags.contains(.writesInPlace), !hearsWrites, overlay.takesWords { flags.insert(.writesInPlace) }
   }
 
-  /// The row below the overlay is another one from now on.
+  /// Updates the overlay after the object's row has been replaced.
   final func overlayLostItsRow() {
     overlay?.becomePartial()
     hideRow()
   }
 
-  /// Gives a new object its default values.
+  /// Sets the default values of a new object.
   final func setDefaults(of entity: CompiledEntity) {
     if entity.slotsWithDefaults.isEmpty { return }
     let overlay = overlayForWriting(of: entity)
@@ -127,7 +128,7 @@ extension ManagedObject {
     readOverlay()
   }
 
-  /// Gives transient attributes their default values, since no store has them: an object begins with them whenever it gets its values.
+  /// Sets the default values of transient attributes, which no store provides, whenever the object loads its values.
   final func setTransientDefaults() {
     if askEntity({ $0.transientSlotsWithDefaults.isEmpty }) { return }
     let entity = compiledEntity
@@ -137,20 +138,20 @@ extension ManagedObject {
     }
   }
 
-  /// The object was changed: it joins the context's unit of work.
+  /// Adds the object to the context's unit of work after a change.
   final func noteChange() {
     if flags.isSuperset(of: [.isUpdated, .hasPendingChange]) || flags.contains(.isAwaking) { return }
     contextReference?._withUnsafeGuaranteedRef { $0.unitOfWork.noteUpdated(self) }
   }
 
-  /// Lets reads go straight to the row if nothing stands in the way.
+  /// Directs reads to the row if the object's state allows it.
   final func updatePlainRow() {
     if overlay != nil { return readOverlay() }
     flags.remove(.writesInPlace)
     if flags.showsRow && !hasExternals { showRow() } else { hideRow() }
   }
 
-  /// The destination of a to-one relationship as it stands in the overlay or row. Fires a fault.
+  /// Returns the destination of a to-one relationship in the overlay or row. Fires a fault.
   final func referenceValue(_ slot: Int) -> ObjectReference {
     willAccess(slot)
     if let overlay, overlay.has(slot) {
@@ -160,7 +161,7 @@ extension ManagedObject {
     return image.map { $0.reference(slot) } ?? ObjectReference(rawValue: 0)
   }
 
-  /// The destination of a to-one relationship if it is at hand, without firing a fault.
+  /// Returns the destination of a to-one relationship if it is in memory; nil otherwise. Does not fire a fault.
   final func referenceValueAtHand(_ slot: Int) -> ObjectReference? {
     if let overlay, overlay.has(slot) {
       if case .int(let word) = overlay[slot] { return ObjectReference(rawValue: word) }

@@ -1,9 +1,8 @@
-// ManagedObject+Writing: whether an object can be written to, and where it is told that a write cannot be kept.
 import ObjectModel
 import ObjectStore
 
 extension ManagedObject {
-  /// Gets ready for a write. False when what is written would be lost: nothing is to be changed then, and the context knows why.
+  /// Prepares the object for a write. If the write would be lost, records the error and returns false.
   ///
   /// - Parameter slot: The slot; nil for a to-many relationship.
   @inline(__always) final func prepareToWrite(_ slot: Int?) -> Bool {
@@ -17,9 +16,9 @@ extension ManagedObject {
     }
   }
 
-  /// Throws when what is written to the object would be lost. Fires a fault, unless it is for a to-many relationship.
+  /// Throws if a write to the object would be lost. Fires a fault, unless the write is to a to-many relationship.
   final func checkWritable(_ slot: Int?) throws {
-    // One that was made without a context is written to before it has one.
+    // An object created without a context can be written to before its insertion.
     if contextReference == nil, flags.contains(.isInserted), !flags.contains(.isGone) { return }
     if contextReference == nil || flags.contains(.isGone) {
       throw lostWrite(.inNoContext)
@@ -34,19 +33,19 @@ extension ManagedObject {
     return StoreError(.lostChange(objectID, why), operation: .setValue)
   }
 
-  /// Keeps an error for the next save, in the object's context or the one that it has left.
+  /// Records an error in the object's context, or in the one that it has left. The next save throws it.
   final func tell(_ error: any Error) {
     if let context = managedObjectContext { return context.note(error) }
-    // There is nobody to tell when the context is gone as well; key-value access throws even then.
+    // If the context no longer exists, the error is dropped here. Key-value access throws it in any case.
     if flags.contains(.isGone) { LivingContexts.context(formerContextNumber)?.note(error) }
   }
 
-  /// A relationship was set where there is no context.
+  /// Records an attempt to set a relationship of an object without a context.
   final func refuseRelationship() {
     if flags.contains(.isGone) || !flags.contains(.isInserted) { _ = prepareToWrite(nil) } else { flags.insert(.hasLostRelationship) }
   }
 
-  /// Throws when a property is not the application's to set.
+  /// Throws if applications cannot set the property.
   final func checkSettable(_ slot: CompiledSlot) throws(KeyValueError) {
     if slot.isDerived { throw derivedError(slot) }
   }
@@ -55,11 +54,9 @@ extension ManagedObject {
     KeyValueError(.readOnly, key: slot.name, entityName: compiledEntity.name, detail: "its value is derived, by the store")
   }
 
-  // MARK: The context that an object was in
+  // MARK: Former context
 
-  /// The number of the context that an object that is gone was in.
-  ///
-  /// It stands where living objects have their fetch group: objects that are gone have none.
+  /// The number of the context that the object has left. Shares storage with the fetch group, which only objects in a context have.
   final var formerContextNumber: UInt64 {
     get { UInt64(groupPosition) << 32 | UInt64(group) }
     set { (group, groupPosition) = (UInt32(truncatingIfNeeded: newValue), UInt32(truncatingIfNeeded: newValue >> 32)) }

@@ -1,7 +1,6 @@
-// MutableMembers: to-many relationships named by strings, changed member by member.
 import ObjectModel
 
-/// The members of a to-many relationship of one object, to be changed one by one. The inverse is kept in step.
+/// A mutable view of the members of an object's to-many relationship. Changes update the inverse relationship.
 ///
 /// ```swift
 /// let books = try author.mutableSetValue(forKey: "books")
@@ -9,7 +8,8 @@ import ObjectModel
 /// print(books.count)
 /// ```
 ///
-/// Adding an object and taking one out reads no other members; counting, positions and contents read all of them. It is not `Sendable`, as its object is not.
+/// Adding or removing an object does not load other members. Counting, positions, and ``objects`` load all of them. The view is not
+/// `Sendable`, as its object is not.
 public struct MutableMembers {
   private let object: ManagedObject
   private let index: Int
@@ -22,28 +22,36 @@ public struct MutableMembers {
     isOrdered = relationship.isOrdered
   }
 
-  /// The members, in their order if they have one.
+  /// The members, in order if the relationship is ordered.
   public var objects: [ManagedObject] { object._toManyArray(index, as: ManagedObject.self) }
-  /// How many there are.
+  /// The number of members.
   public var count: Int { object._toManyCount(index) }
-  /// Whether there are none.
+  /// Whether the relationship has no members.
   public var isEmpty: Bool { count == 0 }
-  /// Whether an object is a member. Linear in the number of members.
+  /// Returns whether an object is a member.
+  ///
+  /// - Complexity: O(*n*) in the number of members.
   public func contains(_ member: ManagedObject) -> Bool { objects.contains(member) }
 
-  /// Adds an object, at the end of ordered members; one that is a member already stays where it is.
+  /// Adds an object, at the end if the relationship is ordered. An object that is already a member keeps its position.
   public func add(_ member: ManagedObject) { object._addToToMany(member, at: index) }
-  /// Takes an object out; nothing happens when it is no member.
+  /// Removes an object. Does nothing if it is not a member.
   public func remove(_ member: ManagedObject) { object._removeFromToMany(member, at: index) }
-  /// Takes all out.
+  /// Removes all members.
   public func removeAll() { object._setToMany([], at: index) }
-  /// Puts an object at a position of ordered members, moving it there if it is one already; the number of members is the end. At a position that is not
-  /// there nothing is changed, and ``ManagedObjectContext/pendingError`` tells.
+  /// Inserts an object at a position of an ordered relationship, or moves it there if it is already a member. The number of members is a
+  /// valid position.
+  ///
+  /// If the position is invalid, nothing changes, and ``ManagedObjectContext/pendingError`` contains the error.
   public func insert(_ member: ManagedObject, at position: Int) { object._insertIntoToMany(member, position: position, at: index) }
-  /// Takes the member at a position out. Where there is none nothing is changed, and ``ManagedObjectContext/pendingError`` tells.
+  /// Removes the member at a position.
+  ///
+  /// If the position is invalid, nothing changes, and ``ManagedObjectContext/pendingError`` contains the error.
   public func remove(at position: Int) { object._removeFromToMany(position: position, at: index) }
-  /// Puts an object in the place of the member at a position. Where there is none, or no order, nothing is changed, and
-  /// ``ManagedObjectContext/pendingError`` tells.
+  /// Replaces the member at a position of an ordered relationship.
+  ///
+  /// If the position is invalid or the relationship is unordered, nothing changes, and ``ManagedObjectContext/pendingError`` contains the
+  /// error.
   public func replace(at position: Int, with member: ManagedObject) {
     let members = objects
     let relationship = object.compiledEntity.toManyRelationships[index]
@@ -55,15 +63,15 @@ public struct MutableMembers {
 }
 
 extension ManagedObject {
-  /// The members of an unordered to-many relationship, to be changed one by one.
+  /// Returns a mutable view of the members of an unordered to-many relationship.
   ///
-  /// - Throws: ``KeyValueError`` when there is no such relationship.
+  /// - Throws: ``KeyValueError`` if there is no such relationship.
   @_disfavoredOverload
   public final func mutableSetValue(forKey key: String) throws -> MutableMembers { try members(forKey: key, isOrdered: false) }
 
-  /// The members of an ordered to-many relationship, to be changed one by one.
+  /// Returns a mutable view of the members of an ordered to-many relationship.
   ///
-  /// - Throws: ``KeyValueError`` when there is no such relationship.
+  /// - Throws: ``KeyValueError`` if there is no such relationship.
   @_disfavoredOverload
   public final func mutableOrderedSetValue(forKey key: String) throws -> MutableMembers { try members(forKey: key, isOrdered: true) }
 

@@ -1,22 +1,21 @@
-// TypedManagedObject: a class that was generated for an entity.
 public import ObjectQuery
 
-/// A class that was generated for an entity: it knows the classes of its model, and so the entity it stands for.
+/// A class generated for an entity. Its class table maps it to the entity.
 public protocol TypedManagedObject: ManagedObject {
-  /// The classes of the model that the class belongs to.
+  /// The class table of the model that the class belongs to.
   static var classTable: ManagedObjectClasses { get }
 }
 
 extension TypedManagedObject {
-  /// The name of the entity whose objects are of this class.
+  /// The name of the class's entity.
   public static var entityName: String { classTable.entityName(of: self) ?? "\(self)" }
 
-  /// A request for all objects of the class's entity, those of subentities included.
+  /// Returns a request for all objects of the class's entity and its subentities.
   public static func fetchRequest() -> FetchRequest<Self> { FetchRequest(entityName: entityName) }
 
-  /// The keys of the model that a key path leads through.
+  /// Returns the model's property names along a key path.
   ///
-  /// - Throws: ``FetchPredicateError/unsupported(part:advice:)`` for one that leads elsewhere.
+  /// - Throws: ``FetchPredicateError/unsupported(part:advice:)`` for a key path of anything but generated properties.
   static func keys(of keyPath: PartialKeyPath<Self>) throws(FetchPredicateError) -> [String] {
     if let keys = classTable.keys(of: keyPath) { return keys }
     throw .unsupported(
