@@ -1,14 +1,14 @@
-// ContextParent: a context as those that are nested in it see it: the stores' rows below its unsaved changes.
 import ObjectModel
 import ObjectQuery
 import ObjectStore
 
-/// What nested contexts read of a context, and where they save to. It holds the context.
+/// The parent of nested contexts: its unsaved changes over the stores' rows, and the target of their saves. It retains the parent context.
 ///
-/// Nobody but the context itself knows its objects by temporary IDs: whatever is read here has a permanent one, from the keys that the store has reserved.
+/// Temporary IDs are valid only in the context that assigned them. Every object returned from here has a permanent ID, taken from the keys
+/// that the store has reserved.
 final class ContextParent: ParentSource {
   let context: ManagedObjectContext
-  /// How many objects had been inserted into the context when all of them had permanent IDs.
+  /// The number of objects inserted into the context when permanent IDs were last assigned to all of them.
   private var numberedCount = 0
 
   init(_ context: ManagedObjectContext) { self.context = context }
@@ -27,7 +27,7 @@ final class ContextParent: ParentSource {
 
   // MARK: IDs
 
-  /// Gives permanent IDs to all new objects.
+  /// Assigns permanent IDs to all inserted objects.
   private func numberNewObjects() throws {
     let count = context.unitOfWork.insertionCount
     if count == numberedCount { return }
@@ -41,7 +41,7 @@ final class ContextParent: ParentSource {
     return object.currentID.isTemporaryID ? nil : object.currentID
   }
 
-  /// The reference that others know an object by; null for one that has got no ID.
+  /// Returns the reference of an object outside of this context; null if the object has no permanent ID.
   private func known(_ reference: ObjectReference) -> ObjectReference {
     let saved = context.registry.savedReference(reference)
     return saved.key < 0 ? ObjectReference(rawValue: 0) : saved
@@ -49,10 +49,10 @@ final class ContextParent: ParentSource {
 
   // MARK: Rows
 
-  /// The context's object with unsaved changes.
+  /// Returns the context's object for a reference if it has unsaved changes.
   private func changedObject(_ reference: ObjectReference, in store: PersistentStore) -> ManagedObject? {
     if context.unitOfWork.isEmpty { return nil }
-    // Where there are no IDs to be had, the save says why.
+    // If no IDs are available, the save reports the error.
     try? numberNewObjects()
     guard let object = context.registeredObject(reference, space: store.space.number), object.hasChanges else { return nil }
     return object
@@ -64,7 +64,7 @@ final class ContextParent: ParentSource {
     }
     if object.flags.contains(.isDeleted) { return .gone }
     if object.overlay == nil, !object.flags.contains(.isInserted) {
-      // Nothing but members was changed. What it has is what it shows.
+      // Only to-many members have changed, so the object's row is current.
       return object.flags.contains(.isFault) ? context.rowSource.unsavedRow(reference, in: store) : object.image.map { .row($0) }
     }
     return .row(object.presentRow(key: object.currentID.key, version: UnsavedRow.version, known: known))

@@ -1,18 +1,17 @@
-// NestedSave: what a nested context saves becomes changes of its parent.
 import Foundation
 import ObjectModel
 import ObjectStore
 
-/// One save of a nested context, taken over by its parent: new objects, values, links, deletions, in this order.
+/// Applies a save of a nested context to its parent: inserted objects, values, links, and deletions, in this order.
 ///
-/// What can be refused is looked at before anything is changed. Objects of the parent that are not in memory start from the rows that the nested context has
-/// read: so the parent's save finds out where others have changed these since.
+/// All checks that can fail happen before the first change. Objects that the parent has not loaded start from the rows that the nested
+/// context read, so that the parent's save detects conflicting changes made since then.
 struct NestedSave {
   private let request: SaveChangesRequest
   private let store: PersistentStore
   private let context: ManagedObjectContext
   private var space: UInt32 { store.space.number }
-  /// Rows that the parent has read for it.
+  /// The rows read for objects that the parent has not loaded.
   private var rows: [ObjectReference: RowImage] = [:]
 
   init(_ request: SaveChangesRequest, to store: PersistentStore, in context: ManagedObjectContext) {
@@ -21,10 +20,10 @@ struct NestedSave {
     self.context = context
   }
 
-  /// Takes the save over, as one event of the parent.
+  /// Applies the save as one event of the parent.
   ///
-  /// - Throws: ``StoreError`` with ``StoreError/Code/mergeConflict`` for objects that the parent does not have any more, and an error for references to such;
-  ///   nothing was changed then.
+  /// - Throws: ``StoreError`` with ``StoreError/Code/mergeConflict`` for objects that the parent no longer has, and an error for references
+  ///   to deleted objects. Nothing has changed in these cases.
   mutating func run() throws {
     context.settleChanges()
     try checkRows()
@@ -35,14 +34,14 @@ struct NestedSave {
     for (row, object) in inserted { try link(object, row, context.model.entities[row.entityNumber].referenceSlots) }
     for update in request.updated { try take(update) }
     for change in request.relationshipChanges { takeMembers(change) }
-    // Of a relationship to many from both sides one side has the members, and each its order.
+    // Apply the order last: only one side of a many-to-many change lists the members, but each side has its own order.
     for change in request.relationshipChanges { takeOrder(change) }
     for deleted in request.deleted { delete(deleted) }
     for locked in request.locked { context.detectConflicts(for: object(locked.reference)) }
     context.endEvent()
   }
 
-  // MARK: What the parent has
+  // MARK: Checks
 
   private func objectID(_ reference: ObjectReference) -> ManagedObjectID {
     ManagedObjectID(space: space, entityNumber: UInt32(reference.entity), key: reference.key)
@@ -50,19 +49,19 @@ struct NestedSave {
 
   private func living(_ reference: ObjectReference) -> ManagedObject? { context.registeredObject(reference, space: space) }
 
-  /// The parent's object of a reference: the living one or a fault.
+  /// Returns the parent's object for a reference: the registered object, or a new fault.
   private func object(_ reference: ObjectReference) -> ManagedObject {
     living(reference) ?? context.makeFault(reference, space: space)
   }
 
-  /// Whether the parent, or one of its own, is to delete an object.
+  /// Returns whether the parent, or one of its ancestors, has deleted an object.
   private func isGone(_ reference: ObjectReference) -> Bool {
     if let object = living(reference), object.hasChanges { return object.flags.contains(.isDeleted) }
     if case .gone? = context.rowSource.unsavedRow(reference, in: store) { return true }
     return false
   }
 
-  /// Finds the objects that the parent does not have any more.
+  /// Throws if the parent no longer has an updated or linked object.
   private mutating func checkRows() throws {
     var gone: [(reference: ObjectReference, version: Int64)] = []
     var unread: [(reference: ObjectReference, version: Int64)] = []
@@ -79,7 +78,7 @@ struct NestedSave {
       }
       if update.formerRow == nil || item.version == UnsavedRow.version { unread.append(item) }
     }
-    // A new link needs both its ends.
+    // A new link needs both ends.
     for change in request.relationshipChanges where !change.added.isEmpty {
       for reference in [change.source] + change.added where !arriving.contains(reference) && isGone(reference) {
         if !gone.contains(where: { $0.reference == reference }) { gone.append((reference, UnsavedRow.version)) }
@@ -100,7 +99,7 @@ struct NestedSave {
     throw error
   }
 
-  /// Finds references to objects that the parent has deleted, where deleting one does something about it.
+  /// Throws for references to objects that the parent has deleted, unless the inverse's delete rule is `noAction`.
   private func checkDestinations() throws {
     if context.unitOfWork.deleted.isEmpty, !context.rowSource.readsUnsavedRows { return }
     let arriving = Set(request.inserted.map(\.reference))
@@ -123,7 +122,7 @@ struct NestedSave {
 
   // MARK: Values
 
-  /// A new object, without its relationships. One that the parent has deleted is back.
+  /// Inserts an object without its relationships. Restores an object that the parent has deleted.
   private func insert(_ row: RowImage) -> ManagedObject {
     let entity = context.model.entities[row.entityNumber]
     let object: ManagedObject
@@ -134,7 +133,7 @@ struct NestedSave {
         context.unitOfWork.takeBackDeletions(of: [object])
       }
       if object.flags.contains(.isFault) && object.row == nil || object.flags.contains(.isInaccessible) {
-        // Somebody has asked for it before it was there.
+        // The parent had a fault for the object before it existed.
         object.flags.subtract([.isFault, .isInaccessible])
         object.flags.insert(.isInserted)
         context.unitOfWork.noteInserted(object)
@@ -163,7 +162,7 @@ struct NestedSave {
     try link(object, update.row, entity.referenceSlots.filter(update.changedSlots.contains))
   }
 
-  /// Sets an attribute to what a row has.
+  /// Sets an attribute to the value in a row.
   private func set(_ slot: CompiledSlot, of object: ManagedObject, from row: RowImage) {
     if slot.kind == .bytes, let external = row.external(slot.index) { return object._setExternalData(external, at: slot.index) }
     if row.isNull(slot.index), !object.hasValue(slot.index) { return }
@@ -172,7 +171,7 @@ struct NestedSave {
 
   // MARK: Links
 
-  /// Sets to-one relationships, and with them their inverses.
+  /// Sets to-one relationships and their inverses.
   private func link(_ object: ManagedObject, _ row: RowImage, _ slots: [Int]) throws {
     for slot in slots {
       let reference = row.reference(slot)
@@ -193,7 +192,7 @@ struct NestedSave {
     guard let state = owner.loadedState(context.model.relationships[change.relationshipID].index), state.isLoaded else { return }
     let members = state.members
     let (present, named) = (Set(members), Set(order))
-    // What the parent has added itself comes last.
+    // Members added by the parent itself come last.
     let wanted = order.filter(present.contains) + members.filter { !named.contains($0) }
     if wanted == members { return }
     owner.setOrder(wanted, of: state)
@@ -207,7 +206,7 @@ struct NestedSave {
     if object.flags.contains(.isFault), object.row == nil, let former = deleted.formerRow, former.version != UnsavedRow.version {
       object.image = former
     }
-    // The nested context has asked the object already.
+    // The nested context has already called `prepareForDeletion()`.
     context.recorder?.recordDeletion(of: object)
     context.unitOfWork.noteDeleted(object)
   }

@@ -1,11 +1,10 @@
-// ManagedObject+Observable: objects as Swift's Observation knows them.
 public import Observation
 
-/// Objects are observed, property by property, in contexts with ``ManagedObjectContext/tracksObservation``.
+/// Objects support property-level observation in contexts with ``ManagedObjectContext/tracksObservation``.
 extension ManagedObject: Observable {}
 
 extension ManagedObjectContext {
-  /// Whether the objects of the context take part in Swift's Observation; false unless set.
+  /// Whether the objects of the context support Swift Observation. The default is false.
   ///
   /// ```swift
   /// container.viewContext.tracksObservation = true
@@ -16,16 +15,16 @@ extension ManagedObjectContext {
   /// }
   /// ```
   ///
-  /// Attributes, parts of composites, relationships and their members count, by typed properties and by key. Whoever has read a property is told once an event
-  /// that it was changed: by the application, by a merge, a refresh, a rollback, by what a save has computed, and by the deletion of the object. The values are
-  /// the new ones by then. What is the same for all reads of an object (its ID, ``ManagedObject/isDeleted``, a fetched property) is not observed, and neither is
-  /// ``ManagedObjectMembers/primitiveValue(forKey:)``.
+  /// Reads of attributes, elements of composites, relationships, and their members are tracked, through typed properties and by key.
+  /// Observers of a property are notified once per event if the application, a merge, a refresh, a rollback, values computed by a save, or
+  /// the object's deletion changed it. The property already has its new value at that time. The object's ID, ``ManagedObject/isDeleted``,
+  /// fetched properties, and ``ManagedObjectMembers/primitiveValue(forKey:)`` are not observed.
   ///
-  /// Events of the view context, and of contexts nested in it, end by themselves as soon as the main actor is free, once this is set; elsewhere an event ends
-  /// with `perform(_:)`, a fetch, a save or ``processPendingChanges()``.
+  /// With this option, events of the view context and of contexts nested in it end automatically as soon as the main actor is free. In
+  /// other contexts, an event ends with `perform(_:)`, a fetch, a save, or ``processPendingChanges()``.
   ///
-  /// A read costs about 0.2 µs instead of nanoseconds, and for an object of which something was read about 300 bytes are kept until it dies. Set it before
-  /// observing; when it is set back to false, nobody hears any more of what he has read.
+  /// A tracked read takes about 0.2 µs instead of nanoseconds. An object with tracked reads needs about 300 additional bytes until it is
+  /// deallocated. Set the option before observing. Setting it to false discards all tracked reads without notifying their observers.
   public var tracksObservation: Bool {
     get { observation?.wantsReads ?? false }
     set {
@@ -43,10 +42,10 @@ extension ManagedObjectContext {
     }
   }
 
-  /// The number of who ends the events of observed contexts. Nobody else has it: event observers begin with 1.
+  /// The number of the observer that ends the events of observed contexts. Event observers have numbers starting at 1.
   private static var observationNumber: UInt64 { 0 }
 
-  /// The observers of single objects, who hear of each event from now on.
+  /// The observers of individual objects. Accessing this property registers them for the context's events.
   var objectObservation: ObjectObservation {
     if let known = observation as? ObjectObservation { return known }
     let made = ObjectObservation()
@@ -57,7 +56,7 @@ extension ManagedObjectContext {
 }
 
 extension ManagedObject {
-  /// Nobody is told of reads any more.
+  /// Stops tracking reads of the object.
   fileprivate final func endTellingReads() {
     flags.remove(.tellsReads)
     updatePlainRow()

@@ -1,7 +1,6 @@
-// ObjectChange: what an event has changed of one object, as a value that may go anywhere.
 public import ObjectModel
 
-/// What an event has changed of one object: the properties with their old and new values.
+/// The changes that an event made to one object: properties with their old and new values.
 ///
 /// ```swift
 /// for await change in try book.changes() {
@@ -9,45 +8,52 @@ public import ObjectModel
 /// }
 /// ```
 public struct ObjectChange: Sendable {
-  /// A property, with the value before the event and the one after it.
+  /// A changed property with its values before and after the event.
   public struct Property: Sendable {
-    /// The property's name; a part of a composite is named as in `home.city`.
+    /// The name of the property. An element of a composite has a dotted name such as `home.city`.
     public let key: String
-    /// The value before; nil where there was none. Relationships are told as IDs: one, or an array in order, sorted where the relationship has no order.
+    /// The value before the event; nil if there was none.
+    ///
+    /// The value of a to-one relationship is an ID, and that of a to-many relationship an array of IDs. The array is in the relationship's
+    /// order, or sorted if the relationship is unordered.
     public let old: (any Sendable)?
-    /// The value after it.
+    /// The value after the event, in the same form as ``old``.
     public let new: (any Sendable)?
   }
 
-  /// The object.
+  /// The ID of the object.
   public let objectID: ManagedObjectID
-  /// The properties whose values differ, in the model's order. Empty where only the deletion is told, or taken back.
+  /// The properties whose values differ, in the model's order. Empty if only the object's deletion, or its undeletion, is reported.
   public let properties: [Property]
-  /// Whether the object is to be deleted, or was.
+  /// Whether the object is marked for deletion or has been deleted.
   public let isDeleted: Bool
 
   /// The names of the properties whose values differ.
   public var keys: [String] { properties.map(\.key) }
-  /// A property by its name; nil where its value is what it was.
+  /// The change of a property; nil if its value did not change.
   public subscript(key: String) -> Property? { properties.first { $0.key == key } }
 }
 
 extension ManagedObject {
-  /// The object's changes from now on, one element for each event that has changed something.
+  /// Returns the changes of the object from now on, with one element for each event that changes it.
   ///
-  /// All that events tell of counts: the application's changes, merges, refreshes, rollbacks, what saves have computed. A value that was set anew is no change. A
-  /// deletion comes as a change with ``ObjectChange/isDeleted``, and as one without it where it is taken back. The sequence ends when the object leaves its
-  /// context, by a saved deletion or `reset()`, and when the object or the context is gone: it keeps neither of them. Of an object in no context it is empty.
+  /// Changes by the application, merges, refreshes, rollbacks, and values computed by saves are reported. Setting an equal value is not a
+  /// change. A deletion is reported as a change with ``ObjectChange/isDeleted`` set, and its undo as a change without it.
   ///
-  /// The values are read when the sequence is made, members of to-many relationships too, and again after each event that may have changed them.
+  /// The sequence ends when the object leaves its context through a saved deletion or `reset()`, or when the object or the context is
+  /// deallocated. It does not retain them. If the object has no context, the sequence is empty.
   ///
-  /// - Parameter keys: The names of the properties that are of interest; nil for all attributes and relationships. A composite's name stands for all its parts.
-  /// - Throws: ``KeyValueError`` for a name that is no attribute's or relationship's.
+  /// This method reads the current values, including members of to-many relationships. They are read again after each event that may have
+  /// changed them.
+  ///
+  /// - Parameter keys: The names of the properties to observe; nil for all attributes and relationships. The name of a composite includes
+  ///   all its elements.
+  /// - Throws: ``KeyValueError`` for a name that is not an attribute or a relationship.
   public final func changes(of keys: [String]? = nil) throws(KeyValueError) -> AsyncStream<ObjectChange> {
     let properties = try watchedProperties(keys)
     let (stream, continuation) = AsyncStream.makeStream(of: ObjectChange.self)
     let watch = ObjectWatch(self, properties, continuation)
-    // Without a context nothing is told, and the sequence has ended.
+    // Without a context, the watch is released here, which ends the sequence.
     managedObjectContext?.objectObservation.add(watch, of: self)
     return stream
   }

@@ -1,36 +1,35 @@
-// ObjectObservation: who observes single objects of a context, and what each event tells them.
 import ObjectModel
 import ObjectStore
 import Observation
 
-/// The observers of single objects of a context: what of each object was read for Swift's Observation, and who waits for its changes.
+/// The observers of individual objects of a context: tracked reads for Swift Observation, and change sequences.
 ///
-/// Objects keep nothing of it: they have two flags, and what there is to know stands here, for those only that were read or are waited for.
+/// Objects store only two flags. All other state is stored here, and only for observed objects.
 final class ObjectObservation: ObjectObserving {
-  /// What is known of an object's observers.
+  /// The observers of an object.
   private struct Entry {
-    /// Knows who has read which property, once some property was read.
+    /// The registrar that tracks reads; nil until a property has been read.
     var registrar: ObservationRegistrar?
-    /// The slots that were read.
+    /// The slots that have been read.
     var slots = SlotMask()
-    /// The to-many relationships that were read.
+    /// The to-many relationships that have been read.
     var toMany = SlotMask()
-    /// Who waits for changes.
+    /// The change sequences.
     var watches: [ObjectWatch] = []
   }
 
-  /// What an event has changed of an object; nil where it may be anything.
+  /// The changes that an event made to an object. A nil mask means that any property may have changed.
   private struct Notice {
     let object: ManagedObject
     let entry: Entry
     var slots: SlotMask?
     var toMany: SlotMask?
-    /// Whether the object has left the context, or is about to.
+    /// Whether the object has left the context or is about to.
     var isLast = false
   }
 
   private var entries: [ObjectIdentifier: Entry] = [:]
-  /// Objects that have left since the last event.
+  /// The objects that have left the context since the last event.
   private var leaving: [Notice] = []
   private(set) var wantsReads = false
   private let keyPaths = ObservedKeyPaths()
@@ -66,7 +65,7 @@ final class ObjectObservation: ObjectObserving {
     return made
   }
 
-  /// Somebody waits for an object's changes.
+  /// Adds a change sequence of an object.
   func add(_ watch: ObjectWatch, of object: ManagedObject) {
     object.flags.insert(.isObserved)
     entries[ObjectIdentifier(object), default: Entry()].watches.append(watch)
@@ -83,14 +82,14 @@ final class ObjectObservation: ObjectObserving {
     for watch in entry.watches { watch.finish() }
   }
 
-  /// Nobody is told of reads any more: what was read is forgotten.
+  /// Discards all tracked reads.
   func forgetReads() {
     entries = entries.compactMapValues { $0.watches.isEmpty ? nil : Entry(watches: $0.watches) }
   }
 
   // MARK: Events
 
-  /// Tells those who observe what an event has changed.
+  /// Notifies the observers of an event's changes.
   func tell(_ event: ContextEvent) {
     if entries.isEmpty && leaving.isEmpty { return }
     tell(notices(of: event), isReset: event.kind == .reset)
@@ -101,9 +100,9 @@ final class ObjectObservation: ObjectObserving {
     if !leaving.isEmpty { tell([], isReset: false) }
   }
 
-  /// Tells of changed objects, and of those that have left.
+  /// Notifies the observers of changed objects and of objects that have left the context.
   private func tell(_ changed: [Notice], isReset: Bool) {
-    // Whoever is told may read, and observe, and take himself out.
+    // Copy first: an observer may read, add observers, or remove itself.
     let notices = changed + leaving
     leaving = []
     for notice in notices {
@@ -118,10 +117,10 @@ final class ObjectObservation: ObjectObserving {
       guard let entry = entries[ObjectIdentifier(object)] else { return }
       notices.append(Notice(object: object, entry: entry, slots: slots, toMany: toMany))
     }
-    // What was saved was told when it was changed.
+    // Saved changes were reported when they were made.
     if event.kind != .saved {
       for change in event.updated { add(change.object, slots: change.slots, toMany: change.toMany) }
-      // Who has read a new object before its first event does not know what was set since.
+      // A property of an inserted object may have been read and set again before its first event.
       for object in event.inserted { add(object, slots: nil, toMany: nil) }
       for object in event.deleted { add(object, slots: nil, toMany: nil) }
     }
@@ -152,8 +151,8 @@ final class ObjectObservation: ObjectObserving {
   }
 }
 
-/// The key paths by which Swift's Observation knows the properties of objects: one for each number, the same for all classes. Making one costs more than a
-/// read, so they are kept.
+/// The key paths that identify observed properties for Swift Observation: one for each slot or index, shared by all classes. They are
+/// cached because creating one takes longer than a read.
 private final class ObservedKeyPaths {
   private var slots: [KeyPath<ManagedObject, ObservedProperty>] = []
   private var members: [KeyPath<ManagedObject, ObservedProperty>] = []
@@ -171,6 +170,6 @@ private final class ObservedKeyPaths {
 }
 
 extension ManagedObject {
-  /// What the key paths of observed properties lead to; nobody reads it.
+  /// The target of the key paths of observed properties. It is never read.
   fileprivate subscript(observed property: ObservedProperty) -> ObservedProperty { property }
 }

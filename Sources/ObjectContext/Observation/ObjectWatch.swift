@@ -1,10 +1,9 @@
-// ObjectWatch: one who waits for the changes of one object, with the values that it had.
 import ObjectModel
 import ObjectStore
 
-/// One who waits for the changes of one object, with the values that it had.
+/// The source of one object's change sequence, with the values last reported.
 final class ObjectWatch {
-  /// A property that is watched.
+  /// An observed property.
   enum Property {
     case attribute(CompiledSlot)
     case toOne(CompiledRelationship)
@@ -18,7 +17,7 @@ final class ObjectWatch {
     }
   }
 
-  /// A value, as it is compared.
+  /// A value in comparable form.
   private enum Value: Equatable {
     case slot(Slot)
     case objects([ManagedObjectID])
@@ -29,7 +28,7 @@ final class ObjectWatch {
   private var values: [Value] = []
   private var wasDeleted: Bool
   private let continuation: AsyncStream<ObjectChange>.Continuation
-  /// Whether nobody waits any more.
+  /// Whether the sequence has ended.
   private(set) var isOver = false
 
   init(_ object: ManagedObject, _ properties: [Property], _ continuation: AsyncStream<ObjectChange>.Continuation) {
@@ -42,28 +41,28 @@ final class ObjectWatch {
 
   deinit { continuation.finish() }
 
-  /// Nothing more comes.
+  /// Ends the sequence.
   func finish() {
     isOver = true
     continuation.finish()
   }
 
-  /// The object has left its context.
+  /// Ends the sequence after the object has left its context.
   func end(isDeleted: Bool) {
     if isDeleted, !wasDeleted, let object { yield(ObjectChange(objectID: object.objectID, properties: [], isDeleted: true)) }
     finish()
   }
 
-  /// Tells what an event has changed. False when nobody waits any more.
+  /// Reports the changes of an event. Returns false if the sequence has ended.
   ///
   /// - Parameters:
-  ///   - slots: The slots that may have been changed; nil for any.
-  ///   - toMany: The to-many relationships; nil for any.
+  ///   - slots: The slots that may have changed; nil for any.
+  ///   - toMany: The to-many relationships that may have changed; nil for any.
   func tell(_ slots: SlotMask?, _ toMany: SlotMask?) -> Bool {
     guard let object, !isOver else { return false }
     let isDeleted = object.isDeleted
     var changed: [ObjectChange.Property] = []
-    // What is to be deleted has the values that it had.
+    // An object marked for deletion keeps its values.
     if !isDeleted {
       for (position, property) in properties.enumerated() where Self.isAmong(property, slots, toMany) {
         let now = Self.value(of: property, object)
@@ -78,7 +77,7 @@ final class ObjectWatch {
     return !isOver
   }
 
-  /// New objects have got their permanent IDs, which is no change of those that refer to them.
+  /// Updates the IDs of inserted objects after a save has assigned permanent ones. This is not a change of the objects that refer to them.
   func renewIDs() {
     guard let object, !object.isDeleted else { return }
     for (position, property) in properties.enumerated() {
@@ -105,13 +104,13 @@ final class ObjectWatch {
     switch property {
     case .attribute(let slot): return .slot(object.slotValue(slot.index))
     case .toOne(let relationship), .toMany(let relationship):
-      // The name is one of the entity's relationships.
+      // Cannot fail: the relationship belongs to the entity.
       let ids = (try? object.objectIDs(forRelationshipNamed: relationship.name)) ?? []
       return .objects(relationship.isOrdered ? ids : ids.sorted { ($0.entityNumber, $0.key) < ($1.entityNumber, $1.key) })
     }
   }
 
-  /// A value as it is told; nil for none, and where it cannot be decoded.
+  /// Converts a value to its reported form; nil if there is none or it cannot be decoded.
   private func told(_ value: Value, _ property: Property) -> (any Sendable)? {
     switch (value, property) {
     case (.slot(let slot), .attribute(let compiled)):
@@ -124,9 +123,9 @@ final class ObjectWatch {
 }
 
 extension ManagedObject {
-  /// The properties of some names; of all where there are none.
+  /// Returns the observable properties with the given names, or all of them for nil.
   ///
-  /// - Throws: ``KeyValueError`` for a name that is no attribute's or relationship's.
+  /// - Throws: ``KeyValueError`` for a name that is not an attribute or a relationship.
   final func watchedProperties(_ keys: [String]?) throws(KeyValueError) -> [ObjectWatch.Property] {
     let entity = compiledEntity
     let wanted = try keys.map { keys throws(KeyValueError) in

@@ -1,25 +1,25 @@
-// MergePolicy+Checking: mistakes in the rules of a policy, found as soon as it meets a model.
 public import ObjectModel
 import ObjectStore
 
-/// The mistakes in a merge policy, by the model of the context that was given it: rules that nothing would ever ask, and rules whose values could not be saved.
+/// An error of a merge policy that does not fit the model: rules that would never apply, and rules whose values could not be saved.
 ///
-/// The context has it as ``ManagedObjectContext/pendingError`` at once. Every save throws it and writes nothing, until the context gets another policy. A
-/// container is not made with such a policy: there the mistakes come in the ``ModelValidationError``.
+/// When a context is assigned such a policy, ``ManagedObjectContext/pendingError`` contains this error. Every save throws it and writes
+/// nothing until the context is assigned another policy. The initializer of a container reports the issues in a ``ModelValidationError``
+/// instead.
 public struct MergePolicyError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// The mistakes, by entity and property; never empty.
+  /// The issues, by entity and property; never empty.
   public let issues: [ModelIssue]
 
   package init(issues: [ModelIssue]) { self.issues = issues }
 
-  /// The mistakes in one line.
+  /// The issues in one line.
   public var description: String {
     "the merge policy does not fit the model: " + issues.map(\.description).joined(separator: "; ")
   }
 }
 
 extension MergePolicy {
-  /// The mistakes of using the policy with a model, by entity and property; none in a built-in policy.
+  /// Returns the issues of using the policy with a model, by entity and property. Built-in policies have none.
   func issues(with model: CompiledModel) -> [ModelIssue] {
     if types.isEmpty && rules.isEmpty { return [] }
     let typeIssues = types.keys.sorted().compactMap { typeIssue($0, model) }
@@ -38,7 +38,7 @@ extension MergePolicy {
   private func ruleIssue(_ name: PropertyName, _ model: CompiledModel) -> ModelIssue? {
     guard let entity = model.entity(named: name.entity) else { return unknownEntity(name.entity, model) }
     func issue(_ reason: String) -> ModelIssue { ModelIssue(entityName: name.entity, propertyName: name.key, reason: reason) }
-    // The property may be one that only entities below have.
+    // The property may be declared by subentities only.
     let owners = model.entities[entity.subtree].filter { $0.property(named: name.key) != nil }
     if owners.isEmpty {
       return issue("the merge policy has a rule for it, and there is no such property; rules are for attributes and to-one relationships")

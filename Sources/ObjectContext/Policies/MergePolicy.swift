@@ -1,11 +1,10 @@
-// MergePolicy: how a save deals with rows that others have changed, and with unique values that are taken.
 public import ObjectModel
 public import ObjectStore
 
-/// How a save deals with rows that others changed since they were read, and with unique values that are taken.
+/// The policy by which a save resolves conflicts: rows that were changed since they were read, and unique values that are already taken.
 ///
-/// A context has one (``ManagedObjectContext/mergePolicy``), a container has one for all its contexts. Policies are values: they may be shared by
-/// contexts in any isolation. <doc:MergePolicies> has the table of what each does.
+/// A context has a policy (``ManagedObjectContext/mergePolicy``), and a container has one for all its contexts. Policies are values that
+/// contexts in any isolation can share. <doc:MergePolicies> has a table of their effects.
 ///
 /// ```swift
 /// let policy = MergePolicy.mergeByPropertyObjectTrump
@@ -13,21 +12,21 @@ public import ObjectStore
 ///   .resolving("Counter", "count", as: Int.self) { ($0.object ?? 0) + ($0.store ?? 0) - ($0.original ?? 0) }
 /// ```
 public struct MergePolicy: Sendable, CustomStringConvertible {
-  /// The built-in policies, with Core Data's numbers.
+  /// The built-in policies, with Core Data's raw values.
   public enum MergeType: Int, Sendable, Hashable, CaseIterable {
-    /// The save throws and writes nothing.
+    /// The save throws an error and writes nothing.
     case error = 0
-    /// Property by property: what the store has changed stays; changes of other properties are saved.
+    /// Merges by property: a property changed in the store keeps the store's value; changes of other properties are saved.
     case mergeByPropertyStoreTrump = 1
-    /// Property by property: what was changed in memory is saved; the others are the store's.
+    /// Merges by property: a property changed in memory is saved; other properties take the store's values.
     case mergeByPropertyObjectTrump = 2
-    /// The object is saved as it is in memory, over whatever the store has.
+    /// Saves the object as it is in memory and overwrites the store's row.
     case overwrite = 3
-    /// The object takes the store's values; its changes are given up.
+    /// Discards the object's changes; the object takes the store's values.
     case rollback = 4
   }
 
-  /// The policy for everything that no rule is about.
+  /// The policy for objects to which no rule applies.
   public let mergeType: MergeType
   private let resolver: (any MergeResolver)?
   private(set) var types: [String: MergeType] = [:]
@@ -41,57 +40,60 @@ public struct MergePolicy: Sendable, CustomStringConvertible {
   /// A rule with the type of its values.
   struct PropertyRule {
     let typeName: String
-    /// Whether a slot's values are of the type.
+    /// Returns whether a slot's values are of the type.
     let takes: @Sendable (CompiledSlot) -> Bool
     let rule: ValueRule
   }
 
   var hasResolver: Bool { resolver != nil }
 
-  /// One of the built-in policies.
+  /// Creates a built-in policy.
   public init(merge type: MergeType) {
     mergeType = type
     resolver = nil
   }
 
-  /// A policy of the application's own.
+  /// Creates a policy with a custom resolver.
   public init(_ resolver: any MergeResolver) {
     mergeType = .error
     self.resolver = resolver
   }
 
-  /// The save throws and writes nothing. This is the default.
+  /// The policy that makes the save throw an error and write nothing. This is the default.
   public static let error = MergePolicy(merge: .error)
-  /// Property by property: what the store has changed stays; changes of other properties are saved.
+  /// The policy that merges by property: a property changed in the store keeps the store's value; changes of other properties are saved.
   public static let mergeByPropertyStoreTrump = MergePolicy(merge: .mergeByPropertyStoreTrump)
-  /// Property by property: what was changed in memory is saved; the others are the store's.
+  /// The policy that merges by property: a property changed in memory is saved; other properties take the store's values.
   public static let mergeByPropertyObjectTrump = MergePolicy(merge: .mergeByPropertyObjectTrump)
-  /// Saves objects as they are in memory, over whatever the store has.
+  /// The policy that saves objects as they are in memory and overwrites the store's rows.
   public static let overwrite = MergePolicy(merge: .overwrite)
-  /// Gives up the changes of objects that are in conflict.
+  /// The policy that discards the changes of conflicting objects.
   public static let rollback = MergePolicy(merge: .rollback)
 
   // MARK: Rules
 
-  /// The policy with another type for the objects of an entity and those below it.
+  /// Returns a copy of the policy with another merge type for the objects of an entity and its subentities.
   public func resolving(_ entityName: String, by type: MergeType) -> MergePolicy {
     var policy = self
     policy.types[entityName] = type
     return policy
   }
 
-  /// The policy with a rule for a property, for the objects of an entity and those below it.
+  /// Returns a copy of the policy with a rule for a property of the objects of an entity and its subentities.
   ///
-  /// The rule is asked where both sides have changed the property to different values, unless the type for the object is ``MergeType/error``. What it
-  /// returns is validated and saved. It runs during the save, and may run again for the same object when somebody else saves at the same moment.
+  /// The rule applies if both sides have changed the property to different values, unless the merge type for the object is
+  /// ``MergeType/error``. Its result is validated and saved. The rule runs during the save. It may run again for the same object if another
+  /// context or process saves at the same time.
   ///
-  /// Rules that do not fit the model (an unknown entity or key, another type, a base policy that never asks them) are refused where the policy meets it: by
-  /// ``PersistentContainer``, or ``MergePolicyError``.
+  /// A rule must fit the model: the entity and the key must exist, the type must match, and the base policy must apply the rule. Otherwise,
+  /// ``PersistentContainer`` rejects the policy, or the context reports a ``MergePolicyError``.
+  ///
   /// - Parameters:
-  ///   - entityName: The entity.
-  ///   - key: An attribute, a part of a composite, or a to-one relationship.
-  ///   - type: The attribute's Swift type, or an enumeration of its raw values; ``ManagedObjectID`` for a relationship.
-  ///   - rule: Gives the value to save; nil for none.
+  ///   - entityName: The name of the entity.
+  ///   - key: An attribute, an element of a composite, or a to-one relationship.
+  ///   - type: The attribute's Swift type, or an enumeration with its raw values; ``ManagedObjectID`` for a relationship.
+  ///   - rule: Returns the value to save; nil for none.
+  /// - Returns: The policy with the rule.
   public func resolving<Value: Sendable>(
     _ entityName: String, _ key: String, as type: Value.Type = Value.self,
     _ rule: @escaping @Sendable (ValueConflict<Value>) throws -> Value?
@@ -104,7 +106,7 @@ public struct MergePolicy: Sendable, CustomStringConvertible {
         return AttributeConversion.holds(attribute, type)
       },
       rule: { conflict in
-        // A value that cannot be read must not look like none: the rule would save that.
+        // Rethrow read errors: the rule would treat an unreadable value as missing and save its result.
         try rule(
           ValueConflict(
             objectID: conflict.objectID, key: key, original: conflict.original?.value(key), object: conflict.object.value(key),
@@ -113,12 +115,12 @@ public struct MergePolicy: Sendable, CustomStringConvertible {
     return policy
   }
 
-  /// The built-in policy's name, or the resolver's type.
+  /// The name of the built-in policy, or the description of the resolver.
   public var description: String {
     resolver.map { ($0 as? any CustomStringConvertible)?.description ?? "\(Swift.type(of: $0))" } ?? "\(mergeType)"
   }
 
-  // MARK: Asking
+  // MARK: Decisions
 
   func decision(for conflict: MergeConflict, _ entity: CompiledEntity, in model: CompiledModel) throws -> MergeDecision {
     try resolver?.decision(for: conflict) ?? MergeDecision(type(for: entity, in: model))
@@ -133,14 +135,14 @@ public struct MergePolicy: Sendable, CustomStringConvertible {
     return model.lineage(of: entity).lazy.compactMap { types[$0.name] }.first ?? mergeType
   }
 
-  /// The rule for a property of an entity; nil where the type decides.
+  /// Returns the rule for a property of an entity; nil if the merge type decides.
   func rule(for key: String, of entity: CompiledEntity, in model: CompiledModel) -> ValueRule? {
     if rules.isEmpty { return nil }
     return model.lineage(of: entity).lazy.compactMap { rules[PropertyName(entity: $0.name, key: key)]?.rule }.first
   }
 }
 
-/// A rule for a property, whatever its type.
+/// A type-erased rule for a property.
 typealias ValueRule = @Sendable (_ conflict: SnapshotConflict) throws -> (any Sendable)?
 
 /// The three states of an object that a rule compares.
@@ -153,11 +155,12 @@ struct SnapshotConflict {
 
 /// A property that both sides have changed to different values.
 public struct ValueConflict<Value: Sendable>: Sendable {
-  /// The object.
+  /// The ID of the object.
   public let objectID: ManagedObjectID
-  /// The property.
+  /// The name of the property.
   public let key: String
-  /// The value that both sides began with. Nil also where unique values clash: a new object and a stored one have begun with nothing in common.
+  /// The value before the changes of both sides. Nil if unique values conflict, because an inserted object and a stored one have no common
+  /// original.
   public let original: Value?
   /// The value in memory.
   public let object: Value?
@@ -165,28 +168,30 @@ public struct ValueConflict<Value: Sendable>: Sendable {
   public let store: Value?
 }
 
-/// What a ``MergeResolver`` says is to be done about a conflict: one of the policies, and values that are taken in any case.
+/// The decision of a ``MergeResolver`` about a conflict: a built-in policy, and values to save in any case.
 ///
 /// ```swift
 /// MergeDecision(.mergeByPropertyObjectTrump, values: ["count": 7])
 /// ```
 public struct MergeDecision: Sendable {
-  /// The built-in policy that is followed.
+  /// The built-in policy to apply.
   public var mergeType: MergePolicy.MergeType
-  /// Values that are saved whatever the type says, by name of an attribute or to-one relationship (whose value is a ``ManagedObjectID``). They do not
-  /// count with ``MergePolicy/MergeType/error``, nor where no row is left.
+  /// The values to save regardless of the merge type, by the names of attributes and to-one relationships. The value of a relationship is a
+  /// ``ManagedObjectID``.
+  ///
+  /// They are ignored with ``MergePolicy/MergeType/error``, and if the row no longer exists.
   public var values: [String: (any Sendable)?]
-  /// More of such values, as they are stored.
+  /// Additional values to save, in stored form.
   package var storedValues: [String: Slot] = [:]
 
-  /// Makes a decision.
+  /// Creates a decision.
   public init(_ mergeType: MergePolicy.MergeType, values: [String: (any Sendable)?] = [:]) {
     self.mergeType = mergeType
     self.values = values
   }
 }
 
-/// Decides conflicts for a ``MergePolicy`` of the application's own: what a subclass of `NSMergePolicy` is for Core Data.
+/// A type that resolves conflicts for a custom ``MergePolicy``. It corresponds to a subclass of `NSMergePolicy` in Core Data.
 ///
 /// ```swift
 /// struct LongerTitle: MergeResolver {
@@ -198,31 +203,32 @@ public struct MergeDecision: Sendable {
 /// context.mergePolicy = MergePolicy(LongerTitle())
 /// ```
 ///
-/// It sees values, not objects: a save asks it while the context's objects are as they were, and objects take the outcome once everything is saved.
+/// A resolver receives values, not objects. The context's objects do not change while it runs; they take the results after everything has
+/// been saved.
 public protocol MergeResolver: Sendable {
-  /// Decides what is done about a row that others changed or deleted. An error that is thrown here ends the save.
+  /// Returns the decision about a row that was changed or deleted since it was read.
   ///
-  /// - Throws: What ends the save; the save throws it.
+  /// - Throws: An error that ends the save, which rethrows it.
   func decision(for conflict: MergeConflict) throws -> MergeDecision
-  /// Decides what is done about unique values that are taken. An error that is thrown here ends the save.
+  /// Returns the decision about unique values that are already taken.
   ///
-  /// - Throws: What ends the save; the save throws it.
+  /// - Throws: An error that ends the save, which rethrows it.
   func decision(for conflict: ConstraintConflict) throws -> MergeDecision
 }
 
 extension MergeResolver {
-  /// The save throws.
+  /// Makes the save throw.
   ///
-  /// - Throws: Nothing; another implementation may.
+  /// - Throws: Nothing. Other implementations may throw.
   public func decision(for conflict: MergeConflict) throws -> MergeDecision { MergeDecision(.error) }
-  /// The save throws.
+  /// Makes the save throw.
   ///
-  /// - Throws: Nothing; another implementation may.
+  /// - Throws: Nothing. Other implementations may throw.
   public func decision(for conflict: ConstraintConflict) throws -> MergeDecision { MergeDecision(.error) }
 }
 
 extension CompiledModel {
-  /// An entity and those above it, nearest first.
+  /// Returns an entity and its superentities, nearest first.
   func lineage(of entity: CompiledEntity) -> [CompiledEntity] {
     var result = [entity]
     while let parent = result.last?.parent { result.append(entities[parent]) }

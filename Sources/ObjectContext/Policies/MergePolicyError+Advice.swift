@@ -1,11 +1,10 @@
-// MergePolicyError+Advice: what MergePolicyError tells an application's user and its developer.
 public import Foundation
 package import ObjectModel
 
 extension MergePolicyError: LocalizedError {}
 
 extension MergePolicyError: AdvisedError {
-  /// What it tells an application's user and developer.
+  /// The advice for an application's user and its developer.
   package var advice: ErrorAdvice {
     ErrorAdvice(
       user: "The application is set up wrongly.",

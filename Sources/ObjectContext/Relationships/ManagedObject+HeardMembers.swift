@@ -1,8 +1,7 @@
-// ManagedObject+HeardMembers: members that come and go in contexts that are to hear of it.
 import ObjectModel
 
 extension ManagedObject {
-  /// Adds to the state alone, and tells of it.
+  /// Adds a member without updating the inverse, and records the change for undo.
   final func addMemberHeard(_ reference: ObjectReference, at index: Int, isStored: Bool?) {
     let state = state(index)
     let marks = state.marks(of: reference)
@@ -11,27 +10,30 @@ extension ManagedObject {
     noteChange()
   }
 
-  /// Removes from the state alone, and tells of it.
+  /// Removes a member without updating the inverse, and records the change for undo.
   final func removeMemberHeard(_ reference: ObjectReference, from state: ToManyState, isStored: Bool?) {
     readOrder(of: state)
     let marks = state.marks(of: reference)
     let undo = flags.contains(.isAwaking) ? nil : managedObjectContext?.recorder
-    // Where it stood is not known afterwards.
+    // Record the order before the removal, which loses the member's position.
     if let undo, state.relationship.isOrdered, state.isLoaded, state.contains(reference) { undo.recordOrder(of: self, state) }
     guard state.remove(reference, isStored: isStored) else { return }
     undo?.record(.removed, reference, of: self, at: state.relationship.index, marks)
     noteChange()
   }
 
-  /// In which place a member stands that is to go is known by the members only.
+  /// Loads the members of an ordered relationship, because a member's position is known only after loading.
   private final func readOrder(of state: ToManyState) {
     if state.relationship.isOrdered, !state.isLoaded { managedObjectContext?.loadMembers(of: self, state: state) }
   }
 
-  /// Takes an addition back, if it is still there.
+  /// Undoes an addition, if the member is still present.
   ///
-  /// - Parameter marks: What was known of the member before it was added.
-  /// - Returns: Whether anything was changed.
+  /// - Parameters:
+  ///   - reference: The member.
+  ///   - index: The relationship's to-many index.
+  ///   - marks: The member's state before it was added.
+  /// - Returns: Whether anything changed.
   @discardableResult
   final func takeBackAddition(of reference: ObjectReference, at index: Int, _ marks: UndoRecord.Marks) -> Bool {
     let state = state(index)
@@ -46,10 +48,13 @@ extension ManagedObject {
     return true
   }
 
-  /// Takes a removal back.
+  /// Undoes a removal.
   ///
-  /// - Parameter marks: What was known of the member before it was removed.
-  /// - Returns: Whether anything was changed.
+  /// - Parameters:
+  ///   - reference: The member.
+  ///   - index: The relationship's to-many index.
+  ///   - marks: The member's state before it was removed.
+  /// - Returns: Whether anything changed.
   @discardableResult
   final func takeBackRemoval(of reference: ObjectReference, at index: Int, _ marks: UndoRecord.Marks) -> Bool {
     let state = state(index)
@@ -61,7 +66,7 @@ extension ManagedObject {
     return true
   }
 
-  /// What is pending for an unread member is dropped if the other end shows that it changes nothing.
+  /// Drops a pending change of a member that is not loaded if the other end shows that the change has no effect.
   private final func settle(_ reference: ObjectReference, _ state: ToManyState) {
     guard !state.isLoaded, let context = managedObjectContext, let inverse = context.tables.inverse(of: state.relationship),
       inverse.isToMany

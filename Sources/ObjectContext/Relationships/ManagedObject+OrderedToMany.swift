@@ -1,14 +1,15 @@
-// ManagedObject+OrderedToMany: several members of an ordered relationship at once: what generated helpers call.
 import ObjectModel
 
 extension ManagedObject {
-  /// Inserts objects into an ordered relationship one behind the other, moving those that are members already.
+  /// Inserts objects consecutively into an ordered relationship, and moves those that are already members.
+  ///
+  /// If the position is invalid, nothing changes, and ``ManagedObjectContext/pendingError`` contains the error.
   ///
   /// - Parameters:
-  ///   - members: The objects; one that comes twice stands where it comes first.
-  ///   - position: The place of the first among the members that are not moved; the number of members, too, is the end. At a place that is not there
-  ///     nothing is changed, and ``ManagedObjectContext/pendingError`` tells.
-  ///   - index: The relationship's to-many index. Linear in the number of members.
+  ///   - members: The objects. Only the first occurrence of an object counts.
+  ///   - position: The position of the first object among the members that are not moved. The number of members is a valid position.
+  ///   - index: The relationship's to-many index.
+  /// - Complexity: O(*n*) in the number of members.
   public final func _insertIntoToMany(_ members: [ManagedObject], position: Int, at index: Int) {
     let (old, moved) = (_toManyArray(index, as: ManagedObject.self), Set(members))
     guard hasPosition(position, upTo: old.count, compiledEntity.toManyRelationships[index]) else { return }
@@ -17,8 +18,9 @@ extension ManagedObject {
     if new != old { _setToMany(new, at: index) }
   }
 
-  /// Takes the members at positions out of an ordered relationship. Where there is none at one of them nothing is changed, and
-  /// ``ManagedObjectContext/pendingError`` tells.
+  /// Removes the members at positions of an ordered relationship.
+  ///
+  /// If any position is invalid, nothing changes, and ``ManagedObjectContext/pendingError`` contains the error.
   public final func _removeFromToMany(positions: some Sequence<Int>, at index: Int) {
     let positions = Set(positions)
     let members = _toManyArray(index, as: ManagedObject.self)
@@ -27,24 +29,28 @@ extension ManagedObject {
     for (position, member) in members.enumerated() where positions.contains(position) { _removeFromToMany(member, at: index) }
   }
 
-  /// Puts an object in the place of the member at a position of an ordered relationship. Where there is none nothing is changed, and
-  /// ``ManagedObjectContext/pendingError`` tells.
+  /// Replaces the member at a position of an ordered relationship.
+  ///
+  /// If the position is invalid, nothing changes, and ``ManagedObjectContext/pendingError`` contains the error.
   ///
   /// - Parameters:
-  ///   - position: The place of the member that goes.
-  ///   - member: The object that comes.
-  ///   - index: The relationship's number.
+  ///   - position: The position of the member to replace.
+  ///   - member: The new member.
+  ///   - index: The relationship's to-many index.
   public final func _replaceInToMany(position: Int, with member: ManagedObject, at index: Int) {
     guard hasPosition(position, upTo: _toManyCount(index) - 1, compiledEntity.toManyRelationships[index]) else { return }
     _replaceInToMany(position..<position + 1, with: [member], at: index)
   }
 
-  /// Puts objects in the places of the members at positions of an ordered relationship, moving those that are members already.
+  /// Replaces a range of members of an ordered relationship, and moves objects that are already members.
+  ///
+  /// If the range is invalid, nothing changes, and ``ManagedObjectContext/pendingError`` contains the error.
   ///
   /// - Parameters:
-  ///   - positions: The places. With one that is not there nothing is changed, and ``ManagedObjectContext/pendingError`` tells.
-  ///   - members: The objects, as many as are wanted; one that comes twice stands where it comes first.
-  ///   - index: The relationship's to-many index. Linear in the number of members.
+  ///   - positions: The positions of the members to replace.
+  ///   - members: The new members, in any number. Only the first occurrence of an object counts.
+  ///   - index: The relationship's to-many index.
+  /// - Complexity: O(*n*) in the number of members.
   public final func _replaceInToMany(_ positions: Range<Int>, with members: [ManagedObject], at index: Int) {
     let (old, moved) = (_toManyArray(index, as: ManagedObject.self), Set(members))
     let relationship = compiledEntity.toManyRelationships[index]

@@ -1,21 +1,23 @@
-// ManagedObject+ToMany: to-many relationships and the upkeep of their inverses.
 import ObjectModel
 import ObjectStore
 
 extension ManagedObject {
-  /// The members of an unordered to-many relationship. Reads them from the store at the first call, without firing their faults.
+  /// Returns the members of an unordered to-many relationship. The first call reads them from the store, without firing their faults.
   ///
-  /// - Parameter index: The relationship's to-many index in the compiled model. Complexity: linear in the number of members.
+  /// - Parameters:
+  ///   - index: The relationship's to-many index in the compiled model.
+  ///   - type: The class of the members.
+  /// - Complexity: O(*n*) in the number of members.
   @inlinable public final func _toManySet<Member: ManagedObject>(_ index: Int, as type: Member.Type = Member.self) -> Set<Member> {
-    // Inlined, so that the set is one of the member's class at compile time.
+    // Inlined, so that the set is specialized for the class of the members.
     var result = Set<Member>()
     visitMembers(index) { count in
       result = Set(minimumCapacity: count)
     } body: { visited in
-      // Alive while it is visited, and retained by the set.
+      // The object is alive during the visit, and the set retains it.
       let object = visited.takeUnretainedValue()
       if Swift.type(of: object) == type {
-        // Just compared. Members differ, so that none is replaced; `insert` would retain what it gives back.
+        // The type has just been compared. Members are distinct, so none is replaced. `insert` would retain the element it returns.
         result.update(with: unsafeDowncast(object, to: type))
       } else if let member = object as? Member {
         result.update(with: member)
@@ -24,16 +26,16 @@ extension ManagedObject {
     return result
   }
 
-  /// The members of a to-many relationship as an array, in their order if it has one.
+  /// Returns the members of a to-many relationship as an array, in order if the relationship is ordered.
   @inlinable public final func _toManyArray<Member: ManagedObject>(_ index: Int, as type: Member.Type = Member.self) -> [Member] {
     var result: [Member] = []
     visitMembers(index) { count in
       result.reserveCapacity(count)
     } body: { visited in
-      // Alive while it is visited, and retained by the array.
+      // The object is alive during the visit, and the array retains it.
       let object = visited.takeUnretainedValue()
       if Swift.type(of: object) == type {
-        // Just compared.
+        // The type has just been compared.
         result.append(unsafeDowncast(object, to: type))
       } else if let member = object as? Member {
         result.append(member)
@@ -42,7 +44,7 @@ extension ManagedObject {
     return result
   }
 
-  /// The number of members of a to-many relationship. Fires no member's fault.
+  /// Returns the number of members of a to-many relationship, without firing their faults.
   public final func _toManyCount(_ index: Int) -> Int {
     noteRead(toMany: index)
     guard let context = managedObjectContext, let state = loadedState(index) else { return 0 }
@@ -50,9 +52,9 @@ extension ManagedObject {
     return state.members.count { context.isLiving($0, near: self) }
   }
 
-  /// Replaces the members of a to-many relationship, in the order given if it has one. An object given twice counts once.
+  /// Replaces the members of a to-many relationship, in the given order if the relationship is ordered. An object given twice counts once.
   ///
-  /// With an object among them that cannot be a member nothing is changed, and ``ManagedObjectContext/pendingError`` tells.
+  /// If an object cannot be a member, nothing changes, and ``ManagedObjectContext/pendingError`` contains the error.
   public final func _setToMany(_ members: some Collection<ManagedObject>, at index: Int) {
     if flags.contains(.isBatchRow) { _ = state(index) }
     do { try replaceMembers(members, at: index) } catch { tell(error) }
@@ -60,7 +62,8 @@ extension ManagedObject {
 
   /// Replaces the members of a to-many relationship.
   ///
-  /// - Throws: Where an object cannot be a member, or this object's row or context is gone; nothing is changed then.
+  /// - Throws: ``StoreError`` if an object cannot be a member, or if this object's row or context no longer exists. Nothing has changed
+  ///   then.
   final func replaceMembers(_ members: some Collection<ManagedObject>, at index: Int) throws {
     guard let context = managedObjectContext else {
       if !members.isEmpty || !flags.contains(.isInserted) { refuseRelationship() }
@@ -80,14 +83,14 @@ extension ManagedObject {
       if seen.insert(member.currentID.reference).inserted { wanted.append(member.currentID.reference) }
     }
     if !state.isLoaded { context.loadMembers(of: self, state: state) }
-    // Which members are to go is not known then; the context knows why.
+    // Loading failed, and the context has recorded the error. Without the former members, none can be removed.
     guard state.isLoaded else { return }
     let former = state.members
     for reference in former where !seen.contains(reference) {
       if let member = context.object(reference, near: self) {
         _removeFromToMany(member, at: index)
       } else {
-        // A new object that has left the context: of a relationship without inverse it was still a member.
+        // An inserted object that has left the context can remain a member of a relationship without an inverse.
         removeMember(reference, from: state)
       }
     }
@@ -95,7 +98,7 @@ extension ManagedObject {
     if relationship.isOrdered { setOrder(keepingPlaces(of: former, in: wanted, state), of: state) }
   }
 
-  /// An order of all members, those included that are deleted and do not show: each of these follows the member that it followed before.
+  /// Returns an order of all members, including deleted ones, which are hidden. Each deleted member follows the same member as before.
   private final func keepingPlaces(of former: [ObjectReference], in wanted: [ObjectReference], _ state: ToManyState) -> [ObjectReference] {
     if state.count == wanted.count { return wanted }
     let isWanted = Set(wanted)
@@ -107,7 +110,7 @@ extension ManagedObject {
     return order
   }
 
-  /// Adds an object to a to-many relationship and keeps the inverse in step. Does not read the members.
+  /// Adds an object to a to-many relationship and updates the inverse. Does not load the members.
   public final func _addToToMany(_ member: ManagedObject, at index: Int) {
     if addsPlainly(member, at: index) { return }
     guard let context = managedObjectContext else { return refuseRelationship() }
@@ -122,19 +125,19 @@ extension ManagedObject {
       addMember(member.ownReference, at: index, isStored: storedLink(to: member, at: index, inverse.index))
       return member.addMember(ownReference, at: inverse.index, isStored: member.storedLink(to: self, at: inverse.index, index))
     }
-    // One to many: the member's to-one decides, and leaves its old owner.
+    // One-to-many: the member's to-one relationship is authoritative. Setting it removes the member from its former owner.
     if member.referenceValue(inverse.index) != currentID.reference {
       member._setToOne(self, at: inverse.index)
     } else if !hearsWrites || toManyStates[index]?.isLoaded ?? false {
-      // Unread members have it, or it is among the additions: nothing is to be recorded of it.
+      // If the members are not loaded, the stored or added members include it already, and there is nothing to record.
       addMember(member, to: relationship)
     }
   }
 
-  /// Adds a member where both ends are to-many and nothing stands against it. False where more is to be looked at; nothing was done then.
+  /// Fast path for a many-to-many relationship. Returns false without changing anything if the general path is needed.
   private final func addsPlainly(_ member: ManagedObject, at index: Int) -> Bool {
     guard let contextReference, flags.isDisjoint(with: [.isInaccessible, .isGone]) else { return false }
-    // The context takes this back before it goes, and nothing here calls out.
+    // The context clears this reference before it is deallocated, and the closure calls no external code.
     return contextReference._withUnsafeGuaranteedRef { context in
       guard let way = context.tables.toMany(index, ofEntity: entityNumber), let inverse = context.tables.inverse(of: way),
         inverse.isToMany, context.isPlainlyAccepted(member, for: way, of: self)
@@ -145,17 +148,17 @@ extension ManagedObject {
     }
   }
 
-  /// Whether a link with both ends to-many is stored, as its other end shows; nil where this end has read its members and needs no other, or neither has.
+  /// Returns whether a many-to-many link is stored, according to its other end; nil if this end is loaded, or if neither end is.
   ///
-  /// A change that changes nothing at one end must not be pending at the other: a save would undo there what others have done since.
+  /// A change without effect at one end must not be pending at the other: a save would revert changes that other contexts have made since.
   private final func storedLink(to member: ManagedObject, at index: Int, _ inverse: Int) -> Bool? {
     if hasMembers(at: index) || flags.contains(.isInserted) { return nil }
-    // The member holds its states.
+    // The member retains its states.
     guard let state = member.toManyStates.unretained(inverse) else { return nil }
     return state._withUnsafeGuaranteedRef { $0.isStored(ownReference) }
   }
 
-  /// Takes an object out of a to-many relationship and keeps the inverse in step. Does not read the members.
+  /// Removes an object from a to-many relationship and updates the inverse. Does not load the members.
   public final func _removeFromToMany(_ member: ManagedObject, at index: Int) {
     guard canTakeMembers else { return }
     guard let context = managedObjectContext, member.managedObjectContext === context else { return }
@@ -172,22 +175,23 @@ extension ManagedObject {
       member.removeMember(ownReference, from: member.state(inverse.index), isStored: isStored)
     } else if member.referenceValue(inverse.index) == currentID.reference {
       member._setToOne(nil, at: inverse.index)
-      // The owner was found by its reference; make sure that this object, which is held, knows.
+      // Setting the inverse finds the owner by its reference. Make sure that this instance is updated.
       removeMember(member, from: relationship)
     }
   }
 
-  /// Inserts an object into an ordered relationship at a position, moving it if it is a member already. The number of members is the end.
+  /// Inserts an object into an ordered relationship at a position, or moves it there if it is already a member. The number of members is a
+  /// valid position.
   ///
-  /// At a position that is not there nothing is changed, and ``ManagedObjectContext/pendingError`` tells.
+  /// If the position is invalid, nothing changes, and ``ManagedObjectContext/pendingError`` contains the error.
   ///
   /// - Parameters:
   ///   - member: The object.
-  ///   - position: Where it is to stand.
-  ///   - index: The relationship's number.
+  ///   - position: The position.
+  ///   - index: The relationship's to-many index.
   public final func _insertIntoToMany(_ member: ManagedObject, position: Int, at index: Int) {
     guard let state = loadedState(index), state.relationship.isOrdered else { return _addToToMany(member, at: index) }
-    // Places are not known then; the context knows why.
+    // Loading failed, and the context has recorded the error. Without the members, positions are unknown.
     guard state.isLoaded else { return }
     let (former, shown) = (state.members, shownMembers(of: state))
     guard hasPosition(position, upTo: shown.count, state.relationship) else { return }
@@ -198,7 +202,9 @@ extension ManagedObject {
     setOrder(keepingPlaces(of: former, in: order, state), of: state)
   }
 
-  /// Takes the member at a position out of an ordered relationship. Where there is none nothing is changed, and ``ManagedObjectContext/pendingError`` tells.
+  /// Removes the member at a position of an ordered relationship.
+  ///
+  /// If the position is invalid, nothing changes, and ``ManagedObjectContext/pendingError`` contains the error.
   public final func _removeFromToMany(position: Int, at index: Int) {
     guard canTakeMembers, let state = loadedState(index), state.isLoaded else { return }
     let shown = shownMembers(of: state)
@@ -206,7 +212,7 @@ extension ManagedObject {
     if let member = managedObjectContext?.object(shown[position], near: self) { _removeFromToMany(member, at: index) }
   }
 
-  /// The members without those that are deleted, which an application does not see.
+  /// Returns the members that are visible to applications, without deleted ones.
   private final func shownMembers(of state: ToManyState) -> [ObjectReference] {
     guard let context = managedObjectContext, !context.unitOfWork.deleted.isEmpty || context.memberStates.hasGone else {
       return state.members
@@ -214,13 +220,13 @@ extension ManagedObject {
     return state.members.filter { context.isLiving($0, near: self) }
   }
 
-  /// Whether members can be added and removed; where not, the context is told.
+  /// Whether members can be added and removed. If not, the context records the error.
   private final var canTakeMembers: Bool {
     if contextReference != nil, flags.isDisjoint(with: [.isInaccessible, .isGone]) { return true }
     return prepareToWrite(nil)
   }
 
-  /// Whether a position is one of an ordered relationship; where not, the context is told.
+  /// Returns whether a position is valid in an ordered relationship. If not, the context records the error.
   final func hasPosition(_ position: Int, upTo last: Int, _ relationship: CompiledRelationship) -> Bool {
     if position >= 0, position <= last { return true }
     tell(
@@ -244,7 +250,7 @@ extension ManagedObject {
     }
   }
 
-  /// Whether a relationship's objects have not been read yet. Fires no fault.
+  /// Returns whether the objects of a relationship have not been loaded yet. Does not fire a fault.
   public final func hasFault(forRelationshipNamed name: String) -> Bool {
     guard case .toMany(let relationship) = compiledEntity.property(named: name) else { return isFault }
     return !hasMembers(at: relationship.index)
@@ -252,27 +258,28 @@ extension ManagedObject {
 
   // MARK: States
 
-  /// Whether the stored members of a to-many relationship are at hand.
+  /// Returns whether the stored members of a to-many relationship are loaded.
   final func hasMembers(at index: Int) -> Bool {
-    // The object holds its states.
+    // The object retains its states.
     toManyStates.unretained(index)?._withUnsafeGuaranteedRef { $0.isLoaded } ?? false
   }
 
-  /// The state of a to-many relationship, loaded or not.
+  /// Returns the state of a to-many relationship, loaded or not.
   final func state(_ index: Int) -> ToManyState {
     if let state = toManyStates[index] { return state }
     return makeState(compiledEntity.toManyRelationships[index])
   }
 
-  /// The state of a to-many relationship of the object's entity, loaded or not; not retained, for those who look at many objects and call nobody.
-  // The object holds its states.
+  /// Returns the state of a to-many relationship of the object's entity, loaded or not, without retaining it. Use it in loops that call no
+  /// external code.
+  // The object retains its states.
   @inline(__always) final func stateUnretained(_ relationship: CompiledRelationship) -> Unmanaged<ToManyState> {
-    // Held, the new one too.
+    // The object retains the new state too.
     toManyStates.unretained(relationship.index) ?? .passUnretained(makeState(relationship))
   }
 
   private final func makeState(_ relationship: CompiledRelationship) -> ToManyState {
-    // A new object has no stored members; of transient relationships nothing is stored.
+    // An inserted object has no stored members, and a transient relationship stores none.
     let isNew = flags.contains(.isInserted) || relationship.isTransient
     let made = ToManyState(relationship: relationship, base: isNew ? [] : nil)
     toManyStates.insert(made)
@@ -280,72 +287,79 @@ extension ManagedObject {
     return made
   }
 
-  /// The state with the stored members loaded; nil when the object has no context.
+  /// Returns the state with the stored members loaded; nil if the object has no context and no state.
   final func loadedState(_ index: Int) -> ToManyState? {
     if contextReference == nil { return toManyStates[index] }
     let state = state(index)
-    // As nearly always.
+    // The most frequent case.
     if state.isInUse { return state }
     guard let context = managedObjectContext else { return nil }
     if state.isLoaded { context.noteUse(of: state, of: self) } else { context.loadMembers(of: self, state: state) }
     return state
   }
 
-  /// The state with the stored members loaded as ``loadedState(_:)`` gives it; not retained, for the same reason.
-  // The object holds its states.
+  /// Returns the same state as ``loadedState(_:)`` without retaining it. Use it in loops that call no external code.
+  // The object retains its states.
   @inline(__always) final func loadedStateUnretained(_ index: Int) -> Unmanaged<ToManyState>? {
     if let state = toManyStates.unretained(index), state._withUnsafeGuaranteedRef(\.isInUse) { return state }
-    // Held as above.
+    // The object retains its states.
     return loadedState(index).map(Unmanaged.passUnretained)
   }
 
-  /// Adds to the state alone, without the inverse.
+  /// Adds a member without updating the inverse.
   final func addMember(_ member: ManagedObject, to relationship: CompiledRelationship) {
     addMember(member.ownReference, at: relationship.index)
   }
 
-  /// Adds a reference to the state alone, without the inverse.
+  /// Adds a member without updating the inverse.
   ///
-  /// - Parameter isStored: For unread members, whether it is a stored one; nil where that is unknown.
+  /// - Parameters:
+  ///   - reference: The member.
+  ///   - index: The relationship's to-many index.
+  ///   - isStored: If the members are not loaded, whether the link is stored; nil if this is unknown.
   final func addMember(_ reference: ObjectReference, at index: Int, isStored: Bool? = nil) {
     if hearsWrites { return addMemberHeard(reference, at: index, isStored: isStored) }
     if let state = toManyStates.unretained(index) {
-      // The object holds its states, and adding calls nobody.
+      // The object retains its states, and adding calls no external code.
       if state._withUnsafeGuaranteedRef({ $0.add(reference, isStored: isStored) }) { noteChange() }
     } else if makeState(compiledEntity.toManyRelationships[index]).add(reference, isStored: isStored) {
       noteChange()
     }
   }
 
-  /// Removes from the state alone, without the inverse.
+  /// Removes a member without updating the inverse.
   final func removeMember(_ member: ManagedObject, from relationship: CompiledRelationship) {
     removeMember(member.currentID.reference, from: state(relationship.index))
   }
 
-  /// Removes a reference from the state alone, without the inverse.
+  /// Removes a member without updating the inverse.
   private final func removeMember(_ reference: ObjectReference, from state: ToManyState, isStored: Bool? = nil) {
     if hearsWrites { return removeMemberHeard(reference, from: state, isStored: isStored) }
     if state.remove(reference, isStored: isStored) { noteChange() }
   }
 
-  /// Gives members an order. They must be those that there are.
+  /// Sets the order of the members. The order must contain exactly the current members.
   final func setOrder(_ order: [ObjectReference], of state: ToManyState) {
     if hearsWrites { managedObjectContext?.recorder?.recordOrder(of: self, state) }
     state.setOrder(order)
     noteChange()
   }
 
-  /// Visits the members of a to-many relationship that an application has asked for. They are not retained: the visitor holds those that it wants to keep.
-  // Each lives during its visit, since the context gives nothing back then; the visitor calls nobody.
+  /// Visits the members of a to-many relationship for an application, without retaining them. The visitor retains those it keeps.
+  // Each member is alive during its visit: the context releases nothing meanwhile, and the visitor calls no external code.
   @usableFromInline final func visitMembers(_ index: Int, reserve: (Int) -> Void, body: (Unmanaged<ManagedObject>) -> Void) {
     noteRead(toMany: index)
     forEachMember(index, reserve: reserve, body: body)
   }
 
-  /// Visits the members of a to-many relationship, not retained as above.
+  /// Visits the members of a to-many relationship without retaining them.
   ///
-  /// - Parameter isHeld: Whether the context holds new ones for a while, as those that an application has asked for.
-  // Each lives during its visit, as above.
+  /// - Parameters:
+  ///   - index: The relationship's to-many index.
+  ///   - isHeld: Whether the context retains new objects for a while, as it does for objects returned to applications.
+  ///   - reserve: Called first with the number of members.
+  ///   - body: The visitor.
+  // Each member is alive during its visit, as in `visitMembers`.
   final func forEachMember(_ index: Int, isHeld: Bool = true, reserve: (Int) -> Void, body: (Unmanaged<ManagedObject>) -> Void) {
     guard let context = managedObjectContext, let state = loadedState(index) else { return }
     let members = state.visibleMembers
@@ -355,7 +369,7 @@ extension ManagedObject {
       if let living = context.livingMember(reference, space: space) {
         body(living)
       } else if let member = context.member(reference, of: self, state: state, offset: offset, isHeld: isHeld) {
-        // A new one lives as long as it is visited, and a little longer if the context holds it.
+        // A new object lives for its visit, and longer if the context retains it.
         withExtendedLifetime(member) { body(.passUnretained(member)) }
       }
     }
@@ -363,7 +377,7 @@ extension ManagedObject {
 }
 
 extension CompiledRelationship {
-  /// Whether the deletion of an object ends its links of this relationship, which do not show any more. They belong to the deletion: another change that removed
-  /// them would leave nothing to undo the deletion with.
+  /// Whether deleting an object hides its links of this relationship. These links belong to the deletion: if another change removed them,
+  /// undoing the deletion could not restore them.
   fileprivate var endsLinksOfDeleted: Bool { deleteRule == .nullify || deleteRule == .cascade }
 }

@@ -1,17 +1,17 @@
-// ManagedObject+ToOne: to-one relationships and the upkeep of their inverses.
 public import ObjectModel
 public import ObjectStore
 
 extension ManagedObject {
-  /// The ID of a to-one relationship's destination; nil when there is none. Fires this object's fault; no object is made for the destination.
+  /// Returns the ID of the destination of a to-one relationship; nil if there is none. Fires this object's fault, and does not create the
+  /// destination object.
   ///
-  /// - Parameter slot: The relationship's slot number in the compiled model. A row read costs about a nanosecond.
+  /// - Parameter slot: The relationship's slot number in the compiled model. A read from a row takes about 1 ns.
   @inlinable public final func _toOneID(_ slot: Int) -> ManagedObjectID? {
-    // What a row refers to lies in the row's own store.
+    // A row refers to rows of its own store only.
     if let row = plainRow {
       let reference = ObjectReference(rawValue: RowImage.word(row, slot))
       if reference.isNull { return nil }
-      // A new object's store, or that of one that it refers to, is not known by the reference alone.
+      // A temporary reference does not determine the store.
       if reference.key < 0 || currentID.key < 0 { return slowToOneID(slot) }
       return ManagedObjectID(space: currentID.space, entityNumber: UInt32(truncatingIfNeeded: reference.entity), key: reference.key)
     }
@@ -24,17 +24,20 @@ extension ManagedObject {
     return reference.isNull ? nil : managedObjectContext?.objectID(reference, near: self)
   }
 
-  /// The destination of a to-one relationship; nil when there is none. Fires this object's fault, not the destination's.
+  /// Returns the destination of a to-one relationship; nil if there is none. Fires this object's fault, but not the destination's.
   ///
-  /// - Parameter slot: The relationship's slot number in the compiled model.
+  /// - Parameters:
+  ///   - slot: The relationship's slot number in the compiled model.
+  ///   - type: The class of the destination.
   @inlinable public final func _toOne<Destination: ManagedObject>(
     _ slot: Int, as type: Destination.Type = Destination.self
   ) -> Destination? {
-    // Inlined, so that the class is a known address.
+    // Inlined, so that the class is a constant address.
     guard let address = reachedDestination(slot) else { return nil }
-    // Somebody holds the object: see there. A reference that is made of its address is retained only where the caller calls out before he is done with it.
+    // `reachedDestination` guarantees that the object is retained. Converting the address retains it only if the caller calls out before
+    // its last use.
     let object = unsafeBitCast(address, to: ManagedObject.self)
-    // A class is nearly always the exact one: comparing it costs a fraction of a cast.
+    // The class nearly always matches exactly, and a comparison takes a fraction of the time of a cast.
     if Swift.type(of: object) == type { return unsafeDowncast(object, to: type) }
     return object as? Destination
   }
@@ -64,7 +67,8 @@ extension ManagedObject {
     if inverse.isToMany {
       destination.addMember(self, to: inverse)
     } else {
-      // One to one: whoever pointed at the destination lets go of it, and whoever the destination pointed at is left alone.
+      // One-to-one: clear the relationship of the destination's former partner. The inverse of this object's former destination has been
+      // cleared above.
       let displaced = destination.referenceValue(inverse.index)
       if !displaced.isNull, displaced != currentID.reference, let other = context.object(displaced, near: destination) {
         other.setReference(ObjectReference(rawValue: 0), at: relationship.index)
@@ -73,9 +77,9 @@ extension ManagedObject {
     }
   }
 
-  /// The address of the destination of a to-one relationship that an application has asked for.
-  // The way of nearly every step through a graph: what it does not find at once, a function that is called last looks for, so that nothing has to be kept
-  // over a call. The context holds the objects that are made here, and somebody holds those that are found.
+  /// Returns the address of the destination of a to-one relationship for an application.
+  // Hot path of traversals: misses are handled by tail calls, so that no value has to be preserved across a call. The context retains
+  // objects created here, and found objects have other owners.
   @usableFromInline final func reachedDestination(_ slot: Int) -> UnsafeRawPointer? {
     guard let row = plainRow else { return destinationOfFault(slot) }
     return livingDestination(row, slot) ?? searchedDestination(slot)
@@ -87,15 +91,15 @@ extension ManagedObject {
   }
 
   @inline(never) private final func searchedDestination(_ slot: Int) -> UnsafeRawPointer? {
-    // An address, for the reason above.
+    // Returns an address only, as in `reachedDestination`.
     destination(slot).map { UnsafeRawPointer(Unmanaged.passUnretained($0).toOpaque()) }
   }
 
-  /// Sets a relationship that was empty, of an object that is changed already, where the inverse is to-many and nothing stands against it. False where more
-  /// is to be looked at; nothing was done then.
+  /// Fast path for setting an empty relationship of an object that is already changed and whose inverse is to-many. Returns false without
+  /// changing anything if the general path is needed.
   private final func setsPlainly(_ destination: ManagedObject, at slot: Int) -> Bool {
     guard let contextReference, writesWord(at: slot), let row = plainRow, RowImage.word(row, slot) == 0 else { return false }
-    // The context takes this back before it goes, and nothing here calls out.
+    // The context clears this reference before it is deallocated, and the closure calls no external code.
     return contextReference._withUnsafeGuaranteedRef { context in
       guard let way = context.tables.toOne(slot, ofEntity: entityNumber), let inverse = context.tables.inverse(of: way),
         inverse.isToMany, context.isPlainlyAccepted(destination, for: way, of: self)
@@ -106,7 +110,7 @@ extension ManagedObject {
     }
   }
 
-  /// The address of the destination that a row refers to, if it is in memory; nil also where more is to be looked at.
+  /// Returns the address of the destination that a row refers to if it is in memory; nil if the general path is needed.
   @inline(__always) private final func livingDestination(_ row: UnsafeRawPointer, _ slot: Int) -> UnsafeRawPointer? {
     guard let contextReference else { return nil }
     let reference = ObjectReference(rawValue: RowImage.word(row, slot))
@@ -115,22 +119,25 @@ extension ManagedObject {
     MemoryAhead.expect(behind: self, row)
     return contextReference._withUnsafeGuaranteedRef { context -> UnsafeRawPointer? in
       guard let living = context.registry.objectNearby(reference, space: space) else { return nil }
-      // Nobody asks for an object to leave it alone.
+      // Prefetch the destination's row: the caller is about to read it.
       living._withUnsafeGuaranteedRef { if let row = $0.plainRow { MemoryAhead.expect(row) } }
       return UnsafeRawPointer(living.toOpaque())
     }
   }
 
-  /// The destination of a to-one relationship.
+  /// Returns the destination of a to-one relationship.
   ///
-  /// - Parameter isHeld: Whether the context holds a new one for a while, as one that an application has asked for.
+  /// - Parameters:
+  ///   - slot: The relationship's slot number.
+  ///   - isHeld: Whether the context retains a new object for a while, as it does for objects returned to applications.
   final func destination(_ slot: Int, isHeld: Bool = true) -> ManagedObject? {
     let reference = referenceValue(slot)
     if reference.isNull { return nil }
     return managedObjectContext?.destination(reference, of: self, slot: slot, isHeld: isHeld)
   }
 
-  /// Sets the slot alone, without its inverse. Nothing happens where the row is gone: nobody has asked for this end of the relationship.
+  /// Sets the slot without updating the inverse. If the row no longer exists, does nothing and reports no error, because the application
+  /// did not set this end of the relationship.
   final func setReference(_ reference: ObjectReference, at slot: Int) {
     guard fireFault(trigger: slot) else { return }
     setSlotValue(reference.isNull ? .null : .int(reference.rawValue), at: slot)
@@ -138,17 +145,17 @@ extension ManagedObject {
 }
 
 extension ManagedObjectContext {
-  /// Takes an object out of the relationship that leads from an owner back to it.
+  /// Removes an object from the inverse relationship of its owner.
   func removeFromInverse(_ inverse: CompiledRelationship, owner: ObjectReference, member: ManagedObject) {
     if inverse.isToMany {
-      // An owner that nobody holds is made and held until the save, so that its members, when they are read, lack this one.
+      // If the owner is not in memory, create it and retain it until the save, so that its members omit this one when they are loaded.
       object(owner, near: member)?.removeMember(member, from: inverse)
     } else if let owner = object(owner, near: member), owner.referenceValue(inverse.index) == member.currentID.reference {
       owner.setReference(ObjectReference(rawValue: 0), at: inverse.index)
     }
   }
 
-  /// Whether an object may be put into a relationship; a mistake is kept and thrown by the next save.
+  /// Returns whether a relationship can refer to an object. If not, the context records the error, and the next save throws it.
   func accepts(_ destination: ManagedObject, for relationship: CompiledRelationship, of source: ManagedObject) -> Bool {
     if isPlainlyAccepted(destination, for: tables.way(of: relationship), of: source) { return true }
     guard let refusal = refusal(of: destination, for: relationship, of: source) else { return true }
@@ -156,16 +163,16 @@ extension ManagedObjectContext {
     return false
   }
 
-  /// Whether nothing stands against an object in a relationship, and no object has to go to another store for it.
+  /// Fast check that a relationship can refer to an object without moving either one to another store.
   @inline(__always) func isPlainlyAccepted(_ destination: ManagedObject, for way: RelationshipWay, of source: ManagedObject) -> Bool {
-    // Addresses are compared, nothing is read.
+    // Only addresses are compared.
     destination.contextReference?.toOpaque() == Unmanaged.passUnretained(self).toOpaque()
       && way.leads(toEntity: destination.entityNumber) && space(of: source) == space(of: destination)
   }
 
-  /// Why an object may not be put into a relationship; nil where it may. A new object may go to another store for it.
+  /// Returns the reason why a relationship cannot refer to an object; nil if it can. May assign an inserted object to another store.
   func refusal(of destination: ManagedObject, for relationship: CompiledRelationship, of source: ManagedObject) -> StoreError? {
-    // Addresses are compared, nothing is read.
+    // Only addresses are compared.
     guard destination.contextReference?.toOpaque() == Unmanaged.passUnretained(self).toOpaque() else {
       return StoreError(
         .destinationOfOtherContext(entity: source.compiledEntity.name, property: relationship.name), operation: .setRelationship)
@@ -186,7 +193,7 @@ extension ManagedObjectContext {
     return nil
   }
 
-  /// Lets a new object that nobody assigned go to the store of an object that it is related to.
+  /// Assigns an inserted object to the store of a related object, unless its store has been determined already. Returns whether it did.
   private func move(_ object: ManagedObject, to space: UInt32) -> Bool {
     guard object.currentID.isTemporaryID, !registry.isAssigned(object.currentID), !refersToSavedObjects(object),
       rowSource.store(numbered: space)?.entityNumbers.contains(Int(object.currentID.entityNumber)) ?? false
@@ -195,7 +202,7 @@ extension ManagedObjectContext {
     return true
   }
 
-  /// Whether a new object has a relationship to an object with a permanent ID, which is one of the store that it goes to.
+  /// Returns whether an inserted object refers to an object with a permanent ID, which determines its store.
   func refersToSavedObjects(_ object: ManagedObject) -> Bool {
     if let overlay = object.overlay {
       for slot in object.compiledEntity.slots where slot.relationship != nil && overlay.has(slot.index) {
@@ -207,7 +214,7 @@ extension ManagedObjectContext {
 }
 
 extension ManagedObject {
-  /// Visits the to-one references that a save would write: all of a new object, the changed ones of others.
+  /// Visits the to-one references that a save would write: all references of an inserted object, and the changed ones of other objects.
   func forEachUnsavedReference(_ body: (_ slot: Int, _ reference: ObjectReference) -> Void) {
     guard let overlay else { return }
     for slot in compiledEntity.referenceSlots where overlay.has(slot) && (overlay.isDirty(slot) || isInserted) {

@@ -1,18 +1,17 @@
-// ManagedObjectContext+FollowedInverses: named inverses that do not lead back.
 import ObjectModel
 import ObjectStore
 
 extension ManagedObjectContext {
-  /// Sets the named inverse of a relationship that has no inverse which leads back, as Core Data does: from this side only.
+  /// Updates the inverse that a relationship names but that does not name it back. Updates this side only, as Core Data does.
   ///
-  /// The inverse keeps its own inverse in sync, but follows no further one, so that a circle of them ends.
+  /// The update maintains the inverse's own inverse, but follows no further ones, so that cycles terminate.
   func follow(_ relationship: CompiledRelationship, adding destination: ManagedObject, to owner: ManagedObject) {
     guard let inverse = followed(by: relationship, from: destination) else { return }
     defer { memberStates.endFollowing() }
     if inverse.isToMany { destination._addToToMany(owner, at: inverse.index) } else { destination._setToOne(owner, at: inverse.index) }
   }
 
-  /// Takes an owner out of the named inverse of an object that leaves its relationship.
+  /// Removes an owner from the named inverse of an object that is removed from the owner's relationship.
   func follow(_ relationship: CompiledRelationship, removing destination: ManagedObject, from owner: ManagedObject) {
     guard let inverse = followed(by: relationship, from: destination) else { return }
     defer { memberStates.endFollowing() }
@@ -23,7 +22,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// The inverse to set, until ``MemberStates/endFollowing()``.
+  /// Returns the inverse to update. Balance each result with ``MemberStates/endFollowing()``.
   private func followed(by relationship: CompiledRelationship, from destination: ManagedObject) -> CompiledRelationship? {
     guard let inverse = model.followedInverse(of: relationship), destination.flags.isDisjoint(with: [.isDeleted, .isGone]),
       memberStates.beginFollowing()
