@@ -3,9 +3,9 @@ import ObjectStore
 import SQLCipherConnection
 import StoreKeys
 
-/// Finds out which constraint a migration ran into.
+/// Determines which uniqueness constraint a migration violated.
 enum ConstraintViolation {
-  /// The error for SQLite's; asked for while the migration's transaction is still open.
+  /// Returns the error for SQLite's error. It must be called while the migration's transaction is open.
   static func error(_ error: StoreAccessError, in schema: StoreSchema, _ transaction: ReadTransaction, path: String) throws -> StoreError {
     let indexes = try SchemaGenerator(schema: schema).indexes().filter { $0.meaning.origin == .uniqueness }
     let subject = error.uniqueSubject

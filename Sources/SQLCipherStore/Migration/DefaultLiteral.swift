@@ -1,20 +1,20 @@
 import Foundation
 import ObjectModel
 
-/// Values of the model, not of the user, as SQL text.
+/// Formats default values of the model as SQL text.
 enum DefaultLiteral {
-  /// An expression with the value; NULL for none.
+  /// Returns an expression with exactly the value, or NULL if there is none.
   static func text(_ slot: Slot) -> String {
     if case .real(let value) = slot { exact(value) } else { SQLLiteral.text(slot) }
   }
 
-  /// The value as a plain literal, which a column's DEFAULT may be; nil where only an expression is exact.
+  /// Returns the value as a literal, as a column's DEFAULT requires, or `nil` if only an expression is exact.
   static func plain(_ slot: Slot) -> String? {
     switch slot {
     case .null: nil
     case .real(let value): isWhole(value) ? text(slot) : nil
     case .text(let value): value.utf8.contains(0) ? nil : text(slot)
-    // The least number has no literal of its own.
+    // SQL has no literal for `Int64.min`.
     case .int(let value): value == .min ? nil : text(slot)
     case .bytes: text(slot)
     }
@@ -24,7 +24,8 @@ enum DefaultLiteral {
     value.rounded() == value && abs(value) < 1e15 && !(value == 0 && value.sign == .minus)
   }
 
-  /// Old versions of SQLite read a decimal fraction with an error in the last bit; whole numbers and powers of two they do not.
+  /// Returns an exact expression. Old versions of SQLite can parse decimal fractions with an error in the last bit, but not whole numbers
+  /// and powers of two.
   private static func exact(_ value: Double) -> String {
     if !value.isFinite { return value.isNaN ? "NULL" : value < 0 ? "-9e999" : "9e999" }
     if isWhole(value) { return "\(Int64(value)).0" }

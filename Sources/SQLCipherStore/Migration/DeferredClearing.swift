@@ -2,17 +2,18 @@ import ObjectModel
 import ObjectStore
 import SQLCipherConnection
 
-/// Does what deferred migrations have put off, one task at a time. What there is to do is read from the recorded layout.
+/// Performs the cleanup that migrations deferred, one task at a time. The recorded layout determines the tasks.
 struct DeferredClearing {
   let connection: Connection
   let path: String
   let model: CompiledModel
   let entityNumbers: [Int]
   let trace: StatementTrace
-  /// Who takes part: the first refuses to clear anything under another model than the file has by now.
+  /// The participants of the transaction. The first one throws if the file's model has changed.
   let participants: [any TransactionParticipant]
 
-  /// What is put off, in words: tables with unused columns first, since these may refer to the tables that are dropped after them.
+  /// Returns descriptions of the deferred tasks. Tables with unused columns come first, since these columns can refer to the tables that
+  /// are dropped later.
   static func tasks(_ layout: TableLayout) -> [String] {
     (layout.deferredTables ?? []).map { name in
       let columns = layout.tables.first { $0.name == name }?.leftovers ?? []
@@ -20,9 +21,9 @@ struct DeferredClearing {
     } + (layout.leftoverTables ?? []).map { "drop the unused table “\($0)”" }
   }
 
-  /// Does one task, in a transaction of its own.
+  /// Performs one task in a separate transaction.
   ///
-  /// - Returns: Whether there was one.
+  /// - Returns: Whether there was a task.
   func runOne() throws -> Bool {
     let result = try connection.withoutForeignKeys {
       try WriteTransaction.run(on: connection, participants) { transaction -> Bool in
@@ -48,7 +49,7 @@ struct DeferredClearing {
     return result
   }
 
-  /// Copies a table without the columns that nothing reads. All other columns keep their names, since the store is open with them.
+  /// Copies a table without its unused columns. All other columns keep their names, since the store is open with them.
   private func clear(_ name: String, _ layout: inout TableLayout, _ transaction: WriteTransaction) throws {
     guard let index = layout.tables.firstIndex(where: { $0.name == name }) else { return }
     layout.tables[index].leftovers = nil

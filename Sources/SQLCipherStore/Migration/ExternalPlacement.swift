@@ -1,7 +1,7 @@
 import ObjectModel
 import SQLCipherConnection
 
-/// Moves large values, inside a write transaction.
+/// Moves the large values of a whole store between rows and files, inside a write transaction.
 struct ExternalPlacement {
   private let transaction: WriteTransaction
   private let schema: StoreSchema
@@ -12,10 +12,11 @@ struct ExternalPlacement {
     self.schema = schema
   }
 
-  /// Puts the large values of attributes that allow it into files; a piece of one is in memory at a time. Takes a pass over the tables of such attributes,
-  /// which reads no value that stays.
+  /// Moves large values to files if their attributes allow it. Only one chunk of a value is in memory at a time.
   ///
-  /// - Parameter moved: Told after each value how many there were.
+  /// The tables of these attributes are scanned without reading values that stay in their rows.
+  ///
+  /// - Parameter moved: Called after each value with the number of values moved so far.
   func moveIntoFiles(moved: (Int) throws -> Void = { _ in }) throws {
     guard let files = transaction.files, try ExternalTable.exists(connection) else { return }
     var count = 0
@@ -44,7 +45,8 @@ struct ExternalPlacement {
     }
   }
 
-  /// Puts values under uniqueness constraints back into their rows, where alone they can be compared: an earlier model had no such constraint.
+  /// Moves values under uniqueness constraints back to their rows, since only values in rows can be compared. An earlier model may not have
+  /// had the constraint.
   func moveIntoRows() throws {
     guard try ExternalTable.exists(connection) else { return }
     for table in schema.tables {

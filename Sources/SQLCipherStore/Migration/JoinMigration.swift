@@ -2,25 +2,25 @@ import ObjectModel
 import ObjectStore
 import SQLCipherConnection
 
-/// The way to a newer join table.
+/// The migration of one join table.
 struct JoinMigration {
-  /// The relationship under which the table is recorded.
+  /// The relationship that declares the table.
   let relationship: CompiledRelationship
   var layout: TableLayout.JoinTable
-  /// The older table that stays, or whose name the newer one takes; a position in the older layout.
+  /// The position in the older layout of the table that is kept, or whose name the new table takes.
   var carrier: Int?
-  /// Whether the older table stays, with its rows.
+  /// Whether the older table is kept with its rows.
   var isAltered = false
-  /// What was in it, where it stays, for an UPDATE of the table.
+  /// The links in a table that is kept, with names for an UPDATE.
   var kept: LinkFeed?
-  /// The links to be inserted.
+  /// The links to insert.
   var feeds: [LinkFeed]
-  /// Columns that the older table lacks, not quoted.
+  /// The unquoted names of columns to add to the older table.
   var added: [String] = []
-  /// Not quoted.
+  /// The table's unquoted name during the migration.
   var workingName: String
 
-  /// The statements that make the table, or the columns that it lacks.
+  /// Returns the steps that create the table, or add its missing columns.
   func makingSteps(_ text: () throws -> String) throws -> [MigrationStep] {
     guard isAltered else {
       let what = "make the table “\(layout.name)”\(carrier == nil ? "" : " anew") for \(layout.entity).\(layout.property)"
@@ -33,7 +33,7 @@ struct JoinMigration {
     }
   }
 
-  /// The insertions of links from elsewhere.
+  /// Returns the steps that insert links from other tables.
   func fillingSteps(_ map: MigrationMap) throws -> [MigrationStep] {
     try feeds.map { feed in
       let (near, far) = feed.numbers(map, as: relationship)
@@ -45,7 +45,7 @@ struct JoinMigration {
     }
   }
 
-  /// The deletions and updates of links that stay where they are.
+  /// Returns the steps that delete and update links in a table that is kept.
   func changingSteps(_ map: MigrationMap) throws -> [MigrationStep] {
     guard isAltered, let kept else { return [] }
     let (near, far) = kept.numbers(map, as: relationship)
@@ -83,12 +83,12 @@ struct JoinMigration {
 struct JoinPlanner {
   let map: MigrationMap
   let fresh: TableLayout
-  /// The newer entity tables' names by the numbers of their roots.
+  /// The names of the newer entity tables, by the number of their root entity.
   let names: [Int: String]
   let keepsOlder: Bool
   let takesRows: Bool
 
-  /// The plans of all join tables. `take` gives a free name for a table.
+  /// Returns the migrations of all join tables. `take` returns an unused table name.
   func plan(_ take: (String) -> String) -> [JoinMigration] {
     var taken: Set<Int> = []
     return fresh.joinTables.compactMap { fresh in
@@ -107,7 +107,7 @@ struct JoinPlanner {
     }
   }
 
-  /// The plan that keeps an older table with its rows; nil where that cannot be.
+  /// Returns the migration that keeps an older table with its rows, or `nil` if that is not possible.
   private func altered(
     _ relationship: CompiledRelationship, _ fresh: TableLayout.JoinTable, _ carrier: LinkFeed, _ index: Int, _ feeds: [LinkFeed]
   ) -> JoinMigration? {
@@ -115,13 +115,13 @@ struct JoinPlanner {
     let isSymmetric = relationship.inverseID == relationship.id
     var declared = relationship
     if carrier.isReversed, !isSymmetric {
-      // The older table is ordered by the other side: it is recorded under that one.
+      // The older table is ordered by the other side, so the inverse declares it.
       guard let inverse = map.destination.inverse(of: relationship) else { return nil }
       declared = inverse
     }
     guard let kept = LinkFeed(carrier.relationship, in: map.source, alias: nil) else { return nil }
     let oriented = kept.isReversed ? kept.reversed : kept
-    // The text of the table has to name the same tables.
+    // The foreign keys in the table's definition must refer to the same tables.
     func parent(_ older: CompiledEntity) -> String? { map.source.tableIfHeld(older.number)?.plainName }
     let (source, target) = (map.destination.entities[declared.sourceEntity], map.destination.entities[declared.destinationEntity])
     guard parent(oriented.nearEntity) == names[source.root], parent(oriented.farEntity) == names[target.root] else { return nil }
@@ -148,7 +148,7 @@ struct JoinPlanner {
     let leftovers = (older.leftovers ?? []) + left
     layout.leftovers = leftovers.isEmpty ? nil : leftovers
     let others = feeds.filter { !($0.joinTable == index && $0.isReversed == carrier.isReversed) }
-    // Links that come from elsewhere have their newer numbers already.
+    // Inserted links already have the newer entity numbers, so they must not be updated afterward.
     let (near, far) = oriented.numbers(map, as: declared)
     guard others.isEmpty || near.isIdentity && far.isIdentity && added.isEmpty else { return nil }
     return JoinMigration(

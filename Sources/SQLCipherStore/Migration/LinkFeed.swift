@@ -1,22 +1,22 @@
 import ObjectModel
 
-/// Where the links of an older relationship stand, and what their objects are.
+/// The links of an older relationship as the source of a query, seen from one of its sides.
 struct LinkFeed {
-  /// The older relationship that the feed was made for.
+  /// The older relationship.
   let relationship: CompiledRelationship
   let links: LinkColumns
   let nearNumbering: OlderNumbering
   let farNumbering: OlderNumbering
   let nearEntity: CompiledEntity
   let farEntity: CompiledEntity
-  /// What is true of rows that hold a link; nil where all do.
+  /// The condition that a row contains a link, or `nil` if all rows do.
   let holdsLink: String?
-  /// The join table, by its position in the older layout.
+  /// The position of the join table in the older layout.
   let joinTable: Int?
-  /// Whether the near objects stand in the join table's second column.
+  /// Whether the near objects are in the join table's second column.
   let isReversed: Bool
 
-  /// The same links from the other side.
+  /// The same links seen from the other side.
   var reversed: LinkFeed { reversed(as: relationship) }
 
   private func reversed(as relationship: CompiledRelationship) -> LinkFeed {
@@ -25,9 +25,9 @@ struct LinkFeed {
       farEntity: nearEntity, holdsLink: holdsLink, joinTable: joinTable, isReversed: !isReversed)
   }
 
-  /// The feed of an older relationship; nil where nothing is stored.
+  /// Creates the feed of an older relationship, or returns `nil` if nothing is stored.
   ///
-  /// - Parameter alias: What stands before column names; nil for the quoted table, as an UPDATE needs it.
+  /// - Parameter alias: The prefix of column names, or `nil` for the quoted table name, which an UPDATE needs.
   init?(_ relationship: CompiledRelationship, in schema: StoreSchema, alias: String? = "f") {
     let model = schema.model
     switch schema.relationships[relationship.id] {
@@ -48,7 +48,7 @@ struct LinkFeed {
       }
       nearEntity = model.entities[relationship.sourceEntity]
       farEntity = model.entities[relationship.destinationEntity]
-      // Without a foreign key it may lead to an object that was deleted.
+      // Without a foreign key, the column can refer to a deleted object.
       var condition = "\(links.far) IS NOT NULL"
       if SchemaGenerator.parent(of: column.slot, in: schema) == nil, let target = schema.tableIfHeld(relationship.destinationEntity) {
         condition += " AND \(target.exists(links.far))"
@@ -87,7 +87,7 @@ struct LinkFeed {
     self.isReversed = isReversed
   }
 
-  /// The newer numbers of the near and the far objects, as a newer relationship sees them.
+  /// Returns the newer entity numbers of the near and the far objects for a newer relationship.
   func numbers(_ map: MigrationMap, as newer: CompiledRelationship) -> (near: NumberMap, far: NumberMap) {
     let entities = map.destination.entities
     return (
@@ -96,7 +96,7 @@ struct LinkFeed {
     )
   }
 
-  /// The condition that a row holds a link that a newer relationship takes over; nil where each does.
+  /// Returns the condition that a row contains a link that a newer relationship takes over, or `nil` if all rows do.
   func condition(_ map: MigrationMap, as newer: CompiledRelationship) -> String? {
     let (near, far) = numbers(map, as: newer)
     let parts = [holdsLink, near.isLive, far.isLive].compactMap { $0 }
@@ -105,12 +105,13 @@ struct LinkFeed {
 }
 
 extension MigrationMap {
-  /// One name for the links that an older relationship shares with its inverse.
+  /// Returns an ID for the links that an older relationship shares with its inverse.
   private func links(of older: CompiledRelationship) -> Int { min(older.id, older.inverseID ?? older.id) }
 
-  /// The older links that a newer relationship takes over, seen from its source: its own, and those of its inverse where they are others.
+  /// Returns the older links that a newer relationship takes over, seen from its source: its own, and those of its inverse if they are
+  /// different.
   ///
-  /// - Returns: The feeds, and whether each older relationship behind them was to-one itself, so that a column may have it already.
+  /// - Returns: The feeds, and whether each comes from the relationship itself, whose links a column can already contain.
   func feeds(of newer: CompiledRelationship) -> [(feed: LinkFeed, isOwn: Bool)] {
     var result: [(feed: LinkFeed, isOwn: Bool)] = []
     let own = olderRelationships(of: newer)
@@ -121,7 +122,7 @@ extension MigrationMap {
         if let feed = LinkFeed(older, in: source) { result.append((feed.reversed, false)) }
       }
     } else if newer.inverseID == newer.id {
-      // Each link is kept in both directions.
+      // Each link is stored in both directions.
       for older in own where older.inverseID != older.id {
         if let feed = LinkFeed(older, in: source) { result.append((feed.reversed, false)) }
       }

@@ -3,17 +3,17 @@ import ObjectModel
 import ObjectStore
 import SQLCipherConnection
 
-/// Makes the plan of a migration for people to read.
+/// Creates a readable plan of a migration. It counts rows of the file and writes nothing.
 struct MigrationDryRun {
   let connection: Connection
   let path: String
   let model: CompiledModel
   let entityNumbers: [Int]
   let defersCleanUp: Bool
-  /// What the store would be opened with, where it says more than the model: stages, mapping models.
+  /// The description that the store would be opened with, if it has stages or mapping models.
   var description: PersistentStoreDescription?
 
-  /// The plan; empty where the store fits.
+  /// Returns the plan; empty if the store does not need a migration.
   func plan() throws -> MigrationPlan {
     try FoldedIndexes.register(on: connection)
     try ValueConversion.register(on: connection)
@@ -45,7 +45,7 @@ struct MigrationDryRun {
     return MigrationPlan(changes: planned.map.difference.changes, steps: steps, obstacles: [], conflicts: limit + describer.conflicts)
   }
 
-  /// The steps that the description asks for, as a coordinator would find them.
+  /// Returns the stages that the description requires, as a coordinator determines them.
   private func stages(_ record: StoreRecord, _ hashes: [String: Data], _ schema: StoreSchema) throws -> [StoreMigrationStep] {
     guard let description else { return [] }
     let stored = schema.model

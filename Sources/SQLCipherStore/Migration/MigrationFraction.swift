@@ -2,20 +2,20 @@ import ObjectModel
 import ObjectStore
 import SQLCipherConnection
 
-/// A part of a migration, as a range of the whole.
+/// A part of a migration, as a subrange of 0 to 1.
 struct MigrationSpan {
   var start = 0.0
   var end = 1.0
 
-  /// Where so much of the part is done.
+  /// Returns the overall fraction after `done` of `total` units of the part.
   func at(_ done: Int, of total: Int) -> Double {
     total > 0 ? at(Double(done) / Double(total)) : start
   }
 
-  /// Where a part of the part is done, which goes from 0 to 1.
+  /// Returns the overall fraction for a fraction of the part.
   func at(_ part: Double) -> Double { start + (end - start) * min(max(part, 0), 1) }
 
-  /// The part's own parts, one after the other.
+  /// Divides the part into consecutive parts in proportion to their weights.
   func parts(_ weights: [Int]) -> [MigrationSpan] {
     let total = weights.reduce(0, +)
     var done = 0
@@ -26,12 +26,12 @@ struct MigrationSpan {
   }
 }
 
-/// How much of a migration is done: it only rises, and stays below 1 until somebody knows that the migration has succeeded.
+/// The completed fraction of a migration. It never decreases, and stays below 1 until the migration has succeeded.
 struct MigrationFraction {
   private(set) var value = 0.0
-  /// The part under way.
+  /// The current part.
   private var span = MigrationSpan()
-  /// What a handler counts just now: its own units, from where it began.
+  /// The handler's current count in its own units, and the span that it fills.
   private var walk: (span: MigrationSpan, done: Int, total: Int)?
 
   mutating func begin(_ span: MigrationSpan) {
@@ -44,10 +44,10 @@ struct MigrationFraction {
 
   mutating func end() { rise(to: span.end) }
 
-  /// Takes over how much a handler has done of all that it does.
+  /// Records the fraction of a handler's whole work.
   mutating func reachInHandler(_ part: Double) { rise(to: span.at(part)) }
 
-  /// Takes over what a handler tells. How often it begins to count anew nobody knows: each count has half of what is left of the part.
+  /// Records a handler's count. A handler can start any number of counts, so each one gets half of what remains of the part.
   mutating func reachInHandler(_ done: Int, of total: Int) {
     guard total > 0 else { return }
     let middle = (value + span.end) / 2
@@ -61,18 +61,19 @@ struct MigrationFraction {
   private mutating func rise(to value: Double) { self.value = max(self.value, min(value, 1 - .ulpOfOne)) }
 }
 
-/// How much work each stage of a migration is expected to be, in rows, before any of them has run.
+/// The expected work of a stage in rows, before any stage has run.
 struct StageWeights {
-  /// The application's preparation of the older rows, and the rest of a stage.
+  /// The application's preparation of the older rows, and the rest of the stage.
   var preparation = 0
   var steps = 1
-  /// The rows that a handler is expected to go through.
+  /// The number of rows that a handler is expected to process.
   var handlerRows = 0
 
-  /// Those of the only stage: what follows it is a hundredth.
+  /// The weights of a single stage. The work after it counts as one hundredth.
   static let alone = StageWeights(steps: 99)
 
-  /// Weighs stages by the rows that the file holds now. Stages behind one that cannot be planned, which ends the migration, weigh next to nothing.
+  /// Returns the weights of stages, estimated from the rows in the file. Stages after one that cannot be planned, where the migration
+  /// fails, have minimal weights.
   static func of(
     _ stages: [StoreMigrationStep], from stored: StoreSchema, to model: CompiledModel, entityNumbers: [Int], _ connection: Connection
   ) throws -> [StageWeights] {
@@ -100,7 +101,7 @@ struct StageWeights {
 }
 
 extension MigrationStep {
-  /// The quoted name of the table that the step goes through.
+  /// The quoted name of the table that the step processes.
   fileprivate var table: String? {
     switch work {
     case .portions(let portions): portions.table
@@ -111,12 +112,13 @@ extension MigrationStep {
 }
 
 extension [MigrationStep] {
-  /// What each step weighs: the rows that it touches; a handler, those that are there; indexes and what follows from rows, those that were written.
+  /// Returns the weight of each step: the number of rows that it changes. A handler counts as all existing rows; auxiliaries such as
+  /// indexes count as all written rows.
   ///
   /// - Parameters:
-  ///   - counts: The rows of the steps that count them, 0 for others.
-  ///   - handlerRows: The rows that a handler is expected to go through.
-  ///   - makesAuxiliaries: Whether there is any index, or anything else that follows from rows.
+  ///   - counts: The rows of each step that counts them; 0 for others.
+  ///   - handlerRows: The number of rows that a handler is expected to process.
+  ///   - makesAuxiliaries: Whether the schema has auxiliaries.
   func weights(_ counts: [Int], handlerRows: Int, makesAuxiliaries: Bool) -> [Int] {
     let written = counts.reduce(0, +)
     return zip(self, counts).map { step, count in

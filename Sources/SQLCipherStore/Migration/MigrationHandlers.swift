@@ -2,27 +2,27 @@ import ObjectModel
 import ObjectStore
 import SQLCipherConnection
 
-/// Where steps of a migration meet the application.
+/// Runs the application's part of a migration stage, with the older and the newer rows side by side.
 enum MigrationHandlers {
-  /// What a handler works with, inside the migration's transaction.
+  /// The context of a handler, inside the migration's transaction.
   struct Context {
     let transaction: WriteTransaction
     var connection: Connection { transaction.connection }
     let path: String
-    /// The older rows.
+    /// The schema of the older rows.
     let older: StoreSchema
-    /// The newer rows, under the names that their tables have meanwhile.
+    /// The schema of the newer rows, with the working names of their tables.
     let newer: StoreSchema
     let record: StoreRecord
     let runner: MigrationRunner
     let trace: StatementTrace
   }
 
-  /// Runs a step's handler.
+  /// Runs a stage's handler.
   static func run(_ step: StoreMigrationStep, _ context: Context) throws {
     guard let handler = step.handler else { return }
     let connection = context.connection
-    // Full-text indexes were dropped, and are made at the end.
+    // Full-text indexes were dropped and are recreated at the end.
     let hasLargeValues = try ExternalTable.exists(connection)
     let older = try StoreSchema(
       model: context.older.model, layout: context.older.layout, hasFullText: false, hasExternalTable: hasLargeValues)
@@ -38,7 +38,7 @@ enum MigrationHandlers {
     for index in indexes { try connection.execute(SchemaAuxiliary.dropping(.index, index.name)) }
   }
 
-  /// Runs a step's preparation.
+  /// Runs a stage's preparation.
   static func prepare(_ step: StoreMigrationStep, _ context: Context) throws {
     guard let preparation = step.preparation else { return }
     try withEngines([context.older], context) { engines in
@@ -49,10 +49,10 @@ enum MigrationHandlers {
   }
 
   private static func withEngines(_ schemas: [StoreSchema], _ context: Context, _ body: ([StoreEngine]) throws -> Void) throws {
-    // Statements of other tables may have the same numbers, and those that were left open would keep tables from being dropped.
+    // Cached statements of other tables can have the same numbers, and open ones prevent tables from being dropped.
     context.connection.discardStatements()
     defer { context.connection.discardStatements() }
-    // Several engines on one connection: each has its own numbers of statements.
+    // The engines share one connection, so their statement numbers must not overlap.
     var engines: [StoreEngine] = []
     for schema in schemas {
       let statements = StoreStatements(schema, behind: engines.last?.statements)
@@ -66,13 +66,13 @@ enum MigrationHandlers {
     try engine.join(transaction) { try join(engines.dropFirst(), transaction, body) }
   }
 
-  /// Indexes for the newer tables while the handler works: those that the schema has are made at the end.
+  /// Returns temporary indexes of the newer tables for the handler. The indexes of the schema are created at the end.
   private static func relationshipIndexes(_ schema: StoreSchema) throws -> [StoreIndex] {
     try SchemaGenerator(schema: schema, prefix: "cipherdata_stage_").indexes().filter { $0.meaning.origin == .relationship }
   }
 }
 
-/// A step under way: two stores over two sets of tables of one transaction.
+/// A running migration stage: two stores on two sets of tables in one transaction.
 final class MigrationSession: StoreMigrationSession {
   let sourceModel: CompiledModel
   let destinationModel: CompiledModel

@@ -1,15 +1,14 @@
 import ObjectModel
 import ObjectStore
 
-/// What was what before. Pure: nothing is read from the file.
+/// Maps entities and properties of a newer model to those of the older model and its tables. It does not read the file.
 struct MigrationMap {
   /// The older model with its tables.
   let source: StoreSchema
-  /// The newer model.
   let destination: CompiledModel
-  /// What changed, in words.
+  /// The differences between the models.
   let difference: ModelDifference
-  /// The numbers of the newer entities that the store is to hold; trees are held as a whole.
+  /// The numbers of the newer entities in the store. It contains only whole inheritance trees.
   let held: Set<Int>
   /// The newer entity of each older one.
   private let destinations: [Int?]
@@ -27,7 +26,7 @@ struct MigrationMap {
 
   // MARK: Entities
 
-  /// What an entity was before, if the store held it.
+  /// Returns the older version of an entity, if the store contains it.
   func older(_ entity: CompiledEntity) -> CompiledEntity? {
     guard held.contains(entity.number), let number = difference.sources[entity.number], source.tableIfHeld(number) != nil else {
       return nil
@@ -35,24 +34,24 @@ struct MigrationMap {
     return source.model.entities[number]
   }
 
-  /// What becomes of an entity, if the store holds it further on.
+  /// Returns the newer version of an entity, if the store continues to contain it.
   func newer(_ entity: CompiledEntity) -> CompiledEntity? {
     guard let number = destinations[entity.number], held.contains(number) else { return nil }
     return destination.entities[number]
   }
 
-  /// Whether the newer model has an entity, be it in this store or not.
+  /// Returns whether the newer model has an entity, in this store or another one.
   func isInModel(_ older: CompiledEntity) -> Bool { destinations[older.number] != nil }
 
   // MARK: Properties
 
-  /// The older slot whose values an entity's slot takes over; nil where there was none, or only one whose values do not become values of this one's type.
+  /// Returns the older slot whose values a slot takes over, or `nil` if there is none or its values cannot be converted to the new type.
   func olderSlot(of slot: CompiledSlot, in entity: CompiledEntity) -> CompiledSlot? {
     guard let older = older(entity), let name = difference.sourceName(ofProperty: slot.name, in: entity.number) else { return nil }
     switch older.property(named: name) {
     case .attribute(let known):
       guard let before = known.attribute, let after = slot.attribute, known.kind != .none, slot.kind != .none else { return nil }
-      // What is derived is computed again.
+      // Derived values are computed again.
       guard before.type == after.type || after.derivationExpression == nil else { return nil }
       return before.type.change(to: after.type) == nil ? nil : known
     case .toOne(let relationship):
@@ -62,7 +61,7 @@ struct MigrationMap {
     }
   }
 
-  /// The older relationships, to-one or to-many, that a relationship was in the entities that have it.
+  /// Returns the older versions of a relationship, to-one or to-many, in all entities that have it.
   func olderRelationships(of relationship: CompiledRelationship) -> [CompiledRelationship] {
     guard !relationship.isTransient else { return [] }
     var result: [CompiledRelationship] = []
@@ -81,12 +80,12 @@ struct MigrationMap {
 
   // MARK: Numbers of entities
 
-  /// How the older entities of some references become newer ones.
+  /// Returns how the older entities of references map to newer ones.
   ///
   /// - Parameters:
-  ///   - numbering: How a reference's older entity is known.
-  ///   - entity: The older entity that the reference may be of, or below.
-  ///   - target: The newer entity that the reference has to be of, or below.
+  ///   - numbering: How a reference's older entity is determined.
+  ///   - entity: The older entity of the references, including its subentities.
+  ///   - target: The newer entity that the references must have, including its subentities.
   func numbers(_ numbering: OlderNumbering, of entity: CompiledEntity, within target: CompiledEntity) -> NumberMap {
     var pairs: [(older: Int, newer: Int)] = []
     var isComplete = true
@@ -103,36 +102,36 @@ struct MigrationMap {
   }
 }
 
-/// How the older entity of a reference is known.
+/// How the older entity of a reference is determined.
 enum OlderNumbering {
-  /// It can be one only: its number in the model.
+  /// The only possible entity, by its number in the model.
   case fixed(Int)
-  /// An SQL expression has its number in its tree.
+  /// An SQL expression for the entity's number in its tree.
   case stored(String)
 }
 
-/// The newer numbers of older entities within their trees.
+/// A mapping from older entity numbers to newer ones, in their trees.
 struct NumberMap {
   let numbering: OlderNumbering
-  /// Ascending.
+  /// The pairs, ordered by older number.
   let pairs: [(older: Int, newer: Int)]
-  /// Whether every object that can be referred to lives on.
+  /// Whether all possible destinations continue to exist.
   let isComplete: Bool
 
-  /// Whether nothing that can be referred to lives on.
+  /// Whether no possible destination continues to exist.
   var isEmpty: Bool { pairs.isEmpty }
 
-  /// Whether all numbers stay as they are.
+  /// Whether no number changes.
   var isIdentity: Bool { isComplete && pairs.allSatisfy { $0.older == $0.newer } }
 
-  /// The condition that a number changes; nil where none does.
+  /// The condition that a number changes, or `nil` if none does.
   var isChanged: String? {
     let changed = pairs.filter { $0.older != $0.newer }.map(\.older)
     guard case .stored(let expression) = numbering, !changed.isEmpty else { return nil }
     return Self.membership(expression, changed)
   }
 
-  /// The condition that what is referred to lives on; nil where it always does.
+  /// The condition that the destination continues to exist, or `nil` if it always does.
   var isLive: String? {
     guard !isComplete else { return nil }
     switch numbering {
@@ -141,7 +140,7 @@ struct NumberMap {
     }
   }
 
-  /// The newer number; NULL for what does not live on.
+  /// An expression for the newer number; NULL for destinations that no longer exist.
   var value: String {
     switch numbering {
     case .fixed: return pairs.first.map { String($0.newer) } ?? "NULL"
@@ -165,7 +164,7 @@ struct NumberMap {
     }
   }
 
-  /// The condition that an expression is one of some numbers; runs of numbers are written as ranges.
+  /// Returns the condition that an expression equals one of the ascending numbers. A contiguous range is written as BETWEEN.
   static func membership(_ expression: String, _ numbers: [Int]) -> String {
     guard let first = numbers.first, let last = numbers.last else { return "0" }
     if numbers.count == 1 { return "\(expression) = \(first)" }

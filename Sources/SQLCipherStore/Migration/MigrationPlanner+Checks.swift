@@ -3,20 +3,20 @@ import ObjectStore
 import SQLCipherConnection
 
 extension MigrationPlanner {
-  /// The questions to ask before anything is changed.
+  /// Returns the checks of the stored rows, which run before anything is changed. They prevent a migration that would lose data.
   func checks(_ tables: [TableMigration], _ feeds: [ToOneFeed]) throws -> [MigrationCheck] {
     guard step?.infersRows ?? true else { return [] }
-    // Where a handler sees both sides it chooses what stays of several objects.
+    // A handler has access to both sides, and decides which of several objects to keep.
     return abstractChecks(tables) + configurationChecks()
       + (step?.handler == nil ? feeds.flatMap(linkChecks) + tables.flatMap(conversionChecks) : [])
   }
 
-  /// Attributes of another type hold all stored values.
+  /// Checks that all stored values can be converted to attributes' new types.
   private func conversionChecks(_ table: TableMigration) -> [MigrationCheck] {
     guard let source = table.source else { return [] }
     let rows = RowExpressions(map: map, table: source, prefix: "t")
     return table.columns.flatMap { column -> [MigrationCheck] in
-      // One query for the entities whose values come from the same column.
+      // Use one query for all entities whose values come from the same column.
       var groups: [(condition: String, survivors: [TableMigration.Survivor])] = []
       for (survivor, value) in zip(table.survivors, column.values) {
         let condition: String? =
@@ -50,7 +50,7 @@ extension MigrationPlanner {
     return table.count(where: condition)
   }
 
-  /// An entity made abstract has no objects of its own.
+  /// Checks that an entity made abstract has no objects of its own.
   private func abstractChecks(_ tables: [TableMigration]) -> [MigrationCheck] {
     tables.flatMap { table in
       table.survivors.filter(\.newer.isAbstract).compactMap { survivor in
@@ -63,7 +63,7 @@ extension MigrationPlanner {
     }
   }
 
-  /// An entity that moved to the configuration of another store leaves no objects behind.
+  /// Checks that an entity moved to another store's configuration has no objects in this store.
   private func configurationChecks() -> [MigrationCheck] {
     map.source.model.entities.compactMap { entity in
       guard !entity.isAbstract, map.isInModel(entity), map.newer(entity) == nil, let sql = rows(of: entity) else { return nil }
@@ -73,7 +73,7 @@ extension MigrationPlanner {
     }
   }
 
-  /// A relationship made to-one leads to one object already.
+  /// Checks that each object has at most one destination in a relationship made to-one.
   private func linkChecks(_ item: ToOneFeed) -> [MigrationCheck] {
     let relationship = item.relationship
     let entity = map.destination.entities[relationship.sourceEntity].name

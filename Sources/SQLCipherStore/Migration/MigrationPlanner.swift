@@ -6,19 +6,19 @@ import SQLCipherConnection
 /// A planned migration from one model to the next.
 struct PlannedMigration {
   let map: MigrationMap
-  /// The newer tables, as they are in the end.
+  /// The newer tables with their final names.
   let schema: StoreSchema
-  /// The newer tables with the names they have while the older ones are still there.
+  /// The newer tables with their working names, while the older tables still exist.
   let workingSchema: StoreSchema
   let checks: [MigrationCheck]
   let steps: [MigrationStep]
-  /// The older tables that are gone in the end, or copied: their indexes go with them. Not quoted.
+  /// The unquoted names of the older tables that are dropped or replaced by copies. Their indexes are dropped with them.
   let replacedTables: Set<String>
-  /// What is put off, in words.
+  /// Descriptions of deferred tasks.
   let deferredTasks: [String]
 }
 
-/// Plans a migration.
+/// Plans a migration from two models and the recorded layout: the newer layout, and the steps that produce it. It does not read rows.
 struct MigrationPlanner {
   let map: MigrationMap
   let entityNumbers: [Int]
@@ -39,7 +39,7 @@ struct MigrationPlanner {
     self.defersCleanUp = defersCleanUp && step?.handler == nil
   }
 
-  /// The changes that only a handler can make up for.
+  /// The changes that require a handler.
   var obstacles: [ModelChange] { step?.handler == nil ? map.difference.obstacles : [] }
 
   func plan() throws -> PlannedMigration {
@@ -83,11 +83,11 @@ struct MigrationPlanner {
 
   // MARK: Tables
 
-  /// For each newer root the older table that its rows come from.
+  /// Returns the index of the older table that the rows of each newer root come from.
   private func sourceTables() -> [Int: Int] {
     var result: [Int: Int] = [:]
     for root in roots {
-      // Where several trees became one, only a handler can bring the objects of the others along.
+      // If several trees were merged, only a handler can migrate the objects of the others.
       let table = root.subtree.lazy.compactMap { number in
         map.older(map.destination.entities[number]).flatMap { map.source.tableIfHeld($0.number)?.index }
       }.first
@@ -96,7 +96,8 @@ struct MigrationPlanner {
     return result
   }
 
-  /// For each older table that lives on the newer root that keeps it: what its own root became, or else the first of the trees it was split into.
+  /// Returns the newer root that keeps each older table: the newer version of its own root, or the first of the trees that it was split
+  /// into.
   private func primaries(_ sources: [Int: Int]) -> [Int: Int] {
     var result: [Int: Int] = [:]
     for table in map.source.tables {
@@ -107,14 +108,15 @@ struct MigrationPlanner {
     return result
   }
 
-  /// The older tables whose rows nobody takes over, not quoted.
+  /// Returns the unquoted names of the older tables that are not used anymore.
   private func goneTables(_ primaries: [Int: Int], _ joins: [JoinMigration]) -> [String] {
     let carried = Set(joins.compactMap(\.carrier))
     return older.tables.indices.filter { primaries[$0] == nil }.map { older.tables[$0].name }
       + older.joinTables.indices.filter { !carried.contains($0) }.map { older.joinTables[$0].name }
   }
 
-  /// Those of them that may be dropped later: no reference leads from them to a table in use, whose rows may be deleted meanwhile.
+  /// Returns the unused tables that can be dropped later: those without references to a table in use, whose rows may be deleted before
+  /// then.
   private func leftTables(_ gone: [String]) -> Set<String> {
     var result = Set(gone).subtracting(older.joinTables.map(\.name))
     var isStable = false
@@ -133,14 +135,14 @@ struct MigrationPlanner {
 
   // MARK: Links
 
-  /// A to-one relationship that takes over links from elsewhere than a column of its own.
+  /// A to-one relationship that takes over links from other places than its own column.
   struct ToOneFeed {
     let relationship: CompiledRelationship
-    /// The links from elsewhere.
+    /// The links from other places.
     let feeds: [LinkFeed]
-    /// All links, with those of columns of its own.
+    /// All links, including those of its own columns.
     let all: [LinkFeed]
-    /// Whether a column of its own has some of the links.
+    /// Whether its own column contains some of the links.
     var isMixed: Bool { feeds.count < all.count }
   }
 
@@ -206,7 +208,7 @@ struct MigrationPlanner {
       replacedTables: Set(replaced), deferredTasks: DeferredClearing.tasks(layout))
   }
 
-  /// The key counter of a new table: that of the table its rows come from, so that no key is used twice.
+  /// Returns the step that sets the key counter of a new table to that of the table its rows come from, so that no key is used twice.
   private func keyStep(_ table: TableMigration) -> MigrationStep {
     var statements = [BookkeepingTables.forgettingKeys(of: table.id)]
     if let source = table.source {
@@ -248,7 +250,7 @@ struct MigrationPlanner {
     }
   }
 
-  /// Drops what is not needed any more, and gives copies their names.
+  /// Returns the steps that rename copies to their final names and drop unused tables.
   private func endingSteps(_ tables: [TableMigration], _ joins: [JoinMigration], gone: [String]) throws -> [MigrationStep] {
     var steps: [MigrationStep] = []
     func replace(_ name: String, _ statements: [String]) {

@@ -2,10 +2,11 @@ import Foundation
 import ObjectStore
 import SQLCipherConnection
 
-/// Runs steps on the writer, inside the migration's transaction. Memory is bounded by the portions: a statement over a whole table would note the keys
-/// of all its rows first.
+/// Runs the steps of a migration in its transaction, in batches, and reports the progress.
+///
+/// Batches bound memory use: SQLite collects the keys of all rows that a statement changes before it changes them.
 final class MigrationRunner {
-  /// The rows of a portion.
+  /// The default number of rows in a batch.
   static let standardPortionSize = 2_000
 
   private let transaction: WriteTransaction
@@ -17,10 +18,10 @@ final class MigrationRunner {
   private var done = 0
   private var total = 0
   private var fraction = MigrationFraction()
-  /// What each stage is of the whole; empty where nobody listens.
+  /// The span of each stage in the whole migration; empty without a progress handler.
   private var stages: [(preparation: MigrationSpan, steps: MigrationSpan, handlerRows: Int)] = []
   private var stage = 0
-  /// The rows done before the step under way, and those it is expected to touch.
+  /// The number of rows processed before the current step, and the expected number of rows of the step.
   private var rowsBefore = 0
   private var rowsOfStep = 0
 
@@ -35,13 +36,13 @@ final class MigrationRunner {
     cancellation = request.cancellation
   }
 
-  /// Throws once the migration was called off.
+  /// Throws if the migration was canceled.
   func check() throws { try cancellation?.check(.migrate) }
 
-  /// Whether somebody listens.
+  /// Whether there is a progress handler.
   var isTelling: Bool { progress != nil }
 
-  /// Shares the whole out among the stages; what follows the last one weighs as much as a row.
+  /// Divides the whole among the stages. The work after the last stage counts as one row.
   func share(_ weights: [StageWeights]) {
     stages = MigrationSpan().parts(weights.map { $0.preparation + $0.steps } + [1]).dropLast().enumerated().map { position, span in
       let parts = span.parts([weights[position].preparation, weights[position].steps])
@@ -49,20 +50,20 @@ final class MigrationRunner {
     }
   }
 
-  /// Begins with a stage.
+  /// Begins a stage.
   func begin(stage: Int) {
     self.stage = stage
     if stages.indices.contains(stage) { fraction.begin(stages[stage].preparation) }
   }
 
-  /// The last report of a migration, for when it has succeeded.
+  /// The final progress report, to be sent after the migration has succeeded.
   var last: MigrationProgress {
     MigrationProgress(phase: "done", completedUnitCount: total, totalUnitCount: total, fractionCompleted: 1)
   }
 
-  /// Runs a planned migration, but for its metadata.
+  /// Runs a planned migration, except for its metadata.
   ///
-  /// - Parameter handler: Runs the application's part of a step.
+  /// - Parameter handler: Runs the application's part of a stage.
   func run(_ plan: PlannedMigration, handler: (StoreMigrationStep) throws -> Void) throws {
     for question in plan.checks {
       try check()
@@ -72,9 +73,9 @@ final class MigrationRunner {
     try run(plan.steps, plan.schema, handler: handler)
   }
 
-  /// Runs steps that lead to a schema.
+  /// Runs the steps that lead to a schema.
   func run(_ steps: [MigrationStep], _ schema: StoreSchema, handler: (StoreMigrationStep) throws -> Void = { _ in }) throws {
-    // What follows from rows is made anew at the end; the number of its rows is not known, and passes.
+    // Auxiliaries are recreated at the end. Their number of rows is unknown and counts as 0.
     let counts = try steps.map { step in try step.countSQL.map(number) ?? 0 }
     total += counts.reduce(0, +)
     let known = stages.indices.contains(stage) ? stages[stage] : nil
@@ -94,13 +95,13 @@ final class MigrationRunner {
     }
   }
 
-  /// Tells how far the migration is.
+  /// Reports the progress of a step.
   func report(_ phase: String) {
     fraction.reach(done - rowsBefore, of: rowsOfStep)
     tell(phase, done, total)
   }
 
-  /// Tells how far a handler is, in its own units, and as a part of all that it does where it knows.
+  /// Reports the progress of a handler in its own units, and as a fraction of its whole work if known.
   func report(_ phase: String, completed: Int, total: Int, fraction part: Double?) {
     if let part { fraction.reachInHandler(part) } else { fraction.reachInHandler(completed, of: total) }
     tell(phase, completed, total)
@@ -134,7 +135,7 @@ final class MigrationRunner {
     try connection.execute(sql)
   }
 
-  /// The answer of a query of one number.
+  /// Returns the single number that a query selects.
   func number(_ sql: String) throws -> Int {
     try connection.number(sql, trace: trace)
   }
@@ -179,7 +180,7 @@ final class MigrationRunner {
     }
   }
 
-  /// Goes through a table's keys in portions.
+  /// Calls `body` with consecutive key ranges of a table, one batch each.
   private func forEachRange(_ portions: Portions, _ body: (_ low: Int64, _ high: Int64) throws -> Void) throws {
     let bound = try connection.statement(sql: portions.end)
     try bound.bind(2, Int64(portionSize - 1))

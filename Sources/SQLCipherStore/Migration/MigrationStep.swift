@@ -1,48 +1,48 @@
 import ObjectStore
 
-/// A part of a migration, in words and in SQL.
+/// A step of a migration, with its description and its SQL.
 struct MigrationStep {
-  /// What is done.
+  /// The kinds of changes that migrations make to a file.
   enum Work {
-    /// Statements that touch the schema only.
+    /// Runs statements that change the schema only.
     case schema([String])
-    /// A statement that goes through a table in portions.
+    /// Runs a statement on a table in batches.
     case portions(Portions)
-    /// References that are written into a column from another table's links.
+    /// Writes references to a column from the links of another table.
     case links(LinkFill)
-    /// Triggers and full-text tables go, as rows change under them; they are made and filled again in the end.
+    /// Drops triggers and full-text tables before rows change. They are recreated and filled at the end.
     case dropFollowers
-    /// Indexes that the newer schema does not have go, before rows change under them.
+    /// Drops indexes that the newer schema does not have, before rows change.
     case dropIndexes
-    /// The application does its part.
+    /// Runs the application's handler.
     case handler(StoreMigrationStep)
-    /// Indexes, triggers, full-text tables and derived values are brought in step.
+    /// Updates indexes, triggers, full-text tables and derived values.
     case makeAuxiliaries
   }
 
-  /// What is done, in words.
+  /// The description.
   let summary: String
   let work: Work
-  /// What the step counts as in the progress: the query of the number of its rows, asked before the migration begins.
+  /// The query that counts the rows of the step for progress reports. It runs before the migration begins.
   var countSQL: String?
-  /// The numbers of the older entities whose objects the step concerns, where nothing else decides which.
+  /// The numbers of the older entities whose objects the step processes, if only the entity determines them.
   var entities: [Int]?
 }
 
-/// Links read from one table and written into a to-one column of another, a portion at a time: correlated subqueries would need indexes.
+/// Reads links from one table and writes them to a to-one column of another, in batches. Correlated subqueries would need indexes instead.
 struct LinkFill {
-  /// Reads key, reference, the reference's entity number and the order; with the bounds of a range of keys as placeholders.
+  /// Selects key, reference, the reference's entity number and the order in a key range.
   let read: Portions
-  /// Writes one row: the key is placeholder 1, then what was read. A row that has a reference already keeps it.
+  /// Updates one row unless it already has a reference. Placeholder 1 is the key, the other selected values follow.
   let write: String
-  /// The number of values that `read` gives and `write` takes.
+  /// The number of values that `read` selects and `write` binds.
   let valueCount: Int32
 }
 
-/// A question to the stored rows that has to be answered with 0 before a migration may begin.
+/// A check of the stored rows that must count 0 before a migration can begin.
 struct MigrationCheck {
-  /// Counts what stands against the migration.
+  /// Counts the rows that prevent the migration.
   let sql: String
-  /// The error for a count above 0.
+  /// Returns the error for a count above 0.
   let error: (Int) -> StoreError
 }

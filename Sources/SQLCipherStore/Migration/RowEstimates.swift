@@ -2,17 +2,19 @@ import ObjectModel
 import ObjectStore
 import SQLCipherConnection
 
-/// The rows of each table of a schema. What lightweight stages make of them follows from the models; what handlers do to them does not.
+/// The estimated number of rows in each table of a schema, between the stages of a migration.
+///
+/// The effect of lightweight stages follows from the models; the effect of handlers does not.
 struct RowEstimates {
-  /// The objects by the number of their entity, those of subentities left out; none where the number is not known.
+  /// The number of objects of each entity without its subentities, by entity number. Unknown numbers are missing.
   private var objects: [Int: Int] = [:]
-  /// The rows of join tables by their names, not quoted.
+  /// The number of rows of each join table, by unquoted name.
   private var links: [String: Int] = [:]
-  /// Whether nobody but inference decides the numbers.
+  /// Whether inference alone determines the numbers.
   private(set) var areExact = true
   private let schema: StoreSchema
 
-  /// Counts what a file holds.
+  /// Counts the rows in a file.
   init(_ schema: StoreSchema, _ connection: Connection) throws {
     self.schema = schema
     for table in schema.tables {
@@ -26,14 +28,14 @@ struct RowEstimates {
     }
   }
 
-  /// Knows no numbers.
+  /// Creates estimates in which all numbers are unknown.
   init(unknownIn schema: StoreSchema) { self.schema = schema }
 
-  /// The numbers after a stage.
+  /// Returns the estimates after a stage.
   func after(_ plan: PlannedMigration, _ stage: StoreMigrationStep) -> RowEstimates {
     var result = RowEstimates(unknownIn: plan.schema)
     result.areExact = areExact && stage.handler == nil && stage.preparation == nil
-    // A mapping model makes the newer rows: nothing follows from the older ones.
+    // A mapping model creates the newer rows, so their number does not follow from the older ones.
     guard stage.infersRows else { return result }
     for number in plan.map.held {
       if let older = plan.map.older(plan.map.destination.entities[number]) {
@@ -48,10 +50,10 @@ struct RowEstimates {
     return result
   }
 
-  /// All objects and links whose number is known.
+  /// The sum of all known numbers of objects and links.
   var known: Int { objects.values.reduce(0, +) + links.values.reduce(0, +) }
 
-  /// The rows of a table; nil where their number is not known.
+  /// Returns the number of rows of a table, or `nil` if it is unknown.
   ///
   /// - Parameter name: The table's quoted name.
   func rows(inTable name: String) -> Int? {
@@ -59,7 +61,7 @@ struct RowEstimates {
     return links.first { (try? Identifier.quoted($0.key)) == name }?.value
   }
 
-  /// The objects of some entities; nil where their number is not known.
+  /// Returns the number of objects of entities, or `nil` if it is unknown.
   func objects(of entities: [Int]) -> Int? {
     var sum = 0
     for entity in entities {

@@ -2,7 +2,7 @@ import ObjectModel
 import ObjectStore
 import SQLCipherConnection
 
-/// Plans stage after stage, each from the tables that the one before would leave.
+/// Plans a migration stage by stage, each from the tables that the previous stage would produce.
 struct StagedDryRun {
   let connection: Connection
   let path: String
@@ -11,12 +11,12 @@ struct StagedDryRun {
   let stages: [StoreMigrationStep]
   let defersCleanUp: Bool
 
-  /// The plan of a store with a schema. It ends before a stage that cannot be inferred.
+  /// Returns the plan for a store with a schema. It ends before a stage that cannot be inferred.
   func plan(_ stored: StoreSchema) throws -> MigrationPlan {
     var result: [MigrationPlan.Stage] = []
     var conflicts: [StoreError] = []
     var schema = stored
-    // Of a first stage the file itself is asked.
+    // A single first stage counts the rows of the file directly.
     var estimates = stages.count > 1 ? try RowEstimates(stored, connection) : RowEstimates(unknownIn: stored)
     for (position, stage) in stages.enumerated() {
       let planner = MigrationPlanner(
@@ -42,7 +42,7 @@ struct StagedDryRun {
         conflicts.append(StoreError(limit, operation: .planMigration, path: path))
       }
       for conflict in describer.conflicts {
-        // Handlers may put an end to it: the store is asked again when they have run.
+        // Handlers can remove the conflict. The store is checked again after they have run.
         let mayGo = stage.preparation != nil || (stage.handler != nil && conflict.code == .migrationConstraintViolation)
         if mayGo {
           unknowns.append("As the data is now, it does not allow the stage: \(conflict.message)")
@@ -57,7 +57,7 @@ struct StagedDryRun {
           MigrationPlan.Step(
             summary: "prepare the older rows for “\(stage.name)”", statements: [], rowCount: 0, rowCountPrecision: .unknown), at: 0)
       }
-      // A later stage copes with what an earlier one would put off.
+      // Only the last stage defers tasks: a later stage takes care of those of an earlier one.
       if position == stages.count - 1 { steps += StepDescriber.deferred(planned) }
       result.append(
         MigrationPlan.Stage(name: stage.name, changes: planned.map.difference.changes, steps: steps, unknowns: unknowns))
@@ -86,7 +86,7 @@ struct StagedDryRun {
     return result
   }
 
-  /// Whether stored rows may stand in the way of the steps.
+  /// Returns whether stored rows can prevent the steps.
   private func asksRows(_ plan: PlannedMigration) -> Bool {
     if !plan.checks.isEmpty { return true }
     return plan.map.difference.changes.contains { if case .conditional = $0.effect { true } else { false } }

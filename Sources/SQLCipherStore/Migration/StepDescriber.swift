@@ -2,13 +2,13 @@ import ObjectModel
 import ObjectStore
 import SQLCipherConnection
 
-/// Describes the steps between two versions of the model, on the file as it is or as an earlier stage would leave it.
+/// Describes the steps between two versions of the model, for the file as it is or as an earlier stage would leave it.
 struct StepDescriber {
-  /// What the file has, or will have, that follows from the model: an index, a trigger, a full-text table.
+  /// An index, trigger or full-text table that the file has or will have.
   struct Auxiliary {
     let kind: SchemaAuxiliary.Kind
     let name: String
-    /// The table it belongs to, not quoted; empty where it does not matter.
+    /// The unquoted name of its table; empty if it does not matter.
     let table: String
     let sql: String
   }
@@ -17,9 +17,9 @@ struct StepDescriber {
   let path: String
   let plan: PlannedMigration
   let auxiliaries: [Auxiliary]
-  /// The rows before and after the steps, where earlier stages decide them; none where the file itself can be asked.
+  /// The estimated rows before and after the steps, if they depend on earlier stages, or `nil` if the file can be queried.
   var estimates: (older: RowEstimates, newer: RowEstimates)?
-  /// Whether an application's handler may change rows before they are counted here or checked.
+  /// Whether an application's handler can change rows before they are counted or checked.
   var isPrepared = false
   private(set) var steps: [MigrationPlan.Step] = []
   private(set) var conflicts: [StoreError] = []
@@ -36,7 +36,7 @@ struct StepDescriber {
     self.isPrepared = isPrepared
   }
 
-  /// Asks the stored rows whether they allow the migration.
+  /// Runs the checks of the stored rows, and records conflicts.
   mutating func ask() throws {
     for check in plan.checks {
       let count = try connection.number(check.sql)
@@ -50,7 +50,7 @@ struct StepDescriber {
     if steps.isEmpty { steps.append(MigrationPlan.Step(summary: "note the newer model; no table changes", statements: [], rowCount: 0)) }
   }
 
-  /// What is put off when the steps are done.
+  /// Returns the tasks that remain deferred after the steps.
   static func deferred(_ plan: PlannedMigration) -> [MigrationPlan.Step] {
     plan.deferredTasks.map { MigrationPlan.Step(summary: $0, statements: [], rowCount: 0, isDeferred: true) }
   }
@@ -87,14 +87,14 @@ struct StepDescriber {
       MigrationPlan.Step(summary: step.summary, statements: statements, rowCount: count, rowCountPrecision: precision))
   }
 
-  /// The rows that a step concerns.
+  /// Returns the number of rows that a step processes.
   private func rows(
     _ sql: String, in table: String, of entities: [Int]?
   ) throws -> (Int, MigrationPlan.Step.RowCountPrecision) {
     guard let estimates else { return (try connection.number(sql), isPrepared ? .estimated : .exact) }
     if let entities, let count = estimates.older.objects(of: entities) { return (count, estimates.older.areExact ? .exact : .estimated) }
     guard let count = estimates.older.rows(inTable: table) else { return (0, .unknown) }
-    // Which of the rows meet a condition is not known before there are any.
+    // The rows do not exist yet, so how many of them meet a condition is unknown.
     return (count, estimates.older.areExact && !sql.contains(" WHERE ") ? .exact : .estimated)
   }
 
@@ -130,7 +130,8 @@ struct StepDescriber {
     }
   }
 
-  /// The query of how many older rows have the same values under a newer constraint; nil where it takes in values that are not there yet.
+  /// Returns the query that counts older rows with duplicate values under a newer constraint, or `nil` if the constraint includes values
+  /// that do not exist yet.
   private func olderCount(_ index: StoreIndex) -> String? {
     guard let entity = plan.map.destination.entity(named: index.meaning.entityName), let older = plan.map.older(entity),
       let table = plan.map.source.tableIfHeld(older.number)
@@ -148,7 +149,7 @@ struct StepDescriber {
 }
 
 extension StepDescriber {
-  /// What the file has that follows from the model.
+  /// Reads the auxiliaries of the file.
   static func inFile(_ connection: Connection) throws -> [Auxiliary] {
     let statement = try connection.statement(.auxiliariesOfTables)
     defer { statement.reset() }
@@ -160,7 +161,7 @@ extension StepDescriber {
     return result
   }
 
-  /// What the file will have once a stage has led to a schema.
+  /// Returns the auxiliaries that the file will have after a stage that leads to a schema.
   static func made(for schema: StoreSchema) throws -> [Auxiliary] {
     let tables = Dictionary(
       try SchemaGenerator(schema: schema).indexes().map { ($0.name, plain($0.table)) }, uniquingKeysWith: { first, _ in first })
@@ -169,6 +170,6 @@ extension StepDescriber {
     }
   }
 
-  /// A quoted name without its quotes.
+  /// Returns a quoted name without its quotes.
   private static func plain(_ name: String) -> String { String(name.dropFirst().dropLast()).replacing("\"\"", with: "\"") }
 }

@@ -4,30 +4,32 @@ import ObjectStore
 import SQLCipherConnection
 import StoreKeys
 
-/// Migrates a store on an open connection. All is one write transaction, taken before anything is read: of two processes the second finds the store
+/// Migrates a store on an open connection.
+///
+/// The whole migration is one write transaction, begun before anything is read. If two processes migrate a store, the second one finds it
 /// migrated.
 struct StoreMigrator {
   let connection: Connection
   let path: String
-  /// The model that the store is to have, and the entities it is to hold.
+  /// The model to migrate to, and the numbers of the entities that the store contains.
   let model: CompiledModel
   let entityNumbers: [Int]
   let request: StoreMigrationRequest
   let trace: StatementTrace
   var portionSize = MigrationRunner.standardPortionSize
-  /// Values of so many bytes go into files, where their attribute allows it.
+  /// The minimum size in bytes of values that are moved to files, if their attribute allows it.
   var externalStorageThreshold = ExternalStorage.standardThreshold
 
-  /// Migrates the store, or finds that it is done.
+  /// Migrates the store, unless it is already migrated.
   ///
-  /// - Returns: What is to be told when the store is open; nil where nothing was to be done.
+  /// - Returns: The progress to report when the store is open, or `nil` if there was nothing to do.
   func run() throws -> MigrationProgress? {
     var last: MigrationProgress?
     do {
-      // The file's indexes may need functions that the newer model does not.
+      // The file's indexes can call functions that the newer model does not use.
       try FoldedIndexes.register(on: connection)
       try ValueConversion.register(on: connection)
-      // Tables go and come while references to them stay: nothing of it is to be checked row by row.
+      // Tables are dropped and recreated while references to them remain, so foreign keys must not be checked meanwhile.
       try connection.withoutForeignKeys {
         try connection.cancelling(when: { [cancellation = request.cancellation] in cancellation?.isCancelled ?? false }) {
           let externals = ExternalStorage(joining: connection, threshold: externalStorageThreshold)
@@ -55,7 +57,7 @@ struct StoreMigrator {
     try Self.checkNotNewer(record, past, model, path: path)
     var schema = try StoredSchema.read(connection, path: path)
     let hasHistory = try MetadataTable.readHistory(connection, path: path) != nil
-    // The layout with the ids of the history, which the steps know nothing of.
+    // The layout with history IDs. The layouts of the steps do not contain them.
     var layout = schema.layout
     let runner = MigrationRunner(transaction, request: request, trace: trace, portionSize: portionSize)
     let steps: [StoreMigrationStep?] = request.steps.isEmpty ? [nil] : request.steps
@@ -116,7 +118,7 @@ struct StoreMigrator {
     try MetadataTable.update(
       record, hashes: schema.model.versionHashes(ofEntities: model.entityNumbers(entityNumbers, in: schema.model)), layout: layout,
       model: String(decoding: try schema.model.model.xmlData(), as: UTF8.self), pastModels: past, connection)
-    // Whoever has the store open under the older model sees it by this number, even where no table changes.
+    // The changed number informs connections that have the store open with the older model, even if no table changes.
     try connection.setUserVersion(Int32(truncatingIfNeeded: try connection.userVersion()) &+ 1)
   }
 
@@ -129,7 +131,7 @@ struct StoreMigrator {
 
   // MARK: Errors
 
-  /// The store was with this model before, and went on.
+  /// Throws if the store has already been migrated from the model to a newer one.
   static func checkNotNewer(_ record: StoreRecord, _ past: [String], _ model: CompiledModel, path: String) throws {
     let name = StoreRecord.modelName(model.checksum, model.model.versionIdentifiers)
     guard name != record.modelName, past.contains(name) else { return }
@@ -140,14 +142,14 @@ struct StoreMigrator {
     return StoreError(.mappingNotInferred(obstacles), operation: .migrate, path: path)
   }
 
-  /// What a migration fails with: what concerns the file or the process keeps its kind, everything else is the migration's. The key was right: the metadata could be
-  /// read.
+  /// Returns the error of a failed migration. Errors of the file or the process keep their code; all others become `migrationFailed`. A
+  /// wrong key is not possible here, since the metadata was readable.
   private func failure(_ error: any Error) -> any Error {
     let cause: StoreError
     switch error {
     case let error as StoreError: cause = error
     case let error as StoreAccessError: cause = StoreError(error)
-    // Requests of a handler in a canceled task throw it.
+    // Requests of a handler throw it in a canceled task.
     case is CancellationError: return error
     default:
       return StoreError(.migrationFailed(cause: "\(error)"), operation: .migrate, path: path, underlying: error)
@@ -157,7 +159,7 @@ struct StoreMigrator {
       .mappingNotInferred,
       .migrationConstraintViolation, .migrationFailed, .storeNewerThanModel, .requiredValueMissing,
       .mappingModelInvalid, .constraintConflict, .mergeConflict:
-      // What a migration that was called off leaves is worth saying.
+      // The message of this error describes the store's state after the cancellation.
       if cause.code == .cancelled { return StoreError(.migrationCancelled, operation: .migrate, path: cause.path ?? path) }
       var result = cause
       if cause.code != .storeNewerThanModel { result.operation = .migrate }
@@ -176,17 +178,18 @@ struct StoreMigrator {
 }
 
 extension CompiledModel {
-  /// Whether a store that keeps some hashes, and holds some of the model's entities, fits the model. Every answer to that question comes from here.
+  /// Returns whether a store with the given hashes and entities can be opened with the model. This is the only place that decides it.
   func fits(_ hashes: [String: Data], entityNumbers: [Int]) -> Bool { hashes == versionHashes(ofEntities: entityNumbers) }
 
-  /// The version hashes of some entities by name.
+  /// Returns the version hashes of entities, by name.
   func versionHashes(ofEntities numbers: [Int]) -> [String: Data] {
     if numbers.count == entities.count { return versionHashes }
     let names = Set(numbers.map { entities[$0].name })
     return versionHashes.filter { names.contains($0.key) }
   }
 
-  /// The entities that a store holds under a model on the way to this one: those of its configuration where there is one of the name, else all.
+  /// Returns the entities that the store contains with an intermediate model: those with the same names as in this model, or all if the
+  /// store contains all.
   func entityNumbers(_ held: [Int], in model: CompiledModel) -> [Int] {
     if model === self { return held }
     if held.count == entities.count { return model.entities.map(\.number) }
@@ -195,7 +198,7 @@ extension CompiledModel {
   }
 }
 
-/// The schema that a store's own metadata describe.
+/// Reads the schema that a store's own metadata describe.
 enum StoredSchema {
   static func read(_ connection: Connection, path: String) throws -> StoreSchema {
     let text = try MetadataTable.readModel(connection, path: path)

@@ -1,11 +1,12 @@
 import ObjectModel
 
 extension TableLayout {
-  /// Takes over the ids of the layout that a migration began with; what is gone keeps its id under its last name.
+  /// Takes over the history IDs of the layout that a migration began with. Removed entities and properties keep their IDs under their last
+  /// names.
   ///
   /// - Parameters:
   ///   - older: The older layout, of the older model.
-  ///   - map: What was what before.
+  ///   - map: The mapping between the models.
   mutating func takeHistoryIDs(from older: TableLayout, _ map: MigrationMap) {
     guard var numbering = older.history else { return }
     var waiting = older.namedHistoryIDs
@@ -33,7 +34,7 @@ extension TableLayout {
         case .toMany(let entity, let property): olderToManyID(model.toMany(entity, property))
         case .inverse(let entity, let property): olderToManyID(model.toMany(entity, property).flatMap(model.inverse(of:)))
         }
-      // Of two that took over the values of one, the first has its id.
+      // If two properties take over the values of one, the first gets its ID.
       id = known.flatMap { waiting.removeValue(forKey: $0) == nil ? nil : $0 }
     }
     numbering.retired += waiting.sorted { $0.key < $1.key }.map { .init(id: $0.key, name: $0.value.name, isEntity: $0.value.isEntity) }
@@ -41,7 +42,7 @@ extension TableLayout {
     assignHistoryIDs()
   }
 
-  /// All ids with the names of what they stand for.
+  /// All IDs with the names of their entities or properties.
   private var namedHistoryIDs: [Int: (name: String, isEntity: Bool)] {
     var names: [Int: (name: String, isEntity: Bool)] = [:]
     var layout = self
@@ -50,14 +51,14 @@ extension TableLayout {
       switch subject {
       case .entity(let name): names[id] = (name, true)
       case .slot(_, let property), .toMany(_, let property): names[id] = (property, false)
-      // The inverse may be none that is stored: then nothing speaks of the id.
+      // If the inverse is not stored, no record uses the ID.
       case .inverse(_, let property): names[id] = (property, false)
       }
     }
     return names
   }
 
-  /// The id of a to-many relationship of the layout's model.
+  /// Returns the ID of a to-many relationship of the layout's model.
   private func historyID(ofToMany relationship: CompiledRelationship, in model: CompiledModel) -> Int? {
     func name(_ relationship: CompiledRelationship) -> (entity: String, property: String) {
       (model.entities[relationship.sourceEntity].name, relationship.name)

@@ -5,21 +5,21 @@ import SQLCipherConnection
 /// Plans the entity tables of a newer model.
 struct TablePlanner {
   let map: MigrationMap
-  /// The layout that a new store would get.
+  /// The layout that a new store would have.
   let fresh: TableLayout
-  /// The newer tables' names in the end by the numbers of their roots, not quoted.
+  /// The unquoted final names of the newer tables, by the number of their root entity.
   let names: [Int: String]
-  /// Older tables that are left for later, so that references to them may stay too.
+  /// The older tables that are dropped later, so that references to them can remain.
   let leftTables: Set<String>
   let defersCleanUp: Bool
-  /// Whether the older rows have to stay as they are until the step's handler has seen them.
+  /// Whether the older rows must not change before the stage's handler has run.
   let keepsOlder: Bool
-  /// The newer to-one relationships that take links from a column of their own and from elsewhere too.
+  /// The newer to-one relationships that take links both from their own column and from other places.
   let mixed: Set<Int>
-  /// Whether rows are taken over at all.
+  /// Whether rows are migrated by inference.
   let takesRows: Bool
 
-  /// The plan of a root entity's table; the working name is still the one in the end.
+  /// Returns the migration of a root entity's table. Its working name is still the final name.
   func plan(_ root: CompiledEntity, from source: EntityTable?, id: Int, isPrimary: Bool) -> TableMigration? {
     guard let name = names[root.number], let fresh = fresh.tables.first(where: { $0.entities.first?.name == root.name }) else { return nil }
     let survivors = takesRows ? source.map { self.survivors(of: root, in: $0) } ?? [] : []
@@ -57,7 +57,7 @@ struct TablePlanner {
     }
   }
 
-  /// The name of the table that a newer reference's foreign key leads to.
+  /// Returns the name of the table that a newer reference's foreign key refers to.
   private func parentName(of slot: CompiledSlot) -> String? {
     SchemaGenerator.parent(of: slot, in: map.destination).flatMap { names[map.destination.entities[$0].root] }
   }
@@ -78,18 +78,18 @@ struct TablePlanner {
       return .columnOr(index, DefaultLiteral.text(slot.defaultValue))
     }
     guard isFilled else { return .null }
-    // Composites within others come first.
+    // Nested composites come first.
     for composite in survivor.newer.composites where slot.isOptional && composite.slots.contains(slot.index) {
       let others = olderParts(of: composite, beside: slot, for: survivor, in: source)
       if !others.isEmpty { return .part(column: nil, DefaultLiteral.text(slot.defaultValue), others: others) }
-      // A new composite has its default values, or no value if they do not make one.
+      // A new composite has its default values, or is nil if they do not make a valid value.
       let parts = composite.requiredSlots.map { survivor.newer.slots[$0] }
       if composite.attribute.isOptional, parts.contains(where: { $0.isOptional && $0.defaultValue.isNull }) { return .null }
     }
     return .literal(DefaultLiteral.text(slot.defaultValue))
   }
 
-  /// The positions of the older columns of a composite's other parts.
+  /// Returns the positions of the older columns of a composite's other parts.
   private func olderParts(
     of composite: CompiledComposite, beside slot: CompiledSlot, for survivor: TableMigration.Survivor, in source: EntityTable?
   ) -> [Int] {
@@ -100,13 +100,13 @@ struct TablePlanner {
     }
   }
 
-  /// The smallest composite that requires a part which none required before.
+  /// Returns the smallest composite that requires a part that was not required before.
   private func newlyRequiring(_ slot: CompiledSlot, _ known: CompiledSlot, _ survivor: TableMigration.Survivor) -> CompiledComposite? {
     if survivor.older.composites.contains(where: { $0.requiredSlots.contains(known.index) }) { return nil }
     return survivor.newer.composites.first { $0.slotsWithDefaults.contains(slot.index) }
   }
 
-  /// The older column of the order of a relationship, where it stands in the same table.
+  /// Returns the older column of a relationship's order, if it is in the same table.
   private func olderOrder(of order: TableLayout.OrderColumn, in source: EntityTable?) -> String? {
     guard let source, let relationship = map.destination.entity(named: order.entity)?.property(named: order.property)?.toMany else {
       return nil
@@ -121,7 +121,7 @@ struct TablePlanner {
 
   // MARK: Altering
 
-  /// The same plan with the table altered in place; nil where it has to be copied.
+  /// Returns the migration with the table altered in place, or `nil` if it has to be copied.
   private func altered(_ plan: TableMigration, _ source: EntityTable) -> TableMigration? {
     var plan = plan
     let layout = map.source.layout.tables[source.index]
@@ -145,11 +145,11 @@ struct TablePlanner {
           }.first
       }
       guard let carrier, taken.insert(carrier).inserted else { continue }
-      // A column declared for integers would make integers of other numbers again.
+      // The affinity of an older integer column would convert other numbers back to integers.
       guard layout.columns[carrier].kind == plan.columns[index].layout.kind else { return nil }
-      // Another foreign key, or none any more: the table's text says otherwise, and only a new table changes it.
+      // A changed foreign key is part of the table's definition, so it needs a new table.
       guard SchemaGenerator.parent(of: source.columns[carrier].slot, in: map.source) == plan.columns[index].parent else { return nil }
-      // References that come from elsewhere have their newer entity numbers already.
+      // References from other places already have the newer entity numbers.
       if let relationship = slot.relationship, mixed.contains(relationship.id) { return nil }
       plan.columns[index].carrier = carrier
     }
@@ -157,7 +157,7 @@ struct TablePlanner {
     plan.leftovers = layout.leftovers ?? []
     for (index, column) in layout.columns.enumerated() where !taken.contains(index) {
       guard defersCleanUp else { return nil }
-      // What it refers to will be deleted one day, and nobody would clear the column then.
+      // When its destinations are deleted later, nothing would clear the unused column.
       if let parent = SchemaGenerator.parent(of: source.columns[index].slot, in: map.source), !leftTables.contains(parent) { return nil }
       plan.leftovers += [column.name] + (column.entityColumn.map { [$0] } ?? [])
       plan.hasDeferredColumns = true
@@ -181,7 +181,7 @@ struct TablePlanner {
     }
     let orders = Set(plan.orders.map(\.layout.name))
     plan.leftovers += layout.orderColumns.map(\.name).filter { !orders.contains($0) }
-    // With what is left over the table might have more columns than it can.
+    // Unused columns count against the limit of columns.
     return SchemaLimits.holds(plan.layout) ? plan : nil
   }
 
@@ -195,7 +195,7 @@ struct TablePlanner {
     } else {
       column.layout.name = names.take(column.slot.name)
       column.layout.entityColumn = nil
-      // All rows hold the same: the table's text says so, and no row is written.
+      // If all rows have the same value, the DEFAULT of ADD COLUMN provides it without writing rows.
       if let plain = DefaultLiteral.plain(column.slot.defaultValue), !column.values.isEmpty,
         column.values.allSatisfy({ $0 == .literal(DefaultLiteral.text(column.slot.defaultValue)) })
       {
@@ -210,7 +210,7 @@ struct TablePlanner {
 }
 
 extension EntityTable {
-  /// The position of the column of an entity's slot.
+  /// Returns the position of the column of an entity's slot.
   func position(entity: Int, slot: Int) -> Int? {
     guard let name = column(entity: entity, slot: slot)?.name else { return nil }
     return columns.firstIndex { $0.name == name }
@@ -218,7 +218,6 @@ extension EntityTable {
 }
 
 extension CompiledProperty {
-  /// The to-many relationship, if it is one.
   var toMany: CompiledRelationship? {
     if case .toMany(let relationship) = self { relationship } else { nil }
   }

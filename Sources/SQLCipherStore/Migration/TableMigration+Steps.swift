@@ -3,9 +3,9 @@ import ObjectStore
 import SQLCipherConnection
 
 extension TableMigration {
-  /// The statements that make the table, or the columns it lacks.
+  /// Returns the steps that create the table, or add its missing columns.
   ///
-  /// - Parameter text: The statement that makes a table of the newer schema under the working name.
+  /// - Parameter text: Returns the statement that creates a table of the newer schema with its working name.
   func makingSteps(_ text: () throws -> String) throws -> [MigrationStep] {
     guard mode == .alter else {
       let why = mode == .rebuild ? "make the table “\(name)” anew" : "make the table “\(name)”"
@@ -38,7 +38,7 @@ extension TableMigration {
     return steps
   }
 
-  /// The copy of the older rows, where the table is a new one.
+  /// Returns the steps that copy older rows to a new table.
   func copyingSteps(_ map: MigrationMap) throws -> [MigrationStep] {
     guard mode != .alter, let source, !survivors.isEmpty else { return [] }
     let rows = RowExpressions(map: map, table: source, prefix: "t")
@@ -67,13 +67,13 @@ extension TableMigration {
     ]
   }
 
-  /// The condition that an older row comes here.
+  /// Returns the condition that an older row is copied to this table.
   private func ownRows(_ rows: RowExpressions) -> String? {
     guard !absent.isEmpty, let entity = rows.entity else { return nil }
     return NumberMap.membership(entity, survivors.map(\.olderNumber).sorted())
   }
 
-  /// The deletions and updates of rows that stay where they are.
+  /// Returns the steps that delete and update rows in place.
   func changingSteps(_ map: MigrationMap) throws -> [MigrationStep] {
     guard mode == .alter, let source else { return [] }
     var steps: [MigrationStep] = []
@@ -105,7 +105,7 @@ extension TableMigration {
     /// The quoted column.
     let target: String
     let value: String
-    /// The condition that a row has to be changed; nil for all.
+    /// The condition that a row must be changed, or `nil` for all rows.
     let touched: String?
     let summary: String
   }
@@ -135,7 +135,7 @@ extension TableMigration {
           rows.table.columns(of: survivor.older.number).contains { $0.name == rows.table.columns[carrier].name }
         } ?? false
       let present = holds ? rows.name(own) : column.addedDefault ?? "NULL"
-      // A column that is new takes no values from itself.
+      // A new column has no older values of its own.
       texts.append(column.addedDefault != nil ? present : text)
       guard text != present, column.addedDefault == nil else { continue }
       let condition: String? =
@@ -159,7 +159,7 @@ extension TableMigration {
     return result
   }
 
-  /// The change of the column that holds the referred objects' entities.
+  /// Returns the change of the column that contains the destinations' entities.
   private func entityChange(of column: Column, _ rows: RowExpressions, _ summary: String) throws -> Change? {
     guard let entityColumn = column.layout.entityColumn else { return nil }
     let own = try Identifier.quoted(entityColumn)
@@ -185,7 +185,7 @@ extension TableMigration {
     return Change(target: own, value: rows.byEntity(survivors, texts), touched: self.touched(touched, rows), summary: summary)
   }
 
-  /// One condition for all survivors that need a change; nil where all rows do.
+  /// Returns one condition for all survivors that need a change, or `nil` if all rows do.
   private func touched(_ items: [(numbers: Int, condition: String?)], _ rows: RowExpressions) -> String? {
     var groups: [(condition: String?, numbers: [Int])] = []
     for item in items {

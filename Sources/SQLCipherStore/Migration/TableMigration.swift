@@ -2,30 +2,31 @@ import ObjectModel
 import ObjectStore
 import SQLCipherConnection
 
-/// The way from an older entity table to a newer one.
+/// The migration of one entity table: it is altered if that is sufficient, and copied otherwise.
 struct TableMigration {
   enum Mode {
-    /// A new table, empty or filled with some rows of an older one.
+    /// Creates a new table, empty or with some rows of an older one.
     case create
-    /// The table stays; columns are added, rows updated.
+    /// Keeps the table, adds columns, and updates rows.
     case alter
-    /// The rows are copied into a new table, which takes the older one's name in the end.
+    /// Copies the rows to a new table, which finally takes the older one's name.
     case rebuild
   }
 
-  /// What a newer column of some rows holds.
+  /// The values of a newer column for the rows of an entity.
   enum Value: Hashable {
     case null
-    /// An older column, by its position.
+    /// The values of an older column, by its position.
     case column(Int)
-    /// An older column, with a literal where it holds nothing.
+    /// The values of an older column, or a literal where they are NULL.
     case columnOr(Int, String)
     case literal(String)
-    /// A part of a composite: an older column, if there is one. Without a value in it, a literal where one of the composite's other older columns has a value.
+    /// The values of a part of a composite: those of an older column, if there is one. Where they are NULL, a literal if another older
+    /// column of the composite has a value.
     case part(column: Int?, String, others: [Int])
   }
 
-  /// An older entity with rows, and what it became.
+  /// An older entity with rows, and its newer version.
   struct Survivor {
     let older: CompiledEntity
     let newer: CompiledEntity
@@ -37,21 +38,21 @@ struct TableMigration {
   struct Column {
     var layout: TableLayout.Column
     let slot: CompiledSlot
-    /// The position of the older column that it physically is, where the table is altered.
+    /// The position of the older column that it reuses, if the table is altered.
     var carrier: Int?
-    /// What it holds, by survivor.
+    /// Its values for each survivor.
     let values: [Value]
-    /// The table that a foreign key leads to, not quoted.
+    /// The unquoted name of the table that its foreign key refers to.
     let parent: String?
-    /// Where it is altered and new: the literal that ADD COLUMN gives all rows.
+    /// The literal that ADD COLUMN assigns to all rows, if the table is altered and the column is new.
     var addedDefault: String?
-    /// Whether the companion column is new, where the table is altered.
+    /// Whether the column of the destination's entity is new, if the table is altered.
     var addsEntityColumn = false
   }
 
   struct Order {
     var layout: TableLayout.OrderColumn
-    /// The older column it is, or is copied from; not quoted.
+    /// The unquoted name of the older column that it reuses or is copied from.
     var carrier: String?
   }
 
@@ -59,25 +60,25 @@ struct TableMigration {
   /// The older table that the rows come from.
   let source: EntityTable?
   let survivors: [Survivor]
-  /// The numbers of older entities in that table whose rows do not come here.
+  /// The numbers of older entities in that table whose rows are not migrated to this table.
   let absent: [Int]
   var mode: Mode
-  /// Not quoted: the name in the end, and the one it has while old and new rows are both there.
+  /// The unquoted final name, followed by the name while old and new rows coexist.
   let name: String
   var workingName: String
   let id: Int
   var keyColumn = "_pk"
   var versionColumn = "_version"
   var entityColumn: String?
-  /// What ADD COLUMN gives the rows of a table that had one entity only.
+  /// The entity number that ADD COLUMN assigns to the rows of a table that had one entity.
   var addedEntityNumber: Int?
   var columns: [Column]
   var orders: [Order]
   var leftovers: [String] = []
-  /// Whether something that is not needed any more was left in the table to be cleared away later.
+  /// Whether unused columns remain in the table, to be cleared later.
   var hasDeferredColumns = false
 
-  /// The layout to be recorded.
+  /// The layout to record.
   var layout: TableLayout.Table {
     TableLayout.Table(
       id: id, name: name, keyColumn: keyColumn, versionColumn: versionColumn, entityColumn: entityColumn,
@@ -91,26 +92,26 @@ struct TableMigration {
 
 // MARK: - Expressions
 
-/// Writes the expressions of newer columns over rows of an older table.
+/// Generates the expressions of newer columns from rows of an older table.
 struct RowExpressions {
   let map: MigrationMap
   let table: EntityTable
-  /// What stands before column names: an alias in a SELECT, the quoted table in an UPDATE.
+  /// The prefix of column names: an alias in a SELECT, the quoted table in an UPDATE.
   let prefix: String
 
   func name(_ column: String) -> String { "\(prefix).\(column)" }
 
-  /// The older number of a row's own entity.
+  /// The older entity number of a row.
   var entity: String? { table.entity.map(name) }
 
-  /// How the entity that an older reference column leads to is known.
+  /// Returns how the entity of an older reference column is determined.
   func numbering(of column: TableColumn) -> OlderNumbering {
     if let entityColumn = column.entityColumn { return .stored(name(entityColumn)) }
     if case .fixed(let number) = column.destination { return .fixed(number) }
     return .stored("NULL")
   }
 
-  /// The numbers of the objects that an older column's references lead to, as a newer relationship sees them.
+  /// Returns the entity numbers of an older reference column's destinations for a newer relationship.
   func numbers(_ column: TableColumn, as relationship: CompiledRelationship) -> NumberMap? {
     guard let older = column.slot.relationship else { return nil }
     return map.numbers(
@@ -118,13 +119,13 @@ struct RowExpressions {
       within: map.destination.entities[relationship.destinationEntity])
   }
 
-  /// The condition under which an older reference is kept; nil where it always is.
+  /// Returns the condition under which an older reference is kept, or `nil` if it always is.
   func isKept(_ index: Int, by column: TableMigration.Column) -> String? {
     let older = table.columns[index]
     guard let relationship = column.slot.relationship, let numbers = numbers(older, as: relationship) else { return nil }
     var conditions: [String] = []
     if let live = numbers.isLive { conditions.append(live) }
-    // Without a foreign key it may lead to an object that was deleted.
+    // Without a foreign key, the column can refer to a deleted object.
     if column.parent != nil, SchemaGenerator.parent(of: older.slot, in: map.source) == nil,
       let target = older.slot.relationship.flatMap({ map.source.tableIfHeld($0.destinationEntity) })
     {
@@ -133,7 +134,7 @@ struct RowExpressions {
     return conditions.isEmpty ? nil : conditions.joined(separator: " AND ")
   }
 
-  /// The value of a newer column.
+  /// Returns the value of a newer column.
   func value(_ value: TableMigration.Value, of column: TableMigration.Column) -> String {
     switch value {
     case .null: return "NULL"
@@ -148,17 +149,17 @@ struct RowExpressions {
     }
   }
 
-  /// The condition that one of some older columns has a value.
+  /// Returns the condition that any of the older columns has a value.
   func hasValue(_ indices: [Int]) -> String { BalancedCondition.any(indices.map { "\(name(table.columns[$0].name)) IS NOT NULL" }) }
 
-  /// An older column's value as the newer attribute's type holds it.
+  /// Returns an older column's value, converted to the newer attribute's type.
   private func converted(_ index: Int, for column: TableMigration.Column) -> String {
     let own = name(table.columns[index].name)
     guard let (older, newer, change) = typeChange(index, of: column), change.writesValues else { return own }
     return ValueConversion.call(own, from: older, to: newer)
   }
 
-  /// How the type of an older column's attribute changes.
+  /// Returns how the type of an older column's attribute changes.
   private func typeChange(
     _ index: Int, of column: TableMigration.Column
   ) -> (older: AttributeType, newer: AttributeType, change: AttributeTypeChange)? {
@@ -166,19 +167,19 @@ struct RowExpressions {
     return older.change(to: newer).map { (older, newer, $0) }
   }
 
-  /// Whether a newer column's values are not the older ones as they are.
+  /// Returns whether values must be rewritten for a newer column.
   func isWritten(_ index: Int, by column: TableMigration.Column) -> Bool {
     typeChange(index, of: column)?.change.writesValues ?? false
   }
 
-  /// The condition that an older value has no counterpart in the newer attribute's type; nil where each has one.
+  /// Returns the condition that an older value cannot be converted to the newer attribute's type, or `nil` if every value can.
   func isUnconvertible(_ index: Int, for column: TableMigration.Column) -> String? {
     guard let (older, newer, change) = typeChange(index, of: column), change.condition != nil else { return nil }
     let own = name(table.columns[index].name)
     return "\(own) IS NOT NULL AND \(ValueConversion.call(own, from: older, to: newer)) IS NULL"
   }
 
-  /// The value of the column beside it, for the referred object's entity.
+  /// Returns the value of the column that contains the destination's entity.
   func entityValue(_ value: TableMigration.Value, of column: TableMigration.Column) -> String {
     guard case .column(let index) = value, let relationship = column.slot.relationship,
       let numbers = numbers(table.columns[index], as: relationship)
@@ -191,7 +192,7 @@ struct RowExpressions {
     return condition.map { "CASE WHEN \($0) THEN \(numbers.value) END" } ?? numbers.value
   }
 
-  /// One expression for what differs by entity.
+  /// Combines expressions that differ by entity into one.
   func byEntity(_ survivors: [TableMigration.Survivor], _ texts: [String]) -> String {
     guard let first = texts.first else { return "NULL" }
     guard let entity, !texts.allSatisfy({ $0 == first }) else { return first }

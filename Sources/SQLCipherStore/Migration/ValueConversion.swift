@@ -1,19 +1,20 @@
 import ObjectModel
 import SQLCipherConnection
 
-/// The function `cd_convert(value, older type, newer type)`; NULL where the newer type has no such value.
+/// The SQL function `cd_convert(value, older type, newer type)`, which converts stored values to another attribute type. It returns NULL if
+/// the newer type has no such value.
 enum ValueConversion {
   private static let name = "cd_convert"
   private static let types = AttributeType.allCases
 
-  /// A call of the function.
+  /// Returns a call of the function.
   static func call(_ value: String, from older: AttributeType, to newer: AttributeType) -> String {
     "\(name)(\(value), \(number(older)), \(number(newer)))"
   }
 
   private static func number(_ type: AttributeType) -> Int { types.firstIndex(of: type) ?? 0 }
 
-  /// Makes the function known to a connection that migrates a store, or plans it.
+  /// Registers the function on a connection that migrates a store or plans a migration.
   static func register(on connection: Connection) throws {
     try connection.registerFunction(name: name, argumentCount: 3) { call in
       let (older, newer) = (Int(call.int64(1)), Int(call.int64(2)))
