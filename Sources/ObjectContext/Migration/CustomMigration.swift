@@ -1,10 +1,9 @@
-// CustomMigration: a custom stage under way: the older objects and the newer ones, side by side.
 import Foundation
 public import ObjectModel
 public import ObjectQuery
 import ObjectStore
 
-/// A custom stage under way, as its handler sees it: the older objects beside the newer ones.
+/// A running custom migration stage, as passed to its handler, with access to the source and the destination objects.
 ///
 /// ```swift
 /// let stage = CustomMigrationStage(migratingFrom: version1, to: version2) { migration in
@@ -14,23 +13,25 @@ import ObjectStore
 /// }
 /// ```
 ///
-/// The objects are plain ``ManagedObject``s, whose values are read and set by keys: no class has to be kept for an older version. What could be
-/// inferred is in the newer rows already. Everything is part of one transaction: nobody else sees any of it before it is committed, and an error that the
-/// handler throws leaves the store as it was. Its walks read and save in batches, so that memory does not grow with the number of objects.
+/// The objects are plain ``ManagedObject``s, whose values are accessed by key, so an application need not keep classes for older versions.
+/// Destination rows already contain everything that could be inferred. The whole migration is one transaction: its changes are invisible to
+/// others until the commit, and an error thrown by the handler rolls the store back. The iteration methods read and save in batches, so
+/// that memory use does not grow with the number of objects.
 public final class CustomMigration {
-  /// The older objects, under the older model. They can only be read.
+  /// The context of the source objects, with the source model. The objects are read-only.
   public var source: ManagedObjectContext { contexts.source }
-  /// The newer objects, under the newer model. What the handler leaves unsaved is saved after it.
+  /// The context of the destination objects, with the destination model. Changes that the handler leaves unsaved are saved after it
+  /// returns.
   ///
-  /// What the model requires is checked at the end of the stage, not by each save.
+  /// Required values are checked at the end of the stage, not in each save.
   public var destination: ManagedObjectContext { contexts.destination }
-  /// The older model.
+  /// The source model.
   public var sourceModel: ManagedObjectModel { contexts.session.sourceModel.model }
-  /// The newer model.
+  /// The destination model.
   public var destinationModel: ManagedObjectModel { contexts.session.destinationModel.model }
-  /// What the application keeps in the store's metadata.
+  /// The application's entries in the store's metadata.
   public var userMetadata: [String: String] { contexts.session.metadata.userMetadata }
-  /// What the stage is called.
+  /// The name of the stage.
   public let label: String
 
   let contexts: MigrationContexts
@@ -44,17 +45,18 @@ public final class CustomMigration {
 
   // MARK: Counterparts
 
-  /// The newer object that an older one has become: both have the same key. Nil when its entity is gone, or the newer object was deleted.
+  /// Returns the destination object of a source object; both have the same key. Nil if its entity was removed, or if the destination object
+  /// was deleted.
   ///
-  /// - Throws: ``StoreError`` when the store cannot be read.
+  /// - Throws: ``StoreError`` if the store cannot be read.
   public func destinationObject(for sourceObject: ManagedObject) throws -> ManagedObject? {
     guard let objectID = destinationID(for: sourceObject.objectID) else { return nil }
     return try contexts.destination.objects(with: [objectID])[0]
   }
 
-  /// The older object that a newer one was; nil for one that was not there before.
+  /// Returns the source object of a destination object; nil if the object is new.
   ///
-  /// - Throws: ``StoreError`` when the store cannot be read.
+  /// - Throws: ``StoreError`` if the store cannot be read.
   public func sourceObject(for destinationObject: ManagedObject) throws -> ManagedObject? {
     let objectID = destinationObject.objectID
     guard !objectID.isTemporaryID, objectID.space == contexts.destinationStore.space.number,
@@ -64,7 +66,8 @@ public final class CustomMigration {
     return try contexts.source.objects(with: [sourceID])[0]
   }
 
-  /// The ID of the newer object that an older one has become, whether or not it is still there; nil when its entity is gone.
+  /// Returns the ID of the destination object of a source object, even if the destination object was deleted; nil if its entity was
+  /// removed.
   package func destinationID(for sourceID: ManagedObjectID) -> ManagedObjectID? {
     guard sourceID.space == contexts.sourceStore.space.number, let number = contexts.destinations[Int(sourceID.entityNumber)] else {
       return nil
@@ -72,18 +75,20 @@ public final class CustomMigration {
     return ManagedObjectID(space: contexts.destinationStore.space.number, entityNumber: UInt32(number), key: sourceID.key)
   }
 
-  // MARK: Walks
+  // MARK: Iteration
 
-  /// Visits the older objects of an entity, each with the newer object that it has become, in bounded memory.
+  /// Calls a closure with each source object of an entity and its destination object, in bounded memory.
   ///
-  /// Both sides are read a batch at a time; after each batch the newer objects are saved and let go, progress is reported and a cancellation obeyed. Objects
-  /// without a newer one (its entity is gone, or it was deleted) are passed over; see ``forEachSource(_:where:batchSize:_:)``.
+  /// Both sides are read in batches. After each batch, the destination objects are saved and released, progress is reported, and
+  /// cancellation is checked. Source objects without a destination object (their entity was removed, or the object was deleted) are
+  /// skipped; to visit them, use ``forEachSource(_:where:batchSize:_:)``.
+  ///
   /// - Parameters:
-  ///   - entityName: The entity's name in the older model; objects of subentities are visited too.
-  ///   - predicate: Which objects are visited; nil for all.
-  ///   - batchSize: How many objects are read together.
-  ///   - body: Called with each older object and the newer one.
-  /// - Throws: ``StoreError``, ``ValidationError`` for a newer object that cannot be saved, what `body` throws.
+  ///   - entityName: The entity's name in the source model. Objects of subentities are included.
+  ///   - predicate: The condition for objects to visit; nil for all objects.
+  ///   - batchSize: The number of objects to read together.
+  ///   - body: Called with each source object and its destination object.
+  /// - Throws: ``StoreError``; ``ValidationError`` for a destination object that cannot be saved; errors of `body`.
   public func forEach(
     _ entityName: String, where predicate: FetchPredicate? = nil, batchSize: Int = 500,
     _ body: (_ old: ManagedObject, _ new: ManagedObject) throws -> Void
@@ -96,7 +101,7 @@ public final class CustomMigration {
     }
     try walk(entity, predicate, batchSize) { objects in
       let ids = objects.map { destinationID(for: $0.objectID) }
-      // One request for the whole batch.
+      // One request for the batch.
       let found = try contexts.destination.objects(with: ids.compactMap { $0 })
       var next = 0
       for (old, id) in zip(objects, ids) where id != nil {
@@ -106,15 +111,17 @@ public final class CustomMigration {
     }
   }
 
-  /// Visits the older objects of an entity in bounded memory, where they do not become newer objects one to one.
+  /// Calls a closure with each source object of an entity, in bounded memory. Use it if source and destination objects do not correspond
+  /// one to one.
   ///
-  /// After each batch the newer objects that the body has made or changed are saved and let go.
+  /// After each batch, the destination objects that the closure has created or changed are saved and released.
+  ///
   /// - Parameters:
-  ///   - entityName: The entity's name in the older model; objects of subentities are visited too.
-  ///   - predicate: Which objects are visited; nil for all.
-  ///   - batchSize: How many objects are read together.
-  ///   - body: Called with each older object.
-  /// - Throws: As ``forEach(_:where:batchSize:_:)``.
+  ///   - entityName: The entity's name in the source model. Objects of subentities are included.
+  ///   - predicate: The condition for objects to visit; nil for all objects.
+  ///   - batchSize: The number of objects to read together.
+  ///   - body: Called with each source object.
+  /// - Throws: The errors of ``forEach(_:where:batchSize:_:)``.
   public func forEachSource(
     _ entityName: String, where predicate: FetchPredicate? = nil, batchSize: Int = 500, _ body: (_ old: ManagedObject) throws -> Void
   ) throws {
@@ -144,18 +151,19 @@ public final class CustomMigration {
 
   // MARK: Progress and cancellation
 
-  /// Tells how far the handler has come, to whoever set ``PersistentStoreDescription/migrationProgress``. Walks do it by themselves; within one the
-  /// fraction stays the walk's.
+  /// Reports the handler's progress to ``PersistentStoreDescription/migrationProgress``. The iteration methods report by themselves; a call
+  /// during an iteration does not change the fraction.
   ///
   /// - Parameters:
-  ///   - completed: The units of work done.
-  ///   - total: The units in all.
-  ///   - phase: What is being done; nil for the stage's label.
+  ///   - completed: The number of completed units.
+  ///   - total: The total number of units.
+  ///   - phase: A description of the current task; nil for the stage's label.
   public func report(_ completed: Int, of total: Int, phase: String? = nil) {
     progress.report(phase, completed, of: total)
   }
 
-  /// Throws once the migration was called off (``PersistentStoreDescription/migrationCancellation``). Walks do it by themselves.
+  /// Throws if the migration was canceled with ``PersistentStoreDescription/migrationCancellation``. The iteration methods check by
+  /// themselves.
   ///
   /// - Throws: ``StoreError`` with ``StoreError/Code/cancelled``.
   public func checkCancellation() throws { try contexts.session.checkCancellation() }

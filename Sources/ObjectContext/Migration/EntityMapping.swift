@@ -1,7 +1,6 @@
-// EntityMapping: what becomes of the objects of an entity.
 public import ObjectQuery
 
-/// What becomes of the objects of an entity in a migration by a ``MappingModel``.
+/// The rules by which a ``MappingModel`` migrates the objects of an entity.
 ///
 /// ```swift
 /// let mapping = EntityMapping(
@@ -10,55 +9,55 @@ public import ObjectQuery
 ///   relationshipMappings: [PropertyMapping(name: "orders", destinationInstancesOf: "OrderToOrder", sourceKeyPath: "orders")])
 /// ```
 ///
-/// Where the models do not have a name, the migration throws ``StoreError`` with ``StoreError/Code/mappingModelInvalid`` before anything is changed. Objects
-/// are read and saved in batches, so that memory does not grow with their number.
+/// If a mapping uses a name that the models do not have, the migration throws ``StoreError`` with ``StoreError/Code/mappingModelInvalid``
+/// before it changes anything. Objects are read and saved in batches, so that memory use does not grow with their number.
 public struct EntityMapping: Sendable {
   /// The kind of a mapping.
   public enum MappingType: Sendable, Hashable {
-    /// A new entity, without objects at first.
+    /// Adds an entity without objects.
     case add
-    /// An entity that is gone, with its objects.
+    /// Removes an entity and its objects.
     case remove
-    /// Objects are taken over: every property that both entities have under one name, then the property mappings.
+    /// Copies objects: first all properties with the same name in both entities, then the property mappings.
     case copy
-    /// Objects are made anew: their default values, then the property mappings.
+    /// Creates objects with their default values, then applies the property mappings.
     case transform
-    /// Objects are made by the mapping's policy.
+    /// Creates objects through the mapping's policy.
     case custom
   }
 
-  /// The mapping's name, unique in its model; what other mappings refer to it by.
+  /// The name by which other mappings refer to this mapping; unique in the mapping model.
   public var name: String
-  /// The kind.
+  /// The kind of the mapping.
   public var mappingType: MappingType
-  /// The name of the older entity; nil for ``MappingType/add``.
+  /// The name of the source entity; nil for ``MappingType/add``.
   public var sourceEntityName: String?
-  /// The name of the newer entity; nil for ``MappingType/remove``.
+  /// The name of the destination entity; nil for ``MappingType/remove``.
   public var destinationEntityName: String?
-  /// Which older objects are mapped; nil for all.
+  /// The condition for source objects to map; nil for all objects.
   public var sourcePredicate: FetchPredicate?
-  /// Whether objects of the older entity's subentities are mapped too.
+  /// Whether objects of subentities of the source entity are mapped, too.
   public var includesSubentities = false
-  /// The attributes of the newer objects.
+  /// The mappings of the destination objects' attributes.
   public var attributeMappings: [PropertyMapping]
-  /// The relationships of the newer objects; they are set when all objects have been made.
+  /// The mappings of the destination objects' relationships, applied after all objects are created.
   public var relationshipMappings: [PropertyMapping]
-  /// The class of the policy; nil for ``EntityMigrationPolicy`` itself.
+  /// The class of the policy; nil for ``EntityMigrationPolicy``.
   public var entityMigrationPolicy: EntityMigrationPolicy.Type?
-  /// Makes the policy, in place of its class.
+  /// Creates the policy instead of `entityMigrationPolicy`.
   package var makePolicy: (@Sendable () -> EntityMigrationPolicy)?
-  /// Notes of the application, for its policies.
+  /// Application-defined values for policies.
   public var userInfo: [String: String] = [:]
 
-  /// Makes a mapping.
+  /// Creates a mapping.
   ///
   /// - Parameters:
-  ///   - name: The mapping's name; nil makes one of the entities' names, such as `PersonToCustomer`.
-  ///   - mappingType: The kind.
-  ///   - sourceEntityName: The name of the older entity.
-  ///   - destinationEntityName: The name of the newer entity.
-  ///   - attributeMappings: The attributes of the newer objects.
-  ///   - relationshipMappings: The relationships of the newer objects.
+  ///   - name: The mapping's name; nil to derive it from the entities, as in `PersonToCustomer`.
+  ///   - mappingType: The kind of the mapping.
+  ///   - sourceEntityName: The name of the source entity.
+  ///   - destinationEntityName: The name of the destination entity.
+  ///   - attributeMappings: The mappings of the destination objects' attributes.
+  ///   - relationshipMappings: The mappings of the destination objects' relationships.
   ///   - policy: The class of the policy.
   public init(
     name: String? = nil, _ mappingType: MappingType, from sourceEntityName: String? = nil, to destinationEntityName: String? = nil,
@@ -73,6 +72,6 @@ public struct EntityMapping: Sendable {
     entityMigrationPolicy = policy
   }
 
-  /// Whether the mapping makes objects of others.
+  /// Whether the mapping creates destination objects from source objects.
   var makesObjects: Bool { mappingType != .add && mappingType != .remove && sourceEntityName != nil }
 }

@@ -1,13 +1,14 @@
-// EntityMigrationPolicy: the steps of an entity mapping, for subclasses to change.
 import ObjectModel
 import ObjectQuery
 import ObjectStore
 
-/// The steps of an entity mapping. Subclass it, override the steps that are to differ, and name the class in ``EntityMapping/entityMigrationPolicy``.
+/// The steps of an entity mapping. To customize a mapping, override steps in a subclass and set it as
+/// ``EntityMapping/entityMigrationPolicy``.
 ///
 /// ```swift
 /// nonisolated final class NamedAuthors: EntityMigrationPolicy {
-///   override func createDestinationInstances(forSource object: ManagedObject, in mapping: EntityMapping, manager: MigrationManager) throws {
+///   override func createDestinationInstances(forSource object: ManagedObject, in mapping: EntityMapping, manager: MigrationManager) throws
+///   {
 ///     if (object["name"] as? String)?.isEmpty ?? true { return }
 ///     try super.createDestinationInstances(forSource: object, in: mapping, manager: manager)
 ///   }
@@ -15,33 +16,34 @@ import ObjectStore
 /// let mapping = EntityMapping(.copy, from: "Author", to: "Author", policy: NamedAuthors.self)
 /// ```
 ///
-/// A mapping model runs in three passes, each of which goes through all mappings in order:
+/// A migration by a mapping model has three passes, each over all mappings in order:
 ///
-/// 1. ``begin(_:with:)``, ``createDestinationInstances(forSource:in:manager:)`` for each older object, ``endInstanceCreation(forMapping:manager:)``;
-/// 2. ``createRelationships(forDestination:in:manager:)`` for each newer object, ``endRelationshipCreation(forMapping:manager:)``;
+/// 1. ``begin(_:with:)``, ``createDestinationInstances(forSource:in:manager:)`` for each source object,
+///   ``endInstanceCreation(forMapping:manager:)``;
+/// 2. ``createRelationships(forDestination:in:manager:)`` for each destination object, ``endRelationshipCreation(forMapping:manager:)``;
 /// 3. ``performCustomValidation(forMapping:manager:)``, ``end(_:manager:)``.
 ///
-/// One policy object does all steps of a mapping. What it throws calls the migration off; the store is then as it was. Objects are saved and let go
-/// in batches: keep IDs, or what ``MigrationManager/userInfo`` holds, not objects.
+/// One policy instance performs all steps of a mapping. An error thrown by a step stops the migration and rolls the store back. Objects are
+/// saved and released in batches, so keep IDs or use ``MigrationManager/userInfo`` instead of keeping objects.
 ///
-/// A subclass is `nonisolated` as this class is, whatever the default isolation of its target.
+/// A subclass is `nonisolated`, as this class is, regardless of the default isolation of its target.
 nonisolated open class EntityMigrationPolicy {
-  /// Makes a policy; called once for each mapping of a migration.
+  /// Creates a policy. Called once per mapping and migration.
   public required init() {}
 
-  /// Called before the first object of the mapping is made. This implementation does nothing.
+  /// Called before the first object of the mapping is created. The default implementation does nothing.
   ///
-  /// - Throws: What stops the migration: the store is then as it was.
+  /// - Throws: An error that stops the migration and rolls the store back.
   open func begin(_ mapping: EntityMapping, with manager: MigrationManager) throws {}
 
-  /// Makes the newer objects of an older one, with their attributes, and has the manager note what was made of what. This implementation makes one object, by
-  /// the attribute mappings, and none where the mapping is `custom`.
+  /// Creates the destination objects of a source object, sets their attributes, and associates them through the manager. The default
+  /// implementation creates one object through the attribute mappings, or none if the mapping is `custom`.
   ///
   /// - Parameters:
-  ///   - source: The older object.
-  ///   - mapping: The entity mapping at work.
-  ///   - manager: What the migration knows.
-  /// - Throws: What stops the migration: the store is then as it was.
+  ///   - source: The source object.
+  ///   - mapping: The current entity mapping.
+  ///   - manager: The migration manager.
+  /// - Throws: An error that stops the migration and rolls the store back.
   open func createDestinationInstances(
     forSource source: ManagedObject, in mapping: EntityMapping, manager: MigrationManager
   ) throws {
@@ -53,18 +55,18 @@ nonisolated open class EntityMigrationPolicy {
     }
   }
 
-  /// Called after the last object of the mapping was made. This implementation does nothing.
+  /// Called after the last object of the mapping is created. The default implementation does nothing.
   ///
-  /// - Throws: What stops the migration: the store is then as it was.
+  /// - Throws: An error that stops the migration and rolls the store back.
   open func endInstanceCreation(forMapping mapping: EntityMapping, manager: MigrationManager) throws {}
 
-  /// Sets the relationships of a newer object, by the relationship mappings.
+  /// Sets the relationships of a destination object through the relationship mappings.
   ///
   /// - Parameters:
-  ///   - object: The newer object.
-  ///   - mapping: The entity mapping at work.
-  ///   - manager: What the migration knows.
-  /// - Throws: What stops the migration: the store is then as it was.
+  ///   - object: The destination object.
+  ///   - mapping: The current entity mapping.
+  ///   - manager: The migration manager.
+  /// - Throws: An error that stops the migration and rolls the store back.
   open func createRelationships(forDestination object: ManagedObject, in mapping: EntityMapping, manager: MigrationManager) throws {
     guard let source = try manager.sourceInstances(forEntityMappingName: mapping.name, destinationInstances: [object]).first else { return }
     if mapping.mappingType == .copy { try manager.copyRelationships(of: source, to: object, in: mapping) }
@@ -73,28 +75,29 @@ nonisolated open class EntityMigrationPolicy {
     }
   }
 
-  /// Called after the relationships of the last object were set. This implementation does nothing.
+  /// Called after the relationships of the last object are set. The default implementation does nothing.
   ///
-  /// - Throws: What stops the migration: the store is then as it was.
+  /// - Throws: An error that stops the migration and rolls the store back.
   open func endRelationshipCreation(forMapping mapping: EntityMapping, manager: MigrationManager) throws {}
 
-  /// Called when all objects and relationships are there: throw what is wrong with them. This implementation finds nothing wrong.
+  /// Validates the mapping's result after all objects and relationships exist. The default implementation does nothing.
   ///
-  /// - Throws: What is wrong, which stops the migration: the store is then as it was.
+  /// - Throws: A validation error, which stops the migration and rolls the store back.
   open func performCustomValidation(forMapping mapping: EntityMapping, manager: MigrationManager) throws {}
 
-  /// Called at the end of the mapping. This implementation does nothing.
+  /// Called at the end of the mapping. The default implementation does nothing.
   ///
-  /// - Throws: What stops the migration: the store is then as it was.
+  /// - Throws: An error that stops the migration and rolls the store back.
   open func end(_ mapping: EntityMapping, manager: MigrationManager) throws {}
 
-  /// What `FUNCTION($entityPolicy, "name", ...)` is in an expression of a property mapping.
+  /// Returns the value of `FUNCTION($entityPolicy, "name", ...)` in an expression of a property mapping.
   ///
   /// - Parameters:
   ///   - name: The function's name.
   ///   - arguments: The values of the arguments: Swift values, objects, arrays of objects.
-  ///   - manager: What the migration knows.
-  /// - Throws: ``StoreError`` with ``StoreError/Code/mappingModelInvalid``: there is no function unless a subclass knows it.
+  ///   - manager: The migration manager.
+  /// - Throws: ``StoreError`` with ``StoreError/Code/mappingModelInvalid`` for an unknown function. The default implementation has no
+  ///   functions.
   open func value(ofFunction name: String, arguments: [Any?], manager: MigrationManager) throws -> Any? {
     throw StoreError(.noPolicyFunction(name, policy: "\(type(of: self))"), operation: .migrate)
   }

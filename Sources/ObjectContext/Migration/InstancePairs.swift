@@ -1,8 +1,7 @@
-// InstancePairs: which newer object was made of which older one, by their references.
 import ObjectModel
 
-/// The pairs of one entity mapping: two words each. A reference that is looked for is found by bisection while they come in order, which they do
-/// as a rule, else by an index.
+/// The source and destination objects that one entity mapping has associated, as two words per pair. Lookups use binary search while
+/// references are appended in ascending order, which is the usual case, and an index otherwise.
 struct InstancePairs {
   private(set) var sources: ContiguousArray<Int64> = []
   private(set) var destinations: ContiguousArray<Int64> = []
@@ -18,24 +17,24 @@ struct InstancePairs {
     destinations.append(destination.rawValue)
   }
 
-  /// The newer objects that were made of an older one, in the order in which they were.
+  /// Returns the destination objects of a source object, in the order of their creation.
   func destinations(of source: ObjectReference) -> [ObjectReference] {
     bySource.positions(of: source.rawValue, in: sources).map { ObjectReference(rawValue: destinations[$0]) }
   }
 
-  /// The older objects that a newer one was made of.
+  /// Returns the source objects of a destination object.
   func sources(of destination: ObjectReference) -> [ObjectReference] {
     byDestination.positions(of: destination.rawValue, in: destinations).map { ObjectReference(rawValue: sources[$0]) }
   }
 
-  /// Whether the newer object of a pair is that of an earlier one too.
+  /// Returns whether an earlier pair has the same destination object.
   func isRepeated(_ position: Int) -> Bool {
     byDestination.positions(of: destinations[position], in: destinations).first != position
   }
 
-  /// Where a value stands in a list.
+  /// A lookup of the positions of a value in a list.
   private struct Lookup {
-    /// The positions of each value, once values have come out of order.
+    /// The positions of each value; nil while the list is sorted.
     private var index: [Int64: [Int32]]?
 
     mutating func willAppend(_ value: Int64, to values: ContiguousArray<Int64>) {

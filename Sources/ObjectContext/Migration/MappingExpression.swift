@@ -1,10 +1,9 @@
-// MappingExpression: the values of property mappings' expressions.
 import Foundation
 import ObjectModel
 import ObjectQuery
 import ObjectStore
 
-/// Computes the expressions of one mapping.
+/// An evaluator of the expressions of a mapping model.
 final class MappingExpressions {
   static let instancesFunction = "destinationInstancesForEntityMappingNamed:sourceInstances:"
 
@@ -16,13 +15,13 @@ final class MappingExpressions {
     let value: ResolvedValue
     let evaluator: PredicateEvaluator<LivingObjectResolver>
   }
-  /// Expressions are checked against an entity once.
+  /// Expressions that are already resolved against an entity.
   private var resolved: [Key: Resolved] = [:]
   private let model: CompiledModel
 
   init(model: CompiledModel) { self.model = model }
 
-  /// The value of an expression: a Swift value, an object, an array or set of objects.
+  /// Returns the value of an expression: a Swift value, an object, or an array or set of objects.
   func value(
     of expression: FetchExpression, source: ManagedObject, policy: EntityMigrationPolicy, manager: MigrationManager
   ) throws -> Any? {
@@ -45,7 +44,7 @@ final class MappingExpressions {
     }
   }
 
-  /// The objects in a value.
+  /// Returns the objects in a value.
   static func objects(in value: Any?) -> [ManagedObject] {
     switch AttributeConversion.unwrapped(value) {
     case let object as ManagedObject: [object]
@@ -81,7 +80,7 @@ final class MappingExpressions {
 }
 
 extension ResolvedType {
-  /// A slot's value as the Swift value of the type.
+  /// Returns a slot's value as a Swift value of the type.
   fileprivate func swiftValue(_ slot: Slot) -> Any? {
     if slot.isNull { return nil }
     switch self {

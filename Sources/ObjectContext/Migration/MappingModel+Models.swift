@@ -1,13 +1,13 @@
-// MappingModel+Models: a mapping model and two models: whether it fits them, and the one that follows from them.
 public import ObjectModel
 import ObjectStore
 
 extension MappingModel {
-  /// The mapping model that follows from two models: what a lightweight migration would do, as mappings to change.
+  /// Returns the mapping model inferred from two models, with the effect of a lightweight migration, for modification.
   ///
-  /// Attributes and relationships that were renamed are read under their older names.
-  /// - Throws: ``StoreError`` with ``StoreError/Code/mappingNotInferred`` and its ``StoreError/obstacles`` where something cannot be inferred;
-  ///   ``ModelValidationError`` for mistakes of the models.
+  /// Renamed attributes and relationships are read under their names in the source model.
+  ///
+  /// - Throws: ``StoreError`` with ``StoreError/Code/mappingNotInferred`` and its ``StoreError/obstacles`` if a change cannot be inferred;
+  ///   ``ModelValidationError`` for an invalid model.
   public static func inferred(
     forSourceModel sourceModel: ManagedObjectModel, destinationModel: ManagedObjectModel
   ) throws -> MappingModel {
@@ -57,7 +57,7 @@ extension MappingModel {
       }
       mapping.attributeMappings.append(
         PropertyMapping(name: slot.name) { source, _ in
-          // Required now: the default value stands where there was none.
+          // An attribute that has become required uses its default value in place of null.
           guard let value = try source.value(forKey: name) else {
             return try ManagedObject.untypedValue(slot.isOptional ? .null : slot.defaultValue, attribute, entityName: newer.name)
           }
@@ -80,7 +80,7 @@ extension MappingModel {
     return mapping
   }
 
-  /// Whether setting the other side is enough.
+  /// Returns whether setting the inverse suffices.
   private static func isSet(
     by inverse: CompiledRelationship, insteadOf relationship: CompiledRelationship, _ destination: CompiledModel,
     _ difference: ModelDifference
@@ -93,10 +93,10 @@ extension MappingModel {
     }
   }
 
-  // MARK: Fitting
+  // MARK: Validation
 
-  /// Whether the mapping model is for two models: it names no others, what it names is there, and no older entity is left out, whose objects would be
-  /// gone.
+  /// Returns whether the mapping model applies to two models: it does not specify other models, all its names exist, and it maps each
+  /// source entity, since objects of unmapped entities would be lost.
   func fits(source: CompiledModel, destination: CompiledModel) throws -> Bool {
     if let sourceModel, try sourceModel.versionChecksum != source.checksum { return false }
     if let destinationModel, try destinationModel.versionChecksum != destination.checksum { return false }
@@ -109,13 +109,13 @@ extension MappingModel {
     return issues(source: source, destination: destination).isEmpty
   }
 
-  /// Whether the mapping model names both models.
+  /// Returns whether the mapping model explicitly specifies both models.
   func isMadeFor(source: CompiledModel, destination: CompiledModel) throws -> Bool {
     guard let sourceModel, let destinationModel else { return false }
     return try sourceModel.versionChecksum == source.checksum && destinationModel.versionChecksum == destination.checksum
   }
 
-  /// Throws what does not fit.
+  /// Throws an error with all issues of the mapping model.
   func check(source: CompiledModel, destination: CompiledModel) throws(StoreError) {
     let issues = issues(source: source, destination: destination)
     guard let first = issues.first else { return }

@@ -1,7 +1,6 @@
-// MappingModel: what becomes of the objects of a model.
 public import ObjectStore
 
-/// What becomes of the objects of a model: how the newer objects of a migration are made of the older ones.
+/// A description of how a migration creates the objects of the destination model from those of the source model.
 ///
 /// ```swift
 /// let mappings = MappingModel([
@@ -11,22 +10,22 @@ public import ObjectStore
 /// let stage = CustomMigrationStage(migratingFrom: version1, to: version2, mappingModel: mappings)
 /// ```
 ///
-/// Nothing is inferred beside it: an entity that no mapping leads to is empty afterwards. Newer objects keep the keys, and so the IDs, of the older ones
-/// that they were made of where both entities are the same by their names or renaming identifiers.
+/// Nothing else is inferred: a destination entity without a mapping is empty after the migration. Destination objects keep the keys, and
+/// therefore the IDs, of their source objects if the entities match by name or renaming identifier.
 public struct MappingModel: Sendable {
-  /// The mappings, in the order in which they are run.
+  /// The entity mappings, in execution order.
   public var entityMappings: [EntityMapping]
-  /// The older model; nil where the mapping model is for every model that it fits.
+  /// The source model; nil for any model that the mappings fit.
   public var sourceModel: ManagedObjectModelReference?
-  /// The newer model; nil where the mapping model is for every model that it fits.
+  /// The destination model; nil for any model that the mappings fit.
   public var destinationModel: ManagedObjectModelReference?
 
-  /// Makes a mapping model.
+  /// Creates a mapping model.
   ///
   /// - Parameters:
-  ///   - entityMappings: What becomes of each entity, in the order of the work.
-  ///   - sourceModel: The older model; nil for any that the mappings fit.
-  ///   - destinationModel: The newer model; nil for any that the mappings fit.
+  ///   - entityMappings: The entity mappings, in execution order.
+  ///   - sourceModel: The source model; nil for any model that the mappings fit.
+  ///   - destinationModel: The destination model; nil for any model that the mappings fit.
   public init(
     _ entityMappings: [EntityMapping], from sourceModel: ManagedObjectModelReference? = nil,
     to destinationModel: ManagedObjectModelReference? = nil
@@ -36,7 +35,7 @@ public struct MappingModel: Sendable {
     self.destinationModel = destinationModel
   }
 
-  /// The mappings by their names; of several with one name the first.
+  /// The mappings by name. If several mappings have the same name, the first one is used.
   public var entityMappingsByName: [String: EntityMapping] {
     Dictionary(entityMappings.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
   }

@@ -1,11 +1,10 @@
-// MigrationContexts: a context over the older rows and one over the newer ones, inside a migration's transaction.
 import ObjectModel
 import ObjectQuery
 import ObjectStore
 
-/// The two sides of a step under way.
+/// The source and the destination context of a migration step, inside the migration's transaction.
 final class MigrationContexts {
-  /// Rows that were read stay at hand up to here; a migration reads most rows once.
+  /// The size limit of the row caches in bytes. Small, because a migration reads most rows once.
   private static let rowCacheLimit = 4 << 20
 
   let session: any StoreMigrationSession
@@ -13,17 +12,19 @@ final class MigrationContexts {
   let destination: ManagedObjectContext
   let sourceStore: PersistentStore
   let destinationStore: PersistentStore
-  /// The number of the newer entity that each older one's objects are in, with their keys; nil where there is none.
+  /// The number of the destination entity of each source entity whose objects keep their keys; nil if there is none.
   let destinations: [Int?]
-  /// The number of the older entity of each newer one.
+  /// The number of the source entity of each destination entity.
   let sources: [Int?]
-  /// What changed between the two models.
+  /// The differences between the two models.
   let difference: ModelDifference
-  /// The older entities that differ in the newer model, or are gone, with those below them.
+  /// The source entities that are changed or removed in the destination model, with their subentities.
   private let changedEntities: Set<Int>
 
+  /// Creates the contexts.
+  ///
   /// - Parameters:
-  ///   - classes: The classes of the newer objects; entities without one have plain objects, as all older ones are.
+  ///   - classes: The classes of destination objects. Entities without a class, and all source objects, use plain objects.
   ///   - plainClass: The class of plain objects.
   init(
     _ session: any StoreMigrationSession, classes: ManagedObjectClasses = ManagedObjectClasses(), plainClass: ManagedObject.Type? = nil
@@ -36,7 +37,7 @@ final class MigrationContexts {
     let sourceCoordinator = PersistentStoreCoordinator(
       adopting: session.source, metadata: session.metadata, model: session.sourceModel, isReadOnly: true,
       rowCacheLimit: Self.rowCacheLimit)
-    // What the model requires is asked at the end of the step: between two saves of a handler an object may be half finished.
+    // Required values are checked at the end of the step, because a handler may save incomplete objects in between.
     let destinationCoordinator = PersistentStoreCoordinator(
       adopting: session.destination, metadata: session.metadata, model: try Self.withoutRequirements(session.destinationModel),
       isReadOnly: false, rowCacheLimit: Self.rowCacheLimit)
@@ -57,7 +58,7 @@ final class MigrationContexts {
       })
     var destinations = [Int?](repeating: nil, count: older.entities.count)
     for root in newer.entities where root.parent == nil {
-      // Where several trees became one, only the objects of the first have kept their keys.
+      // If several trees were merged, only the objects of the first one keep their keys.
       let owner = root.subtree.lazy.compactMap { sources[$0] }.first.map { older.entities[$0].root }
       for number in root.subtree {
         guard let source = sources[number], older.entities[source].root == owner else {
@@ -71,7 +72,7 @@ final class MigrationContexts {
     self.destinations = destinations
   }
 
-  /// Classes with one for the entities that have none.
+  /// Returns the classes with `plain` added for all entities without a class.
   private static func classes(
     _ classes: ManagedObjectClasses, _ plain: ManagedObject.Type?, _ model: CompiledModel
   ) -> ManagedObjectClasses {
@@ -81,7 +82,7 @@ final class MigrationContexts {
     return all
   }
 
-  /// The model with every property optional. Its numbers are the same: they depend on names and types.
+  /// Returns the model with all properties optional. Its numbering is unchanged, because it depends on names and types only.
   private static func withoutRequirements(_ model: CompiledModel) throws -> CompiledModel {
     var relaxed = model.model
     for entity in relaxed.entities.indices {
@@ -101,9 +102,9 @@ final class MigrationContexts {
     return try CompiledModel(relaxed)
   }
 
-  /// Saves what a handler has left unsaved.
+  /// Saves the unsaved changes of a handler.
   func saveDestination() throws {
-    // A value that could not be read must not be missing without a word.
+    // A value that could not be read must not be silently lost.
     try source.notedErrors.settle()
     try destination.save()
     try session.checkCancellation()
@@ -111,9 +112,9 @@ final class MigrationContexts {
 
   // MARK: Progress
 
-  /// What a stage has done, which the contexts tell of rows that they read and save from now on.
+  /// Returns the progress of a stage, and reports rows that the contexts read and save to it from now on.
   ///
-  /// - Parameter parts: What the stage has the application do, in order.
+  /// - Parameter parts: The parts of the stage that run application code, in order.
   func follow(label: String, _ parts: [StageProgress.Part]) throws -> StageProgress {
     guard session.isFollowed else { return StageProgress(session, label: label, parts: parts, expected: [:]) }
     var counts: [Int: Int] = [:]
@@ -121,7 +122,7 @@ final class MigrationContexts {
       var request = FetchRequest<ManagedObject>(entityName: entity.name)
       request.includesSubentities = false
       do { counts[entity.number] = try source.count(for: request) } catch let error as StoreError where error.code == .entityNotInStore {
-        // The store's configuration leaves the entity out.
+        // The store's configuration excludes the entity.
         continue
       }
     }
@@ -131,11 +132,11 @@ final class MigrationContexts {
     return progress
   }
 
-  // MARK: What is still missing
+  // MARK: Required values
 
-  /// Finds objects without a value that the model requires.
+  /// Throws an error if objects lack a required value.
   ///
-  /// - Parameter isChecked: Whether a required property is looked at; it costs a pass over the rows of its entity.
+  /// - Parameter isChecked: Whether to check a required property. Each check costs a scan of the entity's rows.
   func checkRequiredValues(stage: String, where isChecked: (CompiledEntity, CompiledSlot) -> Bool = { _, _ in true }) throws {
     var missing: [StoreError.MissingValue] = []
     for entity in session.destinationModel.entities {
@@ -145,7 +146,7 @@ final class MigrationContexts {
         request.predicate = .compare(slot.name, .equal, nil)
         let count: Int
         do { count = try destination.count(for: request) } catch let error as StoreError where error.code == .entityNotInStore {
-          // The store's configuration leaves the entity out.
+          // The store's configuration excludes the entity.
           continue
         }
         if count > 0 { missing.append(.init(entity: entity.name, property: slot.name, count: count)) }
@@ -159,7 +160,7 @@ final class MigrationContexts {
     guard !slot.isTransient, slot.kind != .none else { return false }
     if let relationship = slot.relationship { return !relationship.isOptional }
     guard let attribute = slot.attribute else { return false }
-    // A part of a composite is required of those objects only that have some part.
+    // Parts of a composite are required only if the composite has a value.
     return !attribute.isOptional && attribute.derivationExpression == nil && !slot.name.contains(".")
   }
 }

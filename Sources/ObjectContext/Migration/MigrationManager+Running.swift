@@ -1,13 +1,12 @@
-// MigrationManager+Running: the three passes of a mapping model, and what a copying mapping takes over.
 import ObjectModel
 import ObjectQuery
 import ObjectStore
 
 extension MigrationManager {
-  /// How many objects are read together, and saved together.
+  /// The number of objects that are read and saved together.
   private static let batchSize = 500
 
-  /// Makes all newer objects.
+  /// Runs the three passes of the mapping model.
   func run() throws { try progress.map { try makeObjects() } }
 
   private func makeObjects() throws {
@@ -15,7 +14,7 @@ extension MigrationManager {
     try mappingModel.check(source: contexts.session.sourceModel, destination: contexts.session.destinationModel)
     var work = 0
     for mapping in mappings where mapping.makesObjects { work += try contexts.source.count(for: request(mapping)) }
-    // Each object is made, then related. How many are made is known once they are.
+    // The work consists of creating and then relating each object. The number of created objects is known after the first pass.
     var (visited, made, related) = (0, work, 0)
     func advance(_ phase: String) {
       func part(_ done: Int, _ all: Int) -> Double { all == 0 ? 0 : min(1, Double(done) / Double(all)) / 2 }
@@ -83,7 +82,7 @@ extension MigrationManager {
     var start = 0
     while start < made.count {
       let end = min(start + Self.batchSize, made.count)
-      // One request for the rows of each side; the objects live until the batch is saved.
+      // One request for the rows of each side. The objects must live until the batch is saved.
       let destinationIDs = (start..<end).map { Self.objectID(ObjectReference(rawValue: made.destinations[$0]), contexts.destinationStore) }
       let sourceIDs = (start..<end).map { Self.objectID(ObjectReference(rawValue: made.sources[$0]), contexts.sourceStore) }
       let destinations = try contexts.destination.objects(with: destinationIDs)
@@ -99,9 +98,9 @@ extension MigrationManager {
     }
   }
 
-  // MARK: Copies
+  // MARK: Copying
 
-  /// Takes over the attributes that both entities have under one name, but for those that the mapping computes.
+  /// Copies the attributes with the same name in both entities, except those with an attribute mapping.
   func copyAttributes(of source: ManagedObject, to object: ManagedObject, in mapping: EntityMapping) throws {
     let (older, newer) = (source.compiledEntity, object.compiledEntity)
     for slot in newer.slots {
@@ -119,7 +118,7 @@ extension MigrationManager {
     }
   }
 
-  /// Takes over the relationships that both entities have under one name, but for those that the mapping computes.
+  /// Copies the relationships with the same name in both entities, except those with a relationship mapping.
   func copyRelationships(of source: ManagedObject, to object: ManagedObject, in mapping: EntityMapping) throws {
     let older = source.compiledEntity
     for relationship in object.compiledEntity.relationships where !relationship.isTransient {
@@ -134,7 +133,7 @@ extension MigrationManager {
     }
   }
 
-  /// Whether a copying mapping of the members sets the relationship by its inverse, which needs no list of all members in memory.
+  /// Returns whether copy mappings of all members set the relationship through its inverse, which avoids loading all members.
   private func isSetFromOtherSide(_ relationship: CompiledRelationship) -> Bool {
     let (before, after) = (contexts.session.sourceModel, contexts.session.destinationModel)
     guard relationship.isToMany, !relationship.isOrdered, let inverse = after.inverse(of: relationship), !inverse.isToMany else {

@@ -1,31 +1,30 @@
-// MigrationManager: a mapping model at work: what was made of what, values, and the services that policies ask for.
 public import ObjectModel
 import ObjectStore
 
-/// A mapping model at work, as policies and property mappings see it.
+/// A running migration by a mapping model, as passed to policies and property mappings.
 ///
-/// It knows which newer object was made of which older one, by their IDs: no object is held. Older objects can only be read. All work is part of one
-/// transaction.
+/// The manager records the association of source and destination objects by ID, without retaining objects. Source objects are read-only.
+/// The whole migration is one transaction.
 public final class MigrationManager {
   /// The mapping model.
   public let mappingModel: MappingModel
-  /// What policies want to remember.
+  /// Application-defined state of policies.
   public var userInfo: [String: Any] = [:]
-  /// The mapping whose objects or relationships are being made; nil before the first and after the last.
+  /// The entity mapping that is running; nil before the first and after the last.
   public internal(set) var currentEntityMapping: EntityMapping?
-  /// The part of the work that is done, from 0 to 1.
+  /// The completed fraction, from 0 to 1.
   public internal(set) var migrationProgress: Double = 0
 
-  /// The older model.
+  /// The source model.
   public var sourceModel: ManagedObjectModel { contexts.session.sourceModel.model }
-  /// The newer model.
+  /// The destination model.
   public var destinationModel: ManagedObjectModel { contexts.session.destinationModel.model }
-  /// The older objects.
+  /// The context of the source objects.
   public var sourceContext: ManagedObjectContext { contexts.source }
-  /// The newer objects. What was made is saved in batches; what the model requires is checked at the end.
+  /// The context of the destination objects. It is saved in batches. Required values are checked at the end.
   public var destinationContext: ManagedObjectContext { contexts.destination }
 
-  /// Associates the objects that the standard policy makes; nil to record them directly.
+  /// Associates the objects that the default policy creates; nil to record them directly.
   package var associating: ((ManagedObject, ManagedObject, EntityMapping) throws -> Void)?
 
   let contexts: MigrationContexts
@@ -42,7 +41,7 @@ public final class MigrationManager {
     expressions = MappingExpressions(model: contexts.session.sourceModel)
   }
 
-  /// The policy of a mapping: one object for the whole migration.
+  /// Returns the policy of a mapping. The same instance is used throughout the migration.
   func policy(of mapping: EntityMapping) -> EntityMigrationPolicy {
     if let known = policies[mapping.name] { return known }
     let made = mapping.makePolicy?() ?? (mapping.entityMigrationPolicy ?? EntityMigrationPolicy.self).init()
@@ -50,12 +49,14 @@ public final class MigrationManager {
     return made
   }
 
-  // MARK: What was made of what
+  // MARK: Associated objects
 
-  /// Inserts a newer object of a mapping's entity, with its default values, and notes what it was made of.
+  /// Inserts a destination object of a mapping, with its default values, and associates it with its source object.
   ///
-  /// It takes the older object's key, and so its ID, where both entities are the same by name or renaming identifier and it is the first made of it.
-  /// - Throws: ``StoreError`` when the mapping has no newer entity, or an abstract one.
+  /// The object receives the source object's key, and therefore its ID, if the entities match by name or renaming identifier and it is the
+  /// first destination object of that source object.
+  ///
+  /// - Throws: ``StoreError`` if the mapping's destination entity is missing or abstract.
   public func insertDestinationInstance(for source: ManagedObject, in mapping: EntityMapping) throws -> ManagedObject {
     let object = try contexts.destination.insertObject(entityName: mapping.destinationEntityName ?? "")
     if let objectID = keptID(of: source, for: object) { contexts.destination.adopt(objectID, for: object) }
@@ -67,7 +68,7 @@ public final class MigrationManager {
     return object
   }
 
-  /// The ID of an older object under the newer model, if a newer object may take it.
+  /// Returns the ID of a source object under the destination model, if a destination object can take it.
   private func keptID(of source: ManagedObject, for object: ManagedObject) -> ManagedObjectID? {
     let (entity, reference) = (object.compiledEntity, source.objectID.reference)
     let model = contexts.session.destinationModel
@@ -81,13 +82,14 @@ public final class MigrationManager {
     return ManagedObjectID(space: contexts.destinationStore.space.number, entityNumber: UInt32(entity.number), key: reference.key)
   }
 
-  /// Notes that a newer object was made of an older one by a mapping. Several may be made of one, and one of several.
+  /// Records that a mapping created a destination object from a source object. A source object can have several destination objects, and
+  /// vice versa.
   ///
   /// - Parameters:
-  ///   - sourceInstance: The older object.
-  ///   - destinationInstance: The newer object.
-  ///   - mapping: The entity mapping that made it.
-  /// - Throws: ``StoreError`` when the newer object cannot get a permanent ID.
+  ///   - sourceInstance: The source object.
+  ///   - destinationInstance: The destination object.
+  ///   - mapping: The entity mapping that created it.
+  /// - Throws: ``StoreError`` if the destination object cannot get a permanent ID.
   public func associate(
     sourceInstance: ManagedObject, withDestinationInstance destinationInstance: ManagedObject, for mapping: EntityMapping
   ) throws {
@@ -95,12 +97,12 @@ public final class MigrationManager {
     pairs[mapping.name, default: InstancePairs()].append(sourceInstance.objectID.reference, destinationInstance.objectID.reference)
   }
 
-  /// The newer objects that a mapping made of older ones, in their order.
+  /// Returns the destination objects that a mapping created from source objects, in their order.
   ///
   /// - Parameters:
   ///   - mappingName: The mapping's name.
-  ///   - sourceInstances: The older objects; nil for all, which are then held as faults as long as the array is.
-  /// - Throws: ``StoreError`` with ``StoreError/Code/mappingModelInvalid`` when there is no such mapping.
+  ///   - sourceInstances: The source objects; nil for all. The returned array then retains a fault per object.
+  /// - Throws: ``StoreError`` with ``StoreError/Code/mappingModelInvalid`` if there is no such mapping.
   public func destinationInstances(
     forEntityMappingName mappingName: String, sourceInstances: [ManagedObject]?
   ) throws -> [ManagedObject] {
@@ -109,12 +111,12 @@ public final class MigrationManager {
     return sourceInstances.flatMap { pairs.destinations(of: $0.objectID.reference) }.map(destinationObject)
   }
 
-  /// The older objects that newer ones were made of by a mapping.
+  /// Returns the source objects from which a mapping created destination objects.
   ///
   /// - Parameters:
   ///   - mappingName: The mapping's name.
-  ///   - destinationInstances: The newer objects; nil for all.
-  /// - Throws: ``StoreError`` with ``StoreError/Code/mappingModelInvalid`` when there is no such mapping.
+  ///   - destinationInstances: The destination objects; nil for all.
+  /// - Throws: ``StoreError`` with ``StoreError/Code/mappingModelInvalid`` if there is no such mapping.
   public func sourceInstances(
     forEntityMappingName mappingName: String, destinationInstances: [ManagedObject]?
   ) throws -> [ManagedObject] {
@@ -145,13 +147,13 @@ public final class MigrationManager {
 
   // MARK: Values
 
-  /// The value of a property mapping for an older object.
+  /// Returns the value of a property mapping for a source object.
   ///
   /// - Parameters:
   ///   - property: The property mapping.
-  ///   - source: The older object.
-  ///   - mapping: The entity mapping at work.
-  /// - Throws: What the expression or the Swift code throws.
+  ///   - source: The source object.
+  ///   - mapping: The current entity mapping.
+  /// - Throws: The errors of the expression or closure.
   public func value(of property: PropertyMapping, forSource source: ManagedObject, in mapping: EntityMapping) throws -> Any? {
     switch property.value {
     case .block(let block): return try block(source, self)
@@ -164,13 +166,14 @@ public final class MigrationManager {
     }
   }
 
-  /// Sets a relationship. Older objects become the newer ones made of them, by the first mapping that made one which fits.
+  /// Sets a relationship. Source objects are replaced by their destination objects, from the first mapping that created one of a matching
+  /// entity.
   ///
   /// - Parameters:
   ///   - name: The relationship's name.
-  ///   - object: The newer object.
-  ///   - value: An object, an array or set of objects, or nil. Of several, a to-one relationship takes the first.
-  /// - Throws: ``StoreError`` with ``StoreError/Code/mappingModelInvalid`` when there is no such relationship.
+  ///   - object: The destination object.
+  ///   - value: An object, an array or set of objects, or nil. A to-one relationship takes the first of several objects.
+  /// - Throws: ``StoreError`` with ``StoreError/Code/mappingModelInvalid`` if there is no such relationship.
   public func setRelationship(_ name: String, of object: ManagedObject, to value: Any?) throws {
     let relationship: CompiledRelationship
     switch object.compiledEntity.property(named: name) {
@@ -194,12 +197,12 @@ public final class MigrationManager {
     return nil
   }
 
-  // MARK: Calling off
+  // MARK: Cancellation
 
-  /// Calls the migration off: it ends before the next object, and throws the error.
+  /// Cancels the migration, which stops before the next object and throws the error.
   public func cancelMigration(_ error: any Error) { cancellation = cancellation ?? error }
 
-  /// Throws once the migration was called off.
+  /// Throws an error if the migration was canceled.
   func checkCancellation() throws {
     if let cancellation { throw cancellation }
     try contexts.session.checkCancellation()

@@ -1,10 +1,9 @@
-// MigrationRoute: finds the way from the version on disk to the coordinator's model.
 import ObjectModel
 import ObjectStore
 
-/// The versions that stages name, and what leads from each to the next.
+/// The migration path through the versions of a staged migration.
 struct MigrationRoute {
-  /// What leads to the next version.
+  /// The step from one version to the next.
   enum Passage {
     case lightweight(String)
     case custom(CustomMigrationStage)
@@ -24,9 +23,9 @@ struct MigrationRoute {
   private let target: CompiledModel
   private let path: String?
 
-  /// Reads the stages.
+  /// Builds the path from the stages.
   ///
-  /// - Throws: ``StoreError`` for a reference that leads nowhere, and for stages that contradict each other.
+  /// - Throws: ``StoreError`` for a reference that cannot be resolved, and for contradictory stages.
   init(_ manager: StagedMigrationManager, to target: CompiledModel, path: String?) throws {
     self.target = target
     self.path = path
@@ -44,7 +43,7 @@ struct MigrationRoute {
         guard from != to else {
           throw StoreError(.stageWithinVersion(stage.label), operation: .migrate, path: path)
         }
-        // A stage within versions that are named already takes the place of the lightweight way.
+        // A custom stage between versions that were listed before replaces the lightweight step between them.
         if let end, next[from] == nil, next[to] == nil, end != from, !leads(end, to: from) { connect(end, from, .lightweight(stage.label)) }
         if case .custom(let other)? = next[from]?.passage {
           throw StoreError(.stagesOfOneVersion(other.label, stage.label), operation: .migrate, path: path)
@@ -82,9 +81,9 @@ struct MigrationRoute {
     return true
   }
 
-  // MARK: The way
+  // MARK: Path
 
-  /// The passages that a store of a version takes, in order, each with the model it leads to.
+  /// Returns the steps for a store of a version, in order, each with its source and destination model.
   ///
   /// - Parameter source: The model that wrote the store.
   func passages(from source: CompiledModel) throws -> [(passage: Passage, source: CompiledModel, destination: CompiledModel)] {
@@ -105,7 +104,7 @@ struct MigrationRoute {
       }
       checksum = following
       guard let destination = models[following] else {
-        // A lightweight stage may pass over a version whose model nobody has.
+        // Lightweight steps can skip a version whose model is unavailable.
         if case .lightweight = passage, case .lightweight? = next[following]?.passage { continue }
         throw StoreError(.onlyChecksumAtStage(following, stage: passage.label), operation: .migrate, path: path)
       }
@@ -115,10 +114,10 @@ struct MigrationRoute {
     return result
   }
 
-  /// The version that a model is; nil where no stage names it.
+  /// Returns the checksum of a model's version; nil if no stage contains it.
   private func version(of model: CompiledModel) -> String? {
     if order.contains(model.checksum) { return model.checksum }
-    // The order of properties means nothing to a store.
+    // The order of properties is irrelevant to a store.
     return order.first { models[$0]?.versionHashes == model.versionHashes }
   }
 
@@ -128,7 +127,8 @@ struct MigrationRoute {
     throw StoreError(.backwardMigration, operation: .migrate, path: path)
   }
 
-  /// The version that an unknown model can be brought to at the least loss. Of equally near ones the oldest: the stages after it are run.
+  /// Returns the version to which an unknown model can be migrated with the least loss. Among equals the oldest, so that the stages after
+  /// it run.
   private func nearestVersion(to source: CompiledModel) throws -> CompiledModel {
     var nearest: (model: CompiledModel, losses: Int, changes: Int)?
     var obstacles: [ModelChange]?

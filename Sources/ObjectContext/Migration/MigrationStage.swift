@@ -1,53 +1,55 @@
-// MigrationStage: the stages of a staged migration: lightweight ones, and custom ones with the application's work.
 public import ObjectModel
 public import ObjectStore
 
 /// A stage of a staged migration: ``LightweightMigrationStage`` or ``CustomMigrationStage``.
 public protocol MigrationStage: Sendable {
-  /// What the stage is called in progress and errors.
+  /// The name of the stage in progress reports and errors.
   var label: String { get }
 }
 
-/// Versions each of which follows from the one before without further word.
+/// A stage with versions that are migrated from one to the next by inference.
 ///
 /// ```swift
 /// let stages = StagedMigrationManager([LightweightMigrationStage([version1, version2])])
 /// ```
 ///
-/// Where something cannot be inferred the migration throws ``StoreError`` with ``StoreError/Code/mappingNotInferred``, and the store is as it was.
+/// If a change cannot be inferred, the migration throws ``StoreError`` with ``StoreError/Code/mappingNotInferred``, and the store stays
+/// unchanged.
 public struct LightweightMigrationStage: MigrationStage {
-  /// What the stage is called.
+  /// The name of the stage.
   public var label: String
   /// The versions, from the oldest to the newest.
   public let versions: [ManagedObjectModelReference]
 
-  /// A stage between versions.
+  /// Creates a stage from versions.
   ///
   /// - Parameters:
   ///   - versions: The versions, from the oldest to the newest.
-  ///   - label: What the stage is called.
+  ///   - label: The name of the stage.
   public init(_ versions: [ManagedObjectModelReference], label: String = "lightweight stage") {
     self.versions = versions
     self.label = label
   }
 
-  /// A stage between models.
+  /// Creates a stage from models.
   public init(models: [ManagedObjectModel], label: String = "lightweight stage") {
     self.init(models.map { ManagedObjectModelReference($0) }, label: label)
   }
 
-  /// A stage between versions that are known by their checksums.
+  /// Creates a stage from the checksums of versions.
   ///
-  /// Stores of these versions are recognized, and go straight to the next version whose model some stage, or the coordinator, has.
+  /// Stores of these versions are recognized, and migrate directly to the next version whose model is available from a stage or the
+  /// coordinator.
   public init(_ versionChecksums: [String], label: String = "lightweight stage") {
     self.init(versionChecksums.map { ManagedObjectModelReference(versionChecksum: $0) }, label: label)
   }
 }
 
-/// A step between two versions in which the application takes part.
+/// A stage between two versions that runs application code.
 ///
-/// What follows from the two models is done as in a lightweight stage. What does not is left to the application: a new attribute that needs a value
-/// is empty, and so is one whose type has changed. The work is part of the migration's transaction: what it throws leaves the store as it was.
+/// Inferable changes are applied as in a lightweight stage. All others are left to the application: a new required attribute is empty, and
+/// so is an attribute whose type has changed. The stage is part of the migration's transaction, so an error thrown by a handler rolls the
+/// store back.
 ///
 /// ```swift
 /// let stage = CustomMigrationStage(migratingFrom: version1, to: version2) { migration in
@@ -59,35 +61,36 @@ public struct LightweightMigrationStage: MigrationStage {
 /// }
 /// ```
 ///
-/// The order: ``willMigrateHandler``, what is inferred, ``handler``, ``didMigrateHandler``, the check for values that are still missing. Contexts that
-/// are left with changes are saved after each of them.
+/// A stage runs in this order: ``willMigrateHandler``, the inferred changes, ``handler``, ``didMigrateHandler``, the check for missing
+/// required values. Unsaved changes are saved after each handler.
 public struct CustomMigrationStage: MigrationStage {
-  /// What the stage is called.
+  /// The name of the stage.
   public var label: String
-  /// The version that the stage begins with.
+  /// The version from which the stage migrates.
   public let currentModel: ManagedObjectModelReference
-  /// The version that it leads to.
+  /// The version to which the stage migrates.
   public let nextModel: ManagedObjectModelReference
-  /// Prepares the older rows, under the older model, before anything is changed: removes duplicates before a constraint comes, for example.
+  /// Prepares the rows under the source model before the migration changes them; for example, to remove duplicates that would violate a new
+  /// constraint.
   public var willMigrateHandler: (@Sendable (ManagedObjectContext) throws -> Void)?
-  /// Sees the older and the newer rows.
+  /// Migrates objects with access to both the source and the destination rows.
   public var handler: (@Sendable (CustomMigration) throws -> Void)?
-  /// Finishes the newer rows, under the newer model.
+  /// Completes the rows under the destination model.
   public var didMigrateHandler: (@Sendable (ManagedObjectContext) throws -> Void)?
-  /// The classes of the newer objects, generated for the version that the stage leads to; without them all objects are plain ones. Older objects always
-  /// are: no class has to be kept for an older version.
+  /// The classes of the destination objects, generated for the destination version. Without them all objects are plain. Source objects are
+  /// always plain, so an application need not keep classes for older versions.
   public var destinationClasses = ManagedObjectClasses()
-  /// The class of the objects that have none of their own, older ones too; nil for ``ManagedObject``.
+  /// The class of plain objects, including source objects; nil for ``ManagedObject``.
   package var plainClass: ManagedObject.Type?
-  /// Makes the newer objects by its mappings: nothing is inferred then, and ``handler`` finds what the mappings made.
+  /// The mapping model that creates the destination objects. If it is set, nothing is inferred, and ``handler`` runs after the mappings.
   public var mappingModel: MappingModel?
 
-  /// A stage with handlers that are set later, or whose work is only what can be inferred.
+  /// Creates a stage whose handlers are set later, or that only applies inferred changes.
   ///
   /// - Parameters:
-  ///   - currentModel: The version that the stage begins with.
-  ///   - nextModel: The version that it leads to.
-  ///   - label: What the stage is called.
+  ///   - currentModel: The version from which the stage migrates.
+  ///   - nextModel: The version to which the stage migrates.
+  ///   - label: The name of the stage.
   public init(
     migratingFrom currentModel: ManagedObjectModelReference, to nextModel: ManagedObjectModelReference, label: String = "custom stage"
   ) {
@@ -96,13 +99,13 @@ public struct CustomMigrationStage: MigrationStage {
     self.label = label
   }
 
-  /// A stage whose handler sees the older and the newer rows.
+  /// Creates a stage whose handler accesses the source and the destination rows.
   ///
   /// - Parameters:
-  ///   - currentModel: The model that the stage begins with.
-  ///   - nextModel: The model that it ends with.
-  ///   - label: The stage's name, in progress reports and errors.
-  ///   - handler: What is done between the two.
+  ///   - currentModel: The version from which the stage migrates.
+  ///   - nextModel: The version to which the stage migrates.
+  ///   - label: The name of the stage in progress reports and errors.
+  ///   - handler: Migrates what cannot be inferred.
   public init(
     migratingFrom currentModel: ManagedObjectModelReference, to nextModel: ManagedObjectModelReference, label: String = "custom stage",
     handler: @escaping @Sendable (CustomMigration) throws -> Void
@@ -111,13 +114,13 @@ public struct CustomMigrationStage: MigrationStage {
     self.handler = handler
   }
 
-  /// A stage that makes the newer objects by a mapping model.
+  /// Creates a stage that creates the destination objects through a mapping model.
   ///
   /// - Parameters:
-  ///   - currentModel: The model that the stage begins with.
-  ///   - nextModel: The model that it ends with.
-  ///   - label: The stage's name, in progress reports and errors.
-  ///   - mappingModel: What becomes of each entity.
+  ///   - currentModel: The version from which the stage migrates.
+  ///   - nextModel: The version to which the stage migrates.
+  ///   - label: The name of the stage in progress reports and errors.
+  ///   - mappingModel: The mappings of all entities.
   public init(
     migratingFrom currentModel: ManagedObjectModelReference, to nextModel: ManagedObjectModelReference, label: String = "custom stage",
     mappingModel: MappingModel

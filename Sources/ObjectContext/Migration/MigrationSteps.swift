@@ -1,13 +1,12 @@
-// MigrationSteps: stages and mapping models as the steps that a store runs.
 import ObjectModel
 import ObjectStore
 
-/// Makes the steps of a migration.
+/// Converts stages and mapping models into the steps that a store runs.
 struct MigrationSteps: Sendable {
   let manager: StagedMigrationManager?
   let mappingModels: [MappingModel]
 
-  /// The steps from a store's version to a coordinator's model; none where it is inferred straight away.
+  /// Returns the steps from a store's version to a coordinator's model; none if the migration is inferred directly.
   func steps(from origin: StoreMigrationOrigin, to target: CompiledModel) throws -> [StoreMigrationStep] {
     guard let source = try origin.model() else {
       throw StoreError(.keepsNoModel, operation: .migrate, path: origin.path)
@@ -38,7 +37,7 @@ struct MigrationSteps: Sendable {
       path: origin.path)
   }
 
-  /// A lightweight passage; a mapping model that is made for it, or that saves what inference would lose, takes its place.
+  /// Returns a lightweight step, or a mapping step if a mapping model specifies both versions or avoids a loss of inference.
   private func lightweightStep(_ label: String, from source: CompiledModel, to destination: CompiledModel) throws -> StoreMigrationStep {
     if let made = try mappingModels.first(where: { try $0.isMadeFor(source: source, destination: destination) }) {
       return Self.step(of: made, label: label, to: destination)
@@ -52,7 +51,7 @@ struct MigrationSteps: Sendable {
     return StoreMigrationStep(name: label, model: destination)
   }
 
-  // MARK: Work
+  // MARK: Execution
 
   private static func step(of mappingModel: MappingModel, label: String, to model: CompiledModel) -> StoreMigrationStep {
     var step = StoreMigrationStep(name: label, model: model) { session in
@@ -111,17 +110,17 @@ struct MigrationSteps: Sendable {
     return step
   }
 
-  /// Whether the older model required the property as well: then its rows have it as far as they ever had.
+  /// Returns whether the source model also required the property. Its rows then need no check.
   private static func wasRequired(_ name: String, of entity: CompiledEntity, _ contexts: MigrationContexts) -> Bool {
     guard let number = contexts.sources[entity.number] else { return false }
     let older = contexts.session.sourceModel.entities[number]
     guard let before = contexts.difference.sourceName(ofProperty: name, in: entity.number) else { return false }
     guard let slot = older.slots.first(where: { $0.name == before }), !slot.isTransient, !slot.isOptional else { return false }
-    // A value of another type was not taken over.
+    // Values of a changed type were not copied.
     return slot.attribute?.type == entity.slots.first { $0.name == name }?.attribute?.type
   }
 
-  /// Makes errors of the application the cause of one that names the stage.
+  /// Wraps errors of the application in an error that names the stage.
   private static func reporting(_ label: String, _ body: () throws -> Void) throws {
     do {
       try body()

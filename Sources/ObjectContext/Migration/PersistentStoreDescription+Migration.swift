@@ -1,8 +1,7 @@
-// PersistentStoreDescription+Migration: stages and mapping models of a store's description.
 public import ObjectStore
 
 extension PersistentStoreDescription {
-  /// The stages between the versions of the model; nil infers the whole way at once.
+  /// The stages between the versions of the model; nil to infer the whole migration in one step.
   public var stagedMigrationManager: StagedMigrationManager? {
     get { self[.stagedMigrationManager] }
     set {
@@ -11,11 +10,11 @@ extension PersistentStoreDescription {
     }
   }
 
-  /// Mapping models for what cannot be inferred.
+  /// Mapping models for changes that cannot be inferred.
   ///
-  /// The first that names the two models (``MappingModel/sourceModel``, ``MappingModel/destinationModel``) is used in any case. Else it is the first that
-  /// fits them and leaves out no older entity, where inference is impossible, would drop values, or is forbidden
-  /// (``shouldInferMappingModelAutomatically``).
+  /// The first one that specifies both models (``MappingModel/sourceModel``, ``MappingModel/destinationModel``) is always used. Otherwise,
+  /// if inference is impossible, would drop values, or is disabled (``shouldInferMappingModelAutomatically``), the first one that fits the
+  /// models and maps each source entity is used.
   public var mappingModels: [MappingModel] {
     get { self[.mappingModels] ?? [] }
     set {

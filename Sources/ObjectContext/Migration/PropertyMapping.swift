@@ -1,8 +1,7 @@
-// PropertyMapping: where the value of a property of a newer object comes from.
 public import ObjectQuery
 import ObjectStore
 
-/// Where the value of a property of a newer object comes from: an expression, or Swift code.
+/// The source of the value of a destination object's property: an expression or a closure.
 ///
 /// ```swift
 /// let name = try PropertyMapping(name: "name", format: "uppercase($source.name)")
@@ -10,13 +9,14 @@ import ObjectStore
 /// let books = PropertyMapping(name: "books", destinationInstancesOf: "BookToBook", sourceKeyPath: "books")
 /// ```
 ///
-/// Expressions are those of fetches, with these variables:
+/// Expressions have the syntax of fetch expressions, with these variables:
 ///
-/// - `$source` is the older object: `$source.name`, `uppercase($source.name)`, `$source.things.@count`.
-/// - `FUNCTION($manager, "destinationInstancesForEntityMappingNamed:sourceInstances:", "BookToBook", $source.books)` is what a mapping made of objects.
-/// - `FUNCTION($entityPolicy, "name", ...)` is what ``EntityMigrationPolicy/value(ofFunction:arguments:manager:)`` answers.
+/// - `$source` is the source object: `$source.name`, `uppercase($source.name)`, `$source.things.@count`.
+/// - `FUNCTION($manager, "destinationInstancesForEntityMappingNamed:sourceInstances:", "BookToBook", $source.books)` returns the objects
+///   that a mapping created from source objects.
+/// - `FUNCTION($entityPolicy, "name", ...)` returns the result of ``EntityMigrationPolicy/value(ofFunction:arguments:manager:)``.
 public struct PropertyMapping: Sendable {
-  /// What computes a value.
+  /// A closure that computes a value.
   public typealias Block = @Sendable (_ source: ManagedObject, _ manager: MigrationManager) throws -> Any?
 
   enum Value: Sendable {
@@ -25,11 +25,11 @@ public struct PropertyMapping: Sendable {
     case instances(mapping: String?, keyPath: String)
   }
 
-  /// The name of the property in the newer entity.
+  /// The name of the property in the destination entity.
   public let name: String
   let value: Value
 
-  /// The expression that computes the value; nil for Swift code.
+  /// The expression that computes the value; nil for a closure.
   package var expression: FetchExpression? {
     switch value {
     case .expression(let expression): expression
@@ -52,29 +52,30 @@ public struct PropertyMapping: Sendable {
     self.value = value
   }
 
-  /// A property whose value is computed by an expression.
+  /// Creates a mapping whose value is computed by an expression.
   public init(name: String, valueExpression: FetchExpression) { self.init(name: name, .expression(valueExpression)) }
 
-  /// A property whose value is computed by an expression in the format language, such as `$source.price * $source.quantity`.
+  /// Creates a mapping whose value is computed by an expression in the format language, such as `$source.price * $source.quantity`.
   ///
-  /// - Throws: ``PredicateFormatError`` with the place and what was expected.
+  /// - Throws: ``PredicateFormatError`` with the position and the expected syntax.
   public init(name: String, format: String) throws(PredicateFormatError) {
     self.init(name: name, .expression(try FetchExpression(format: format)))
   }
 
-  /// A property that has the value at a path of the older object. Older objects at its end become the newer ones that were made of them.
+  /// Creates a mapping to the value at a key path of the source object. Source objects in the value are replaced by their destination
+  /// objects.
   public init(name: String, sourceKeyPath: String) { self.init(name: name, .instances(mapping: nil, keyPath: sourceKeyPath)) }
 
-  /// A relationship to what a mapping made of the older objects at a path.
+  /// Creates a mapping of a relationship to the objects that a mapping created from source objects.
   ///
   /// - Parameters:
   ///   - name: The name of the relationship.
-  ///   - mappingName: The name of the entity mapping that made the newer objects.
-  ///   - sourceKeyPath: The path from the older object to those that the mapping made them of; empty for the older object itself.
+  ///   - mappingName: The name of the entity mapping that created the destination objects.
+  ///   - sourceKeyPath: The key path from the source object to the source objects of that mapping; empty for the source object itself.
   public init(name: String, destinationInstancesOf mappingName: String, sourceKeyPath: String) {
     self.init(name: name, .instances(mapping: mappingName, keyPath: sourceKeyPath))
   }
 
-  /// A property whose value is computed by Swift code.
+  /// Creates a mapping whose value is computed by a closure.
   public init(name: String, value: @escaping Block) { self.init(name: name, .block(value)) }
 }

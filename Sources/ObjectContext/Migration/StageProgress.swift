@@ -1,19 +1,18 @@
-// StageProgress: how much an application's part of a stage has done, by what it walks through, counts itself, or reads and saves.
 import ObjectModel
 import ObjectStore
 
-/// How much of an application's part of a stage is done, as a fraction.
+/// The progress of the application's part of a stage, as a fraction.
 ///
-/// What a handler will do nobody knows. It is expected to go once through the objects of the entities that differ between the two models, or through all
-/// where none does, and to save what it has read. What it does beyond that has a share of what is left.
+/// The amount of a handler's work is unknown. The estimate assumes that it visits and saves once all objects of the entities that differ
+/// between the models, or all objects if no entity differs. Any work beyond that takes a share of the remaining fraction.
 final class StageProgress {
-  /// One thing after the other that a stage has the application do.
+  /// A part of a stage that runs application code.
   enum Part {
     case mapping
     case handler
     case finish
 
-    /// What the part weighs beside others: a mapping model makes the objects, then their relationships.
+    /// The relative weight of the part. A mapping model creates the objects and then their relationships.
     fileprivate var weight: Double {
       switch self {
       case .mapping: 3
@@ -23,29 +22,31 @@ final class StageProgress {
     }
   }
 
-  /// How much of what is left a count takes at most: nobody knows that it is the last.
+  /// The maximum share of the remaining fraction that one count takes, since more may follow.
   private static let mostOfRest = 0.9
 
   private let session: any StoreMigrationSession
   private let label: String
   private let parts: [Part]
-  /// The older objects that are expected to be visited, by entity, without those of subentities.
+  /// The numbers of source objects that are expected to be visited, by entity, without subentities.
   private let expected: [Int: Int]
-  /// Those of them that no walk has visited yet.
+  /// The expected objects that no walk has visited yet.
   private var unvisited: [Int: Int]
-  /// Rows that were read or saved outside of walks.
+  /// The number of rows read or saved outside of walks.
   private var touched = 0
-  /// What is done of all, and where the part under way ends.
+  /// The completed fraction of the whole, and the fraction at the end of the current part.
   private var value = 0.0
   private var end = 1.0
-  /// What a walk or the handler itself counts just now.
+  /// The count of the current walk, or of the handler's own reports.
   private var count: (start: Double, end: Double, done: Int, total: Int)?
-  /// Whether objects are visited, or made by a mapping model: what they read and save is not counted once more.
+  /// Whether a walk or a mapping model is running, whose reads and saves are not counted separately.
   private var isWalking = false
 
+  /// Creates the progress of a stage.
+  ///
   /// - Parameters:
-  ///   - parts: What the stage has the application do, in order.
-  ///   - expected: The numbers of older objects that it is expected to go through, by entity; empty where nobody follows.
+  ///   - parts: The parts of the stage that run application code, in order.
+  ///   - expected: The numbers of source objects that are expected to be visited, by entity; empty if progress is not observed.
   init(_ session: any StoreMigrationSession, label: String, parts: [Part], expected: [Int: Int]) {
     self.session = session
     self.label = label
@@ -54,7 +55,7 @@ final class StageProgress {
     unvisited = expected
   }
 
-  /// Begins a part; the one before has come to its end.
+  /// Begins a part and completes the previous one.
   func begin(_ part: Part) {
     let whole = parts.reduce(0) { $0 + $1.weight }
     let before = parts.prefix { $0 != part }.reduce(0) { $0 + $1.weight }
@@ -65,15 +66,15 @@ final class StageProgress {
 
   // MARK: Walks
 
-  /// Goes through objects of an older entity, which are told as they are done.
+  /// Reports a walk over the objects of a source entity.
   ///
   /// - Parameters:
-  ///   - entity: The entity; those below it are visited too.
-  ///   - total: How many objects there are.
-  ///   - phase: What is being done.
-  ///   - body: Is given what tells of objects that are done.
+  ///   - entity: The entity, including its subentities.
+  ///   - total: The number of objects.
+  ///   - phase: A description of the walk.
+  ///   - body: Performs the walk. Calls `advance` with numbers of completed objects.
   func walk(_ entity: CompiledEntity, of total: Int, phase: String, _ body: (_ advance: (Int) -> Void) throws -> Void) rethrows {
-    // A walk within another is a part of that one.
+    // A nested walk is part of the outer one.
     let isOuter = !isWalking
     if isOuter {
       isWalking = true
@@ -90,7 +91,7 @@ final class StageProgress {
     }
   }
 
-  /// The rows that are still expected to be read or saved.
+  /// The number of rows that are still expected to be read or saved.
   private var rest: Double { max(0, 2 * Double(unvisited.values.reduce(0, +)) - Double(touched)) }
 
   private func share(of total: Int, weight: Double, rest: Double) -> (start: Double, end: Double, done: Int, total: Int) {
@@ -105,9 +106,9 @@ final class StageProgress {
     value = max(value, count.start + (count.end - count.start) * min(max(Double(done) / Double(count.total), 0), 1))
   }
 
-  // MARK: What is told, read and made otherwise
+  // MARK: Other sources of progress
 
-  /// Takes over what a handler counts itself.
+  /// Adopts the handler's own count.
   func report(_ phase: String?, _ completed: Int, of total: Int) {
     if !isWalking, total > 0 {
       if count.map({ $0.total != total || completed < $0.done }) ?? true { count = share(of: total, weight: 1, rest: 0) }
@@ -117,7 +118,7 @@ final class StageProgress {
     tell(phase ?? label, completed, total)
   }
 
-  /// Takes over that rows were read or saved, unless what reads and saves them tells it better.
+  /// Counts rows that were read or saved, unless a walk, a count or a mapping model reports more precisely.
   func touch(_ rows: Int) {
     guard rows > 0, !isWalking, count == nil else { return }
     let whole = 2 * expected.values.reduce(0, +)
@@ -126,7 +127,7 @@ final class StageProgress {
     tell(label, touched, max(whole, touched))
   }
 
-  /// Makes objects by a mapping model, which knows its whole.
+  /// Runs a mapping model, which reports its own total.
   func map(_ body: () throws -> Void) rethrows {
     isWalking = true
     defer { isWalking = false }
@@ -135,9 +136,9 @@ final class StageProgress {
     count = nil
   }
 
-  /// Tells how far a mapping model is.
+  /// Reports the progress of a mapping model.
   ///
-  /// - Parameter fraction: How much of its work is done.
+  /// - Parameter fraction: The completed fraction of the mapping model.
   func mapped(_ phase: String, _ completed: Int, of total: Int, fraction: Double) {
     if let count { value = max(value, count.start + (count.end - count.start) * fraction) }
     tell("\(label): \(phase)", completed, total)
