@@ -1,35 +1,34 @@
-// DictionaryRows: the answer to a fetch of dictionaries, and how values take the types that were asked for.
 import Foundation
 public import ObjectModel
 package import ObjectQuery
 
-/// The rows of a fetch of dictionaries.
+/// The result of a fetch of dictionaries, as rows and columns.
 public struct DictionaryRows: Sendable {
   /// A column.
   public struct Column: Sendable {
-    /// What the values of a column are.
+    /// The kind of values in a column.
     public enum Content: Sendable {
-      /// An attribute's.
+      /// The values of an attribute.
       case attribute(AttributeDescription)
-      /// Computed, in the form of attributes of a type. A sum of integers that 64 bits do not hold is a double all the same.
+      /// Computed values of an attribute type. A sum of integers that exceeds 64 bits is a double regardless of the type.
       case value(AttributeType)
       /// Packed object references.
       case object
-      /// Numbers of entities.
+      /// Entity numbers.
       case entity
     }
-    /// The key in the dictionaries: the property's name or dotted path, or the expression's name.
+    /// The key in the dictionaries: the name or dotted path of a property, or the name of an expression.
     public let name: String
-    /// What the values are.
+    /// The kind of values.
     public let content: Content
 
-    /// Makes a column.
+    /// Creates a column.
     public init(name: String, content: Content) {
       self.name = name
       self.content = content
     }
 
-    /// The attribute whose values stand in the column; nil for objects and computed values.
+    /// The attribute whose values the column contains, or nil for objects and computed values.
     public var attribute: AttributeDescription? {
       guard case .attribute(let attribute) = content else { return nil }
       return attribute
@@ -37,10 +36,10 @@ public struct DictionaryRows: Sendable {
   }
   /// The columns.
   public let columns: [Column]
-  /// The values, one a column; a missing value is null.
+  /// The rows, each with one value a column. Missing values are null.
   public let rows: [[Slot]]
 
-  /// Makes rows.
+  /// Creates rows.
   public init(columns: [Column], rows: [[Slot]]) {
     self.columns = columns
     self.rows = rows
@@ -48,7 +47,7 @@ public struct DictionaryRows: Sendable {
 }
 
 extension DictionaryRows.Column {
-  /// The column that a store answers with.
+  /// Creates the result column of a resolved column.
   package init(_ column: ResolvedColumn) {
     let content: Content =
       switch column.content {
@@ -62,15 +61,15 @@ extension DictionaryRows.Column {
 }
 
 extension ResolvedColumn {
-  /// Whether values have to be brought into another form than the expression gives them.
+  /// Whether the type of the expression's values differs from the requested type.
   package var isConverted: Bool {
     guard case .value(let type) = content else { return false }
     return type != AttributeType(expression.type)
   }
 
-  /// A value in the form of the type that was asked for.
+  /// Converts a value to the requested type.
   ///
-  /// - Throws: ``StoreError`` where that type does not hold it.
+  /// - Throws: ``StoreError`` if the type cannot represent the value.
   package func converted(_ value: Slot) throws -> Slot {
     guard case .value(let type) = content, isConverted, !SlotComparison.isMissing(value) else { return value }
     let result: Slot? =
@@ -91,7 +90,7 @@ extension ResolvedColumn {
     return result
   }
 
-  /// A number without its fraction; nil where 64 bits do not hold it.
+  /// Returns a number truncated toward zero, or nil if 64 bits cannot represent it.
   private func whole(_ value: Slot) -> Int64? {
     switch value {
     case .int(let number): return number

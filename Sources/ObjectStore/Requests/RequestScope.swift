@@ -1,29 +1,28 @@
-// RequestScope: what a store may know of its caller.
 public import ObjectModel
 
-/// What a store may know of its caller.
+/// The context of a request: the information about the caller that a store may use.
 public struct RequestScope: Sendable {
-  /// The numbers and UUID under which the store's object IDs are made.
+  /// The ID space in which the store's object IDs are created.
   public let objectIDSpace: ObjectIDSpace
-  /// The context's name, for the history.
+  /// The name of the context, recorded in the history.
   public var contextName: String?
-  /// The author of the changes, for the history.
+  /// The author of the changes, recorded in the history.
   public var transactionAuthor: String?
-  /// What calls a request off; nil where nobody can.
+  /// The object that can cancel the request, or nil if it cannot be canceled.
   public var cancellation: RequestCancellation?
-  /// The state of the store that a fetch, rows and members are read from; nil for the newest. Writes do not go by it.
+  /// The generation of the store that fetches, rows, and relationship members are read from, or nil for the newest state. Writes ignore it.
   public var generation: (any StoreGeneration)?
-  /// The number of the context that asks, which need not hear of its own changes; 0 for none.
+  /// The number of the requesting context, which is not notified of its own changes, or 0 for none.
   package var origin: UInt64 = 0
-  /// What has rows at hand, which a fetch need not read again.
+  /// The source of cached rows, which a fetch need not read again.
   package var rowTables: (any RowTableSource)?
 
-  /// Makes a scope.
+  /// Creates a scope.
   ///
   /// - Parameters:
   ///   - objectIDSpace: The ID space of the store.
-  ///   - contextName: The name of the context that asks.
-  ///   - transactionAuthor: Who makes the change, in the application's words.
+  ///   - contextName: The name of the requesting context.
+  ///   - transactionAuthor: The author of the change, as defined by the application.
   public init(objectIDSpace: ObjectIDSpace, contextName: String? = nil, transactionAuthor: String? = nil) {
     self.objectIDSpace = objectIDSpace
     self.contextName = contextName

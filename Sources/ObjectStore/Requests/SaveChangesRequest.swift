@@ -1,25 +1,24 @@
-// SaveChangesRequest: everything that one save writes to one store.
 public import ObjectModel
 
-/// Everything that one save writes to one store. The store writes all of it or nothing.
+/// The changes of one save in one store. The store writes all of them or none.
 public struct SaveChangesRequest: Sendable {
   /// An update of a row.
   public struct Update: Sendable {
-    /// The row as it is to be; its version is one more than ``oldVersion``.
+    /// The new row. Its version is ``oldVersion`` plus one.
     public let row: RowImage
-    /// The slots that differ from the stored row; may be empty when only to-many relationships changed.
+    /// The slots that differ from the stored row. May be empty if only to-many relationships changed.
     public let changedSlots: SlotMask
-    /// The version the row was read with; a store that finds another reports a ``MergeConflict``.
+    /// The version that the row was read with. A store that contains another version reports a ``MergeConflict``.
     public let oldVersion: Int64
-    /// The row of that version, where it was at hand and a relationship has changed: tells which owners an object has left.
+    /// The row of ``oldVersion``, if it was in memory and a relationship has changed. It identifies the previous owners of the object.
     package var formerRow: RowImage?
 
-    /// Makes an update.
+    /// Creates an update.
     ///
     /// - Parameters:
-    ///   - row: The row as it is to be.
-    ///   - changedSlots: The slots that differ.
-    ///   - oldVersion: The version that the save began with.
+    ///   - row: The new row.
+    ///   - changedSlots: The slots that differ from the stored row.
+    ///   - oldVersion: The version that the row was read with.
     public init(row: RowImage, changedSlots: SlotMask, oldVersion: Int64) {
       self.row = row
       self.changedSlots = changedSlots
@@ -27,35 +26,35 @@ public struct SaveChangesRequest: Sendable {
     }
   }
 
-  /// A row that is deleted, or only checked.
+  /// A row to delete, or to check without changing it.
   public struct VersionedReference: Sendable {
     /// The entity and key.
     public let reference: ObjectReference
-    /// The version the row was read with; 0 when it was never read, and is not checked.
+    /// The version that the row was read with, or 0 if it was never read and is not checked.
     public let version: Int64
-    /// The row of that version, where it was at hand: tells which owners a deleted object has left.
+    /// The row of that version, if it was in memory. It identifies the previous owners of a deleted object.
     package var formerRow: RowImage?
 
-    /// Makes a reference.
+    /// Creates a reference.
     public init(reference: ObjectReference, version: Int64) {
       self.reference = reference
       self.version = version
     }
   }
 
-  /// A change of a to-many relationship that is not written in another row's to-one slot.
+  /// A change of a to-many relationship that is not stored in another row's to-one slot.
   ///
-  /// Members of a relationship whose inverse is to-one are changed by the other rows' updates; only its order, if it has one, appears here. Of two
-  /// many-to-many relationships that are each other's inverse, membership appears for the one with the lower number only; the order of either
-  /// appears for that one.
+  /// If the inverse is to-one, membership changes through updates of the members' rows; only the order of an ordered relationship appears
+  /// here. For a many-to-many relationship and its inverse, membership changes appear only for the relationship with the lower number. The
+  /// order of a relationship always appears for that relationship itself.
   public struct RelationshipChange: Sendable {
-    /// The object whose relationship it is.
+    /// The object at the source of the relationship.
     public let source: ObjectReference
-    /// The relationship's number.
+    /// The number of the relationship in the compiled model.
     public let relationshipID: Int
-    /// Members added.
+    /// The members to add.
     public let added: [ObjectReference]
-    /// What hardly any change has, beside it: each of many changes is then one list to make and to let go.
+    /// The rarely used properties, out of line: a change without them needs only one array.
     private let rest: Rest?
 
     private final class Rest: Sendable {
@@ -65,19 +64,19 @@ public struct SaveChangesRequest: Sendable {
       init(removed: [ObjectReference], order: [ObjectReference]?) { (self.removed, self.order) = (removed, order) }
     }
 
-    /// Members removed. Those of deleted objects need not appear: a store forgets all links of a row it deletes.
+    /// The members to remove. Members that are deleted can be omitted, because a store removes all links of a deleted row.
     public var removed: [ObjectReference] { rest?.removed ?? [] }
-    /// All members in their new order, for an ordered relationship whose order or membership changed; nil otherwise.
+    /// All members in their new order, for an ordered relationship whose order or membership changed; otherwise nil.
     public var order: [ObjectReference]? { rest?.order }
 
-    /// Makes a change.
+    /// Creates a change.
     ///
     /// - Parameters:
-    ///   - source: The object at the relationship's source.
-    ///   - relationshipID: The relationship's number in the compiled model.
-    ///   - added: The members that come.
-    ///   - removed: The members that go.
-    ///   - order: All members in order; nil where the relationship has none or it did not change.
+    ///   - source: The object at the source of the relationship.
+    ///   - relationshipID: The number of the relationship in the compiled model.
+    ///   - added: The members to add.
+    ///   - removed: The members to remove.
+    ///   - order: All members in order, or nil if the relationship is unordered or unchanged.
     public init(
       source: ObjectReference, relationshipID: Int, added: [ObjectReference] = [], removed: [ObjectReference] = [],
       order: [ObjectReference]? = nil
@@ -89,8 +88,8 @@ public struct SaveChangesRequest: Sendable {
     }
   }
 
-  /// What there is to write. A request is handed from floor to floor, which copies one reference so, not a dozen.
-  // Changed only while one request has it.
+  /// A copy-on-write box: passing a request between layers costs one retain.
+  // Mutated only while one request holds the only reference.
   private final class Contents: @unchecked Sendable {
     var inserted = RowList()
     var updated: [Update] = []
@@ -110,7 +109,7 @@ public struct SaveChangesRequest: Sendable {
   }
   private var contents = Contents()
 
-  /// The contents for a change of this request, and of no other.
+  /// The contents for a mutation, copied first if they are shared.
   private var own: Contents {
     mutating get {
       if !isKnownUniquelyReferenced(&contents) { contents = Contents(contents) }
@@ -133,42 +132,42 @@ public struct SaveChangesRequest: Sendable {
     get { contents.deleted }
     _modify { yield &own.deleted }
   }
-  /// Rows that are not changed but whose versions are checked.
+  /// Rows whose versions are checked, but which are not changed.
   public var locked: [VersionedReference] {
     get { contents.locked }
     _modify { yield &own.locked }
   }
-  /// Changes of join tables and orders.
+  /// Changes of join tables and of the order of relationships.
   public var relationshipChanges: [RelationshipChange] {
     get { contents.relationshipChanges }
     _modify { yield &own.relationshipChanges }
   }
 
-  /// A save of nothing.
+  /// Creates an empty request.
   public init() {}
 
-  /// Whether nothing is written.
+  /// Whether the request has no changes and no versions to check.
   public var isEmpty: Bool {
     contents.inserted.isEmpty && contents.updated.isEmpty && contents.deleted.isEmpty && contents.relationshipChanges.isEmpty
       && contents.locked.isEmpty
   }
 }
 
-/// What a save has written beside what its request said: values that the store computes.
+/// The values that a store computed and wrote during a save, in addition to the request.
 public struct SaveOutcome: Sendable {
-  /// Rows as they are stored now, of saved objects and of others, that differ from what the request or anybody's older row says.
+  /// The stored rows of objects, saved or not, that differ from the request or from rows read earlier.
   public var refreshed: RowList
-  /// Further objects with new computed values, too many to answer with their rows.
+  /// Further objects with new computed values, if there are too many to return their rows.
   public var outdated: [ObjectReference]
-  /// The transaction of the history that it was written to; nil where the store keeps none.
+  /// The history transaction of the save, or nil if the store keeps no history.
   package var historyPosition: HistoryPosition?
 
-  /// Makes an outcome; by default nothing else was written.
+  /// Creates an outcome. By default it contains no additional changes.
   public init(refreshed: RowList = RowList(), outdated: [ObjectReference] = []) {
     self.refreshed = refreshed
     self.outdated = outdated
   }
 
-  /// Whether nothing was written but what the request says.
+  /// Whether nothing was written in addition to the request.
   public var isEmpty: Bool { refreshed.isEmpty && outdated.isEmpty }
 }

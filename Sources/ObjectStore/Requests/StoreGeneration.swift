@@ -1,10 +1,9 @@
-// StoreGeneration: a state of a store that holds still, for requests that are answered from it.
-
-/// A state of a store's rows that holds still: what ``IncrementalStore/currentGeneration(in:)`` gives, and ``RequestScope/generation`` names.
+/// A snapshot of a store's rows, returned by ``IncrementalStore/currentGeneration(in:)`` and named by ``RequestScope/generation``.
 ///
-/// As long as somebody has the object, the store answers requests that name it from that state. A store gives the same object again where nothing was committed
-/// since it gave it last. It may end a generation, when it is closed for example, and throws then with ``StoreError/Code/queryGenerationExpired``.
+/// As long as the object is referenced, the store answers requests that name it from the snapshot. If nothing was committed since the last
+/// call, the store returns the same object. A store may end a generation, for example when it is closed; requests then throw
+/// ``StoreError/Code/queryGenerationExpired``.
 public protocol StoreGeneration: AnyObject, Sendable {
-  /// Whether the state can be read no more.
+  /// Whether the snapshot can no longer be read.
   var isOver: Bool { get }
 }

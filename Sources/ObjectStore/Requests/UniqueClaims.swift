@@ -1,34 +1,34 @@
-// UniqueClaims: the unique values that rows of a request take, and what is said where others have them.
 package import ObjectModel
 
-/// The values that written rows have under uniqueness constraints. Each store looks in its own way for who has them already.
+/// The values that the rows of a request have under uniqueness constraints. Each store uses its own method to find the rows that already
+/// have these values.
 package struct UniqueClaims {
-  /// A constraint, and the rows of the request that it holds for, by their values.
+  /// A constraint and the rows of the request that it applies to, by value.
   package struct Claim {
-    /// The entity that declares the constraint: it holds for that entity and all below.
+    /// The entity that declares the constraint, which applies to it and its subentities.
     package let declaring: CompiledEntity
     /// The names of the constraint's properties.
     package let names: [String]
-    /// The values, in the order of the rows that have them first.
+    /// The distinct values, in the order of their first row.
     package fileprivate(set) var values: [[Slot]] = []
     fileprivate var rows: [[Slot]: [ObjectReference]] = [:]
     fileprivate var holders: [[Slot]: ObjectReference] = [:]
   }
 
-  /// The constraints that rows of the request have values under.
+  /// The constraints that apply to rows of the request.
   package private(set) var claims: [Claim] = []
   private let model: CompiledModel
-  /// The rows that the request writes or deletes: what they had before is free.
+  /// The rows that the request writes or deletes. Their previous values do not conflict.
   private var known: Set<ObjectReference>
-  /// The constraints of each entity met so far, by their positions among the claims.
+  /// The constraints of each entity found so far, as indices into `claims`.
   private var positions: [Int: [(position: Int, slots: [CompiledSlot])]] = [:]
 
-  /// The values that a save takes.
+  /// Collects the values of the rows that a save inserts or updates.
   package init(_ request: SaveChangesRequest, model: CompiledModel) throws {
     try self.init(request.updated.map(\.row) + Array(request.inserted), deleted: request.deleted.map(\.reference), model: model)
   }
 
-  /// The values that rows take.
+  /// Collects the values of rows.
   package init(_ rows: [RowImage], deleted: [ObjectReference] = [], model: CompiledModel) throws {
     self.model = model
     known = Set(deleted)
@@ -51,22 +51,22 @@ package struct UniqueClaims {
     }
   }
 
-  /// The values of a row under a constraint; nil where one is missing, so that it does not hold.
+  /// Returns the values of a row under a constraint, or nil if one is null: constraints do not apply to null values.
   private static func values(of row: RowImage, _ slots: [CompiledSlot]) throws -> [Slot]? {
     if slots.contains(where: { row.isNull($0.index) }) { return nil }
     return try slots.map { $0.kind == .reference ? .int(row.reference($0.index).key) : try row.slot($0.index, kind: $0.kind) }
   }
 
-  // MARK: Who has them
+  // MARK: Holders
 
-  /// Tells who has values in the store.
+  /// Records the stored row that has the given values.
   package mutating func note(holder: ObjectReference, of values: [Slot], claim position: Int) {
     if !known.contains(holder) { claims[position].holders[values] = holder }
   }
 
-  /// Looks for the holders among rows.
+  /// Searches rows for holders of the values.
   ///
-  /// - Parameter rows: All rows of an entity and those below it.
+  /// - Parameter rows: Returns all rows of an entity and its subentities.
   package mutating func findHolders(among rows: (CompiledEntity) -> [RowImage]) throws {
     for position in claims.indices {
       let claim = claims[position]
@@ -78,9 +78,9 @@ package struct UniqueClaims {
     }
   }
 
-  // MARK: The answer
+  // MARK: Conflicts
 
-  /// The constraints that do not hold.
+  /// Returns the constraints that are violated.
   package func conflicts(in space: ObjectIDSpace) -> [ConstraintConflict] {
     func objectID(_ reference: ObjectReference) -> ManagedObjectID {
       ManagedObjectID(space: space.number, entityNumber: UInt32(reference.entity), key: reference.key)
@@ -97,21 +97,22 @@ package struct UniqueClaims {
 }
 
 extension StoreError {
-  /// The error of rows that have the same values under uniqueness constraints, for stores that find them: it names the first conflict's entity and properties,
-  /// and has all of them in ``constraintConflicts``.
+  /// Creates the error for violated uniqueness constraints. Returns nil if there are no conflicts.
+  ///
+  /// The message names the entity and properties of the first conflict; ``constraintConflicts`` contains all of them.
   ///
   /// - Parameters:
-  ///   - conflicts: The conflicts; nil is made of none.
-  ///   - operation: What was to be done.
-  ///   - path: The store's file.
-  ///   - underlying: The error that the conflicts were found by.
+  ///   - conflicts: The conflicts.
+  ///   - operation: The operation that failed.
+  ///   - path: The path of the store's file.
+  ///   - underlying: The error that reported the violation.
   public init?(_ conflicts: [ConstraintConflict], operation: StoreOperation, path: String? = nil, underlying: (any Error)? = nil) {
     guard let first = conflicts.first else { return nil }
     self.init(first, operation: operation, path: path, underlying: underlying)
     constraintConflicts = conflicts
   }
 
-  /// The error of rows that have the same values under one uniqueness constraint.
+  /// Creates the error for one violated uniqueness constraint.
   package init(_ conflict: ConstraintConflict, operation: StoreOperation, path: String? = nil, underlying: (any Error)? = nil) {
     self.init(
       .sameValues(entity: conflict.entityName, properties: conflict.constraint), operation: operation, path: path, underlying: underlying)
