@@ -1,30 +1,28 @@
-// HistoryAssembly: portions of records as the rows of a transaction.
-/// The transaction that requests of one author write together.
+/// A history transaction that consecutive requests of one author and context share.
 package struct HistoryRun: Sendable, Hashable {
   package var author: String?
   package var context: String?
-  /// The number of its first row.
+  /// The number of the first row.
   package var start: Int64
-  /// The mark of that row.
+  /// The mark of the first row.
   package var mark: Int64
   package var clock: Int64
 
-  /// Its place.
   package var position: HistoryPosition { HistoryPosition(number: start, mark: mark) }
 
-  /// Whether a request belongs to it.
+  /// Returns whether a request with the given authorship belongs to the transaction.
   package func takes(_ authorship: HistoryAuthorship) -> Bool { author == authorship.author && context == authorship.context }
 }
 
-/// Makes the rows of a request.
+/// Creates the history rows of a request.
 package enum HistoryAssembly {
-  /// The rows that a request adds to a history.
+  /// Returns the rows that a request adds to a history.
   ///
   /// - Parameters:
-  ///   - portions: Its records.
-  ///   - authorship: Who has made it.
-  ///   - last: The number and clock of the newest row; nil for none.
-  ///   - run: The transaction that it may belong to; afterwards the one that it belongs to. Nil for a transaction of its own.
+  ///   - portions: The encoded records, split into rows.
+  ///   - authorship: The author and time of the request.
+  ///   - last: The number and clock of the newest row, or nil if there is none.
+  ///   - run: The transaction that the request may join; afterwards, the transaction that it belongs to. Nil starts a new transaction.
   package static func entries(
     _ portions: [[UInt8]], _ authorship: HistoryAuthorship, behind last: (number: Int64, clock: Int64)?, run: inout HistoryRun?
   ) -> [HistoryEntry] {

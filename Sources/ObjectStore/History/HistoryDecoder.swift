@@ -1,21 +1,24 @@
-// HistoryDecoder: reads history records from bytes, whatever these are: what no record can be is an error.
 import Foundation
 
-/// Reads the records of a portion, one after the other. Nothing is nested; a list has at most as many members as there are bytes left, an id is at most
-/// ``greatestID`` and a key at most ``greatestKey``.
+/// Decodes the records of a history row. All bytes are validated; invalid input throws.
+///
+/// Records are not nested. The count of a list is at most the number of remaining bytes, an ID at most ``greatestID``, and a key at most
+/// ``greatestKey``.
 package struct HistoryDecoder {
-  /// Greater ids are given out by nobody.
+  /// The greatest ID that is assigned.
   package static let greatestID = UInt64(Int32.max)
-  /// No row has a greater key.
+  /// The greatest key of a row.
   package static let greatestKey = UInt64(1) << 46 - 1
 
   private let bytes: [UInt8]
   private let number: Int64
   private var position = 0
 
+  /// Creates a decoder.
+  ///
   /// - Parameters:
-  ///   - bytes: A portion.
-  ///   - number: The number of its row, which errors name.
+  ///   - bytes: The encoded records of a row.
+  ///   - number: The number of the row, which errors name.
   package init(_ bytes: [UInt8], number: Int64) {
     self.bytes = bytes
     self.number = number
@@ -23,9 +26,9 @@ package struct HistoryDecoder {
 
   private var failure: StoreError { StoreError(.unreadableHistory(number: number), operation: .readHistory) }
 
-  /// The next record; nil after the last one.
+  /// Returns the next record, or nil after the last one.
   ///
-  /// - Throws: ``StoreError`` with the code `storeCorrupt` where the bytes are none.
+  /// - Throws: ``StoreError`` with the code `storeCorrupt` if the bytes are not a valid record.
   package mutating func next() throws(StoreError) -> HistoryRecord? {
     if position == bytes.count { return nil }
     guard let kind = HistoryRecordKind(rawValue: try varint()) else { throw failure }
@@ -70,7 +73,7 @@ package struct HistoryDecoder {
     var (result, shift) = (UInt64(0), UInt64(0))
     while true {
       let byte = try byte()
-      // The tenth byte has one bit left.
+      // The tenth byte contains only one bit.
       guard shift < 63 || byte <= 1 else { throw failure }
       result |= UInt64(byte & 0x7F) << shift
       if byte & 0x80 == 0 { return result }
@@ -92,7 +95,8 @@ package struct HistoryDecoder {
 
   private mutating func object() throws(StoreError) -> HistoryObject { HistoryObject(entity: try id(), key: try key()) }
 
-  /// A number of things, each of at least one byte: a number that the bytes cannot hold makes no room for itself.
+  /// Reads the count of a list. Each element takes at least one byte, so a count greater than the remaining bytes is rejected before memory
+  /// is allocated.
   private mutating func count() throws(StoreError) -> Int {
     let count = try varint()
     guard count <= UInt64(bytes.count - position) else { throw failure }

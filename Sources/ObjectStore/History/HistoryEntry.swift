@@ -1,12 +1,11 @@
-// HistoryEntry: a row of a history: who has written what when, with a portion of the records.
 package import Foundation
 
-/// What has written a transaction.
+/// The kind of operation that wrote a transaction.
 package enum HistoryKind: Int, Sendable, CaseIterable {
   case save = 1
   case batch, migration, transfer, sync, begin
 
-  /// Whether such a transaction may have changed anything, without a list of it.
+  /// Whether a transaction of this kind may have changed any object and does not list its changes.
   package var isWhole: Bool {
     switch self {
     case .migration, .transfer, .begin: true
@@ -15,14 +14,14 @@ package enum HistoryKind: Int, Sendable, CaseIterable {
   }
 }
 
-/// Who has written a transaction, and when.
+/// The author and the time of a transaction.
 package struct HistoryAuthorship: Sendable, Hashable {
   package var kind: HistoryKind
-  /// The author that the context named.
+  /// The transaction author of the context.
   package var author: String?
-  /// The context's name.
+  /// The name of the context.
   package var context: String?
-  /// The opening of the store that it went through, as ``HistoryOpening`` writes it.
+  /// The store opening through which it was written, in the format of ``HistoryOpening/text``.
   package var opening: String
   /// The time, in seconds since 2001.
   package var time: Double
@@ -36,18 +35,19 @@ package struct HistoryAuthorship: Sendable, Hashable {
   }
 }
 
-/// A row of a history. A transaction is one, or several that follow each other.
+/// A row of a history. A transaction consists of one or more consecutive rows.
 package struct HistoryEntry: Sendable {
-  /// Its number, which no other row ever has.
+  /// The unique number of the row.
   package var number: Int64
-  /// The number of the transaction's first row; nil in that one.
+  /// The number of the transaction's first row, or nil if this is the first row.
   package var start: Int64?
-  /// Milliseconds since 1970, shifted by 16 bits, and a counter: greater than those of all earlier transactions.
+  /// The clock of the transaction: milliseconds since 1970, shifted left by 16 bits, plus a counter. Greater than the clocks of all earlier
+  /// transactions.
   package var clock: Int64
   package var authorship: HistoryAuthorship
-  /// Random: tells this row from one of the same number in another copy of the store.
+  /// A random value that distinguishes the row from a row with the same number in another copy of the store.
   package var mark: Int64
-  /// Records.
+  /// The encoded records.
   package var changes: [UInt8]
 
   package init(number: Int64, start: Int64?, clock: Int64, authorship: HistoryAuthorship, mark: Int64, changes: [UInt8]) {
@@ -59,35 +59,36 @@ package struct HistoryEntry: Sendable {
     self.changes = changes
   }
 
-  /// What it takes of memory, about.
+  /// The approximate memory size in bytes.
   package var size: Int { changes.count + 64 }
-  /// The number of its transaction.
+  /// The number of the transaction's first row.
   package var transaction: Int64 { start ?? number }
-  /// The place of its transaction, of the first row of one.
+  /// The position of the transaction. Valid only for its first row.
   package var position: HistoryPosition { HistoryPosition(number: number, mark: mark) }
 }
 
-/// The clock of a history: that of the wall, but never back.
+/// The clock of a history: the wall clock, adjusted so that it never goes back.
 package enum HistoryClock {
-  /// The clock of the next transaction.
+  /// Returns the clock of the next transaction.
   ///
   /// - Parameters:
-  ///   - last: The greatest clock so far; nil for none.
-  ///   - time: The time, in seconds since 2001.
+  ///   - last: The greatest clock so far, or nil if there is none.
+  ///   - time: The current time, in seconds since 2001.
   package static func next(after last: Int64?, time: Double) -> Int64 {
     let milliseconds = ((time + Date.timeIntervalBetween1970AndReferenceDate) * 1000).rounded(.down)
-    // A clock of another century does not end in a trap.
+    // Clamped, so that a wrong system clock cannot cause an overflow trap.
     let wall = Int64(exactly: min(max(milliseconds, 0), 140_737_488_355_327)) ?? 0
     return max(wall << 16, (last ?? -1) + 1)
   }
 }
 
-/// An opening of a store, for who wants to know what process has written something: random, so that a process that is called the same is another one.
+/// An opening of a store, which identifies the process that wrote a transaction. The identifier is random and distinguishes processes with
+/// the same ID and name.
 package struct HistoryOpening: Sendable, Hashable {
   package var identifier: UUID
   package var processID: Int32
   package var program: String
-  /// When the store was opened, in seconds since 2001.
+  /// The time at which the store was opened, in seconds since 2001.
   package var began: Double
 
   package init(identifier: UUID, processID: Int32, program: String, began: Double) {
@@ -97,7 +98,7 @@ package struct HistoryOpening: Sendable, Hashable {
     self.began = began
   }
 
-  /// One of this process, from now on.
+  /// Returns an opening by this process at the current time.
   package static func make() -> HistoryOpening {
     let process = ProcessInfo.processInfo
     return HistoryOpening(
@@ -105,13 +106,13 @@ package struct HistoryOpening: Sendable, Hashable {
       began: Date().timeIntervalSinceReferenceDate)
   }
 
-  /// The parts, divided by tabulators.
+  /// The fields, separated by tabs.
   package var text: String {
     let program = program.replacingOccurrences(of: "\t", with: " ")
     return "\(identifier.uuidString)\t\(processID)\t\(Int64(began))\t\(program)"
   }
 
-  /// Reads ``text``; nil where it is none.
+  /// Parses the format of ``text``. Returns nil if the text is invalid.
   package init?(_ text: String) {
     let parts = text.split(separator: "\t", maxSplits: 3, omittingEmptySubsequences: false)
     guard parts.count == 4, let identifier = UUID(uuidString: String(parts[0])), let processID = Int32(parts[1]),

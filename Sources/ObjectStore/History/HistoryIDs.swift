@@ -1,39 +1,40 @@
-// HistoryIDs: the ids by which a store's history speaks of entities and properties, and what they are in the present model.
 package import ObjectModel
 
-/// The ids by which the history of a store speaks of what a model has. They are the store's own: they stay through renames, and none is given out twice.
+/// The mapping between a model and the IDs that a store's history uses for entities and properties. IDs belong to the store, remain
+/// unchanged when an entity or property is renamed, and are never reused.
 package final class HistoryIDs: Sendable {
-  /// What an id of a property stands for. A slot is the same in all entities that have it.
+  /// The property for an ID. A property has the same slot in all entities that have it.
   package enum Property: Sendable {
-    /// An attribute or a to-one relationship, by a slot of an entity that has it.
+    /// An attribute or to-one relationship, as a slot of its declaring entity.
     case slot(CompiledSlot)
     /// A to-many relationship.
     case toMany(CompiledRelationship)
-    /// Something that the model has no more, by its last name.
+    /// A property that the model no longer has, with its last name.
     case gone(String)
   }
 
-  /// The ids of what a store holds, to be filled in by the store.
+  /// The IDs of entities and properties, filled in by the store.
   package struct Assignment {
-    /// The ids of entities by their numbers; 0 for none.
+    /// The IDs of entities, indexed by entity number. 0 means none.
     package var entities: [Int]
-    /// The ids of slots by the number of each entity that has them; 0 where nothing is stored.
+    /// The IDs of slots, indexed by entity number and slot. 0 means that the slot is not stored.
     package var slots: [[Int]]
-    /// The ids of to-many relationships by their numbers; 0 for none. Of two in one table, each has one.
+    /// The IDs of to-many relationships, indexed by relationship number. 0 means none. Two relationships that share a join table have
+    /// separate IDs.
     package var relationships: [Int]
-    /// The last names of properties that are gone, by id.
+    /// The last names of removed properties, by ID.
     package var gone: [Int: String] = [:]
-    /// The ids of entities that are gone.
+    /// The IDs of removed entities.
     package var goneEntities: Set<Int> = []
 
-    /// No ids.
+    /// Creates an assignment without IDs.
     package init(of model: CompiledModel) {
       entities = Array(repeating: 0, count: model.entities.count)
       slots = model.entities.map { Array(repeating: 0, count: $0.slots.count) }
       relationships = Array(repeating: 0, count: model.relationships.count)
     }
 
-    /// Ids for everything: for a store whose model does not change.
+    /// Creates an assignment with IDs for all entities and properties, for a store whose model does not change.
     package init(ofAll model: CompiledModel) {
       self.init(of: model)
       var last = 0
@@ -54,11 +55,11 @@ package final class HistoryIDs: Sendable {
     }
   }
 
-  /// The model whose names and numbers are told.
+  /// The current model.
   package let model: CompiledModel
   private let assignment: Assignment
   private let numbers: [Int: Int]
-  /// The slots of each entity whose values a history keeps when an object is deleted.
+  /// The slots of each entity whose values are preserved when an object is deleted.
   private let preserved: [SlotMask]
   private let properties: [Int: Property]
 
@@ -88,35 +89,35 @@ package final class HistoryIDs: Sendable {
 
   // MARK: Writing
 
-  /// The object that a reference stands for; nil where the store has no id for its entity.
+  /// Returns the history object of a reference, or nil if its entity has no ID in the store.
   @inline(__always) package func object(_ reference: ObjectReference) -> HistoryObject? {
     let id = assignment.entities[reference.entity]
     return id > 0 ? HistoryObject(entity: id, key: reference.key) : nil
   }
 
-  /// The id of an entity; 0 for none.
+  /// Returns the ID of an entity, or 0 if it has none.
   @inline(__always) package func entity(_ number: Int) -> Int { assignment.entities[number] }
 
-  /// The ids of an entity's slots; 0 where nothing is stored.
+  /// Returns the IDs of the slots of an entity. 0 means that the slot is not stored.
   package func slots(of entity: Int) -> [Int] { assignment.slots[entity] }
 
-  /// The slots of an entity whose values a history keeps when an object is deleted.
+  /// Returns the slots of an entity whose values are preserved when an object is deleted.
   package func preservedSlots(of entity: Int) -> SlotMask { preserved[entity] }
 
-  /// The id of a to-many relationship; 0 for none.
+  /// Returns the ID of a to-many relationship, or 0 if it has none.
   package func relationship(_ number: Int) -> Int { assignment.relationships[number] }
 
   // MARK: Reading
 
-  /// The reference to an object; nil where its entity is gone.
+  /// Returns the reference to an object, or nil if its entity was removed from the model.
   package func reference(_ object: HistoryObject) -> ObjectReference? {
     numbers[object.entity].map { ObjectReference(entity: $0, key: object.key) }
   }
 
-  /// Whether an id is that of an entity that the model had once.
+  /// Returns whether an ID belongs to an entity that was removed from the model.
   package func isGoneEntity(_ id: Int) -> Bool { assignment.goneEntities.contains(id) }
 
-  /// Whether a record speaks of entities and properties that the store has given ids to.
+  /// Returns whether all entity and property IDs in a record were assigned by the store.
   package func knows(_ record: HistoryRecord) -> Bool {
     func knows(_ object: HistoryObject) -> Bool { numbers[object.entity] != nil || isGoneEntity(object.entity) }
     func knows(_ assignments: [HistoryAssignment]) -> Bool { assignments.allSatisfy { property($0.property) != nil } }
@@ -135,6 +136,6 @@ package final class HistoryIDs: Sendable {
     }
   }
 
-  /// What an id of a property stands for; nil for one that the store has never given out.
+  /// Returns the property for an ID, or nil if the store has never assigned the ID.
   package func property(_ id: Int) -> Property? { properties[id] }
 }

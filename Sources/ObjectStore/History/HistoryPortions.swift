@@ -1,34 +1,34 @@
-// HistoryPortions: writes history records as bytes, in portions of which each fits a row without overflow pages.
 import Foundation
 
-/// The numbers that begin records; what follows each is listed in `Documentation/FileFormat.md`.
+/// The tags of records. `Documentation/FileFormat.md` specifies the fields that follow each.
 enum HistoryRecordKind: UInt64 {
   case inserted = 1
   case insertedWithValues, updated, updatedWithValues, deleted, deletedWithValues, derived, linksAdded, linksRemoved, ordered
   case orderedWithMembers, whole
 }
 
-/// The numbers that begin values.
+/// The tags of values.
 enum HistoryValueKind: UInt64 {
   case null = 0
   case int, real, text, bytes, reference, large
 }
 
-/// The records of a transaction as bytes. All numbers are varints: seven bits a byte, the low ones first.
+/// Encodes the records of a transaction, split into chunks that each fit into a row without overflow pages. All numbers are varints: 7 bits
+/// a byte, least significant first.
 package struct HistoryPortions {
-  /// A portion that has more bytes is one record that cannot be shorter.
+  /// The maximum number of bytes of a chunk, unless a single record is larger.
   package static let limit = 3_900
-  /// So many members, each of at most 12 bytes, are a record below the limit.
+  /// The maximum number of members in a record. A member takes at most 12 bytes, so the record stays below the limit.
   static let membersOfRecord = 256
 
   private var portions: [[UInt8]] = []
   private var bytes: [UInt8] = []
-  /// New rows that further ones may follow.
+  /// The current run of inserted rows with consecutive keys, which may still be extended.
   private var run: (entity: Int, first: Int64, count: Int64)?
 
   package init() {}
 
-  /// The portions, in order; none where nothing was added.
+  /// Returns the chunks in order. Empty if nothing was added.
   package consuming func finish() -> [[UInt8]] {
     endRun()
     if !bytes.isEmpty { portions.append(bytes) }
@@ -37,7 +37,7 @@ package struct HistoryPortions {
 
   // MARK: Records
 
-  /// Adds a new row: to the run of those before it where its key follows theirs.
+  /// Adds an inserted row. If its key follows the previous one, the current run is extended.
   package mutating func addInserted(entity: Int, key: Int64) {
     if let known = run, known.entity == entity, known.first + known.count == key {
       run = (entity, known.first, known.count + 1)
@@ -47,14 +47,16 @@ package struct HistoryPortions {
     }
   }
 
-  /// Adds a change of properties.
+  /// Adds an update of properties.
   ///
-  /// - Parameter properties: As ``encoded(_:)`` gives them: many rows have the same.
+  /// - Parameters:
+  ///   - object: The updated object.
+  ///   - properties: The properties, encoded by ``encoded(_:)``. Many rows share the same list.
   package mutating func addUpdated(_ object: HistoryObject, encodedProperties properties: [UInt8]) {
     add { $0.put(.updated, object, properties) }
   }
 
-  /// Properties as ``addUpdated(_:encodedProperties:)`` takes them.
+  /// Returns properties in the encoding of ``addUpdated(_:encodedProperties:)``.
   package static func encoded(_ properties: [Int]) -> [UInt8] {
     var portions = HistoryPortions()
     portions.put(properties)
@@ -118,7 +120,7 @@ package struct HistoryPortions {
     add(.inserted(entity: run.entity, first: run.first, count: run.count))
   }
 
-  /// Adds what `body` puts, as one record: to this portion, or to the next one.
+  /// Appends the bytes that `body` writes as one record. If they exceed the limit, they start a new chunk.
   private mutating func add(_ body: (inout HistoryPortions) -> Void) {
     endRun()
     let start = bytes.count
@@ -192,7 +194,7 @@ package struct HistoryPortions {
     case .null: beginValue(.null)
     case .int(let number):
       beginValue(.int)
-      // Small numbers are short, whatever their sign.
+      // Zigzag encoding: numbers with small absolute values are short.
       put(UInt64(bitPattern: number &<< 1 ^ number &>> 63))
     case .real(let bits):
       beginValue(.real)

@@ -1,42 +1,41 @@
-// HistoryRecord: one thing that a transaction has done, as the history of a store keeps it.
 package import Foundation
 
-/// One thing that a transaction has done.
+/// A change within a transaction.
 ///
-/// Entities and properties are ids that the store has given out: they stay through renames and are never given out again, so that a record
-/// can be read under any later model.
+/// Entities and properties are identified by IDs that the store has assigned. IDs survive renaming and are never reused, so a record can be
+/// read with any later model.
 package enum HistoryRecord: Hashable, Sendable {
-  /// New rows of an entity whose keys follow each other.
+  /// Inserted rows of an entity with consecutive keys.
   case inserted(entity: Int, first: Int64, count: Int64)
-  /// A new row with its values, but for those that are null.
+  /// An inserted row with its values that are not null.
   case insertedWithValues(HistoryObject, [HistoryAssignment])
-  /// Properties of a row were changed.
+  /// Updated properties of a row.
   case updated(HistoryObject, properties: [Int])
-  /// The same with what they were and what they are.
+  /// Updated properties of a row with the old and new values.
   case updatedWithValues(HistoryObject, [HistoryChange])
-  /// A row is gone.
+  /// A deleted row.
   ///
   /// - Parameters:
-  ///   - tombstone: The values of the attributes whose values are kept.
-  ///   - others: All other values but null; nil where they are not kept.
+  ///   - tombstone: The values of the attributes that are preserved on deletion.
+  ///   - others: All other values that are not null, or nil if they are not recorded.
   case deleted(HistoryObject, tombstone: [HistoryAssignment], others: [HistoryAssignment]?)
-  /// Nothing of a row was changed but what the store computes.
+  /// A row of which only values computed by the store were changed.
   case derived(HistoryObject, properties: [Int])
-  /// Members of a to-many relationship with a table of its own came or left. Those of a deleted row are not told.
+  /// Members added to or removed from a to-many relationship with a join table. Members removed by the deletion of a row are not listed.
   case linked(relationship: Int, isRemoval: Bool, HistoryObject, members: [HistoryObject])
-  /// The members of a relationship of an object were given an order.
+  /// A new order of the members of an object's relationship.
   ///
-  /// - Parameter members: All members in their order; nil where they are not kept.
+  /// - Parameter members: All members in order, or nil if they are not recorded.
   case ordered(relationship: Int, HistoryObject, members: [HistoryObject]?)
-  /// Anything may have been changed: nothing is listed.
+  /// A transaction that may have changed any object, without a list of changes.
   ///
   /// - Parameters:
-  ///   - from: The checksum of the model that a migration began with; empty for anything else.
-  ///   - to: That of the model that it ended with.
+  ///   - from: The checksum of the model before a migration. Empty for other transactions.
+  ///   - to: The checksum of the model after it.
   case whole(from: String, to: String)
 }
 
-/// A row, by the id of its entity.
+/// A row, identified by the ID of its entity and its key.
 package struct HistoryObject: Hashable, Sendable {
   package var entity: Int
   package var key: Int64
@@ -44,7 +43,7 @@ package struct HistoryObject: Hashable, Sendable {
   package init(entity: Int, key: Int64) { (self.entity, self.key) = (entity, key) }
 }
 
-/// The value of a property.
+/// A property and its value.
 package struct HistoryAssignment: Hashable, Sendable {
   package var property: Int
   package var value: HistoryValue
@@ -52,7 +51,7 @@ package struct HistoryAssignment: Hashable, Sendable {
   package init(property: Int, value: HistoryValue) { (self.property, self.value) = (property, value) }
 }
 
-/// What a property was, and what it is.
+/// A property with its old and new values.
 package struct HistoryChange: Hashable, Sendable {
   package var property: Int
   package var old: HistoryValue
@@ -61,18 +60,18 @@ package struct HistoryChange: Hashable, Sendable {
   package init(property: Int, old: HistoryValue, new: HistoryValue) { (self.property, self.old, self.new) = (property, old, new) }
 }
 
-/// A value as it was then.
+/// A recorded value.
 package enum HistoryValue: Hashable, Sendable {
   case null
   case int(Int64)
-  /// By its bits: what is no number equals itself.
+  /// A floating-point number as its bits, so that NaN is equal to itself.
   case real(bits: UInt64)
   case text(String)
   case bytes(Data)
   case reference(HistoryObject)
-  /// A value outside the rows: its number, 0 where it has none, how many bytes it has, and their SHA-256; never the bytes.
+  /// An external value: its ID, or 0 if it has none, its size in bytes, and the SHA-256 digest of its bytes. The bytes are not recorded.
   case large(id: Int64, size: Int64, digest: Data)
 
-  /// The number of bytes of a digest.
+  /// The size of a digest in bytes.
   static let digestSize = 32
 }

@@ -1,18 +1,17 @@
-// HistoryRecorder: turns what a request writes into records.
 import Foundation
 package import ObjectModel
 
-/// Turns what a request writes into records, in the order in which it is read again.
+/// Converts the writes of a request to history records, in the order in which they are read back.
 package struct HistoryRecorder {
-  /// What a value outside its row is recorded as; nil where the row has the value.
+  /// Returns the recorded value of an external value, or nil if the value is in the row.
   package typealias LargeValues = (_ row: RowImage, _ slot: Int) throws -> HistoryValue?
 
   package let ids: HistoryIDs
   package let level: HistoryLevel
   private var portions = HistoryPortions()
-  /// Encoded lists of properties: most rows of a request have the same.
+  /// A cache of encoded property lists. Most rows of a request share one.
   private var lists: [ListKey: [UInt8]] = [:]
-  /// The list used last.
+  /// The most recently used list.
   private var lastList: (key: ListKey, bytes: [UInt8])?
 
   private struct ListKey: Hashable {
@@ -25,27 +24,28 @@ package struct HistoryRecorder {
     self.level = level
   }
 
-  /// The portions, in order.
+  /// Returns the encoded chunks in order and resets the recorder.
   package mutating func takePortions() -> [[UInt8]] {
     defer { portions = HistoryPortions() }
     return portions.finish()
   }
 
-  // MARK: What is needed
+  // MARK: Requirements
 
-  /// Whether the row of a deleted object is needed.
+  /// Returns whether recording a deletion requires the deleted row.
   package func needsFormerRow(ofDeleted entity: Int) -> Bool { level == .values || !ids.preservedSlots(of: entity).isEmpty }
 
-  /// Whether the rows of changed objects are needed as they were.
+  /// Whether recording an update requires the previous row.
   package var needsFormerRows: Bool { level == .values }
 
   // MARK: Saves
 
-  /// Adds what a save has written.
+  /// Adds the changes of a save.
   ///
   /// - Parameters:
-  ///   - formerRows: The rows that are needed, as they were.
-  ///   - large: What values outside their rows are recorded as.
+  ///   - request: The save.
+  ///   - formerRows: The previous rows that recording requires.
+  ///   - large: Returns the recorded values of external values.
   package mutating func add(
     _ request: SaveChangesRequest, formerRows: [ObjectReference: RowImage], large: LargeValues
   ) throws {
@@ -65,7 +65,7 @@ package struct HistoryRecorder {
     for change in changes where own[change.source] == nil { add(change) }
   }
 
-  /// Adds what was written beside what the request says.
+  /// Adds the rows that were written in addition to the request.
   package mutating func add(_ outcome: SaveOutcome, of request: SaveChangesRequest?) {
     if outcome.isEmpty { return }
     var known: Set<ObjectReference> = []
@@ -78,19 +78,19 @@ package struct HistoryRecorder {
 
   // MARK: Objects
 
-  /// Adds a new object.
+  /// Adds an inserted object with its values.
   package mutating func addInserted(_ row: RowImage, _ large: LargeValues) throws {
     guard let object = ids.object(row.reference) else { return }
     guard level == .values else { return portions.addInserted(entity: object.entity, key: object.key) }
     portions.add(.insertedWithValues(object, try values(of: row, besides: SlotMask(), large)))
   }
 
-  /// Adds a new object of which nothing but its row's place is recorded.
+  /// Adds an inserted object without its values.
   package mutating func addInserted(_ reference: ObjectReference) {
     if let object = ids.object(reference) { portions.addInserted(entity: object.entity, key: object.key) }
   }
 
-  /// Adds a changed object.
+  /// Adds an updated object with its values.
   package mutating func addUpdated(_ row: RowImage, _ slots: SlotMask, former: RowImage?, _ large: LargeValues) throws {
     guard level == .values, let former, let object = ids.object(row.reference) else { return addUpdated(row.reference, slots) }
     let (entity, known) = (ids.model.entities[row.entityNumber], ids.slots(of: row.entityNumber))
@@ -104,13 +104,13 @@ package struct HistoryRecorder {
     portions.add(.updatedWithValues(object, changes))
   }
 
-  /// Adds a changed object of which the values are not recorded.
+  /// Adds an updated object without its values.
   package mutating func addUpdated(_ reference: ObjectReference, _ slots: SlotMask) {
     guard let object = ids.object(reference) else { return }
     portions.addUpdated(object, encodedProperties: list(of: slots, reference.entity))
   }
 
-  /// Adds a changed object with values that somebody else has found.
+  /// Adds an updated object with changes that the caller has determined.
   package mutating func addUpdated(_ reference: ObjectReference, _ changes: [HistoryChange]) {
     if let object = ids.object(reference) { portions.add(.updatedWithValues(object, changes)) }
   }
@@ -124,18 +124,18 @@ package struct HistoryRecorder {
     portions.add(.deleted(object, tombstone: tombstone, others: level == .values ? try values(of: former, besides: preserved, large) : nil))
   }
 
-  /// Adds an object of which only computed values were changed.
+  /// Adds an object of which only derived values were changed.
   package mutating func addDerived(_ reference: ObjectReference) {
     guard let object = ids.object(reference) else { return }
     let (entity, known) = (ids.model.entities[reference.entity], ids.slots(of: reference.entity))
     portions.add(.derived(object, properties: entity.derivedSlots.slots(below: known.count).compactMap { known[$0] > 0 ? known[$0] : nil }))
   }
 
-  /// Adds a change of members and of their order.
+  /// Adds a change of a relationship's members and their order.
   package mutating func add(_ change: SaveChangesRequest.RelationshipChange) {
     let id = ids.relationship(change.relationshipID)
     guard id > 0, let source = ids.object(change.source) else { return }
-    // Members that stand in their own column are told by their own rows.
+    // Membership that is stored in the members' to-one slots is recorded by their updates.
     let relationship = ids.model.relationships[change.relationshipID]
     if ids.model.inverse(of: relationship)?.isToMany ?? true {
       let (added, removed) = (change.added.compactMap(ids.object), change.removed.compactMap(ids.object))
@@ -147,11 +147,11 @@ package struct HistoryRecorder {
     }
   }
 
-  /// Anything may have been changed.
+  /// Adds a record that any object may have been changed.
   ///
   /// - Parameters:
-  ///   - from: The checksum of the model before; empty where the model stays.
-  ///   - to: That of the model afterwards.
+  ///   - from: The checksum of the model before a migration. Empty if the model is unchanged.
+  ///   - to: The checksum of the model after it.
   package mutating func addWhole(from: String = "", to: String = "") { portions.add(.whole(from: from, to: to)) }
 
   // MARK: Values
@@ -172,12 +172,12 @@ package struct HistoryRecorder {
     return bytes
   }
 
-  /// The values of some slots of a row, but those that are null.
+  /// Returns the values of the given slots of a row that are not null.
   private func values(of row: RowImage, in slots: SlotMask, _ large: LargeValues) throws -> [HistoryAssignment] {
     try values(of: row, large) { slots.contains($0) }
   }
 
-  /// The values of all other slots of a row, but those that are null, and those that the store computes.
+  /// Returns the values of all other slots of a row that are not null and not derived.
   private func values(of row: RowImage, besides slots: SlotMask, _ large: LargeValues) throws -> [HistoryAssignment] {
     let entity = ids.model.entities[row.entityNumber]
     return try values(of: row, large) { !slots.contains($0) && !entity.slots[$0].isDerived }
@@ -192,7 +192,7 @@ package struct HistoryRecorder {
     return result
   }
 
-  /// The value of a slot of a row.
+  /// Returns the recorded value of a slot.
   package func value(_ row: RowImage, _ slot: Int, _ large: LargeValues) throws -> HistoryValue {
     try value(row, slot, ids.model.entities[row.entityNumber].kinds[slot], large)
   }

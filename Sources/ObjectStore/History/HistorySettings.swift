@@ -1,25 +1,26 @@
-// HistorySettings: whether a store keeps a history, what it keeps of each change, and for how long.
 public import Foundation
 
-/// How much a history keeps of each change.
+/// The level of detail that a history records for each change.
 public enum HistoryLevel: String, Sendable, Hashable, Codable, CaseIterable {
-  /// Which objects and properties were changed. Of deleted objects the attributes that are marked `preservesValueInHistoryOnDeletion` keep their values.
+  /// The changed objects and properties. For deleted objects, the values of attributes that are marked `preservesValueInHistoryOnDeletion`
+  /// are recorded too.
   case properties
-  /// Beside that all values: those of new and deleted objects, and of changed properties the old and the new one.
+  /// In addition, all values: those of inserted and deleted objects, and the old and new values of changed properties.
   case values
 }
 
-/// For how long a history is kept. What is older is purged in portions behind saves, but never what a consumer has still to read.
+/// How long a history is kept. Older transactions are purged in batches after saves, but never before all registered consumers have read
+/// them.
 public enum HistoryRetention: Sendable, Hashable {
-  /// Until somebody deletes it.
+  /// Until the application deletes it.
   case unlimited
-  /// For so many seconds.
+  /// The given number of seconds.
   case age(TimeInterval)
-  /// The last transactions, as many as this.
+  /// The given number of transactions.
   case transactions(Int)
 }
 
-/// What a store that keeps a history has noted of it.
+/// The settings of a history, saved in the store.
 package struct HistorySettings: Sendable, Hashable, Codable {
   package var level: HistoryLevel
 

@@ -1,46 +1,47 @@
-// PersistentHistoryToken: a place in the histories of stores.
 import Foundation
 
-/// A place in the history of a store, or of several: what was written up to it.
+/// A position in the history of one or more stores.
 ///
-/// Keep it where the application keeps its own state, and ask later for what has come since:
+/// Save a token with the application's own state, and fetch the transactions that were committed after it later:
 ///
 /// ```swift
 /// let request = PersistentHistoryChangeRequest.fetchHistory(after: token)
 /// for transaction in try context.execute(request).transactions { print(transaction.author ?? "nobody") }
 /// ```
 ///
-/// It is coded as a dictionary of the stores' UUIDs. Two tokens compare store by store, see ``isOlder(than:inStore:)``.
+/// A token is encoded as a dictionary whose keys are the stores' UUIDs. Tokens are compared by store; see ``isOlder(than:inStore:)``.
 public struct PersistentHistoryToken: Sendable, Hashable {
-  /// The places by the stores' UUIDs.
+  /// The positions, by store UUID.
   package var positions: [String: HistoryPosition]
 
-  /// The place in one store.
+  /// Creates a token for a position in one store.
   package init(_ position: HistoryPosition, of store: String) { positions = [store: position] }
 
   package init(_ positions: [String: HistoryPosition]) { self.positions = positions }
 
-  /// The UUIDs of the stores that it is of, sorted.
+  /// The UUIDs of the token's stores, sorted.
   public var storeIdentifiers: [String] { positions.keys.sorted() }
 
-  /// Whether another token is of the same store and later there; nil where one of them is not of the store.
+  /// Returns whether another token has a later position in a store, or nil if either token has no position in it.
   ///
   /// - Parameters:
   ///   - other: The other token.
-  ///   - store: The store's UUID.
+  ///   - store: The UUID of the store.
   public func isOlder(than other: PersistentHistoryToken, inStore store: String) -> Bool? {
     guard let mine = positions[store], let theirs = other.positions[store] else { return nil }
     return mine.number < theirs.number
   }
 
-  /// This token with the places of another one, for stores where that is later or this one has none.
+  /// Returns a token with the later of the two positions for each store.
   public func merging(_ other: PersistentHistoryToken) -> PersistentHistoryToken {
     PersistentHistoryToken(positions.merging(other.positions) { $0.number < $1.number ? $1 : $0 })
   }
 }
 
 extension PersistentHistoryToken: Codable {
-  /// - Throws: ``StoreError`` with ``StoreError/Code/invalidHistoryToken`` where the data are no token's.
+  /// Decodes a token.
+  ///
+  /// - Throws: ``StoreError`` with ``StoreError/Code/invalidHistoryToken`` if the data is not a valid token.
   public init(from decoder: any Decoder) throws {
     guard let positions = try? decoder.singleValueContainer().decode([String: HistoryPosition].self),
       positions.allSatisfy({ UUID(uuidString: $0.key) != nil && $0.value.number > 0 })
@@ -48,7 +49,9 @@ extension PersistentHistoryToken: Codable {
     self.positions = positions
   }
 
-  /// - Throws: `EncodingError` where the encoder refuses.
+  /// Encodes the token.
+  ///
+  /// - Throws: `EncodingError` if the encoder fails.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()
     try container.encode(positions)
@@ -56,13 +59,13 @@ extension PersistentHistoryToken: Codable {
 }
 
 extension PersistentHistoryToken: LosslessStringConvertible {
-  /// The token as one line of text without spaces, for command lines and logs.
+  /// The token as a single line of text without spaces, for command lines and logs.
   public var description: String {
     positions.sorted { $0.key < $1.key }
       .map { "\($0.key)/\($0.value.number)/\(String(UInt64(bitPattern: $0.value.mark), radix: 16))" }.joined(separator: "+")
   }
 
-  /// Reads ``description``; nil where the text is none.
+  /// Parses the format of ``description``. Returns nil if the text is invalid.
   public init?(_ description: String) {
     var positions: [String: HistoryPosition] = [:]
     for part in description.split(separator: "+", omittingEmptySubsequences: false) {
