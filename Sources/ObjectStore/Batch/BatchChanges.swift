@@ -1,28 +1,27 @@
-// BatchChanges: what a store has written for a batch request.
 public import ObjectModel
 
-/// What a store has written for a batch request.
+/// The rows that a store has written for a batch request.
 public struct BatchChanges: Sendable {
-  /// The rows inserted.
+  /// The inserted rows.
   public var inserted: [ObjectReference]
-  /// The rows changed; their versions are greater now.
+  /// The updated rows, whose versions were incremented.
   public var updated: [ObjectReference]
-  /// The rows deleted.
+  /// The deleted rows.
   public var deleted: [ObjectReference]
-  /// Other rows, of which only computed values were changed; their versions stay as they were.
+  /// Other rows, of which only derived values were changed. Their versions are unchanged.
   public var refreshed: [ObjectReference]
-  /// The links that were changed with the rows, as far as the store tells.
+  /// The changed links, if the store reports them.
   package var links = BatchLinks.unknown
-  /// The transaction of the history that it was written to; nil where the store keeps none.
+  /// The history transaction of the request, or nil if the store keeps no history.
   package var historyPosition: HistoryPosition?
 
-  /// Makes changes of references.
+  /// Creates changes from references.
   ///
   /// - Parameters:
-  ///   - inserted: The rows that are new.
-  ///   - updated: The rows that were changed.
-  ///   - deleted: The rows that are gone.
-  ///   - refreshed: The rows that changed beside what was asked for.
+  ///   - inserted: The inserted rows.
+  ///   - updated: The updated rows.
+  ///   - deleted: The deleted rows.
+  ///   - refreshed: Other rows, of which only derived values were changed.
   public init(
     inserted: [ObjectReference] = [], updated: [ObjectReference] = [], deleted: [ObjectReference] = [], refreshed: [ObjectReference] = []
   ) {
@@ -32,14 +31,14 @@ public struct BatchChanges: Sendable {
     self.refreshed = refreshed
   }
 
-  /// The rows that a save writes: for stores that execute a batch as one.
+  /// Creates the changes of a save, for stores that execute a batch request as a save.
   public init(_ request: SaveChangesRequest) {
     self.init(
       inserted: request.inserted.references, updated: request.updated.map(\.row.reference), deleted: request.deleted.map(\.reference))
     links = .ofSave(request)
   }
 
-  /// All objects that a save concerns: also those of which only relationships beside their rows were changed.
+  /// Creates the changes of a save and its outcome, including objects of which only relationships outside their rows were changed.
   package init(allOf request: SaveChangesRequest, _ outcome: SaveOutcome = SaveOutcome()) {
     self.init(request)
     historyPosition = outcome.historyPosition

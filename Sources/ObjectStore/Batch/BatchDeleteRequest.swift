@@ -1,40 +1,39 @@
-// BatchDeleteRequest: the deletion of all objects of a fetch, or of given ones, with their delete rules, by the store.
 public import ObjectModel
 public import ObjectQuery
 
-/// A request to delete many objects without making objects of their rows.
+/// A request to delete many objects in the store without instantiating them.
 ///
 /// ```swift
 /// let request = BatchDeleteRequest(entityName: "Book", predicate: try FetchPredicate(format: "author == nil"))
 /// let count = try context.execute(request).count
 /// ```
 ///
-/// Delete rules hold as they do for objects: cascades go on as far as they reach, references from other rows are set to nil, and links and places in orders are
-/// removed. A relationship with the rule `deny` that leads to an object that stays, or a required one that would become empty, stops the whole request: it
-/// throws ``BatchError``, and nothing is deleted. Methods of the objects are not called.
+/// Delete rules apply as for objects: deletions cascade, references from other rows are set to nil, and links and positions in ordered
+/// relationships are removed. The request throws ``BatchError`` and deletes nothing if a relationship with the rule `deny` leads to an
+/// object that is not deleted, or if a required relationship would become empty. Methods of managed objects are not called.
 public struct BatchDeleteRequest: Sendable {
-  /// The objects to delete: those of a fetch, with its order, limit and offset; nil for given ones.
+  /// The fetch whose results are deleted, with its order, limit, and offset. Nil if ``objectIDs`` specifies the objects.
   public let fetch: FetchSpecification?
-  /// The objects to delete, where no fetch says which. Those that are gone already are passed over.
+  /// The objects to delete if ``fetch`` is nil. Objects that are already deleted are skipped.
   public let objectIDs: [ManagedObjectID]
-  /// What is returned.
+  /// The kind of result to return.
   public var resultType = BatchResultType.statusOnly
-  /// The identifiers of the stores concerned; nil for all.
+  /// The identifiers of the stores to delete from, or nil for all.
   public var affectedStores: [String]?
-  /// Whether the coordinator tells others what changed, as after a save.
+  /// Whether the coordinator notifies observers of the changes, as after a save.
   public var publishesChanges = true
-  /// Whether the context that executes the request brings its objects in step before the call returns.
+  /// Whether the executing context merges the changes before the call returns.
   public var mergesChanges = true
 
-  /// Deletes the results of a fetch.
+  /// Creates a request to delete the results of a fetch.
   public init<Result>(fetchRequest: FetchRequest<Result>) { self.init(fetchRequest.specification) }
 
-  /// Deletes the objects of an entity, and of its subentities, that meet a predicate.
+  /// Creates a request to delete the objects of an entity and its subentities that match a predicate.
   public init(entityName: String, predicate: FetchPredicate? = nil) {
     self.init(FetchSpecification(entityName: entityName, predicate: predicate))
   }
 
-  /// Deletes given objects.
+  /// Creates a request to delete the given objects.
   public init(objectIDs: some Sequence<ManagedObjectID>) {
     fetch = nil
     self.objectIDs = Array(objectIDs)

@@ -1,4 +1,3 @@
-// BatchError+Advice: what BatchError tells an application's user and its developer.
 public import Foundation
 package import ObjectModel
 
@@ -9,7 +8,7 @@ extension BatchError: AdvisedError {
 }
 
 extension BatchError.Code {
-  /// What it tells an application's user and developer.
+  /// The texts of an error of this kind for the user and for the developer of an application.
   package var advice: ErrorAdvice {
     switch self {
     case .unknownKey:

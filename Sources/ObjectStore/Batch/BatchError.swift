@@ -1,7 +1,6 @@
-// BatchError: what is wrong with a row, a value or an object of a batch request.
 public import ObjectModel
 
-/// What is wrong with a row, a value or an object of a batch request. Nothing was written. The error never holds a value.
+/// An error in a row, a value, or an object of a batch request. Nothing was written. The error never contains values.
 ///
 /// ```swift
 /// do {
@@ -11,52 +10,53 @@ public import ObjectModel
 /// }
 /// ```
 ///
-/// `context.execute(_:)` throws it. ``row`` counts the rows of the request from 0, and ``key`` is the property.
+/// `context.execute(_:)` throws this error. ``row`` is the zero-based index of the row in the request, and ``key`` is the name of the
+/// property.
 public struct BatchError: Error, Sendable, CustomStringConvertible {
-  /// The kinds of errors.
+  /// The kind of an error.
   public enum Code: Sendable, Hashable, CaseIterable {
     /// The entity has no such property.
     case unknownKey
-    /// The property cannot be written by a batch request.
+    /// Batch requests cannot write the property.
     case notSettable
-    /// The value has another type than the property.
+    /// The value is not of the property's type.
     case wrongType
-    /// The number does not fit into the attribute's type.
+    /// The attribute's type cannot represent the number.
     case numberOutOfRange
     /// A required property has no value.
     case missingValue
-    /// The value is outside the bounds that the model sets.
+    /// The value violates a validation rule of the model.
     case invalidValue
     /// A relationship refers to an object that does not exist.
     case objectNotFound
-    /// A relationship with the rule `deny` leads to objects that stay.
+    /// A relationship with the rule `deny` leads to objects that are not deleted.
     case deletionDenied
     /// A required relationship would become empty.
     case requiredRelationship
   }
 
-  /// The kind.
+  /// The kind of the error.
   public let code: Code
-  /// The entity's name.
+  /// The name of the entity.
   public let entityName: String
-  /// The property.
+  /// The name of the property.
   public let key: String
-  /// The number of the row in the insertion, from 0; nil for other requests.
+  /// The zero-based index of the row in a batch insert, or nil for other requests.
   public let row: Int?
-  /// What is wrong and what to do.
+  /// A message that says what is wrong and what to do. It follows the name of the property.
   public let reason: String
-  /// Some of the objects concerned, for ``Code/deletionDenied`` and ``Code/requiredRelationship``: at most 100.
+  /// Up to 100 of the objects concerned, for ``Code/deletionDenied`` and ``Code/requiredRelationship``.
   public let objectIDs: [ManagedObjectID]
 
-  /// Makes an error.
+  /// Creates an error.
   ///
   /// - Parameters:
-  ///   - code: What is wrong.
-  ///   - entityName: The entity of the row.
-  ///   - key: The property's name.
-  ///   - row: The number of the row in the request; nil where it is of none.
+  ///   - code: The kind of the error.
+  ///   - entityName: The name of the entity.
+  ///   - key: The name of the property.
+  ///   - row: The zero-based index of the row in the request, or nil if no row is concerned.
   ///   - objectIDs: The objects concerned.
-  ///   - reason: A sentence that says what is wrong.
+  ///   - reason: A message that says what is wrong, as the rest of a sentence that begins with the property.
   public init(_ code: Code, entityName: String, key: String, row: Int? = nil, objectIDs: [ManagedObjectID] = [], reason: String) {
     self.code = code
     self.entityName = entityName
@@ -66,7 +66,7 @@ public struct BatchError: Error, Sendable, CustomStringConvertible {
     self.reason = reason
   }
 
-  /// What is wrong, in a sentence.
+  /// The row, the property, and the reason.
   public var description: String {
     (row.map { "row \($0): " } ?? "") + "“\(entityName).\(key)” \(reason)"
   }

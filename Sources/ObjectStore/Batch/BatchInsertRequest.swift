@@ -1,68 +1,68 @@
-// BatchInsertRequest: many new rows, written without making an object of each.
 import ObjectModel
 
-/// What happens to a row of a batch insertion when a stored row already has its values under a uniqueness constraint.
+/// The handling of a row in a batch insert if a stored row has the same values under a uniqueness constraint.
 ///
-/// All constraints of the entity count, inherited ones too. Rows are taken in order: a row may meet one that the same batch has inserted.
+/// All constraints of the entity apply, including inherited ones. Rows are processed in order, and a row can conflict with an earlier row
+/// of the same batch.
 public enum BatchConflictPolicy: Sendable, Hashable {
-  /// The whole batch fails and nothing is written.
+  /// The whole batch fails, and nothing is written.
   case error
-  /// The new row is passed over.
+  /// The new row is skipped.
   case ignore
-  /// The stored object keeps its ID and its relationships, and takes the new row's values. Attributes that the new row does not give get their default values,
-  /// relationships that it does not give stay.
+  /// The stored object takes the values of the new row and keeps its ID. Attributes that the new row omits are reset to their default
+  /// values; relationships that it omits are unchanged.
   case replace
-  /// The stored object takes the values that the new row gives, or those of them that are named; all else stays as it is.
+  /// The stored object takes the values of the new row, or only those of the named properties. All other properties are unchanged.
   case update(only: [String]? = nil)
 }
 
-/// What a batch request is asked to return.
+/// The kind of result that a batch request returns.
 public enum BatchResultType: Sendable, Hashable {
-  /// That it succeeded.
+  /// Only success or failure.
   case statusOnly
-  /// How many objects it concerned.
+  /// The number of affected objects.
   case count
-  /// Which objects it concerned.
+  /// The IDs of the affected objects.
   case objectIDs
 }
 
-/// A request to insert many rows without making an object of each.
+/// A request to insert many rows without instantiating objects.
 ///
 /// ```swift
 /// var request = BatchInsertRequest(entityName: "Book", objects: rows, onConflict: .update())
 /// let result = try context.execute(request)
 /// ```
 ///
-/// A row gives values by the names of attributes and of to-one relationships, the latter as the ``ManagedObjectID``s of saved objects. What a row does not
-/// give gets its default value. Values are converted and checked by the model's rules as a save does it; methods of the objects are not called. All
-/// rows take effect or none.
+/// A row contains values by the names of attributes and to-one relationships; the values of relationships are the ``ManagedObjectID``s of
+/// saved objects. Properties that a row omits get their default values. Values are converted and validated as in a save, but methods of
+/// managed objects are not called. Either all rows take effect or none.
 public struct BatchInsertRequest {
-  /// Fills one row; false when there is none any more.
+  /// Fills one row. Returns false if there are no more rows.
   package typealias Source = (BatchRowBuilder) throws -> Bool
 
-  /// The entity's name; nil where the class of the objects says it.
+  /// The name of the entity, or nil if the class of the objects determines it.
   public let entityName: String?
-  /// What happens to rows whose unique values are taken.
+  /// The handling of rows whose unique values are taken.
   public var onConflict: BatchConflictPolicy
-  /// What is returned.
+  /// The kind of result to return.
   public var resultType = BatchResultType.statusOnly
-  /// The identifiers of the stores that the rows may go to; nil for all. The first one that holds the entity gets them.
+  /// The identifiers of the candidate stores, or nil for all. Rows are inserted into the first one that contains the entity.
   public var affectedStores: [String]?
-  /// Whether the coordinator tells others what changed, as after a save.
+  /// Whether the coordinator notifies observers of the changes, as after a save.
   public var publishesChanges = true
-  /// Whether the context that executes the request brings its objects in step before the call returns.
+  /// Whether the executing context merges the changes before the call returns.
   public var mergesChanges = true
-  /// The class of the objects that the rows are filled by.
+  /// The class of the objects that fill the rows.
   package var objectType: AnyObject.Type?
-  /// Begins with the first row: a request may be executed again.
+  /// Returns a source that starts with the first row. Called for each execution of the request.
   package let makeSource: () -> Source
 
-  /// Inserts rows given as dictionaries.
+  /// Creates a request to insert rows given as dictionaries.
   ///
   /// - Parameters:
   ///   - entityName: The name of the entity.
-  ///   - objects: The rows: values by property name. `nil` and `NSNull` mean no value.
-  ///   - onConflict: What happens to rows whose unique values are taken.
+  ///   - objects: The rows, as values by property name. `nil` and `NSNull` represent null.
+  ///   - onConflict: The handling of rows whose unique values are taken.
   public init(entityName: String, objects: [[String: Any]], onConflict: BatchConflictPolicy = .error) {
     self.init(entityName: entityName, onConflict: onConflict) {
       var rest = objects[...]
@@ -74,12 +74,13 @@ public struct BatchInsertRequest {
     }
   }
 
-  /// Inserts rows that a closure fills one after the other, so that they are never in memory together.
+  /// Creates a request to insert rows that a closure fills one at a time, so that they need not be in memory together.
   ///
   /// - Parameters:
   ///   - entityName: The name of the entity.
-  ///   - onConflict: What happens to rows whose unique values are taken.
-  ///   - dictionaryHandler: Fills an empty dictionary with a row and returns false; returns true, which adds no row, when there are no more.
+  ///   - onConflict: The handling of rows whose unique values are taken.
+  ///   - dictionaryHandler: Fills an empty dictionary with the values of a row and returns false. Returns true if there are no more rows;
+  ///     that call adds no row.
   public init(
     entityName: String, onConflict: BatchConflictPolicy = .error, dictionaryHandler: @escaping (inout [String: Any]) throws -> Bool
   ) {

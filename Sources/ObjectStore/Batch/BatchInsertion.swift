@@ -1,26 +1,24 @@
-// BatchInsertion: a portion of a batch insertion as a store gets it: whole rows, and which of their values were given.
-
-/// A portion of a batch insertion: rows of one entity, in order.
+/// A chunk of a batch insert, as passed to a store: rows of one entity, in order.
 public struct BatchInsertion: Sendable {
   /// The name of the entity.
   public let entityName: String
-  /// The rows as they are to be inserted: with permanent keys, the first version, and default values for what was not given.
+  /// The rows to insert, with permanent keys, the first version, and default values for omitted properties.
   public package(set) var rows: RowList
-  /// The slots that each row gives values for.
+  /// The slots of each row for which the request provides values.
   public let given: [SlotMask]
-  /// The number of the first row in the whole insertion, for errors.
+  /// The index of the chunk's first row in the whole request, for errors.
   public let firstRow: Int
-  /// What happens to rows whose unique values are taken.
+  /// The handling of rows whose unique values are taken.
   public let onConflict: BatchConflictPolicy
 
-  /// Makes a portion.
+  /// Creates a chunk.
   ///
   /// - Parameters:
-  ///   - entityName: The entity of the rows.
+  ///   - entityName: The name of the entity.
   ///   - rows: The rows, with permanent keys.
-  ///   - given: For each row the slots that the request gave.
-  ///   - firstRow: The number of the first row in the request.
-  ///   - onConflict: What is done about unique values that are taken.
+  ///   - given: The slots of each row for which the request provides values.
+  ///   - firstRow: The index of the chunk's first row in the request.
+  ///   - onConflict: The handling of rows whose unique values are taken.
   public init(entityName: String, rows: RowList, given: [SlotMask], firstRow: Int, onConflict: BatchConflictPolicy) {
     self.entityName = entityName
     self.rows = rows

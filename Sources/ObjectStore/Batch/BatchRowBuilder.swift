@@ -1,19 +1,18 @@
-// BatchRowBuilder: makes whole rows of what a batch insertion gives, and checks each value by the model's rules.
 import Foundation
 package import ObjectModel
 
-/// Collects the values of one row after the other and packs them into portions.
+/// Converts and validates the values of a batch insert, row by row, and packs the rows into chunks.
 package final class BatchRowBuilder {
   /// The entity of the rows.
   package let entity: CompiledEntity
-  /// The space of the IDs of the store.
+  /// The ID space of the store.
   package let space: ObjectIDSpace
   private let model: CompiledModel
   private var values: [Slot]
   private var given = SlotMask()
   private var writer = RowWriter()
   private var masks: [SlotMask] = []
-  /// The rows begun so far, in all portions.
+  /// The number of rows completed so far, in all chunks.
   private var rowNumber = 0
   private var byteCount = 0
 
@@ -26,7 +25,7 @@ package final class BatchRowBuilder {
 
   // MARK: Values
 
-  /// Sets the values of the row, by the names of properties.
+  /// Sets values of the current row by property name.
   package func set<Value>(_ dictionary: [String: Value]) throws {
     for (key, value) in dictionary { try set(value, forKey: key) }
   }
@@ -36,7 +35,7 @@ package final class BatchRowBuilder {
     switch entity.property(named: key) {
     case .attribute(let slot):
       guard slot.kind != .none else { throw failure(.notSettable, key, "is transient: no store keeps it. Leave it out.") }
-      // As in objects: the store computes the value whatever is given.
+      // As for objects, the given value is ignored and the store computes it.
       if slot.isDerived { return }
       set(try convert { () throws(BatchValue.Failure) in try BatchValue.slot(from: value, for: slot) }, at: slot.index)
     case .toOne(let relationship):
@@ -53,7 +52,8 @@ package final class BatchRowBuilder {
     }
   }
 
-  /// Sets all parts of a composite attribute: those that the dictionary does not name have no value then, or their default value where they are required.
+  /// Sets all attributes of a composite. Those missing from the dictionary are set to null, or to their default values if they are
+  /// required.
   private func set(parts value: Any?, of composite: CompiledComposite) throws {
     for slot in composite.slots { set(.null, at: slot) }
     guard let value else { return }
@@ -66,7 +66,7 @@ package final class BatchRowBuilder {
     for (slot, value) in set { values[slot] = value }
   }
 
-  /// A to-many relationship was set.
+  /// Throws the error for a to-many relationship.
   package func refuse(_ relationship: CompiledRelationship) throws {
     throw failure(
       .notSettable, relationship.name,
@@ -74,7 +74,7 @@ package final class BatchRowBuilder {
     )
   }
 
-  /// Sets a property by its slot, to a value of its kind, which is checked by the model's rules.
+  /// Validates a value of the slot's kind and sets it.
   package func set(checking value: Slot, at index: Int) throws {
     let slot = entity.slots[index]
     if slot.isDerived { return }
@@ -105,14 +105,14 @@ package final class BatchRowBuilder {
 
   // MARK: Rows
 
-  /// The rows of the portion so far.
+  /// The number of rows in the current chunk.
   var count: Int { masks.count }
-  /// Whether the portion is large enough.
+  /// Whether the current chunk has reached its maximum size: 5,000 rows or 4 MiB.
   var isFull: Bool { masks.count >= Self.portionRows || byteCount >= Self.portionBytes }
   private static var portionRows: Int { 5_000 }
   private static var portionBytes: Int { 4 << 20 }
 
-  /// Ends the row. It gets its key when it is written.
+  /// Ends the row. Its key is assigned when it is written.
   func endRow() {
     writer.beginRow(entityNumber: entity.number, slotCount: entity.slots.count, key: 0, version: RowImage.firstVersion)
     for slot in entity.slots where slot.kind != .none { writer.set(values[slot.index], at: slot.index) }
@@ -123,7 +123,7 @@ package final class BatchRowBuilder {
     rowNumber += 1
   }
 
-  /// The rows since the last portion.
+  /// Returns the current chunk and starts a new one.
   func takePortion(onConflict: BatchConflictPolicy) -> BatchInsertion {
     defer {
       writer = RowWriter()

@@ -1,10 +1,9 @@
-// BatchValue+Computed: what an expression has computed, as the value of an attribute of perhaps another type.
 import Foundation
 import ObjectModel
 import ObjectQuery
 
 extension BatchValue {
-  /// Whether values of a type can become values of an attribute's type, whatever they are.
+  /// Returns whether values of an expression type can be converted to an attribute type.
   static func canAssign(_ type: ResolvedType, to attribute: AttributeType) -> Bool {
     switch attribute {
     case .integer16, .integer32, .integer64, .double, .float, .decimal: type.isNumeric
@@ -18,7 +17,7 @@ extension BatchValue {
     }
   }
 
-  /// A computed value as the slot of an attribute, checked by the model's rules.
+  /// Converts a computed value to the slot of an attribute and validates it.
   static func assigned(_ value: Slot, to slot: CompiledSlot) throws(Failure) -> Slot {
     try checked(try converted(value, to: slot), for: slot)
   }
@@ -50,7 +49,7 @@ extension BatchValue {
     }
   }
 
-  /// The integer that a number is; one with a fraction is none.
+  /// Returns a number as an integer. Throws if it has a fraction.
   private static func whole(_ value: Slot, _ slot: CompiledSlot) throws(Failure) -> Slot {
     switch value {
     case .int: return value

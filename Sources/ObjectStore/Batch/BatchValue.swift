@@ -1,10 +1,9 @@
-// BatchValue: the values of batch requests as the slots of properties, checked as a save checks them.
 import Foundation
 import ObjectModel
 
-/// Turns values of batch requests into slots.
+/// Converts the values of batch requests to slots, and validates them as in a save.
 enum BatchValue {
-  /// Why a value cannot be a property's.
+  /// The reason why a property cannot take a value.
   struct Failure: Error {
     let code: BatchError.Code
     let key: String
@@ -15,7 +14,7 @@ enum BatchValue {
     }
   }
 
-  /// A value as the slot of an attribute.
+  /// Converts a value to the slot of an attribute and validates it.
   static func slot(from value: Any?, for slot: CompiledSlot) throws(Failure) -> Slot {
     let converted: Slot
     do { converted = try AttributeConversion.slot(from: value, for: slot) } catch {
@@ -32,10 +31,10 @@ enum BatchValue {
     return try checked(converted, for: slot)
   }
 
-  /// A value of an attribute by the model's rules; a missing one must be allowed.
+  /// Validates the value of an attribute. A null value is valid only for an optional attribute.
   static func checked(_ value: Slot, for slot: CompiledSlot) throws(Failure) -> Slot {
     guard let failure = slot.checker?.failure(of: value) else {
-      // What was computed may be -0.0, which stores keep as 0.0.
+      // Normalizes -0.0, which stores save as 0.0.
       if case .real(let number) = value { return .real(number + 0) }
       return value
     }
@@ -57,7 +56,7 @@ enum BatchValue {
     throw Failure(code: code, key: slot.name, reason: reason)
   }
 
-  /// An object's ID as the slot of a to-one relationship. Whether there is such an object is asked later.
+  /// Converts an object ID to the slot of a to-one relationship. Whether the object exists is checked later.
   static func reference(
     from value: Any?, for relationship: CompiledRelationship, model: CompiledModel, space: ObjectIDSpace
   ) throws(Failure) -> Slot {

@@ -1,31 +1,30 @@
-// LinkChanges: the links that a save or a batch request has added and removed, as far as somebody knows them.
 package import ObjectModel
 
-/// The links of one relationship that were added and removed, each told once: of two relationships that are each other's inverse, by the to-one, or of two
-/// to-many ones by that with the lower number.
+/// The links of one relationship that were added and removed. Each link is listed once: for a relationship and its inverse, under the
+/// to-one relationship, or if both are to-many, under the one with the lower number.
 package struct LinkChanges: Sendable {
-  /// Two objects, one of which is the other's destination.
+  /// A pair of related objects.
   package struct Link: Sendable, Hashable {
-    /// The object whose relationship it is.
+    /// The object at the source of the relationship.
     package let source: ObjectReference
-    /// The object that it leads to.
+    /// The object at the destination.
     package let destination: ObjectReference
 
-    /// Makes a link.
+    /// Creates a link.
     package init(source: ObjectReference, destination: ObjectReference) {
       self.source = source
       self.destination = destination
     }
   }
 
-  /// The relationship's number.
+  /// The number of the relationship.
   package let relationshipID: Int
-  /// The links added.
+  /// The added links.
   package internal(set) var added: [Link]
-  /// The links removed.
+  /// The removed links.
   package internal(set) var removed: [Link]
 
-  /// Makes the changes of a relationship.
+  /// Creates the changes of a relationship.
   package init(relationshipID: Int, added: [Link] = [], removed: [Link] = []) {
     self.relationshipID = relationshipID
     self.added = added
@@ -33,16 +32,16 @@ package struct LinkChanges: Sendable {
   }
 }
 
-/// What a store tells of the links that a batch request has changed.
+/// The links that a batch request has changed, as far as the store reports them.
 package enum BatchLinks: Sendable {
-  /// Nothing: links of every relationship concerned may have come or gone, of any object.
+  /// Not reported. Links of any object may have changed, for all relationships concerned.
   case unknown
-  /// All of them, besides those in join tables that went with a deleted object.
+  /// All changed links, except those in join tables that were removed with a deleted object.
   case listed([LinkChanges])
-  /// They are to be read out of a save that the request amounted to.
+  /// The links of the save that executed the request.
   case ofSave(SaveChangesRequest)
 
-  /// The greatest number of rows of which links are told: who has read members must not wait for a walk through all that a batch has written, and beside so
-  /// many rows a walk through the objects that somebody has read is little.
+  /// The maximum number of rows for which links are listed. For larger batches, listing would delay readers of relationships; checking the
+  /// objects whose members have been read is cheaper.
   package static let greatestRowCount = 4_096
 }
