@@ -1,16 +1,15 @@
-// DerivationEvaluation: derived attributes computed over rows in memory, for stores without a language of their own.
 public import Foundation
 public import ObjectModel
 import ObjectQuery
 
-/// Computes derived attributes over rows in memory.
+/// Computes derived attributes of rows in memory, for stores without a query language.
 ///
-/// A store that holds its whole graph calls ``update(after:rows:resolver:put:)`` at the end of each save and batch request, says so by
-/// ``IncrementalStore/derivesAttributes``, and returns what the call gives.
+/// A store that keeps all rows in memory calls ``update(after:rows:resolver:put:)`` at the end of each save and batch request and returns
+/// the result. Its ``IncrementalStore/derivesAttributes`` is true.
 public struct DerivationEvaluation: Sendable {
   private let model: CompiledModel
   private let now: Double
-  /// The filters by derived attribute. One that cannot be used fails when it is asked: opening a store has refused it before.
+  /// The filters by derived attribute. An invalid filter throws when it is evaluated, but opening the store has already rejected it.
   private let filters: [AttributeKey: Result<DerivationFilter, any Error>]
 
   private struct AttributeKey: Hashable {
@@ -20,9 +19,11 @@ public struct DerivationEvaluation: Sendable {
     init(_ derivation: CompiledDerivation) { (entity, slot) = (derivation.entity, derivation.slot.index) }
   }
 
-  /// Prepares for one save or batch request.
+  /// Creates an evaluation for one save or batch request.
   ///
-  /// - Parameter date: What `now()` is.
+  /// - Parameters:
+  ///   - model: The model of the store.
+  ///   - date: The result of `now()`.
   public init(model: CompiledModel, date: Date = Date()) {
     self.model = model
     now = date.timeIntervalSinceReferenceDate
@@ -37,20 +38,20 @@ public struct DerivationEvaluation: Sendable {
     self.filters = filters
   }
 
-  /// The value of a derived attribute of an object; `now()` is the date given.
+  /// Returns the value of a derived attribute of an object.
   ///
   /// - Parameters:
   ///   - derivation: The derived attribute.
   ///   - object: The object.
   ///   - resolver: Reads objects.
-  /// - Throws: What `resolver` throws; ``FetchPredicateError`` where the filter cannot be computed.
+  /// - Throws: Rethrows the error of `resolver`; ``FetchPredicateError`` if the filter cannot be evaluated.
   public func value<Resolver: ObjectResolver>(
     of derivation: CompiledDerivation, for object: Resolver.Object, resolver: Resolver
   ) throws -> Slot {
     try value(of: derivation, for: object, resolver: resolver, filter: filter(of: derivation, resolver: resolver))
   }
 
-  /// What asks the members of a derived attribute; nil where all count.
+  /// Returns the evaluator for the filter of a derived attribute, or nil if it has no filter.
   private func filter<Resolver: ObjectResolver>(
     of derivation: CompiledDerivation, resolver: Resolver
   ) throws -> PredicateEvaluator<Resolver>? {
@@ -84,16 +85,16 @@ public struct DerivationEvaluation: Sendable {
     return statistic.isEmpty ? derivation.emptyValue : DerivedValue.fitted(statistic.result, to: derivation.type)
   }
 
-  /// Brings all derived attributes in step with rows that a save has changed. The time is linear in the rows of the entities that have such attributes, and in
-  /// their members.
+  /// Updates all derived attributes after a save. The time is linear in the number of rows of the entities that have derived attributes,
+  /// and of their members.
   ///
   /// - Parameters:
-  ///   - request: The save, which the rows hold already.
-  ///   - rows: All rows of an entity and of its subentities.
-  ///   - resolver: Makes what reads the rows as they are; called once for each derived attribute.
-  ///   - put: Takes a row with new values; its version is what it was.
-  /// - Returns: What was written beside what the request says.
-  /// - Throws: What the closures throw; ``FetchPredicateError`` where a filter cannot be computed.
+  ///   - request: The save, which the rows already include.
+  ///   - rows: Returns all rows of an entity and its subentities.
+  ///   - resolver: Creates a resolver for the current rows. Called once for each derived attribute.
+  ///   - put: Stores a row with new values. Its version is unchanged.
+  /// - Returns: The rows that were written in addition to the request.
+  /// - Throws: Rethrows the errors of the closures; ``FetchPredicateError`` if a filter cannot be evaluated.
   public func update<Resolver: ObjectResolver<ObjectReference>>(
     after request: SaveChangesRequest, rows: (CompiledEntity) throws -> [RowImage], resolver: () throws -> Resolver,
     put: (RowImage) throws -> Void
@@ -112,7 +113,7 @@ public struct DerivationEvaluation: Sendable {
       for row in try rows(model.entities[derivation.entity]) {
         if derivation.operation == .now, !saved.contains(row.reference) { continue }
         let value = try value(of: derivation, for: row.reference, resolver: resolver, filter: filter)
-        // What cannot be read is not the same: it is written anew.
+        // An unreadable value counts as different and is overwritten.
         if let known = try? row.slot(slot.index, kind: slot.kind), DerivedValue.isSame(value, known) { continue }
         let edited = BatchEdits.edited(
           row, [slot.index: value], entity: model.entities[row.entityNumber], version: row.version, into: writer)
@@ -125,7 +126,7 @@ public struct DerivationEvaluation: Sendable {
 }
 
 extension BatchChanges {
-  /// Adds what a save has computed of rows that it does not name.
+  /// Adds the rows that a save has written in addition to its request.
   public mutating func add(_ outcome: SaveOutcome) {
     historyPosition = outcome.historyPosition ?? historyPosition
     if outcome.isEmpty { return }

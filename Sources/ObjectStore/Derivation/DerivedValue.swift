@@ -1,11 +1,10 @@
-// DerivedValue: what a derivation makes of values, and how an attribute holds the result.
 import Foundation
 package import ObjectModel
 package import ObjectQuery
 
-/// Derived values out of plain ones, the same in memory and in stores' SQL functions.
+/// The computation of derived values, shared by evaluation in memory and the SQL functions of stores.
 package enum DerivedValue {
-  /// A text, changed as the operation says; a value as it is by other operations.
+  /// Applies a text operation to a value. Other operations return the value unchanged.
   package static func changed(_ value: Slot, by operation: DerivationOperation) -> Slot {
     switch operation {
     case .canonical: ExpressionFunctions.apply(.canonical, [value], .text)
@@ -15,7 +14,7 @@ package enum DerivedValue {
     }
   }
 
-  /// A computed value as an attribute of a type holds it; no value where the type does not hold it.
+  /// Converts a computed value to an attribute type. Returns null if the type cannot represent the value.
   package static func fitted(_ value: Slot, to type: AttributeType) -> Slot {
     switch (value, type) {
     case (.int(let number), .integer16): Int16(exactly: number) == nil ? .null : value
@@ -24,7 +23,7 @@ package enum DerivedValue {
     case (.int(let number), .float): .real(Double(Float(number)))
     case (.int(let number), .decimal): .bytes(DecimalCoding.encode(Decimal(number)))
     case (.real(let number), .float): number.isFinite && !Float(number).isFinite ? .null : .real(Double(Float(number)))
-    // A sum of integers beyond 64 bits.
+    // The sum of integers exceeds 64 bits.
     case (.real, .integer16), (.real, .integer32), (.real, .integer64), (.real, .decimal): .null
     case (.bytes(let data), .double): real(of: data)
     case (.bytes(let data), .float): fitted(real(of: data), to: .float)
@@ -32,13 +31,13 @@ package enum DerivedValue {
     }
   }
 
-  /// A decimal as a double; no value for NaN, which SQLite does not have.
+  /// Converts a decimal to a double. Returns null for NaN, which SQLite cannot store.
   private static func real(of data: Data) -> Slot {
     guard let number = DecimalCoding.decode(data), !number.isNaN else { return .null }
     return .real(NSDecimalNumber(decimal: number).doubleValue)
   }
 
-  /// Whether two values are the same in a store: texts that only look alike are not.
+  /// Returns whether two values are identical when stored. Canonically equivalent texts with different bytes are not.
   package static func isSame(_ left: Slot, _ right: Slot) -> Bool {
     if case .text(let left) = left, case .text(let right) = right { return left.utf8.elementsEqual(right.utf8) }
     return left == right
@@ -46,7 +45,7 @@ package enum DerivedValue {
 }
 
 extension CompiledDerivation {
-  /// The operation over many values, for the evaluator; nil for others.
+  /// The aggregate function of the operation, or nil if it is not an aggregate.
   package var statistic: ResolvedAggregate.Function? {
     switch operation {
     case .count: .count
@@ -58,7 +57,7 @@ extension CompiledDerivation {
     }
   }
 
-  /// The value of an object that has nothing at the end of the path: 0 for counts and sums.
+  /// The value for an object without any values at the end of the path: 0 for counts and sums, otherwise null.
   package var emptyValue: Slot {
     switch operation {
     case .count: .int(0)
@@ -67,7 +66,7 @@ extension CompiledDerivation {
     }
   }
 
-  /// Whether every result is a value of the attribute as it stands.
+  /// Whether every result is a valid value of the attribute without conversion.
   package var fitsAlways: Bool {
     switch operation {
     case .count: type == .integer64

@@ -1,11 +1,12 @@
-// SaveChangesRequest+Derived: the derived values that a row by itself decides, before it is written.
 package import ObjectModel
 
 extension SaveChangesRequest {
-  /// The save with the derived values that depend on the saved row alone; others begin with those of an object without relationships. Values that
-  /// were given for derived attributes are left out.
+  /// Returns the save with the derived values that depend only on the saved row. In new rows, other derived attributes get the values of an
+  /// object without relationships. Values that the request contains for derived attributes are discarded.
   ///
-  /// - Parameter now: What `now()` is, in seconds since 2001.
+  /// - Parameters:
+  ///   - model: The model of the store.
+  ///   - now: The result of `now()`, in seconds since 2001.
   package func withLocalValues(_ model: CompiledModel, now: Double) throws -> SaveChangesRequest {
     var result = self
     let evaluation = LocalDerivation(model: model, now: now)
@@ -23,7 +24,7 @@ private struct LocalDerivation {
   let model: CompiledModel
   let now: Double
 
-  /// The derivations of each entity that has some, by its number.
+  /// Returns the derivations of an entity, cached by entity number.
   private func derivations(of entity: CompiledEntity, _ known: inout [Int: [CompiledDerivation]]) -> [CompiledDerivation] {
     guard entity.hasDerivedSlots else { return [] }
     if let found = known[entity.number] { return found }
@@ -32,7 +33,7 @@ private struct LocalDerivation {
     return found
   }
 
-  /// A local derivation's value, of a row and of what was computed for it so far.
+  /// Computes a local derivation from a row and the values computed for it so far.
   private func value(_ derivation: CompiledDerivation, _ row: RowImage, _ values: [Int: Slot]) throws -> Slot {
     if derivation.operation == .now { return .real(now) }
     guard let source = derivation.source else { return .null }
