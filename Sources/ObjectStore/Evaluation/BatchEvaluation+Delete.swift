@@ -1,4 +1,3 @@
-// BatchEvaluation+Delete: a batch deletion and its delete rules over objects in memory.
 package import ObjectModel
 import ObjectQuery
 
@@ -9,7 +8,7 @@ extension BatchEvaluation {
   ) throws -> SaveChangesRequest {
     var waiting = try self.objects(of: request, candidates: candidates, resolver: resolver, row: row)
     var doomed = Set(waiting)
-    // A list instead of recursion: cascades may be long.
+    // Iterative, because long cascades would overflow the stack.
     while let object = waiting.popLast() {
       for relationship in model.entities[object.entity].relationships where relationship.deleteRule == .cascade {
         for other in try destinations(of: object, relationship, resolver) where try row(other) != nil && doomed.insert(other).inserted {
@@ -44,7 +43,7 @@ extension BatchEvaluation {
     return save
   }
 
-  /// The objects that the request names itself.
+  /// Returns the objects that the request selects, before cascading.
   private func objects<Resolver: ObjectResolver<ObjectReference>>(
     of request: BatchDeleteRequest, candidates: (CompiledEntity) throws -> [ObjectReference], resolver: Resolver,
     row: (ObjectReference) throws -> RowImage?
@@ -85,18 +84,19 @@ extension BatchEvaluation {
   }
 }
 
-/// A to-one relationship that becomes empty when the object that it leads to is deleted.
+/// A to-one relationship that is nullified when its destination is deleted.
 package struct DeletionRelease {
-  /// The relationship that becomes empty.
+  /// The relationship to nullify.
   package let relationship: CompiledRelationship
-  /// The relationship of the deleted object that leads to the objects to release.
+  /// The relationship from the deleted object to the objects whose relationship is nullified.
   package let leading: CompiledRelationship
-  /// Whether the two are each other's inverse. If not, only the destinations of `leading` are released, not everything that refers to the deleted object.
+  /// Whether the two relationships are inverses of each other. If not, only the destinations of `leading` are updated, and not all objects
+  /// that refer to the deleted one.
   package let isMutual: Bool
 }
 
 extension CompiledModel {
-  /// The stored to-one relationships that become empty when their destination is deleted, unless the object is deleted too.
+  /// The stored to-one relationships that are nullified when their destination is deleted, unless their own object is deleted too.
   package var deletionReleases: [DeletionRelease] {
     let mutual = relationships.compactMap { relationship -> DeletionRelease? in
       guard !relationship.isToMany, !relationship.isTransient, let inverse = inverse(of: relationship), !inverse.isTransient,
@@ -105,7 +105,7 @@ extension CompiledModel {
       return DeletionRelease(relationship: relationship, leading: inverse, isMutual: true)
     }
     let released = Set(mutual.map(\.relationship.id))
-    // A named inverse that does not lead back is cleared from the side that names it, as in a save.
+    // If the inverse does not name the relationship as its own inverse, it is nullified from the side that names it, as in a save.
     let oneSided = relationships.compactMap { leading -> DeletionRelease? in
       guard let inverse = followedInverse(of: leading), !leading.isTransient, !inverse.isTransient, !inverse.isToMany,
         leading.deleteRule != .noAction, !released.contains(inverse.id)

@@ -1,4 +1,3 @@
-// BatchEvaluation+Insert: a portion of a batch insertion over rows in memory.
 import ObjectModel
 import ObjectQuery
 
@@ -42,7 +41,7 @@ extension BatchEvaluation {
       case .merged(let holder, let slots):
         var values: [Int: Slot] = [:]
         for slot in slots.slots(below: new.slotCount) { values[slot] = try new.slot(slot, kind: merging.entity.slots[slot].kind) }
-        // One step of the version, however many rows of the batch change a stored one.
+        // The version is incremented once, even if several rows of the batch change the stored row.
         let version = stored[holder.reference].map { $0.version + 1 } ?? holder.version
         let row = BatchEdits.edited(holder, values, entity: model.entities[holder.entityNumber], version: version, into: writer)
         arrivals.note(row, insteadOf: holder)
@@ -62,7 +61,7 @@ extension BatchEvaluation {
     return save
   }
 
-  /// The error of a stored row that would take the values of another one.
+  /// Returns the error for a stored row whose new values belong to another row.
   private func conflict(_ clash: (constraint: DeclaredConstraint, holder: ObjectReference), _ row: RowImage) -> StoreError {
     StoreError(
       ConstraintConflict(
@@ -72,7 +71,7 @@ extension BatchEvaluation {
   }
 }
 
-/// Who comes to owners with ordered members: they come last, in the order of their coming.
+/// New members of ordered relationships. They are appended in the order of their arrival.
 private struct Arrivals {
   private struct Owner: Hashable {
     let relationship: Int
@@ -88,7 +87,7 @@ private struct Arrivals {
     }
   }
 
-  /// A row was inserted or changed.
+  /// Records an inserted or changed row.
   mutating func note(_ row: RowImage, insteadOf old: RowImage?) {
     for side in sides {
       let before = old?.reference(side.slot) ?? ObjectReference(rawValue: 0)
@@ -110,12 +109,12 @@ private struct Arrivals {
   }
 }
 
-/// Which rows have which values under an entity's uniqueness constraints.
+/// An index of rows by their values under an entity's uniqueness constraints.
 private struct UniqueValueIndex {
   let constraints: [DeclaredConstraint]
   private var holders: [[[Slot]: ObjectReference]]
 
-  /// An index of the constraints that hold for an entity or for some entity below it.
+  /// Creates an empty index for the constraints that apply to an entity or any of its subentities.
   init(of entity: CompiledEntity, _ model: CompiledModel) {
     var constraints = entity.constraints(in: model)
     for number in entity.subtree.dropFirst() {
@@ -125,7 +124,7 @@ private struct UniqueValueIndex {
     holders = Array(repeating: [:], count: constraints.count)
   }
 
-  /// A row's values under a constraint; nil where one is missing.
+  /// Returns a row's values under a constraint, or nil if one is null.
   private func values(_ row: RowImage, _ constraint: DeclaredConstraint) throws -> [Slot]? {
     if constraint.slots.contains(where: { row.isNull($0.index) }) { return nil }
     return try constraint.slots.map { try row.slot($0.index, kind: $0.kind) }
@@ -133,7 +132,7 @@ private struct UniqueValueIndex {
 
   mutating func insert(_ row: RowImage, _ model: CompiledModel) throws {
     for (number, constraint) in constraints.enumerated() where model.entities[constraint.entity].subtree.contains(row.entityNumber) {
-      // A clash of stored rows is none of ours: the save finds it.
+      // Conflicts between stored rows are detected by the save.
       if let values = try values(row, constraint), holders[number][values] == nil { holders[number][values] = row.reference }
     }
   }
@@ -144,7 +143,7 @@ private struct UniqueValueIndex {
     }
   }
 
-  /// The rows that have a new row's values under some constraint.
+  /// Returns the rows that have the values of a new row under any constraint.
   func holders(of row: RowImage, _ model: CompiledModel) throws -> [ObjectReference] {
     var found: [ObjectReference] = []
     for (number, constraint) in constraints.enumerated() where model.entities[constraint.entity].subtree.contains(row.entityNumber) {
@@ -154,7 +153,7 @@ private struct UniqueValueIndex {
     return found
   }
 
-  /// The first constraint under which another row has a row's values.
+  /// Returns the first constraint under which another row has the values of a row.
   func clash(of row: RowImage, _ model: CompiledModel) throws -> (constraint: DeclaredConstraint, holder: ObjectReference)? {
     for (number, constraint) in constraints.enumerated() where model.entities[constraint.entity].subtree.contains(row.entityNumber) {
       if let values = try values(row, constraint), let holder = holders[number][values] { return (constraint, holder) }

@@ -1,4 +1,3 @@
-// BatchEvaluation+Update: a batch update over objects in memory.
 package import ObjectModel
 import ObjectQuery
 
@@ -40,7 +39,7 @@ extension BatchEvaluation {
       if !inverse.isToMany {
         try release(inverse, from: rows, edits: &edits, row: row)
       } else if inverse.isOrdered, case .int(let word) = value {
-        // Who comes from elsewhere comes last.
+        // New members are appended to the ordered relationship.
         let owner = ObjectReference(rawValue: word)
         let arriving = rows.filter { $0.reference(assignment.slot.index) != owner }.map(\.reference)
         if arriving.isEmpty { continue }
@@ -52,7 +51,7 @@ extension BatchEvaluation {
     return save
   }
 
-  /// Rows let go of their partners under two to-one relationships: the partners let go of them.
+  /// Nullifies the inverse of a one-to-one relationship in the previous partners of rows.
   private func release(
     _ inverse: CompiledRelationship, from rows: [RowImage], edits: inout BatchEdits, row: (ObjectReference) throws -> RowImage?
   ) throws {
@@ -68,14 +67,14 @@ extension BatchEvaluation {
 }
 
 extension BatchUpdatePlan {
-  /// The error of a to-one relationship that is set to an object that there is not.
+  /// Returns the error for a to-one relationship that is set to an object that does not exist.
   package static func missingDestination(of slot: CompiledSlot, _ entity: CompiledEntity) -> BatchError {
     BatchError(.objectNotFound, entityName: entity.name, key: slot.name, reason: "was given an object that is not in the store.")
   }
 }
 
 extension BatchError {
-  /// The error of a required to-one relationship that would become empty.
+  /// Creates the error for a required to-one relationship that would become empty.
   package init(required relationship: CompiledRelationship, _ model: CompiledModel, _ objectIDs: [ManagedObjectID]) {
     self.init(
       .requiredRelationship, entityName: model.entities[relationship.sourceEntity].name, key: relationship.name,
@@ -83,7 +82,7 @@ extension BatchError {
       reason: "is required and would become empty. Delete these objects too, or give them another object first.")
   }
 
-  /// The error of a relationship that forbids a deletion.
+  /// Creates the error for a relationship whose delete rule denies a deletion.
   package init(denied relationship: CompiledRelationship, _ model: CompiledModel, _ objectIDs: [ManagedObjectID]) {
     self.init(
       .deletionDenied, entityName: model.entities[relationship.sourceEntity].name, key: relationship.name,

@@ -1,17 +1,17 @@
-// BatchEvaluation: turns a batch request into a save, for stores without a language of their own for such requests.
 public import ObjectModel
 import ObjectQuery
 
-/// A batch request, to be carried out over objects in memory.
+/// Evaluates a batch request over objects in memory, for stores without a query language.
 ///
-/// A store that holds its whole graph answers `.batchInsert`, `.batchUpdate` and `.batchDelete` with it: the store gets the save that the request amounts to,
-/// carries it out, and tells what was written by ``BatchChanges/init(_:)``. Conversions, checks, conflicts and delete rules are those of all stores.
+/// A store that keeps all rows in memory uses it for `.batchInsert`, `.batchUpdate`, and `.batchDelete`: ``save(among:resolver:row:)``
+/// returns an equivalent save, the store executes it and returns ``BatchChanges/init(_:)``. Conversion, validation, conflict handling, and
+/// delete rules are the same as in all stores.
 public struct BatchEvaluation: Sendable {
   let model: CompiledModel
   let space: ObjectIDSpace
   private let request: PersistentStoreRequest
 
-  /// A batch request over a model.
+  /// Creates an evaluation.
   ///
   /// - Parameters:
   ///   - request: The batch request.
@@ -23,12 +23,12 @@ public struct BatchEvaluation: Sendable {
     space = objectIDSpace
   }
 
-  /// The save that the request amounts to. Linear in the objects of the entities concerned.
+  /// Returns a save that is equivalent to the request. The time is linear in the number of objects of the entities concerned.
   ///
   /// - Parameters:
-  ///   - candidates: All objects of an entity and of its subentities, in the order of their keys.
-  ///   - resolver: Reads the objects.
-  ///   - row: The row of an object; nil when there is none.
+  ///   - candidates: Returns all objects of an entity and its subentities, in the order of their keys.
+  ///   - resolver: Reads objects.
+  ///   - row: Returns the row of an object, or nil if it does not exist.
   /// - Throws: ``BatchError``, ``FetchPredicateError``, or ``StoreError`` for a conflict.
   public func save<Resolver: ObjectResolver<ObjectReference>>(
     among candidates: (CompiledEntity) throws -> [ObjectReference], resolver: Resolver, row: (ObjectReference) throws -> RowImage?
@@ -41,28 +41,26 @@ public struct BatchEvaluation: Sendable {
     }
   }
 
-  /// The ID of an object.
   func objectID(of reference: ObjectReference) -> ManagedObjectID {
     ManagedObjectID(space: space.number, entityNumber: UInt32(reference.entity), key: reference.key)
   }
 }
 
-/// Changes of rows, gathered by object.
+/// Changes of rows, collected by object.
 package struct BatchEdits {
   private let model: CompiledModel
   private var edits: [ObjectReference: (row: RowImage, values: [Int: Slot])] = [:]
 
   init(model: CompiledModel) { self.model = model }
 
-  /// Sets a slot of a row.
   mutating func set(_ value: Slot, at slot: Int, of row: RowImage) {
     edits[row.reference, default: (row, [:])].values[slot] = value
   }
 
-  /// Whether a slot of a row has no value after the edits.
+  /// Returns whether a slot of a row is null after the edits.
   func isNull(_ slot: Int, of row: RowImage) -> Bool { edits[row.reference]?.values[slot]?.isNull ?? row.isNull(slot) }
 
-  /// A row with some of its values changed; its version is one more.
+  /// Returns a copy of a row with some values replaced and the given version.
   package static func edited(_ row: RowImage, _ values: [Int: Slot], entity: CompiledEntity, version: Int64, into writer: RowWriter)
     -> RowImage
   {
@@ -77,7 +75,7 @@ package struct BatchEdits {
     return writer.endRow()
   }
 
-  /// The updates, in the order of the rows' keys.
+  /// Returns the updates, in the order of the rows' keys.
   func updates() -> [SaveChangesRequest.Update] {
     let writer = RowWriter(rowCapacity: edits.count)
     return edits.sorted { ($0.key.key, $0.key.entity) < ($1.key.key, $1.key.entity) }.map { _, edit in

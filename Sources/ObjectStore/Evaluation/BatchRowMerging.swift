@@ -1,18 +1,17 @@
-// BatchRowMerging: what becomes of a row of a batch insertion, given who has its unique values already.
 package import ObjectModel
 
-/// A uniqueness constraint of an entity or of one above it.
+/// A uniqueness constraint that an entity declares or inherits.
 package struct DeclaredConstraint: Sendable {
-  /// The number of the entity that declares it: it holds for that entity and all below.
+  /// The number of the declaring entity. The constraint applies to it and its subentities.
   package let entity: Int
-  /// The names of its properties.
+  /// The names of the constraint's properties.
   package let names: [String]
-  /// Their slots.
+  /// The slots of the properties.
   package let slots: [CompiledSlot]
 }
 
 extension CompiledEntity {
-  /// The uniqueness constraints that hold for the entity.
+  /// Returns the uniqueness constraints that apply to the entity.
   package func constraints(in model: CompiledModel) -> [DeclaredConstraint] {
     var result: [DeclaredConstraint] = []
     var next: CompiledEntity? = self
@@ -28,13 +27,13 @@ extension CompiledEntity {
   }
 }
 
-/// Decides what becomes of the rows of a portion.
+/// Decides for each row of a batch insert whether it is inserted, skipped, or merged into a stored row.
 package struct BatchRowMerging {
-  /// What becomes of a row.
+  /// The decision for a row.
   package enum Fate {
     case inserted
     case passedOver
-    /// A stored row takes the values of these slots.
+    /// A stored row takes the values of the given slots.
     case merged(RowImage, SlotMask)
   }
 
@@ -43,12 +42,12 @@ package struct BatchRowMerging {
   private let model: CompiledModel
   private let insertion: BatchInsertion
   private let requiredSlots: [CompiledSlot]
-  /// The slots that `.update(only:)` names.
+  /// The slots that `.update(only:)` names, or nil if it names none.
   private let named: SlotMask?
 
-  /// Prepares for a portion.
+  /// Creates the merging for a chunk of a batch insert.
   ///
-  /// - Throws: ``BatchError`` where `.update(only:)` names what is no attribute or to-one relationship.
+  /// - Throws: ``BatchError`` if `.update(only:)` names anything but attributes and to-one relationships.
   package init(_ insertion: BatchInsertion, model: CompiledModel) throws {
     guard let entity = model.entity(named: insertion.entityName) else {
       throw StoreError(.unknownEntity(insertion.entityName, known: []), operation: .batchInsert)
@@ -76,7 +75,9 @@ package struct BatchRowMerging {
     named = slots
   }
 
-  /// Throws where a row lacks a required value.
+  /// Checks that a row has all required values.
+  ///
+  /// - Throws: ``BatchError`` if a required value is missing.
   package func checkComplete(_ position: Int) throws(BatchError) {
     let row = insertion.rows[position]
     var missing = requiredSlots.first { row.isNull($0.index) }?.name
@@ -93,9 +94,12 @@ package struct BatchRowMerging {
       reason: "is required, and the row gives no value for it.")
   }
 
-  /// What becomes of a row.
+  /// Returns the decision for a row.
   ///
-  /// - Parameter holders: The rows that have its values under uniqueness constraints, once each.
+  /// - Parameters:
+  ///   - position: The index of the row in the chunk.
+  ///   - holders: The distinct rows that have its values under uniqueness constraints.
+  ///   - space: The ID space of the store.
   package func fate(of position: Int, holders: [RowImage], space: ObjectIDSpace) throws -> Fate {
     guard let holder = holders.first else {
       try checkComplete(position)
@@ -119,7 +123,7 @@ package struct BatchRowMerging {
     return changed.isEmpty ? .passedOver : .merged(holder, changed)
   }
 
-  /// The slots that a stored row takes from a new one.
+  /// Returns the slots that a stored row takes from a new one.
   private func merged(_ position: Int) -> [CompiledSlot] {
     let given = insertion.given[position]
     return entity.slots.filter { slot in
@@ -129,10 +133,10 @@ package struct BatchRowMerging {
     }
   }
 
-  /// Adds the required parts with default values of composites that get their first value by the merge: the new row has the default values, unless it gives
-  /// others.
+  /// If the merge gives a composite its first value, adds its required attributes with default values. The new row contains the default
+  /// values unless it was given others.
   ///
-  /// - Throws: ``BatchError`` for a required part that is left without a value.
+  /// - Throws: ``BatchError`` if a required attribute of a composite remains without a value.
   private func complete(_ changed: inout SlotMask, _ position: Int, _ new: RowImage, _ holder: RowImage) throws {
     let given = insertion.given[position]
     for composite in entity.composites where composite.slots.contains(where: changed.contains) {
@@ -145,7 +149,7 @@ package struct BatchRowMerging {
     }
   }
 
-  /// Those of the slots in which two rows differ: what is as it was is not written.
+  /// Returns the slots whose values differ in two rows. Only these are written.
   private func differing(_ slots: [CompiledSlot], _ new: RowImage, _ old: RowImage) throws -> SlotMask {
     var changed = SlotMask()
     for slot in slots where try new.slot(slot.index, kind: slot.kind) != old.slot(slot.index, kind: slot.kind) {

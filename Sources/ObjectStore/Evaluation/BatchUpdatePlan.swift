@@ -1,10 +1,10 @@
-// BatchUpdatePlan: a batch update checked against a model, ready for a store's language or for evaluation in memory.
 package import ObjectModel
 package import ObjectQuery
 
-/// A batch update whose names are numbers and whose constants are values.
+/// A batch update that was validated against a model, with names resolved to numbers and constants to slots. Used by stores with a query
+/// language and by evaluation in memory.
 package struct BatchUpdatePlan: Sendable {
-  /// A slot that gets a new value.
+  /// A slot and its new value.
   package struct Assignment: Sendable {
     package let slot: CompiledSlot
     package let value: Value
@@ -12,24 +12,24 @@ package struct BatchUpdatePlan: Sendable {
 
   /// A new value.
   package enum Value: Sendable {
-    /// The same for all rows; of a to-one relationship the packed reference.
+    /// The same value for all rows. For a to-one relationship, the packed reference.
     case constant(Slot)
-    /// What an expression gives for each row, which ``BatchUpdatePlan/assigned(_:to:)`` turns into the attribute's value.
+    /// An expression that is evaluated for each row. ``BatchUpdatePlan/assigned(_:to:of:)`` converts its result.
     case computed(ResolvedExpression)
   }
 
-  /// Which rows, with the constants of all expressions.
+  /// The fetch that selects the rows, with the constants of all expressions.
   package let fetch: ResolvedFetch
-  /// The new values, by slot number.
+  /// The new values, ordered by slot.
   package private(set) var assignments: [Assignment] = []
-  /// The composites of which the update sets parts.
+  /// The composites of which the update sets some attributes.
   package private(set) var completions: [CompositeCompletion] = []
-  /// The entity.
+  /// The entity of the update.
   package var entity: CompiledEntity { fetch.entity }
 
-  /// Checks a request.
+  /// Validates a request.
   ///
-  /// - Throws: ``BatchError`` or ``FetchPredicateError``.
+  /// - Throws: ``BatchError``, ``FetchPredicateError``, or ``StoreError`` if no properties are set.
   package init(_ request: BatchUpdateRequest, model: CompiledModel, objectIDSpace space: ObjectIDSpace) throws {
     guard let entity = model.entity(named: request.entityName) else { throw FetchPredicateError.unknownEntity(name: request.entityName) }
     guard !request.propertiesToUpdate.isEmpty else {
@@ -62,16 +62,16 @@ package struct BatchUpdatePlan: Sendable {
     completions = entity.composites.compactMap { CompositeCompletion($0, of: fetch.entity, assignments: assignments) }
   }
 
-  /// A computed value as the slot of an attribute.
+  /// Converts a computed value to the slot of an attribute.
   ///
-  /// - Throws: ``BatchError`` for a value that the attribute cannot have.
+  /// - Throws: ``BatchError`` if the attribute cannot take the value.
   package static func assigned(_ value: Slot, to slot: CompiledSlot, of entity: CompiledEntity) throws(BatchError) -> Slot {
     do { return try BatchValue.assigned(value, to: slot) } catch { throw error.error(entity.name) }
   }
 
   // MARK: Checks
 
-  /// A value of Swift.
+  /// Validates a Swift value and adds it to the constants.
   private static func collect(
     _ value: Any?, _ key: String, _ entity: CompiledEntity, _ model: CompiledModel, _ space: ObjectIDSpace,
     into constants: inout [Int: Slot]
@@ -98,7 +98,7 @@ package struct BatchUpdatePlan: Sendable {
     } catch { throw error.error(entity.name) }
   }
 
-  /// The slot of a property that a batch update can set.
+  /// Returns the slot of a property that a batch update can set.
   private static func slot(_ key: String, of entity: CompiledEntity) throws(BatchError) -> CompiledSlot {
     func failure(_ code: BatchError.Code, _ reason: String) -> BatchError {
       BatchError(code, entityName: entity.name, key: key, reason: reason)
@@ -117,7 +117,7 @@ package struct BatchUpdatePlan: Sendable {
     }
   }
 
-  /// The value of an expression.
+  /// Validates the value of an expression.
   private static func check(
     _ value: ResolvedValue, _ slot: CompiledSlot, _ entity: CompiledEntity, _ model: CompiledModel, _ space: ObjectIDSpace
   ) throws(BatchError) -> Value {

@@ -1,17 +1,18 @@
-// CompositeCompletion: the required parts of composites of which batch requests set other parts.
 package import ObjectModel
 
-/// An optional composite of which a batch update sets parts. As in objects, its first value brings the default values of the required parts, and a required
-/// part without a value is an error.
+/// An optional composite of which a batch update sets some attributes.
+///
+/// As for objects, the first value of a composite also sets the default values of its required attributes. A required attribute that
+/// remains null is an error.
 package struct CompositeCompletion: Sendable {
-  /// The stored parts.
+  /// The stored attributes of the composite.
   package let slots: [CompiledSlot]
-  /// The parts that must have a value if any part has one.
+  /// The attributes that must have a value if any attribute of the composite has one.
   package let required: [CompiledSlot]
-  /// The required parts with a default value that the update does not set.
+  /// The required attributes that have a default value and are not set by the update.
   package let defaults: [CompiledSlot]
 
-  /// Nil if the update sets no part of the composite, or if it leaves no required part without a value.
+  /// Returns nil if the update sets no attribute of the composite, or cannot leave a required attribute null.
   init?(_ composite: CompiledComposite, of entity: CompiledEntity, assignments: [BatchUpdatePlan.Assignment]) {
     let assigned = assignments.filter { composite.slots.contains($0.slot.index) }
     slots = composite.slots.map { entity.slots[$0] }.filter { $0.kind != .none }
@@ -22,7 +23,7 @@ package struct CompositeCompletion: Sendable {
       given.insert(assignment.slot.index)
       if case .constant(.null) = assignment.value { removed.insert(assignment.slot.index) }
     }
-    // All parts are removed, or all required ones are set.
+    // All attributes are set to null, or all required ones are set to a value.
     if slots.allSatisfy({ removed.contains($0.index) }) { return nil }
     let setsRequired = assigned.filter { if case .constant(let value) = $0.value { !value.isNull } else { false } }.map(\.slot.index)
     if required.allSatisfy({ setsRequired.contains($0.index) }) { return nil }
@@ -31,24 +32,24 @@ package struct CompositeCompletion: Sendable {
     }
   }
 
-  /// The default values that a row takes.
+  /// Returns the default values to set in a row.
   ///
-  /// - Parameter isNull: Whether a part has no value after the update.
+  /// - Parameter isNull: Returns whether an attribute is null after the update.
   func values(_ isNull: (CompiledSlot) throws -> Bool) rethrows -> [(slot: CompiledSlot, value: Slot)] {
     if try defaults.isEmpty || slots.allSatisfy(isNull) { return [] }
     return try defaults.filter(isNull).map { ($0, $0.defaultValue) }
   }
 
-  /// The required part that lacks a value; nil if the composite is complete or has no value.
+  /// Returns a required attribute that is null, or nil if the composite is complete or entirely null.
   ///
-  /// - Parameter isNull: Whether a part has no value after the update, default values included.
+  /// - Parameter isNull: Returns whether an attribute is null after the update, including default values.
   package func missing(_ isNull: (CompiledSlot) throws -> Bool) rethrows -> CompiledSlot? {
     try slots.allSatisfy(isNull) ? nil : try required.first(where: isNull)
   }
 }
 
 extension BatchError {
-  /// The error of a required part that a batch request leaves without a value.
+  /// Creates the error for a required attribute of a composite that a batch request leaves null.
   package init(missingPart slot: CompiledSlot, of entity: CompiledEntity, row: Int? = nil) {
     self.init(
       .missingValue, entityName: entity.name, key: slot.name, row: row,

@@ -1,29 +1,28 @@
-// DictionaryEvaluation: columns and groups of dictionary results, computed over objects in memory.
 import ObjectModel
 import ObjectQuery
 
-/// Makes the rows of a fetch of dictionaries out of the objects that meet its predicate.
+/// Computes the rows of a fetch of dictionaries from the objects that match its predicate, including grouping and aggregates.
 struct DictionaryEvaluation<Resolver: ObjectResolver> {
   private let fetch: ResolvedFetch
   private let projection: ResolvedProjection
   private let resolver: Resolver
   private var evaluator: PredicateEvaluator<Resolver>
 
-  /// A row before offset and limit, with what it is ordered by.
+  /// A row with its sort values, before offset and limit are applied.
   private struct Row {
     let values: [Slot]
     let order: [Slot]
-    /// What orders rows that are equal by the order.
+    /// The values that break ties of the sort values.
     let tie: [Slot]
   }
 
-  /// Objects that have the group keys in common, and what has been computed of them.
+  /// A group of objects with equal group keys, and its aggregates.
   private struct Group {
-    /// One of the objects; nil when there are none.
+    /// A representative object, or nil if the group is empty.
     let object: Resolver.Object?
     let key: [Slot]
     var statistics: [Statistic]
-    /// The values of aggregates of different values.
+    /// The distinct values seen so far, for each aggregate over distinct values.
     var seen: [Set<Slot>]
   }
 
@@ -34,9 +33,11 @@ struct DictionaryEvaluation<Resolver: ObjectResolver> {
     evaluator = PredicateEvaluator(predicate: projection.having, constants: fetch.constants, resolver: resolver)
   }
 
-  /// The rows, in order. Objects are given in the order of the fetch if it has no groups.
+  /// Returns the rows in order. If the fetch has no groups, the objects must already be in the order of the fetch.
   ///
-  /// - Parameter isBounded: Whether a part of the rows is taken: then equal ones have a definite order.
+  /// - Parameters:
+  ///   - objects: The objects that match the predicate.
+  ///   - isBounded: Whether an offset or limit follows. If so, equal rows are put into a deterministic order.
   mutating func rows(of objects: [Resolver.Object], isBounded: Bool) throws -> [[Slot]] {
     guard projection.isGrouped || projection.isDistinct else { return try objects.map { try converted(try values(of: $0)) } }
     var rows: [Row] = []
@@ -101,10 +102,10 @@ struct DictionaryEvaluation<Resolver: ObjectResolver> {
     return groups
   }
 
-  /// Values in the types that were asked for.
+  /// Converts values to the requested types.
   private func converted(_ values: [Slot]) throws -> [Slot] { try zip(projection.columns, values).map { try $0.converted($1) } }
 
-  /// The columns of an object or a group.
+  /// Returns the column values of an object or a group.
   private func values(of object: Resolver.Object?) throws -> [Slot] {
     try projection.columns.map { column in
       if column.content == .object {
@@ -119,7 +120,7 @@ struct DictionaryEvaluation<Resolver: ObjectResolver> {
     try fetch.sortKeys.map { try evaluator.value(of: $0.expression, forGroup: object) }
   }
 
-  /// What orders distinct rows: their values, objects by their keys.
+  /// Returns the values that order distinct rows. Objects are ordered by key.
   private func tie(_ values: [Slot]) -> [Slot] {
     zip(projection.columns, values).map { column, value in
       guard column.content == .object, case .int(let word) = value else { return value }

@@ -1,33 +1,33 @@
-// FetchEvaluation: answers a fetch over rows in memory, for stores without a query language of their own.
 public import ObjectModel
 public import ObjectQuery
 
-/// A fetch, checked against a model, to be answered over objects in memory.
+/// Evaluates a fetch over objects in memory, for stores without a query language.
 ///
-/// A store that holds its whole graph answers `.fetch` requests with it: the predicate, the order, offset and limit, and every kind of result mean what
-/// they mean in all stores. The time is linear in the number of candidates, apart from sorting and from what the resolver takes.
+/// A store that keeps all rows in memory uses it for `.fetch` requests. Predicates, order, offset, limit, and all result types have the
+/// same semantics as in all stores. The time is linear in the number of candidates, plus sorting and the time of the resolver.
 public struct FetchEvaluation: Sendable {
-  /// The entity asked.
+  /// The entity of the fetch.
   public let entity: CompiledEntity
   private let specification: FetchSpecification
   private let fetch: ResolvedFetch
 
-  /// Checks a fetch against a model.
+  /// Validates a fetch against a model.
   ///
-  /// - Throws: ``FetchPredicateError`` for a mistake in the predicate, the order or the properties to fetch.
+  /// - Throws: ``FetchPredicateError`` if the predicate, the order, or the properties to fetch are invalid.
   public init(_ specification: FetchSpecification, model: CompiledModel) throws {
     self.specification = specification
     fetch = try FetchResolver(model: model).resolve(specification)
     entity = fetch.entity
   }
 
-  /// Answers the fetch.
+  /// Returns the result of the fetch.
   ///
   /// - Parameters:
-  ///   - candidates: All objects that the fetch may be about; those of other entities are passed over. Where the fetch gives no order, the results have theirs.
-  ///   - resolver: Reads the objects.
-  ///   - row: The row of an object.
-  /// - Throws: ``FetchPredicateError`` for what cannot be computed; what `resolver` and `row` throw.
+  ///   - candidates: All objects that may match. Objects of other entities are skipped. If the fetch has no order, the results keep the
+  ///     order of the candidates.
+  ///   - resolver: Reads objects.
+  ///   - row: Returns the row of an object.
+  /// - Throws: ``FetchPredicateError`` if the fetch cannot be evaluated; rethrows the errors of `resolver` and `row`.
   public func answer<Resolver: ObjectResolver>(
     among candidates: some Sequence<Resolver.Object>, resolver: Resolver, row: (Resolver.Object) throws -> RowImage?
   ) throws -> PersistentStoreResult {
@@ -54,7 +54,7 @@ public struct FetchEvaluation: Sendable {
       guard candidate.number == entity.number || (specification.includesSubentities && candidate.isKind(of: entity)) else { return false }
       return try evaluator.matches(object)
     }
-    // Groups and different rows are ordered when they are known.
+    // Groups and distinct rows are sorted after they have been computed.
     if let projection = fetch.projection, projection.isGrouped || projection.isDistinct { return found }
     return try ObjectOrder(fetch, resolver: resolver).sorted(found)
   }

@@ -1,19 +1,18 @@
-// SaveChangesRequest+External: large values put into their rows, for stores that keep them nowhere else.
 import Foundation
 package import ObjectModel
 
 extension RowList {
-  /// Whether some row may refer to a large value outside it.
+  /// Whether any row may have external values.
   package var mayHaveExternals: Bool { chunks.contains { !$0.externals.isEmpty } }
 }
 
 extension SaveChangesRequest {
-  /// Whether some row may refer to a large value outside it.
+  /// Whether any row may have external values.
   package var mayHaveExternals: Bool {
     inserted.mayHaveExternals || updated.contains { $0.row.chunk.externals.isEmpty == false }
   }
 
-  /// The same save with all bytes inside the rows; whoever holds the values outside them has them in memory afterwards.
+  /// Returns the save with all bytes inside the rows. The content of the original external values is replaced by bytes in memory.
   package func withBytesInRows(_ model: CompiledModel) throws -> SaveChangesRequest {
     guard mayHaveExternals else { return self }
     let writer = RowWriter(rowCapacity: inserted.count + updated.count)
