@@ -3,14 +3,15 @@ import ObjectQuery
 import ObjectStore
 import SQLCipherConnection
 
-/// Carries out one batch deletion inside its transaction. The keys of the rows to delete stand in a temporary table for each table.
+/// Performs a batch deletion and its delete rules with set-based statements in one transaction. A temporary table for each entity table
+/// contains the keys of the rows to delete.
 struct BatchDeleter {
   private let batch: BatchTransaction
   private let space: ObjectIDSpace
   private var schema: StoreSchema { batch.schema }
-  /// The tables from which rows may have to go, by index.
+  /// The indexes of the tables from which rows can be deleted.
   private var doomed: Set<Int> = []
-  /// The tables in which references may be released.
+  /// The indexes of the tables in which references can be cleared.
   private var released: Set<Int> = []
 
   init(_ batch: BatchTransaction, space: ObjectIDSpace) {
@@ -54,7 +55,7 @@ struct BatchDeleter {
     return found.sorted()
   }
 
-  /// The tables that cascades may reach get a temporary table each.
+  /// Prepares a temporary table for each table that cascades can reach.
   private mutating func prepareTables(from start: [Int]) throws {
     var waiting = start
     doomed = Set(start)
@@ -100,7 +101,8 @@ struct BatchDeleter {
 
   // MARK: Delete rules
 
-  /// A relationship through which deletions go on: the statement adds its destinations, given their generation and that of its sources.
+  /// A relationship with the delete rule cascade. The statement adds its destinations; its placeholders are their generation and that of
+  /// their sources.
   private struct Cascade {
     let destination: Int
     let sql: String
@@ -123,7 +125,7 @@ struct BatchDeleter {
     }
   }
 
-  /// Goes from rows found last to those that their cascades lead to, until there are no new ones.
+  /// Follows cascades from the rows found last until there are no new ones.
   private func cascade(from start: [Int]) throws {
     let cascades = Dictionary(uniqueKeysWithValues: doomed.map { ($0, self.cascades(from: $0)) })
     var frontier = Set(start)
@@ -140,7 +142,7 @@ struct BatchDeleter {
     }
   }
 
-  /// The rows of a table that go; nil where none can.
+  /// Returns the rows of a table to delete, or `nil` if none can be.
   private func going(_ table: Int) -> BatchTable? { doomed.contains(table) ? .doomed(table) : nil }
 
   private func checkDenyRules() throws {
@@ -162,7 +164,7 @@ struct BatchDeleter {
     }
   }
 
-  /// References of rows that stay to rows that go become NULL; each such row's version grows by one.
+  /// Sets references from remaining rows to deleted rows to NULL, and increments the version of each of these rows by one.
   private mutating func releaseReferences() throws -> [ObjectReference] {
     for release in schema.model.deletionReleases {
       let relationship = release.relationship
@@ -184,7 +186,7 @@ struct BatchDeleter {
       }
       if released.insert(index).inserted { try batch.prepare(.released(index)) }
       let count = try batch.run(table.noting(in: .released(index), where: condition))
-      // Rows that another relationship has released already are not counted, but have this reference too.
+      // Rows already in the table are not counted, but have this reference too.
       if count == 0, try batch.number(table.hasRow(where: condition)) == nil { continue }
       var order: String?
       if let inverse = schema.model.inverse(of: relationship), case .inverse(let side) = schema.relationships[inverse.id] {
@@ -202,7 +204,8 @@ struct BatchDeleter {
     return updated
   }
 
-  /// The condition that the row which a row's column refers to leads back by a relationship; nil where no store keeps the relationship.
+  /// Returns the condition that the destination of a row's column refers back to the row by a relationship, or `nil` if the store does not
+  /// contain the relationship.
   private func link(by relationship: CompiledRelationship, to table: EntityTable, _ column: TableColumn) -> String? {
     guard let source = schema.tableIfHeld(relationship.sourceEntity) else { return nil }
     switch schema.relationships[relationship.id] {
@@ -214,7 +217,7 @@ struct BatchDeleter {
 
   // MARK: Deleting
 
-  /// The links of to-one relationships that go with rows. Whoever has read members knows by itself which of them stood in join tables.
+  /// Returns the to-one links that are deleted with rows. Observers that have read members determine the links in join tables themselves.
   private func links(of deleted: [ObjectReference]) throws -> BatchLinks {
     if deleted.count > BatchLinks.greatestRowCount { return .unknown }
     var changes: [LinkChanges] = []
@@ -229,7 +232,7 @@ struct BatchDeleter {
     return .listed(changes)
   }
 
-  /// Records what goes, and what has let go of it.
+  /// Records the deleted rows, and the rows whose references were cleared.
   private func note(_ deleted: [ObjectReference], in record: TransactionRecord) throws {
     record.addReleased()
     var byTable: [Int: [ObjectReference]] = [:]

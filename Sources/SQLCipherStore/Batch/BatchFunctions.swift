@@ -4,11 +4,11 @@ import ObjectStore
 import SQLCipherConnection
 import StoreKeys
 
-/// The function that batch updates call.
+/// The SQL function that converts computed values to attribute values by the same rules as in memory. Batch updates call it.
 enum BatchFunctions {
   private static let refusal = "cd_assign refuses a value"
 
-  /// Makes it known to a connection.
+  /// Registers the function on a connection.
   static func register(on connection: Connection, model: CompiledModel) throws {
     try connection.registerFunction(name: SQLFunctions.assign, argumentCount: 3) { call in
       let (number, index) = (Int(call.int64(0)), Int(call.int64(1)))
@@ -24,6 +24,6 @@ enum BatchFunctions {
     }
   }
 
-  /// Whether a statement failed because a value was refused.
+  /// Returns whether a statement failed because the function rejected a value.
   static func isRefusal(_ error: StoreAccessError) -> Bool { error.extendedCode == FunctionFailure.refusal.rawValue }
 }

@@ -4,7 +4,7 @@ import ObjectStore
 import SQLCipherConnection
 import StoreKeys
 
-/// Carries out one portion of a batch insertion inside its transaction.
+/// Inserts one chunk of a batch insertion in a transaction. Rows without conflicts are inserted as in a save; others are skipped or merged.
 struct BatchInserter {
   private let batch: BatchTransaction
   private let insertion: BatchInsertion
@@ -13,19 +13,19 @@ struct BatchInserter {
   private let probes: [Probe]
   private let orders: [OrderedSide]
   private var executor: SaveExecutor
-  /// The rows that were inserted and merged one by one: what clashes is among them.
+  /// The rows that were inserted and merged individually. A uniqueness conflict is among them.
   private var written: [RowImage] = []
-  /// The last place given in the order of an owner's members.
+  /// The last position assigned in the order of an owner's members.
   private var lastPlaces: [SaveExecutor.OrderedMember: Int64] = [:]
   private var schema: StoreSchema { batch.schema }
 
-  /// A statement that finds the row with given values under a constraint.
+  /// A query of the row with given values of a uniqueness constraint.
   private struct Probe {
     let slots: [CompiledSlot]
     let sql: String
   }
 
-  /// A to-one relationship of the rows whose inverse has an order.
+  /// A to-one relationship of the rows with an ordered inverse.
   private struct OrderedSide {
     let relationshipID: Int
     let slot: Int
@@ -66,14 +66,14 @@ struct BatchInserter {
       }
       try executor.run()
       if let record = batch.transaction.record { try record.recorder.add(executor.request, formerRows: [:], large: largeValues) }
-      // Nothing but whole rows was written, with their values.
+      // Only whole rows were written, including their local derived values.
       if !schema.derivations.isEmpty { batch.engine.marks.forgetLocal() }
       return BatchChanges(executor.request)
     }
     do {
       return try mergeRows(space: space)
     } catch let error as StoreAccessError where error.extendedCode == ConstraintCode.unique {
-      // A row that was changed twice has the last values.
+      // For a row that was changed twice, keep the last values.
       var seen: Set<ObjectReference> = []
       let rows = written.reversed().filter { seen.insert($0.reference).inserted }
       throw try executor.uniqueClash(error, UniqueClaims(rows.reversed(), model: schema.model))
@@ -103,7 +103,7 @@ struct BatchInserter {
     return changes
   }
 
-  /// The stored rows that have a row's values under uniqueness constraints.
+  /// Returns the stored rows with the same values as a row under uniqueness constraints.
   private func holders(of row: RowImage) throws -> [RowImage] {
     var found: [RowImage] = []
     for probe in probes where !probe.slots.contains(where: { row.isNull($0.index) }) {
@@ -127,7 +127,7 @@ struct BatchInserter {
     let writer = batch.engine.makeRowWriter(rowCapacity: 1)
     let row = BatchEdits.edited(holder, values, entity: schema.model.entities[holder.entityNumber], version: version, into: writer)
     let plan = try batch.engine.saveStatements.update(holder.entityNumber, slots, schema)
-    // Statements bind the row's memory without a copy.
+    // Statements bind the row's memory without copying.
     written.append(row)
     try withExtendedLifetime(writer) {
       try executor.run(plan, row, oldVersion: holder.version)
@@ -140,12 +140,12 @@ struct BatchInserter {
     }
   }
 
-  /// What the history has of values that are kept in files.
+  /// The history values of large values in files.
   private var largeValues: HistoryRecorder.LargeValues { TransactionRecord.largeValues(batch.transaction.reading, executor.externals) }
 
   // MARK: Orders
 
-  /// New members come last.
+  /// Assigns positions after all existing members to a new row.
   private mutating func place(_ row: RowImage) throws {
     for side in orders {
       guard let place = try nextPlace(side, row) else { continue }
@@ -153,14 +153,14 @@ struct BatchInserter {
     }
   }
 
-  /// The place behind all members of the owner that a row refers to; nil where it refers to none.
+  /// Returns the position after all members of a row's owner, or `nil` if it has no owner.
   private mutating func nextPlace(_ side: OrderedSide, _ row: RowImage) throws -> Int64? {
     guard !row.isNull(side.slot) else { return nil }
     let owner = SaveExecutor.OrderedMember(relationship: side.relationshipID, key: row.reference(side.slot).key)
     let last =
       try lastPlaces[owner] ?? batch.number(table.lastPlace(side.order, of: side.column), owner.key)
       ?? 0
-    // Behind the greatest number of all the keys decide, and those of new members are greater.
+    // At the maximum position, keys decide the order, and those of new members are greater.
     let (next, isTooFar) = last.addingReportingOverflow(OrderKeys.gap)
     lastPlaces[owner] = isTooFar ? .max : next
     return lastPlaces[owner]

@@ -3,12 +3,12 @@ import ObjectStore
 import SQLCipherConnection
 
 extension BatchTransaction {
-  /// The links by which the rows that a batch's table notes refer to others.
+  /// Returns the links from the rows in a batch table to their destinations.
   ///
   /// - Parameters:
   ///   - column: The column of a to-one relationship.
-  ///   - table: The rows' table, of which the column is.
-  /// - Returns: nil where a row refers to something that cannot be an object: who changes or deletes the row need not know.
+  ///   - table: The table of the rows and the column.
+  /// - Returns: The links, or `nil` if a row refers to an invalid object. Such a row can still be changed or deleted.
   func links(by column: TableColumn, of table: EntityTable, in noted: BatchTable) throws -> [LinkChanges.Link]? {
     let statement = try statement(table.destinations(by: column, in: noted), [])
     defer { statement.reset() }

@@ -2,14 +2,14 @@ import ObjectModel
 import ObjectStore
 import SQLCipherConnection
 
-/// What batch requests work with: one write transaction.
+/// The write transaction of a batch request, with its temporary tables.
 struct BatchTransaction {
   let engine: StoreEngine
   let transaction: WriteTransaction
   var connection: Connection { transaction.connection }
   var schema: StoreSchema { engine.schema }
 
-  /// A statement with its arguments bound, about to be run.
+  /// Returns a statement with bound arguments, ready to run.
   func statement(_ sql: String, _ arguments: [Slot]) throws -> Statement {
     let statement = try connection.statement(sql: sql)
     for (position, argument) in arguments.enumerated() { try statement.bind(Int32(position + 1), argument) }
@@ -17,18 +17,18 @@ struct BatchTransaction {
     return statement
   }
 
-  /// Runs a statement, and tells how many rows it changed.
+  /// Runs a statement, and returns the number of changed rows.
   @discardableResult
   func run(_ sql: String, _ arguments: [Slot]) throws -> Int {
     try statement(sql, arguments).run()
     return connection.changes
   }
 
-  /// Runs a statement with integers as its arguments, and tells how many rows it changed.
+  /// Runs a statement with integer arguments, and returns the number of changed rows.
   @discardableResult
   func run(_ sql: String, _ arguments: Int64...) throws -> Int { try run(sql, arguments.map { .int($0) }) }
 
-  /// The rows of a statement that selects keys and entities.
+  /// Returns the objects of a statement that selects keys and entities.
   func references(_ sql: String, _ arguments: Int64...) throws -> [ObjectReference] {
     let statement = try statement(sql, arguments.map { .int($0) })
     defer { statement.reset() }
@@ -37,14 +37,15 @@ struct BatchTransaction {
     return found
   }
 
-  /// The only number of a statement's first row; nil for NULL or no row.
+  /// Returns the number in the first row of a statement, or `nil` for NULL or no row.
   func number(_ sql: String, _ arguments: Int64...) throws -> Int64? {
     let statement = try statement(sql, arguments.map { .int($0) })
     defer { statement.reset() }
     return try statement.step() && !statement.isNull(0) ? statement.int64(0) : nil
   }
 
-  /// Makes a temporary table, or empties it. A table stays for the next request: making one prepares all statements anew.
+  /// Creates a temporary table, or empties an existing one. Tables remain for the next request, since creating one invalidates all prepared
+  /// statements.
   func prepare(_ table: BatchTable) throws {
     for statement in table.creation { try connection.statement(sql: statement).run() }
     try empty(table)

@@ -4,15 +4,15 @@ import ObjectStore
 import SQLCipherConnection
 import StoreKeys
 
-/// Carries out one batch update inside its transaction. The rows' keys and their computed values stand in a temporary table first: so every value is
-/// computed from the rows as they were.
+/// Performs a batch update with set-based statements in one transaction. A temporary table first receives the rows' keys and computed
+/// values, so that every value is computed from the unchanged rows.
 struct BatchUpdater {
   private let batch: BatchTransaction
   private let space: ObjectIDSpace
   private let plan: BatchUpdatePlan
   private let table: EntityTable
   private var schema: StoreSchema { batch.schema }
-  /// The assignments that are computed; their values stand in the columns `v0`, `v1` and so on.
+  /// The computed assignments. Their values are in the columns `v0`, `v1` and so on.
   private let computed: [(slot: CompiledSlot, expression: ResolvedExpression)]
   private let noted: BatchTable
 
@@ -42,14 +42,14 @@ struct BatchUpdater {
     guard try select() > 0 else { return changes }
     let updated = try batch.references(noted.references)
     changes.links = try changedLinks(of: updated)
-    // Before anything is changed: the rows are still as they were.
+    // Record the update before any row changes.
     try batch.transaction.record?.addUpdated(updated, by: plan, completing: completed(), of: table, in: noted, batch)
     let partners = try releasePartners(of: updated)
     batch.transaction.record?.addReleased()
     try placeInOrders()
     let unique = uniqueColumns()
     if !unique.isEmpty {
-      // Values that pass from row to row must be free before they are taken.
+      // Clear unique values first, so that they can move between rows.
       try batch.run(table.clearing(unique, in: noted))
     }
     do { try assign() } catch let error as StoreAccessError where error.extendedCode == ConstraintCode.unique {
@@ -60,7 +60,7 @@ struct BatchUpdater {
     return changes
   }
 
-  /// Objects that relationships are set to must be there.
+  /// Checks that the destinations assigned to relationships exist.
   private func checkDestinations() throws {
     for assignment in plan.assignments {
       guard let relationship = assignment.slot.relationship, case .constant(.int(let word)) = assignment.value else { continue }
@@ -75,9 +75,9 @@ struct BatchUpdater {
 
   // MARK: Which rows
 
-  /// The statement's part behind SELECT, with values of each row that is concerned.
+  /// Returns a query of the affected rows: key, entity, and the given values.
   private func selection(_ values: (QueryGenerator, QueryScope) throws -> [SQLFragment]) throws -> SQLFragment {
-    // Each list in one placeholder: the statement is made anew each time anyway.
+    // Bind each list as one placeholder. The statement is not reused, so its shape does not matter.
     let inOneEach = QueryGenerator.Constants.placeholders(listCapacities: Array(repeating: -1, count: plan.fetch.constants.count))
     let direct = try selection(values, inOneEach)
     return direct.binders.count <= SelectGenerator.greatestBinderCount ? direct : try selection(values, .packed)
@@ -90,7 +90,7 @@ struct BatchUpdater {
     let scope = QueryScope(
       table: table, alias: generator.makeAlias("t"), of: plan.fetch.entity.number,
       required: QueryGenerator.requiredSteps(of: plan.fetch.predicate, scope: 0))
-    // Conditions and values add joins to the scope.
+    // Generating the condition and the values adds joins to the scope.
     let condition = try generator.condition(of: plan.fetch, scope)
     let selected = [SQLFragment(table.reference(alias: scope.alias))] + (try values(generator, scope))
     var statement = scope.query(SQLFragment.joined(selected, by: ", "), where: condition)
@@ -109,7 +109,7 @@ struct BatchUpdater {
     return try body(statement)
   }
 
-  /// Puts the rows' keys and new values into the temporary table.
+  /// Inserts the rows' keys and new values into the temporary table.
   private func select() throws -> Int {
     let insertion = try selection { generator, scope in
       try computed.map { item in
@@ -129,7 +129,7 @@ struct BatchUpdater {
     }
   }
 
-  /// A value was refused: finds it again, in order to say why.
+  /// Finds the rejected value again, and throws the error that describes it.
   private func throwRefusal() throws {
     var values = try selection { generator, scope in try computed.map { try generator.value($0.expression, [scope]) } }
     values.append(" ORDER BY 1")
@@ -144,7 +144,7 @@ struct BatchUpdater {
 
   // MARK: Relationships
 
-  /// The links that the rows are about to lose and to get.
+  /// Returns the links that the rows will lose and gain.
   private func changedLinks(of updated: [ObjectReference]) throws -> BatchLinks {
     let relationships = plan.assignments.compactMap { assignment -> (CompiledRelationship, TableColumn, ObjectReference)? in
       guard let relationship = assignment.slot.relationship, let column = column(of: assignment.slot) else { return nil }
@@ -166,7 +166,7 @@ struct BatchUpdater {
     return .listed(changes)
   }
 
-  /// Of two to-one relationships between the same objects one was set to nil: the other side lets go too.
+  /// Clears the inverses of one-to-one relationships that are set to nil.
   private func releasePartners(of updated: [ObjectReference]) throws -> [ObjectReference] {
     var partners: [ObjectReference] = []
     for assignment in plan.assignments {
@@ -188,7 +188,7 @@ struct BatchUpdater {
     return partners.filter { seen.insert($0).inserted }
   }
 
-  /// Rows that come to an owner with ordered members come last; those that leave have no place.
+  /// Moves rows with a new owner to the end of its ordered members, and clears the positions of rows without an owner.
   private func placeInOrders() throws {
     for assignment in plan.assignments {
       guard let relationship = assignment.slot.relationship, let inverse = schema.model.inverse(of: relationship),
@@ -207,7 +207,7 @@ struct BatchUpdater {
 
   // MARK: Values
 
-  /// The columns that are assigned and stand in a uniqueness constraint of the entity or one below.
+  /// Returns the assigned columns that are part of a uniqueness constraint of the entity or a subentity.
   private func uniqueColumns() -> [String] {
     var slots = SlotMask()
     for number in plan.entity.subtree {
@@ -218,10 +218,10 @@ struct BatchUpdater {
 
   private func column(of slot: CompiledSlot) -> TableColumn? { table.column(entity: plan.entity.number, slot: slot.index) }
 
-  /// Whether large values of a slot go into files: each row has one of its own.
+  /// Returns whether large values of a slot are written to files, one for each row.
   private func keepsExternals(_ slot: CompiledSlot) -> Bool { column(of: slot)?.keepsExternals ?? false }
 
-  /// The SQL of an assignment's value, and what it binds.
+  /// Returns the SQL of an assignment's value, and its argument.
   private func value(_ assignment: BatchUpdatePlan.Assignment, of row: String) -> (sql: String, argument: Slot?) {
     switch assignment.value {
     case .constant(.int(let word)) where assignment.slot.kind == .reference: ("?", .int(ObjectReference(rawValue: word).key))
@@ -257,7 +257,7 @@ struct BatchUpdater {
 
   // MARK: Composites
 
-  /// The parts that take their default values, each with the condition that a row's part does, over the row before the update.
+  /// Returns the composite parts that receive their default values, each with its condition on the row before the update.
   private func completedParts() -> [(slot: CompiledSlot, column: String, condition: String)] {
     var parts: [(slot: CompiledSlot, column: String, begun: [String])] = []
     for completion in plan.completions where !completion.defaults.isEmpty {
@@ -274,7 +274,7 @@ struct BatchUpdater {
     return parts.map { ($0.slot, $0.column, "\(table.name).\($0.column) IS NULL AND (\(BalancedCondition.any($0.begun)))") }
   }
 
-  /// The condition that a part has a value after the update, before the default values are set; nil if it has none.
+  /// Returns the condition that a part has a value after the update, before default values are set, or `nil` if it cannot have one.
   private func hasValue(_ slot: CompiledSlot) -> String? {
     guard let column = column(of: slot) else { return nil }
     guard let assignment = plan.assignments.first(where: { $0.slot.index == slot.index }) else {
@@ -286,7 +286,7 @@ struct BatchUpdater {
     }
   }
 
-  /// The parts that take their default values, by object.
+  /// Returns the parts that receive their default values, by object.
   private func completed() throws -> [ObjectReference: SlotMask] {
     var result: [ObjectReference: SlotMask] = [:]
     for (slot, _, condition) in completedParts() {
@@ -312,7 +312,7 @@ struct BatchUpdater {
 
   // MARK: Conflicts
 
-  /// The error that names constraints under which rows would have the same values, and two of the rows of each value.
+  /// Returns the error that lists the violated constraints, with two of the rows for each duplicate value.
   private func constraintConflict(_ error: StoreAccessError) throws -> StoreError {
     var conflicts: [ConstraintConflict] = []
     for number in table.root.subtree {

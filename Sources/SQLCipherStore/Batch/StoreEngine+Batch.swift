@@ -3,7 +3,7 @@ import ObjectStore
 import SQLCipherConnection
 
 extension StoreEngine {
-  /// Inserts a portion of a batch.
+  /// Inserts a chunk of a batch.
   func execute(_ insertion: BatchInsertion, in scope: RequestScope) throws -> BatchChanges {
     try write(.batchInsert, scope) { batch in
       var inserter = try BatchInserter(batch, insertion, space: scope.objectIDSpace)
@@ -11,13 +11,13 @@ extension StoreEngine {
     }
   }
 
-  /// Sets properties of all rows that meet a predicate.
+  /// Updates properties of all rows that match a predicate.
   func execute(_ request: BatchUpdateRequest, in scope: RequestScope) throws -> BatchChanges {
     let plan = try BatchUpdatePlan(request, model: schema.model, objectIDSpace: scope.objectIDSpace)
     return try write(.batchUpdate, scope) { try BatchUpdater($0, plan: plan, space: scope.objectIDSpace).run() }
   }
 
-  /// Deletes rows by their delete rules.
+  /// Deletes rows and applies delete rules.
   func execute(_ request: BatchDeleteRequest, in scope: RequestScope) throws -> BatchChanges {
     try write(.batchDelete, scope) { batch in
       var deleter = BatchDeleter(batch, space: scope.objectIDSpace)

@@ -7,10 +7,10 @@ import SQLCipherConnection
 extension TransactionRecord {
   // MARK: Deletions
 
-  /// Records rows that are about to be deleted.
+  /// Records rows before they are deleted.
   ///
   /// - Parameters:
-  ///   - doomed: What notes the rows of a table that go.
+  ///   - doomed: The batch table of the rows to delete.
   ///   - references: These rows.
   func addDeleted(_ references: [ObjectReference], of table: EntityTable, in doomed: BatchTable, _ batch: BatchTransaction) throws {
     guard table.root.subtree.contains(where: recorder.needsFormerRow) else {
@@ -22,7 +22,7 @@ extension TransactionRecord {
     }
   }
 
-  /// Notes that rows are about to lose what a relationship refers to; ``addReleased()`` records it.
+  /// Collects references before they are cleared; ``addReleased()`` records them.
   func noteReleased(_ column: TableColumn, of table: EntityTable, where condition: String, _ batch: BatchTransaction) throws {
     let statement = try batch.statement(table.destinations(by: column, where: condition), [])
     defer { statement.reset() }
@@ -33,7 +33,7 @@ extension TransactionRecord {
     }
   }
 
-  /// Records what rows have lost, each row once.
+  /// Records the cleared references, with one change for each row.
   func addReleased() {
     let ids = recorder.ids
     for (reference, slots) in released.sorted(by: { ($0.key.entity, $0.key.key) < ($1.key.entity, $1.key.key) }) {
@@ -55,12 +55,12 @@ extension TransactionRecord {
 
   // MARK: Updates
 
-  /// Records rows that are about to be updated.
+  /// Records rows before they are updated.
   ///
   /// - Parameters:
   ///   - updated: These rows.
-  ///   - completed: The parts of composites that take their default values, by row.
-  ///   - noted: What notes them, with the values that were computed for them.
+  ///   - completed: The parts of composites that receive their default values, by row.
+  ///   - noted: The batch table of the rows and their computed values.
   func addUpdated(
     _ updated: [ObjectReference], by plan: BatchUpdatePlan, completing completed: [ObjectReference: SlotMask], of table: EntityTable,
     in noted: BatchTable, _ batch: BatchTransaction
@@ -99,7 +99,7 @@ extension TransactionRecord {
     }
   }
 
-  /// A value that is about to be stored.
+  /// Returns the history value of a slot that is about to be stored.
   private func value(_ value: Slot, of slot: CompiledSlot, _ table: EntityTable, _ batch: BatchTransaction) throws -> HistoryValue {
     switch value {
     case .null: return .null
@@ -112,7 +112,7 @@ extension TransactionRecord {
     case .bytes(let data):
       let isOutside = table.column(entity: table.root.number, slot: slot.index)?.keepsExternals ?? false
       guard isOutside, let externals = batch.engine.externals, data.count >= externals.threshold else { return .bytes(data) }
-      // Each row gets a file of its own, whose number nobody knows yet.
+      // Each row gets its own file, whose number is not assigned yet.
       return .large(id: 0, size: Int64(data.count), digest: ContentDigest.sha256(data))
     }
   }
@@ -125,7 +125,7 @@ extension TransactionRecord {
     let statement = try batch.statement(sql, [])
     defer { statement.reset() }
     while try statement.step() {
-      // One row at a time: a batch may concern very many.
+      // Read one row at a time, since a batch can be very large.
       let writer = batch.engine.makeRowWriter(rowCapacity: 1)
       try table.readRow(statement, into: writer)
       try body(writer.endRow(), statement)
@@ -134,7 +134,8 @@ extension TransactionRecord {
 }
 
 extension TableColumn {
-  /// What a row refers to, whose key stands in a statement's column, and its entity's number in the next; nil for nothing, or for nothing that can be an object.
+  /// Returns the destination of a row, whose key is in a statement's column and whose entity number is in the next one, or `nil` if there
+  /// is no valid destination.
   fileprivate func destination(of statement: Statement, at index: Int32, _ schema: StoreSchema) throws -> ObjectReference? {
     let key = statement.int64(index)
     guard !statement.isNull(index), RowKey.isKey(key) else { return nil }

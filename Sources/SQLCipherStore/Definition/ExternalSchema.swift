@@ -2,17 +2,17 @@ import ObjectModel
 import ObjectStore
 import SQLCipherConnection
 
-/// Large values in the schema.
+/// The schema of large values: their table, and triggers that mark unreferenced values as removed.
 enum ExternalSchema {
   private static let triggerPrefix = "t_external_"
 
-  /// Makes the table of the large values that rows of models may have, in a file that has none; without it they stay in the rows.
+  /// Creates the table of large values if any of the models can have some. Without it, values stay in their rows.
   static func makeTable(for models: [CompiledModel], _ transaction: WriteTransaction) throws {
     guard models.contains(where: \.hasExternalAttributes) else { return }
     for statement in BookkeepingTables.creationOfExternals { try transaction.connection.execute(statement) }
   }
 
-  /// The triggers of a table with binary columns: whoever deletes or changes a row, the values that it had are noted as removed.
+  /// Returns the triggers of a table with binary columns. They mark the former values of deleted and changed rows as removed.
   static func triggers(of table: EntityTable) throws -> [SchemaAuxiliary] {
     let columns = table.columns.filter(\.isLarge).map(\.name)
     if columns.isEmpty { return [] }
@@ -31,13 +31,13 @@ enum ExternalSchema {
     return result
   }
 
-  /// Notes values that no row refers to any more, as after tables were rebuilt without triggers. Takes a pass over the tables with binary columns.
+  /// Marks unreferenced values as removed, for example after tables were rebuilt without triggers. Scans the tables with binary columns.
   static func collect(_ schema: StoreSchema, _ transaction: WriteTransaction) throws {
     let references = schema.tables.flatMap { table in table.columns.filter(\.isLarge).map(table.externalNumbers) }
     try transaction.connection.execute(BookkeepingTables.removingExternals(notIn: references))
   }
 
-  /// The statements that put all large values of a copy into its rows; its list of them is empty then.
+  /// Returns the statements that move all large values of a copy into its rows, and empty its table of large values.
   static func inlining(from connection: Connection, schema: String) throws -> [String] {
     guard try ExternalTable.exists(connection) else { return [] }
     let layout = try MetadataTable.readLayout(connection, path: connection.path)

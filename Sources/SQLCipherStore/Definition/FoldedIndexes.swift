@@ -1,14 +1,15 @@
 import Foundation
 import SQLCipherConnection
 
-/// The indexes of a file that are made over a function of ours.
+/// The indexes of a file that call functions of this library.
 ///
-/// The function's name holds the version of the folding (`cd_fold_1_16_0`): an index that another version made is never used for a condition, and the
-/// store writes no row past it, since nobody knows its function. Opening the store for writing replaces it.
+/// The function's name contains the version of the folding, such as `cd_fold_1_16_0`. An index of another version is never used for a
+/// condition, and the store cannot write rows while it exists, since its function is not registered. Opening the store for writing replaces
+/// it.
 enum FoldedIndexes {
   private static let prefix = SQLFunctions.fold + "_"
 
-  /// The names of indexes over folded texts and over expressions, with their functions' names.
+  /// Returns the names of indexes with folded texts and expressions, and the names of their functions.
   static func inFile(_ connection: Connection) throws -> [(index: String, function: String)] {
     var result: [(index: String, function: String)] = []
     for found in try connection.objects(.functionIndexes) {
@@ -24,7 +25,7 @@ enum FoldedIndexes {
     return result
   }
 
-  /// Makes all functions known to a connection that copies or checks a file, those of its indexes too, whatever their version.
+  /// Registers all functions on a connection that copies or checks a file, including those of its indexes of any version.
   static func register(on connection: Connection) throws {
     try SQLFunctions.register(on: connection)
     for function in Set(try inFile(connection).map(\.function)) {
@@ -37,8 +38,10 @@ enum FoldedIndexes {
     for function in Set(try FullTextFile.indexes(connection).map(\.function)) { try SQLFunctions.registerWords(function, on: connection) }
   }
 
-  /// The statements that take the indexes, and triggers that call functions of ours, out of a copy for other programs, which could not write a row past
-  /// them; with them goes the note that all of them are there, so that the store has them again once it is encrypted and opened.
+  /// Returns the statements that remove indexes and triggers with functions of this library from a copy for other programs, which could not
+  /// write rows with them.
+  ///
+  /// They also clear the layout basis, so that the store recreates the indexes and triggers once the copy is encrypted and opened.
   static func removal(from connection: Connection, schema: String) throws -> [String] {
     let indexes = Set(try inFile(connection).map(\.index))
     let statements =

@@ -1,10 +1,12 @@
 import Foundation
 import SQLCipherConnection
 
-/// The full-text indexes of a file. The name of the function that makes the words holds the version of their rules (`cd_words_1_1_16_0`), as that of folded
-/// indexes does (``FoldedIndexes``).
+/// The full-text indexes that a file contains, for copies, checks and other programs.
+///
+/// The name of the function that extracts words contains the version of its rules, such as `cd_words_1_1_16_0`, as with folded indexes
+/// (``FoldedIndexes``).
 enum FullTextFile {
-  /// The FTS4 tables with the views that they read and the functions of those.
+  /// Returns the FTS4 tables with their views and the functions of these.
   static func indexes(_ connection: Connection) throws -> [(table: String, view: String, function: String)] {
     var views: [(name: String, function: String)] = []
     for view in try connection.objects(.wordViews) {
@@ -19,7 +21,7 @@ enum FullTextFile {
     }
   }
 
-  /// The statements that take them out of a copy, with the triggers that keep them in step.
+  /// Returns the statements that remove the indexes from a copy, with the triggers that update them.
   static func removal(from connection: Connection, schema: String) throws -> [String] {
     try indexes(connection).flatMap { index in
       let table = try Identifier.quoted(index.table)

@@ -2,10 +2,12 @@ import ObjectModel
 import ObjectQuery
 import ObjectStore
 
-/// Conditions of partial indexes.
+/// Translates predicates of partial indexes to SQL.
 enum PartialIndex {
-  /// The condition of an entity's partial index, for its predicate in format language; nil where SQLite cannot index by it: paths to other objects,
-  /// functions of ours, which a later version of SQLite would not let a schema call, and a predicate that cannot be read (``IndexFormats``).
+  /// Returns the SQL condition for the predicate format of an entity's partial index, or `nil` if SQLite cannot index it.
+  ///
+  /// Paths to other objects, functions of this library (later versions of SQLite do not allow a schema to call them), and invalid formats
+  /// (``IndexFormats``) cannot be indexed.
   static func condition(_ format: String, of entity: CompiledEntity, schema: StoreSchema) throws -> String? {
     guard let fetch = try? IndexFormats.resolved(format, of: entity, in: schema.model) else { return nil }
     let table = try schema.table(of: entity.number)

@@ -1,43 +1,44 @@
 import ObjectModel
 import SQLCipherConnection
 
-/// The auxiliaries that a schema is to have.
+/// The indexes, triggers, views and full-text tables that a file should have for its schema. They follow from the model and its tables
+/// alone.
 ///
-/// Version hashes leave them out, so a store fits before and after they change; opening it for writing brings them in step.
+/// Version hashes do not include them, so a store does not need a migration when they change. Opening it for writing updates them.
 struct SchemaAuxiliaries {
   let schema: StoreSchema
 
-  /// Ours have these prefixes; nobody else's are touched.
+  /// The name prefixes of this library's auxiliaries. Others are not changed.
   private static let prefixes: [SchemaAuxiliary.Kind: [String]] = [
     .index: ["i_", "u_"], .trigger: ["t_"], .table: ["f_"], .view: ["v_"],
   ]
 
-  /// All of them, in the order in which they are made.
+  /// Returns the auxiliaries in the order of their creation.
   func wanted() throws -> [SchemaAuxiliary] {
-    // Triggers come last: filling one attribute reads indexes, and is to be noted by no other's.
+    // Triggers come last: filling a derived attribute uses indexes, and must not fire the triggers of others.
     try SchemaGenerator(schema: schema).indexes().map { SchemaAuxiliary(kind: .index, name: $0.name, sql: $0.sql) }
       + schema.fullText.auxiliaries + DerivationTriggers(schema: schema).auxiliaries()
   }
 
-  /// All of them for a file, with the triggers of large values where it has such, or may get them; the table of these is made.
+  /// Returns the auxiliaries for a file, including the triggers of large values if it has or can have any. Creates their table.
   private func wanted(_ transaction: WriteTransaction) throws -> [SchemaAuxiliary] {
     guard try schema.hasExternalValues || ExternalTable.exists(transaction.connection) else { return try wanted() }
     for statement in BookkeepingTables.creationOfExternals { try transaction.connection.execute(statement) }
     return try wanted() + schema.tables.flatMap(ExternalSchema.triggers)
   }
 
-  /// Makes and fills all of them, in a file that has none.
+  /// Creates and fills all auxiliaries in a new file.
   func makeAll(_ transaction: WriteTransaction) throws {
     for auxiliary in try wanted(transaction) { try make(auxiliary, transaction) }
   }
 
-  /// Whether a file of the schema has any.
+  /// Whether a file with the schema has any auxiliaries.
   var areWanted: Bool { get throws { try !wanted().isEmpty } }
 
-  /// Makes what the file lacks and drops what the model does not have. The time is that of making the new ones.
+  /// Creates missing auxiliaries, and drops those that the model does not have. The time depends on the new ones.
   ///
-  /// - Parameter made: Is told how many of those that were missing are made.
-  /// - Returns: Whether derived values of objects may have been changed by it.
+  /// - Parameter made: Called with the number of missing auxiliaries created so far, and their total number.
+  /// - Returns: Whether derived values of objects may have changed.
   @discardableResult
   func bringInStep(_ transaction: WriteTransaction, made: (_ done: Int, _ total: Int) throws -> Void = { _, _ in }) throws -> Bool {
     let hadExternals = try ExternalTable.exists(transaction.connection)
@@ -52,12 +53,12 @@ struct SchemaAuxiliaries {
       try make(auxiliary, transaction)
       try made(position + 1, missing.count)
     }
-    // A migration may have taken values away while there was no trigger.
+    // A migration may have dropped values while there were no triggers.
     if hadExternals { try ExternalSchema.collect(schema, transaction) }
     return missing.contains { $0.kind == .trigger && !$0.fill.isEmpty }
   }
 
-  /// Drops the indexes that the schema does not have; the others stay where the tables under them do.
+  /// Drops the indexes that the schema does not have. Others remain if their tables do.
   func dropUnwanted(_ transaction: WriteTransaction) throws {
     let wanted = Dictionary(try wanted().map { ($0.name, $0.sql) }, uniquingKeysWith: { first, _ in first })
     for found in try Self.inFile(transaction.reading) where found.kind == .index && wanted[found.name] != found.sql {
@@ -65,12 +66,13 @@ struct SchemaAuxiliaries {
     }
   }
 
-  /// Drops triggers and what they keep in step, so that many rows can be written or moved about; ``bringInStep(_:)`` makes and fills them anew.
+  /// Drops triggers and the tables that they update, before many rows are written or moved. ``bringInStep(_:made:)`` recreates and fills
+  /// them.
   static func dropFollowers(_ transaction: WriteTransaction) throws {
     for found in try inFile(transaction.reading) where found.kind != .index { try drop(found, transaction) }
   }
 
-  /// What a file has of this sort. Views and triggers come first: they name the tables.
+  /// Reads the auxiliaries in the file. Views and triggers come first, since they refer to tables.
   private static func inFile(_ transaction: ReadTransaction) throws -> [SchemaAuxiliary] {
     let statement = try transaction.connection.statement(.auxiliaries)
     defer { statement.reset() }

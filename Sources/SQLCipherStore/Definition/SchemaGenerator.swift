@@ -3,18 +3,21 @@ import ObjectQuery
 import ObjectStore
 import SQLCipherConnection
 
-/// The DDL of a schema. Property columns carry no NOT NULL and no CHECK: validation is the context's, and parking a unique swap needs NULL.
+/// Generates the DDL of a schema.
+///
+/// Property columns have neither NOT NULL nor CHECK constraints: contexts validate values, and swapping unique values needs a temporary
+/// NULL.
 struct SchemaGenerator {
   let schema: StoreSchema
-  /// What the names of indexes begin with: a migration makes some for a while, beside those of the same tables.
+  /// The prefix of index names. A migration uses it for temporary indexes on the same tables.
   var prefix = ""
 
-  /// Every table, in order.
+  /// Returns the statements that create the tables, in order.
   func tables() throws -> [String] {
     try schema.tables.map { try createTable($0) } + schema.joins.map { createJoinTable($0) }
   }
 
-  /// Every index. The same model and layout give the same ones.
+  /// Returns all indexes. The result depends only on the model and the layout.
   func indexes() throws -> [StoreIndex] {
     var names = NameAllocator(
       reserved: BookkeepingTables.reservedNames + schema.layout.physicalTables)
@@ -33,14 +36,16 @@ struct SchemaGenerator {
     return result
   }
 
-  /// The statement that makes an entity's table, under another quoted name while a migration fills it.
+  /// Returns the statement that creates an entity's table, under another quoted name while a migration fills it.
   func createTable(_ table: EntityTable, named name: String? = nil) throws -> String {
     let orders = try schema.layout.tables[table.index].orderColumns.map { try Identifier.quoted($0.name) }
     return try table.creation(named: name, orders: orders) { Self.parent(of: $0.slot, in: schema) }
   }
 
-  /// The number of the entity that a to-one column's foreign key leads to. There is one wherever the model cannot leave a dangling key: not without
-  /// inverse, not where deleting the destination does nothing.
+  /// Returns the number of the entity that a to-one column's foreign key references.
+  ///
+  /// A column has a foreign key if the model prevents dangling references: it has an inverse, and deleting the destination has a delete
+  /// rule other than no action.
   static func parent(of slot: CompiledSlot, in model: CompiledModel) -> Int? {
     guard let relationship = slot.relationship, let inverse = model.inverse(of: relationship), !inverse.isTransient,
       inverse.deleteRule != .noAction
@@ -48,24 +53,24 @@ struct SchemaGenerator {
     return relationship.destinationEntity
   }
 
-  /// The table that a to-one column's foreign key leads to, not quoted; nil where there is none.
+  /// Returns the unquoted name of the table that a to-one column's foreign key references, or `nil` if there is none.
   static func parent(of slot: CompiledSlot, in schema: StoreSchema) -> String? {
     parent(of: slot, in: schema.model).flatMap { schema.tableIfHeld($0)?.plainName }
   }
 
-  /// The statement that makes a relationship's table, under another quoted name while a migration fills it.
+  /// Returns the statement that creates a relationship's join table, under another quoted name while a migration fills it.
   func createJoinTable(_ side: JoinSide, named name: String? = nil) -> String {
     side.creation(
       named: name, tables: (schema.tableIfHeld(side.nearEntityNumber), schema.tableIfHeld(side.farEntityNumber)))
   }
 
-  /// To-one columns through which inverses are read; with the order, if there is one.
+  /// Returns the indexes of the to-one columns through which inverses are read, including the order if there is one.
   private func relationshipIndexes(of table: EntityTable, names: inout NameAllocator) throws -> [StoreIndex] {
     var result: [StoreIndex] = []
     for column in table.columns {
       guard let relationship = column.slot.relationship else { continue }
       let inverse = schema.model.inverse(of: relationship).flatMap { $0.isTransient ? nil : $0 }
-      // Without an inverse only derived attributes are read through it, from an object to those that refer to it.
+      // Without an inverse, only derived attributes read from an object to those that refer to it.
       guard inverse != nil || schema.isDerived(over: relationship) else { continue }
       var elements = [column.name]
       if let inverse, case .inverse(let side) = schema.relationships[inverse.id], let order = side.order { elements.append(order) }
@@ -102,7 +107,7 @@ struct SchemaGenerator {
           let key = folding.isEmpty ? column.name : "\(SQLFunctions.foldIndexed)(\(column.name), \(Int(folding.rawValue)))"
           return key + (element.isAscending ? "" : " DESC")
         }
-        // Ranges in several dimensions and some expressions are not built; an index never changes what a fetch returns.
+        // Multidimensional ranges and some expressions are not supported. Indexes never change the result of a fetch.
         guard elements.count == description.elements.count, !elements.isEmpty, elements.count < LibraryVersion.maximumColumns else {
           continue
         }
@@ -126,7 +131,7 @@ struct SchemaGenerator {
     return result
   }
 
-  /// The key of an element over an expression; nil where it cannot be indexed.
+  /// Returns the key of an expression element, or `nil` if it cannot be indexed.
   private func indexedKey(_ element: FetchIndexElement, of entity: CompiledEntity, in table: EntityTable) throws -> String? {
     guard let expression = IndexedExpressions.resolved(element, of: entity, schema.model) else { return nil }
     let scope = QueryScope(table: table, alias: table.name)
@@ -134,7 +139,7 @@ struct SchemaGenerator {
       .replacing("\(table.name).", with: "")
   }
 
-  /// Whether an index of a uniqueness constraint begins with the same properties: another one would only cost.
+  /// Returns whether the index of a uniqueness constraint starts with the same properties, which makes another one redundant.
   private func isServed(_ index: FetchIndexDescription, by constraints: [[String]]) -> Bool {
     guard index.elements.allSatisfy(\.folding.isEmpty) else { return false }
     let names = index.elements.map { $0.propertyName ?? "" }
@@ -150,7 +155,7 @@ struct SchemaGenerator {
     }
   }
 
-  /// A subentity's constraint concerns its rows only.
+  /// Returns the condition that limits a constraint to the rows of its entity and subentities.
   private func rowsBelow(_ entity: CompiledEntity, _ table: EntityTable) -> String {
     let condition = table.entityCondition(entity.number, includesSubentities: true, model: schema.model, alias: table.name)
     return condition.map { " WHERE \($0.replacing("\(table.name).", with: "", maxReplacements: 1))" } ?? ""

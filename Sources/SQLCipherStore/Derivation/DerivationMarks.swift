@@ -2,19 +2,20 @@ import ObjectModel
 import SQLCipherConnection
 import Synchronization
 
-/// The rows that triggers have noted since the transaction began: by derivation and by position of its path. One writer uses it at a time.
+/// The rows that triggers have marked since the beginning of the transaction, by derivation and by position in its path. Only the writer
+/// uses it.
 final class DerivationMarks: Sendable {
   private struct State {
     var identities: [[UInt8]] = []
     var rows: [[Set<Int64>]] = []
     var areLocal: [Bool] = []
     var isEmpty = true
-    /// False while the store is opened: what is filled then is noted by nobody.
+    /// Whether the derivations are set. While the store is being opened, they are not, and calls of triggers are ignored.
     var isPrepared = false
   }
   private let state = Mutex(State())
 
-  /// Knows the derivations of a store.
+  /// Sets the derivations of a store.
   func prepare(for derivations: [StoreDerivation]) {
     state.withLock { state in
       state.identities = derivations.map { Array($0.identity.utf8) }
@@ -25,12 +26,12 @@ final class DerivationMarks: Sendable {
     }
   }
 
-  /// Makes the function known to a connection.
+  /// Registers the function that triggers call on a connection.
   func register(on connection: Connection) throws {
     try connection.registerFunction(name: SQLFunctions.derive, argumentCount: 3) { [self] call in
       if call.isNull(2) { return call.setResultNull() }
       let isKnown = note(call.text(0), position: Int(call.int64(1)), key: call.int64(2))
-      // Another process has opened the store with other derivations since: what is written here would leave their values wrong.
+      // Another process has opened the store with other derivations. Writing here would leave their values outdated.
       if isKnown { call.setResultNull() } else { call.setError("the derived attributes of the store were changed; open it again") }
     }
   }
@@ -46,7 +47,7 @@ final class DerivationMarks: Sendable {
     }
   }
 
-  /// Forgets everything, at the beginning of a piece of work.
+  /// Removes all marks, at the beginning of a request.
   func reset() {
     state.withLock { state in
       if state.isEmpty { return }
@@ -57,7 +58,7 @@ final class DerivationMarks: Sendable {
     }
   }
 
-  /// Forgets rows whose values were computed before they were written: of attributes that depend on their own row only.
+  /// Removes the marks of attributes that depend only on their own row. Their values were computed before the row was written.
   func forgetLocal() {
     state.withLock { state in
       if state.isEmpty { return }
@@ -65,7 +66,7 @@ final class DerivationMarks: Sendable {
     }
   }
 
-  /// The rows of a derivation by position, which are forgotten.
+  /// Returns the marked rows of a derivation by position, and removes the marks.
   func take(_ number: Int) -> [Set<Int64>] {
     state.withLock { state in
       if state.isEmpty { return [] }

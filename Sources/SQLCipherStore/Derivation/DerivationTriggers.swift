@@ -3,14 +3,16 @@ import ObjectModel
 import ObjectStore
 import SQLCipherConnection
 
-/// The triggers of derived attributes. They write nothing: each calls a function with the attribute's identity, a position of its path and a key.
+/// Generates the triggers of derived attributes, and the statements that fill new ones.
+///
+/// A trigger writes nothing. It calls a function with the attribute's identity, a position in its path, and a key.
 struct DerivationTriggers {
   let schema: StoreSchema
 
   private struct Trigger {
-    /// Makes it, given its name and what it runs.
+    /// Creates the trigger with a name and a body.
     let make: (_ name: String, _ body: String) throws -> SchemaAuxiliary
-    /// A position and the expression of a key.
+    /// Positions to mark, with expressions of the keys.
     let notes: [(position: Int, key: String)]
 
     init(after event: String, of table: EntityTable, when condition: String? = nil, _ notes: [(position: Int, key: String)]) {
@@ -24,7 +26,7 @@ struct DerivationTriggers {
     }
   }
 
-  /// The triggers, those of an attribute that others build on first. The first of each attribute fills it.
+  /// Returns the triggers. Attributes precede those that depend on them. The first trigger of each attribute fills it.
   func auxiliaries() throws -> [SchemaAuxiliary] {
     var names = NameAllocator(reserved: schema.fullText.auxiliaries.map(\.name))
     var result: [SchemaAuxiliary] = []
@@ -42,15 +44,15 @@ struct DerivationTriggers {
     return result
   }
 
-  /// Computes the attribute of all rows that are there.
+  /// Returns the statements that compute the attribute for all existing rows.
   private func fill(_ derivation: StoreDerivation) throws -> [String] {
     let table = derivation.table.name
     let isNow = derivation.derivation.operation == .now
-    // When a row was saved last before is not known.
+    // The time of a row's last save is unknown.
     let value = isNow ? "\(Date().timeIntervalSinceReferenceDate)" : try derivation.value(of: table, in: schema)
     var conditions = [derivation.entityCondition(schema.model, alias: table)].compactMap { $0 }
     if isNow { conditions.append("\(table).\(derivation.column.name) IS NULL") }
-    // Older values must not stand in the way of new ones that are unique.
+    // Clear existing values first, so that they do not conflict with new unique values.
     return ["NULL", value].suffix(isNow ? 1 : 2).map { derivation.table.computing(derivation.column, $0, where: conditions) }
   }
 
@@ -59,7 +61,7 @@ struct DerivationTriggers {
     let isOfEntity = derivation.entityCondition(schema.model, alias: "NEW")
     var result = [Trigger(after: "INSERT", of: own, when: isOfEntity, [(0, "NEW.\(own.key)")])]
     if derivation.derivation.operation == .now {
-      // Every save of a row changes its version; what is computed here leaves it.
+      // Every save changes a row's version; computing derived values does not.
       result.append(Trigger(after: "UPDATE OF \(own.version)", of: own, when: isOfEntity, [(0, "NEW.\(own.key)")]))
     }
     guard let steps = derivation.steps else { return result }
@@ -68,7 +70,7 @@ struct DerivationTriggers {
       switch step.storage {
       case .column(_, let column):
         result.append(update(of: column.name, in: step.source, [(near, "NEW.\(step.source.key)")]))
-        // References to what is gone stay where a relationship has no inverse.
+        // Without an inverse, references to deleted objects remain.
         result.append(Trigger(after: "DELETE", of: step.destination, [(far, "OLD.\(step.destination.key)")]))
       case .inverse(let side):
         let (owner, table) = (side.column.name, step.destination)
@@ -87,7 +89,7 @@ struct DerivationTriggers {
     }
     if let (position, columns) = derivation.filterColumns {
       let table = steps[position - 1].destination
-      // A column that is both the source and asked for is watched already.
+      // If a column is both the source and part of the filter, it already has a trigger.
       for column in columns where position != steps.count || column.name != source?.name {
         result.append(update(of: column.name, in: table, [(position, "NEW.\(table.key)")]))
       }
@@ -101,7 +103,7 @@ struct DerivationTriggers {
 
   // MARK: Files
 
-  /// The statements that take the triggers out of a copy for other programs, which do not know the function and could write nothing.
+  /// Returns the statements that remove the triggers from a copy for other programs, which could not write rows without the function.
   static func removal(from connection: Connection, schema: String) throws -> [String] {
     try connection.objects(.derivationTriggers).map { try SchemaAuxiliary.dropping(.trigger, $0.name, in: schema) }
   }

@@ -4,7 +4,7 @@ import ObjectStore
 import SQLCipherConnection
 import StoreKeys
 
-/// Brings derived attributes in step with what was written. Each concerned row is computed once, whatever the number of changes.
+/// Updates derived attributes after other changes are written. Each affected row is computed once, regardless of the number of changes.
 struct DerivationUpdater {
   private let rows: StoreRows
   private let marks: DerivationMarks
@@ -13,13 +13,12 @@ struct DerivationUpdater {
   private var schema: StoreSchema { rows.schema }
   private var trace: StatementTrace { rows.trace }
   private var connection: Connection { transaction.connection }
-  /// The rows that got new values: the model's number of their entity, by table and key.
+  /// The rows with new values: the number of their entity in the model, by table and key.
   private(set) var changed: [Int: [Int64: Int]] = [:]
 
-  /// A row and what is written into it.
   private typealias Update = (key: Int64, entity: Int, value: Slot)
 
-  /// Up to so many rows of others are read for the answer; of more, only their keys are in it.
+  /// The maximum number of rows outside the save that are read for its outcome. Of more, the outcome contains only the keys.
   private static let greatestAnswer = 500
 
   init(rows: StoreRows, marks: DerivationMarks, transaction: WriteTransaction, now: Double) {
@@ -29,7 +28,8 @@ struct DerivationUpdater {
     self.now = now
   }
 
-  /// Computes what is noted. Derived attributes that build on others come later, and are noted by what is written here.
+  /// Computes the marked values. Attributes that depend on other derived attributes come later; their rows are marked by the values written
+  /// here.
   mutating func run() throws {
     for derivation in schema.derivations {
       let noted = marks.take(derivation.number)
@@ -66,7 +66,7 @@ struct DerivationUpdater {
         let new = isNow ? Slot.real(now) : statement.slot(3)
         if !DerivedValue.isSame(statement.slot(2), new) {
           let reference = try schema.reference(key: statement.int64(0), entity: statement.int(1))
-          // A copy of what somebody has written into a column by SQL.
+          // The value can be a copy of invalid data that was written directly by SQL.
           guard AttributeChecker.typeFailure(of: new, type: derivation.derivation.type) == nil else {
             let name = schema.model.entities[reference.entity].name
             let id = transaction.purpose.objectIDSpace?.objectID(of: reference)
@@ -80,7 +80,7 @@ struct DerivationUpdater {
     guard !updates.isEmpty else { return }
     let isUnique = isUnique(derivation)
     if isUnique {
-      // Values that pass from row to row must be free before they are taken.
+      // Clear unique values first, so that they can move between rows.
       try KeyListSize.forEachPiece(of: updates.map(\.key)[...]) { piece, size in
         let statement = try connection.statement(sql: table.clearing(derivation.column, size))
         try size.bind(piece, to: statement)
@@ -111,7 +111,7 @@ struct DerivationUpdater {
     }
   }
 
-  /// The error that names all rows that would have one value.
+  /// Returns the error that lists all rows that would have the same unique value.
   private func constraintConflict(_ derivation: StoreDerivation, _ updates: [Update], _ error: StoreAccessError) throws -> StoreError {
     let slot = derivation.derivation.slot
     guard let space = transaction.purpose.objectIDSpace else {
@@ -130,16 +130,16 @@ struct DerivationUpdater {
 
   // MARK: Answers
 
-  /// The rows that got new values.
+  /// The rows with new values.
   var changedReferences: [ObjectReference] {
     changed.sorted { $0.key < $1.key }.flatMap { _, rows in
       rows.sorted { $0.key < $1.key }.map { ObjectReference(entity: $0.value, key: $0.key) }
     }
   }
 
-  /// What a save is answered with.
+  /// Returns the outcome of a save.
   ///
-  /// - Parameter request: The save as it was written.
+  /// - Parameter request: The save as written.
   func outcome(of request: SaveChangesRequest) throws -> SaveOutcome {
     var outcome = SaveOutcome()
     var read: [Int: [Int64]] = [:]
@@ -150,7 +150,7 @@ struct DerivationUpdater {
       if changed[table]?[row.key] == nil { images.append(row) } else { read[table, default: []].append(row.key) }
       saved.insert(row.reference)
     }
-    // What the saving context knew of them may be old, though nobody has changed their versions.
+    // The saving context may have outdated derived values of these rows, since updates of derived values do not change versions.
     for update in request.updated where schema.model.entities[update.row.entityNumber].hasDerivedSlots {
       read[try schema.table(of: update.row.entityNumber).index, default: []].append(update.row.key)
       saved.insert(update.row.reference)

@@ -5,7 +5,7 @@ import ObjectStore
 extension StoreDerivation {
   // MARK: The value
 
-  /// The value for a row, by its alias or the table's name. Not for `now()`.
+  /// Returns the value for a row, given its alias or the table's name. Not for `now()`.
   func value(of row: String, in schema: StoreSchema) throws -> String {
     guard let steps else { return Self.literal(derivation.emptyValue) }
     let end = steps.isEmpty ? row : "d\(steps.count)"
@@ -23,7 +23,7 @@ extension StoreDerivation {
     return fitted(empty.isNull || SQLFunctions.givesEmptyResult(function, type) ? value : "ifnull(\(value), \(Self.literal(empty)))")
   }
 
-  /// What is asked of the members, behind the conditions of the path. Its constants are the model's.
+  /// Returns the filter on members, to append to the conditions of the path. Its constants come from the model.
   private func filterCondition(_ schema: StoreSchema) throws -> String? {
     guard let filter, let step = derivation.filteredStep, let table = steps?[step].destination else { return nil }
     let scope = QueryScope(table: table, alias: "d\(step + 1)", of: filter.entity)
@@ -44,7 +44,7 @@ extension StoreDerivation {
     derivation.fitsAlways ? value : "\(SQLFunctions.fit)(\(value), \(AttributeType.allCases.firstIndex(of: derivation.type) ?? 0))"
   }
 
-  /// The tables of the path, joined in its order; the last one is `d` and the number of steps.
+  /// Returns the joined tables of the path in order. The alias of the last one is `d` followed by the number of steps.
   private func path(from row: String, _ steps: [Step]) -> String {
     var tables: [String] = []
     var conditions: [String] = []
@@ -72,7 +72,7 @@ extension StoreDerivation {
     return tables.joined(separator: " CROSS JOIN ") + " WHERE " + conditions.joined(separator: " AND ")
   }
 
-  /// A value in SQL.
+  /// Formats a value as SQL.
   static func literal(_ value: Slot) -> String {
     switch value {
     case .null: "NULL"
@@ -84,11 +84,11 @@ extension StoreDerivation {
     }
   }
 
-  /// What a trigger runs: the call of the function that notes which values a change concerns.
+  /// Returns the body of a trigger: the call of the function that marks affected values.
   ///
   /// - Parameters:
-  ///   - identity: The attribute, as a literal.
-  ///   - position: The position of its path.
+  ///   - identity: The attribute's identity as a literal.
+  ///   - position: The position in its path.
   ///   - key: The expression of a key.
   static func call(_ identity: String, _ position: Int, _ key: String) -> String {
     "SELECT \(SQLFunctions.derive)(\(identity), \(position), \(key));"
@@ -96,10 +96,10 @@ extension StoreDerivation {
 
   // MARK: The way back
 
-  /// Selects the rows of the attribute's table whose paths lead over rows at a position.
+  /// Selects the rows of the attribute's table whose paths contain rows at a position.
   ///
   /// - Parameters:
-  ///   - position: From 1.
+  ///   - position: The position; at least 1.
   ///   - keys: `= ?` or `IN (?, ...)`.
   func owners(of position: Int, _ keys: String) -> String {
     guard let steps, position <= steps.count else { return "SELECT 1 WHERE 0" }

@@ -1,20 +1,20 @@
 import ObjectModel
 import ObjectQuery
 
-/// The properties that a predicate compares in a way an index could answer, each once, in order.
+/// The properties that a predicate compares in a way that an index could answer, without duplicates, in order.
 struct ComparedProperties {
   private var found: [(entity: Int, name: String)] = []
-  /// The attributes whose words are looked for.
+  /// The attributes that the predicate searches for words.
   private var searched: [CompiledSlot] = []
 
   init(of predicate: ResolvedPredicate) { visit(predicate) }
 
-  /// Those of a table's entities.
+  /// Returns the compared properties of a table's entities.
   func names(in table: EntityTable, _ schema: StoreSchema) -> [String] {
     found.filter { schema.model.entities[$0.entity].root == table.root.number }.map(\.name)
   }
 
-  /// Those of a table's entities whose words are looked for, and that no full-text index has.
+  /// Returns the searched attributes of a table's entities that are not in a full-text index.
   func searched(in table: EntityTable, _ schema: StoreSchema) -> [String] {
     searched.filter { schema.model.entities[$0.declaringEntity].root == table.root.number && !schema.fullText.hold($0) }.map(\.name)
   }

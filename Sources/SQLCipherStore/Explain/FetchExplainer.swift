@@ -4,13 +4,13 @@ import ObjectQuery
 import ObjectStore
 import SQLCipherConnection
 
-/// Explains the plan of one fetch.
+/// Explains the plan of a fetch in terms of the model, and which index would help.
 struct FetchExplainer {
   let schema: StoreSchema
   let fetch: ResolvedFetch
   let specification: FetchSpecification
   let plan: SelectPlan
-  /// The counts that the plan was chosen by.
+  /// The counts that determined the choice of the plan.
   let probes: [DrivingProbe]
   private let indexes: [StoreIndex]
   private let compared: ComparedProperties
@@ -94,7 +94,7 @@ struct FetchExplainer {
     if !warnings.contains(warning) { warnings.append(warning) }
   }
 
-  /// The table of an alias: our statements write `"Table" AS alias`.
+  /// Returns the table with an alias. Generated statements contain `"Table" AS alias`.
   private func table(_ source: String) -> EntityTable? {
     guard let range = plan.sql.range(of: "\" AS \(source)") else { return nil }
     let next = plan.sql[range.upperBound...].first
@@ -115,7 +115,7 @@ struct FetchExplainer {
     return known?.meaning ?? source.flatMap(joinedRelationship)
   }
 
-  /// The relationship whose join table has an alias.
+  /// Returns the relationship whose join table has an alias.
   private func joinedRelationship(_ source: String) -> FetchExplanation.Index? {
     let join = schema.joins.first { $0.isRead(by: plan.sql, as: source) }.map { schema.layout.joinTables[$0.tableIndex] }
     return join.map { .init(origin: .relationship, entityName: $0.entity, name: $0.property) }
@@ -132,7 +132,7 @@ struct FetchExplainer {
         .scan, entityName: join.entityName, properties: [join.name],
         message: "all of the relationship \(join.entityName).\(join.name) is read")
     }
-    // Who asks for all of them gets all of them.
+    // A fetch without a predicate has to read all rows.
     if fetch.predicate == .constant(true), !isInner { return nil }
     let name = step.entityName ?? table.root.name
     let missing = unindexed(in: table)
@@ -152,7 +152,7 @@ struct FetchExplainer {
     properties.isEmpty ? "" : ": no index begins with \(properties.joined(separator: " or "))"
   }
 
-  /// The properties of a table that are compared in a way an index could answer, and that none begins with.
+  /// Returns the properties of a table that are compared in a way that an index could answer, but with which no index starts.
   private func unindexed(in table: EntityTable) -> [String] {
     let first = Set(
       indexes.filter { schema.model.entity(named: $0.meaning.entityName)?.root == table.root.number }.compactMap(\.meaning.properties.first)
@@ -160,7 +160,8 @@ struct FetchExplainer {
     return compared.names(in: table, schema).filter { !first.contains($0) }
   }
 
-  /// What is sorted though an index could have its order; nil where one has, and was not the best way.
+  /// The warning that the results are sorted although an index could have their order, or `nil` if an index has it but another plan was
+  /// better.
   private var sortWarning: FetchExplanation.Warning? {
     guard let key = fetch.sortKeys.first else { return nil }
     if case .function(.relevance, _, _) = key.expression {
@@ -226,7 +227,7 @@ struct FetchExplainer {
     }
   }
 
-  /// The statement with its placeholders numbered.
+  /// Returns the statement with numbered placeholders.
   private static func numbered(_ sql: String) -> String {
     var result = ""
     var number = 0
@@ -239,7 +240,7 @@ struct FetchExplainer {
       }
       result.append(character)
       guard character == "?", quote == nil else { continue }
-      // What packs all values has its number already, which is the first.
+      // The placeholder of packed constants already has its number, 1.
       if next.isNumber {
         number = max(number, 1)
       } else {
@@ -252,7 +253,7 @@ struct FetchExplainer {
 }
 
 extension StoreEngine {
-  /// How a fetch would be answered.
+  /// Returns how a fetch would be executed.
   func explain(_ specification: FetchSpecification, in scope: RequestScope) throws -> FetchExplanation.StorePart {
     let fetch = try FetchResolver(model: schema.model).resolve(specification)
     let plan = try plan(fetch, specification, FetchShape(fetch, specification: specification))

@@ -2,12 +2,12 @@ import ObjectStore
 import SQLCipherConnection
 
 extension ReadTransaction {
-  /// The plan of a statement.
+  /// Returns SQLite's plan of a statement.
   func queryPlan(of sql: String) throws -> [QueryPlanLine] {
     try QueryPlanLine.lines(try statement(sql: QueryPlanLine.question(about: sql)))
   }
 
-  /// Whether a statement goes through one whole table, and does nothing else.
+  /// Returns whether a statement only scans one whole table.
   func isScan(_ sql: String) throws -> Bool {
     let lines = try queryPlan(of: sql)
     return lines.count == 1 && lines[0].children.isEmpty && QueryPlanFacts(lines[0].detail).access == .scan

@@ -4,7 +4,8 @@ import ObjectStore
 import SQLCipherConnection
 
 extension StoreEngine {
-  /// The plan that begins with the fewest objects, where there is a choice; the given one where all ways begin with many.
+  /// Returns the alternative plan that starts with the fewest objects, or the given plan if there are no alternatives or all start with
+  /// many.
   func chosen(
     _ plan: SelectPlan, _ fetch: ResolvedFetch, _ specification: FetchSpecification, _ space: ObjectIDSpace, isNoted: Bool = true,
     _ transaction: ReadTransaction

@@ -3,11 +3,11 @@ import ObjectStore
 import SQLCipherConnection
 
 extension StoreEngine {
-  /// The rows of objects, in any order; what is gone is missing.
+  /// Returns the rows of objects in any order. Deleted objects are omitted.
   ///
   /// - Parameters:
-  ///   - cancellation: What calls it off.
-  ///   - generation: The state that is read; nil for the newest.
+  ///   - cancellation: The cancellation of the request.
+  ///   - generation: The generation to read, or `nil` for the newest state.
   func rows(
     of objectIDs: [ManagedObjectID], cancellation: RequestCancellation? = nil, from generation: SnapshotGeneration? = nil
   ) throws -> RowList {
@@ -29,7 +29,7 @@ extension StoreEngine {
     return writer.finishCompactly()
   }
 
-  /// The one statement that a fault costs.
+  /// Returns the row of one object with the single statement that fulfills a fault.
   private func row(of id: ManagedObjectID, from generation: SnapshotGeneration?) throws -> RowList {
     let table = try schema.table(of: Int(id.entityNumber))
     let writer = makeRowWriter(rowCapacity: 1)

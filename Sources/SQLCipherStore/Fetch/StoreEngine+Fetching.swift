@@ -6,9 +6,10 @@ import SQLCipherConnection
 import StoreKeys
 
 extension StoreEngine {
-  /// Answers a fetch.
+  /// Executes a fetch.
   ///
-  /// - Parameter keys: Takes the keys that a fetch of IDs finds, and the answer has none, if the plan says that they are of one entity.
+  /// - Parameter keys: Receives the keys of a fetch for IDs, if all IDs have the same entity according to the plan. The result is empty
+  ///   then.
   func fetch(_ specification: FetchSpecification, in scope: RequestScope, keys: FoundKeys? = nil) throws -> PersistentStoreResult {
     let fetch = try FetchResolver(model: schema.model).resolve(specification)
     let shape = FetchShape(fetch, specification: specification)
@@ -16,7 +17,7 @@ extension StoreEngine {
     do {
       return try self.fetch(fetch, specification, plan, scope, keys)
     } catch let error as StoreAccessError where !schema.fullText.isEmpty && error.isOfMissingFullText {
-      // Somebody has opened the store with a model that has other indexes. The answer is the same without them.
+      // Another process has opened the store with a model that has other indexes. The result is the same without them.
       let plain = try StoreSchema(model: schema.model, layout: schema.layout, hasFullText: false)
       return try self.fetch(
         fetch, specification, try SelectGenerator(schema: plain, sums: .exact).plan(fetch, specification, shape, number: nil), scope, keys)
@@ -57,7 +58,7 @@ extension StoreEngine {
     return try connection.statement(number, plan.sql)
   }
 
-  /// What a fetch of IDs finds: keys alone where they can be of one entity only.
+  /// Returns the objects that a fetch for IDs finds: only their keys if they all have the same entity.
   func foundObjects(_ specification: FetchSpecification, in scope: RequestScope) throws -> FoundObjects {
     let keys = FoundKeys()
     guard case .objectIDs(let ids) = try fetch(specification, in: scope, keys: keys) else {
@@ -66,7 +67,7 @@ extension StoreEngine {
     return keys.entity == nil ? .ids(ids) : .keys(keys)
   }
 
-  /// The plan of a fetch, made when its shape is first seen.
+  /// Returns the plan of a fetch. It is made on the first use of the fetch's shape.
   func plan(_ fetch: ResolvedFetch, _ specification: FetchSpecification, _ shape: FetchShape) throws -> SelectPlan {
     try plans.plan(for: shape) { try SelectGenerator(schema: schema).plan(fetch, specification, shape, number: $0) }
   }
@@ -104,7 +105,7 @@ extension StoreEngine {
     }
   }
 
-  /// Reads the rows of a statement to its end. Those that are at hand as they are stored are taken as they are.
+  /// Reads all rows of a statement. Rows that are cached in the stored version are taken from the cache.
   private func read(_ statement: Statement, of table: EntityTable, _ known: KnownRows?, into writer: RowWriter) throws {
     let read = table.readPlans[0]
     if table.entity != nil {
@@ -127,7 +128,7 @@ extension StoreEngine {
     }
   }
 
-  /// Finds the keys of the first rows, then reads those rows.
+  /// Finds the keys of the first rows, then reads these rows.
   private func topRows(
     _ sortKeys: [TopRows.SortKey], _ plan: SelectPlan, _ specification: FetchSpecification, _ statement: Statement,
     _ transaction: ReadTransaction
@@ -143,7 +144,7 @@ extension StoreEngine {
       }
     }
     let keys = Array(top.keys().dropFirst(specification.fetchOffset))
-    // Lists of keys find their rows in the order of the keys.
+    // Statements with lists of keys return rows in the order of the keys.
     let byKey = keys.indices.sorted { keys[$0] < keys[$1] }
     let writer = makeRowWriter(rowCapacity: keys.count)
     try rows.read(byKey.map { keys[$0] }[...], of: plan.table, transaction, into: writer)
@@ -157,7 +158,7 @@ extension StoreEngine {
     return found.rows(at: positions.lazy.filter { $0 >= 0 })
   }
 
-  /// The reference in a column, which the column of the entity follows if there is one; null for NULL.
+  /// Returns the reference in a column, which is followed by the entity column if there is one; a null reference for NULL.
   func reference(_ statement: Statement, _ column: Int32, _ numbering: EntityEncoding) throws -> ObjectReference {
     let key = statement.int64(column)
     guard key != 0 else { return ObjectReference(rawValue: 0) }
@@ -179,10 +180,10 @@ extension StoreEngine {
     return try column.conversion?.converted(value) ?? value
   }
 
-  /// The value of a column as it stands; nil where it is none of its type.
+  /// Returns the value of a column as stored, or `nil` if it does not have the column's type.
   private func slot(_ statement: Statement, _ column: SelectPlan.DictionaryColumn) throws -> Slot? {
     let type = statement.type(column.index)
-    // What is computed of numbers may be of another kind of number, what is stored may not.
+    // A computed number can have another numeric type; a stored one cannot.
     let isStored = column.column.attribute != nil
     switch (column.kind, type) {
     case (_, .null), (.none, _): return .null
@@ -202,7 +203,7 @@ extension StoreEngine {
 
   // MARK: Binding
 
-  /// Binds what the placeholders of a fetch stand for.
+  /// Binds the values of a fetch's placeholders.
   func bind(
     _ binders: [SQLBinder], _ fetch: ResolvedFetch, _ specification: FetchSpecification, _ space: ObjectIDSpace, probe: Int = 0,
     to statement: Statement
@@ -239,8 +240,8 @@ extension StoreEngine {
     }
   }
 
-  /// The least text behind all that begin with a prefix: its last byte, which in UTF-8 is never the greatest, plus one. All texts begin with
-  /// the empty one, and lie before every blob.
+  /// Binds the exclusive upper bound of all texts with a prefix: its last byte is incremented, which cannot overflow in UTF-8. For an empty
+  /// prefix, an empty blob follows all texts.
   private static func bindEnd(ofPrefix prefix: String, _ index: Int32, to statement: Statement) throws {
     var bytes = Array(prefix.utf8)
     guard let last = bytes.popLast() else { return try statement.bind(index, Data()) }
@@ -250,12 +251,12 @@ extension StoreEngine {
 }
 
 extension StoreAccessError {
-  /// Whether a statement names a full-text table that is not there (any more).
+  /// Whether a statement refers to a full-text table that does not exist.
   fileprivate var isOfMissingFullText: Bool {
     guard case .noSuchTable(let name) = kind else { return false }
     return name.hasPrefix("f_")
   }
 
-  /// Whether SQLite has refused a sum of integers that is beyond 64 bits.
+  /// Whether SQLite failed to add integers because the sum exceeds 64 bits.
   fileprivate var isOfIntegerOverflow: Bool { kind == .sql("integer overflow") }
 }

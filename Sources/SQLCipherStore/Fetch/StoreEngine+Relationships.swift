@@ -3,14 +3,14 @@ import ObjectStore
 import SQLCipherConnection
 
 extension StoreEngine {
-  /// The members of a to-many relationship of objects, in the order of the objects.
+  /// Returns the members of a to-many relationship of objects, in the order of the objects.
   func members(
     of relationship: CompiledRelationship, ofObjectsWith objectIDs: [ManagedObjectID], cancellation: RequestCancellation? = nil,
     from generation: SnapshotGeneration? = nil
   ) throws -> RelationshipValues {
     var values = RelationshipValues()
     let numbering: EntityEncoding
-    /// The number of the join table's side; none where the members' own column has the links.
+    /// The number of the join table's side, or `nil` if the members' column contains the links.
     let join: Int?
     switch schema.relationships[relationship.id] {
     case .inverse(let side): (numbering, join) = (side.members, nil)
@@ -23,7 +23,7 @@ extension StoreEngine {
       .members(entity: schema.model.entities[relationship.sourceEntity].name, relationship: relationship.name), objects: objectIDs.count)
     var keys: [Int64] = []
     keys.reserveCapacity(objectIDs.count)
-    // The answers come in the order of the owners' keys; an owner may be asked about twice.
+    // Rows are returned in the order of the owners' keys. An owner can be requested more than once.
     let isInOrder = Self.hasAscendingKeys(objectIDs)
     let order = isInOrder ? Array(objectIDs.indices) : objectIDs.indices.sorted { objectIDs[$0].key < objectIDs[$1].key }
     for position in order where objectIDs[position].key > 0 && keys.last != objectIDs[position].key { keys.append(objectIDs[position].key) }
@@ -73,7 +73,7 @@ extension StoreEngine {
     return values
   }
 
-  /// Whether every ID has a greater key than the one before, as those of siblings nearly always have, and none is temporary.
+  /// Returns whether the keys are strictly ascending, as they usually are for siblings, and no ID is temporary.
   private static func hasAscendingKeys(_ objectIDs: [ManagedObjectID]) -> Bool {
     var last: Int64 = 0
     for id in objectIDs {

@@ -3,7 +3,7 @@ import ObjectStore
 import SQLCipherConnection
 import StoreKeys
 
-/// The one statement that a fault costs. A class, so that what it needs is not copied each time.
+/// The statement that fulfills a fault. A class, so that its properties are not copied for each read.
 final class SingleRowRead {
   let table: EntityTable
   private let statements: StoreStatements
@@ -15,7 +15,7 @@ final class SingleRowRead {
     self.trace = trace
   }
 
-  /// The row of a key; nil when there is none.
+  /// Returns the row with a key, or `nil` if there is none.
   @inline(__always) func row(_ key: Int64, _ transaction: ReadTransaction, into writer: RowWriter) throws -> RowImage? {
     let statement = try statements.statement(.rows(table: table.index, .one), on: transaction.connection)
     defer { statement.reset() }
@@ -28,28 +28,31 @@ final class SingleRowRead {
     }
     try table.readRow(statement, into: writer)
     let image = writer.endRow()
-    // SQLCipher reports a damaged page, except the last overflow page of a statement, which it hands out as zeros and remembers: that is what
-    // the sentinel asks. A row this small has no overflow pages, even on pages of 1,024 bytes, so nothing can have been handed out.
+    // SQLCipher reports damaged pages, except for the last overflow page of a statement: it returns that as zeros and remembers the error,
+    // which the sentinel checks. A row this small has no overflow pages, even with pages of 1,024 bytes.
     if image.size > table.safeRowSize { try transaction.connection.checkSentinel() }
     return image
   }
 }
 
-/// Keeps what the last read of a row used: the reader with its snapshot and statements, and memory for the next row.
+/// Reads single rows of an open store for one context, and keeps what the last read used: the reader with its snapshot and statements, and
+/// memory for the next row.
 ///
-/// Not `Sendable`: a context has its own. Between two reads nothing is held, see ``ConnectionPool/takeSnapshot(_:isRenewed:)``, but the state that it was made for.
+/// Not `Sendable`: each context has its own. Between two reads it holds no locks, see ``ConnectionPool/takeSnapshot(_:isRenewed:)``; it
+/// retains only the generation that it was made for.
 final class StoreRowReader: RowReader {
   private let engine: StoreEngine
-  /// The state that is read; nil for the newest.
+  /// The generation to read, or `nil` for the newest state.
   private let generation: SnapshotGeneration?
-  /// The engine's pool; nil where it has none.
-  // `Unmanaged`: the engine holds it for as long as it lives. Callbacks know the pool weakly, which makes each retain a slow one.
+  /// The engine's pool, or `nil` if it has none.
+  // `Unmanaged`: the engine retains the pool for its whole lifetime. Callbacks have weak references to the pool, which makes each retain
+  // slow.
   private let pool: Unmanaged<ConnectionPool>?
   private let writer: RowWriter
-  // One caller at a time, and nothing here calls back.
+  // One caller at a time uses the reader, and no callbacks reenter it.
   @exclusivity(unchecked) private var last: PooledReader?
   @exclusivity(unchecked) private var isRenewed = false
-  /// How rows of the entity that was asked for last are read.
+  /// The statement for rows of the entity that was read last.
   @exclusivity(unchecked) private var read: SingleRowRead?
   @exclusivity(unchecked) private var entity = -1
 
@@ -60,7 +63,7 @@ final class StoreRowReader: RowReader {
     pool = (try? engine.pool).map { Unmanaged.passUnretained($0) }  // see above
   }
 
-  // A state that holds still is always the same.
+  // A generation does not change, so this affects only reads of the newest state.
   func renew() { isRenewed = true }
 
   func row(_ reference: ObjectReference) throws -> RowImage? {
@@ -77,7 +80,7 @@ final class StoreRowReader: RowReader {
         try transaction.connection.checkSentinel()
         return row
       }
-      // Where there is none, asking for it says why.
+      // Without a pool, this access throws the reason.
       let pool = try pool ?? Unmanaged.passUnretained(engine.pool)
       return try pool._withUnsafeGuaranteedRef { try row(reference.key, from: $0) }
     } catch {

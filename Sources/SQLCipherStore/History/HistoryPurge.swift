@@ -3,15 +3,15 @@ import ObjectStore
 import SQLCipherConnection
 import Synchronization
 
-/// Deletes the oldest rows of a history.
+/// Deletes the oldest rows of a history, in chunks after commits, as the retention policy requires.
 final class HistoryPurge: TransactionParticipant {
   private let retention: HistoryRetention
   private let history: StoreHistory
   private let trace: StatementTrace
   private let commits = Atomic<Int>(0)
-  /// After how many commits it is looked what is too old.
+  /// The number of commits between purges.
   static let interval = 32
-  /// How many rows go at once.
+  /// The maximum number of rows that a purge deletes.
   private static let portion = 500
 
   init(_ retention: HistoryRetention, history: StoreHistory, trace: StatementTrace) {
@@ -24,12 +24,12 @@ final class HistoryPurge: TransactionParticipant {
     guard !transaction.isPart, history.recording != nil,
       commits.wrappingAdd(1, ordering: .relaxed).oldValue % Self.interval == 0
     else { return }
-    // What cannot be deleted now is deleted later: the commit has succeeded.
+    // The commit has succeeded, so errors are ignored. A later purge deletes the rows.
     try? WriteTransaction.run(on: transaction.connection, []) { try purge($0.connection) }
   }
 
   private func purge(_ connection: Connection) throws {
-    // Somebody else may have switched the history off since.
+    // Another process may have switched the history off.
     guard try MetadataTable.readHistory(connection, path: connection.path) != nil, var end = try end(connection) else { return }
     let consumed = try connection.statement(.leastConsumed)
     if try consumed.step(), !consumed.isNull(0) { end = min(end, consumed.int64(0)) }
@@ -37,7 +37,7 @@ final class HistoryPurge: TransactionParticipant {
     _ = try Self.deleteRows(before: end, rowLimit: Self.portion, connection, trace)
   }
 
-  /// The first transaction that is kept; nil where all are.
+  /// Returns the number of the first transaction to keep, or `nil` to keep all.
   private func end(_ connection: Connection) throws -> Int64? {
     let statement: Statement
     switch retention {
@@ -46,7 +46,8 @@ final class HistoryPurge: TransactionParticipant {
       statement = try connection.statement(.oldestSince)
       try statement.bind(1, Date().timeIntervalSinceReferenceDate - seconds)
     case .transactions(let count):
-      // Numbers tell at once where there cannot be so many; a count is worth its time only where there is something to win.
+      // The range of numbers shows whether there can be enough transactions. Counting them pays off only if at least one eighth more than
+      // the limit exist.
       let (first, newest) = (try Self.number(.first, connection), try Self.number(.newest, connection))
       guard let first, let newest, newest - first >= Int64(clamping: max(1, count)) + Int64(clamping: max(1, count) / 8) else { return nil }
       statement = try connection.statement(.beforeLast)
@@ -62,10 +63,12 @@ final class HistoryPurge: TransactionParticipant {
     return try statement.step() ? statement.int64(0) : nil
   }
 
-  /// Deletes the oldest rows before a number, but not those of the newest transaction. The record with which the history begins is deleted with the first
-  /// transaction, never alone: a place there is valid as long as nothing behind it is deleted.
+  /// Deletes the oldest rows before a number, except those of the newest transaction.
   ///
-  /// - Returns: Whether there is more to delete.
+  /// The record that begins the history is deleted together with the first transaction, never alone: a position there is valid as long as
+  /// nothing after it is deleted.
+  ///
+  /// - Returns: Whether rows before the number remain.
   static func deleteRows(before number: Int64, rowLimit: Int, _ connection: Connection, _ trace: StatementTrace) throws -> Bool {
     guard let first = try Self.number(.first, connection), let newest = try Self.number(.newestTransaction, connection) else {
       return false
@@ -82,6 +85,6 @@ final class HistoryPurge: TransactionParticipant {
 }
 
 extension HistoryRetention {
-  /// Whether all is too old where no transaction is young enough.
+  /// Whether all transactions are deleted if none is recent enough.
   fileprivate var keepsNothing: Bool { if case .age = self { true } else { false } }
 }

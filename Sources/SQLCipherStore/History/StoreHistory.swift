@@ -4,28 +4,28 @@ import ObjectStore
 import SQLCipherConnection
 import Synchronization
 
-/// What an open store knows of its history. Where there is none, a transaction asks one number.
+/// The state of an open store's history. Without a history, a transaction only reads one atomic flag.
 final class StoreHistory: Sendable {
-  /// What records are written and read by.
+  /// What is needed to write and read records.
   struct Recording: Sendable {
     let settings: HistorySettings
     let ids: HistoryIDs
   }
   private struct State {
     var recording: Recording?
-    /// The numbers of names that are committed.
+    /// The numbers of committed names.
     var names: [String: Int64] = [:]
-    /// What the history calls this opening.
+    /// The name of this opening in the history.
     var opening: String?
   }
 
   private let isOn = Atomic<Bool>(false)
   private let state = Mutex(State())
 
-  /// What records are written by; nil where the store keeps no history.
+  /// The settings and IDs for records, or `nil` if the store keeps no history.
   var recording: Recording? { isOn.load(ordering: .acquiring) ? state.withLock { $0.recording } : nil }
 
-  /// Takes over what the file says. The numbers of names are read again: the history may be another one.
+  /// Adopts the settings in the file. Cached numbers of names are discarded, since the history can be a new one.
   func adopt(_ recording: Recording?) {
     state.withLock { state in
       state.recording = recording
@@ -35,13 +35,13 @@ final class StoreHistory: Sendable {
     isOn.store(recording != nil, ordering: .releasing)
   }
 
-  /// What the history calls this opening.
+  /// The name of this opening in the history.
   var opening: String { state.withLock { $0.opening ?? "" } }
 
-  /// The number of a name; nil where it is not known yet.
+  /// Returns the number of a name, or `nil` if it is not cached.
   func number(of name: String) -> Int64? { state.withLock { $0.names[name] } }
 
-  /// Keeps the numbers of names that are committed.
+  /// Caches the numbers of committed names.
   func keep(_ names: [String: Int64]) {
     if !names.isEmpty { state.withLock { $0.names.merge(names) { $1 } } }
   }
@@ -49,7 +49,7 @@ final class StoreHistory: Sendable {
 
 // MARK: - In transactions
 
-/// The transaction of the history that the requests of a store's transaction are written to.
+/// The history transaction that all requests of one store transaction are written to.
 final class HistoryRuns {
   var run: HistoryRun?
 }
@@ -62,17 +62,17 @@ extension StoreHistory: TransactionParticipant {
   func willCommit(_ transaction: WriteTransaction) throws { try transaction.record?.write(transaction) }
 
   func didCommit(_ transaction: WriteTransaction) {
-    // What a part has entered is not committed yet: the next transaction looks it up.
+    // The names of a nested transaction are not committed yet, so the next transaction looks them up.
     if !transaction.isPart, let record = transaction.record { keep(record.newNames) }
   }
 
   func didRollBack(_ transaction: WriteTransaction) {
-    // The rows of the run may be gone.
+    // The rollback may have removed rows of the run.
     if transaction.isPart, isOn.load(ordering: .relaxed) { transaction.kept(HistoryRuns.self)?.run = nil }
   }
 }
 
 extension WriteTransaction {
-  /// What it records; nil where the store keeps no history.
+  /// The record of the transaction, or `nil` if the store keeps no history.
   var record: TransactionRecord? { kept() }
 }

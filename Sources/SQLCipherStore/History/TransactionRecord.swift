@@ -3,19 +3,19 @@ import ObjectModel
 import ObjectStore
 import SQLCipherConnection
 
-/// The records of one request, which lie in its transaction.
+/// The history records of one request, from its first statement to its commit. They are written in the request's transaction.
 final class TransactionRecord {
   var recorder: HistoryRecorder
   private let authorship: HistoryAuthorship
   private let history: StoreHistory
   /// The request, if it is a save.
   private let request: SaveChangesRequest?
-  /// The numbers of names that were entered or looked up.
+  /// The numbers of names that were inserted or looked up.
   private(set) var newNames: [String: Int64] = [:]
-  /// The rows that were read before they were changed.
+  /// The rows as they were before the changes.
   private var formerRows: [ObjectReference: RowImage] = [:]
   private let rows: StoreRows
-  /// What rows are losing in a batch request, by slot.
+  /// The references that a batch request clears, by row and slot.
   var released: [ObjectReference: [(slot: Int, old: ObjectReference?)]] = [:]
 
   init(
@@ -31,7 +31,7 @@ final class TransactionRecord {
 
   // MARK: Saves
 
-  /// Reads the rows that are wanted as they were, before anything is written.
+  /// Reads the rows whose former values the history needs, before anything is written.
   func readFormerRows(_ transaction: WriteTransaction, into makeWriter: (Int) -> RowWriter) throws {
     guard let request else { return }
     var wanted: [ObjectReference] = []
@@ -47,29 +47,29 @@ final class TransactionRecord {
     for row in writer.finish() { formerRows[row.reference] = row }
   }
 
-  /// Records what a save has written, once its statements have run.
+  /// Records the changes of a save after its statements have run.
   func add(_ transaction: WriteTransaction, numbers: ExternalNumbers?) throws {
     guard let request else { return }
     try recorder.add(request, formerRows: formerRows, large: Self.largeValues(transaction.reading, numbers))
     formerRows = [:]
   }
 
-  /// What values that are kept in files are recorded as.
+  /// Returns a closure that provides the history values of large values in files.
   ///
-  /// - Parameter numbers: Those of rows that the request has written; other rows know theirs.
+  /// - Parameter numbers: The numbers of the rows that the request wrote. Other rows contain their own.
   static func largeValues(_ transaction: ReadTransaction, _ numbers: ExternalNumbers? = nil) -> HistoryRecorder.LargeValues {
     { row, slot in
       try largeValue(numbers?.id(of: row, slot) ?? (row.external(slot)?.content as? StoredExternal)?.id, transaction)
     }
   }
 
-  /// What a value that is kept in a file is recorded as.
+  /// Returns the history value of a large value in a file.
   static func largeValue(_ id: Int64?, _ transaction: ReadTransaction) throws -> HistoryValue? {
     guard let id else { return nil }
     let statement = try transaction.connection.statement(.largeValue)
     defer { statement.reset() }
     try statement.bind(1, id)
-    // A value that nobody lists is damage, which reading it tells.
+    // A value that is not listed is damage, which reading the value reports.
     guard try statement.step() else { return .null }
     let digest = statement.data(1)
     return digest.count == 32 && id > 0 && statement.int64(0) >= 0 ? .large(id: id, size: statement.int64(0), digest: digest) : .null
@@ -77,7 +77,7 @@ final class TransactionRecord {
 
   // MARK: The end
 
-  /// Writes a transaction that says that anything may have been changed.
+  /// Writes a transaction that states that any data may have changed.
   static func writeWhole(
     _ kind: HistoryKind, _ recording: StoreHistory.Recording, _ rows: StoreRows, _ transaction: WriteTransaction, from: String = "",
     to: String = "", scope: RequestScope? = nil, author: String? = nil, opening: String? = nil
@@ -90,12 +90,12 @@ final class TransactionRecord {
     try record.write(transaction)
   }
 
-  /// Writes, where the store keeps a history, that what brings the store in step with a model may have changed anything.
+  /// Records, if the store keeps a history, that a migration or an update of auxiliaries may have changed any data.
   ///
   /// - Parameters:
-  ///   - older: The checksum of the model before.
-  ///   - layout: The schema's layout with the ids of the history.
-  ///   - author: Who has migrated the store.
+  ///   - older: The checksum of the former model.
+  ///   - layout: The schema's layout with history IDs.
+  ///   - author: The author of the migration.
   static func writeMigration(
     from older: String, to schema: StoreSchema, _ layout: TableLayout, _ transaction: WriteTransaction, author: String?,
     trace: StatementTrace, path: String
@@ -140,7 +140,7 @@ final class TransactionRecord {
     }
   }
 
-  /// The number and clock of the newest row; nil where there is none.
+  /// Returns the number and clock of the newest row, or `nil` if there is none.
   private static func newest(_ connection: Connection) throws -> (number: Int64, clock: Int64)? {
     let statement = try connection.statement(.newest)
     defer { statement.reset() }
@@ -167,7 +167,7 @@ final class TransactionRecord {
 }
 
 extension Statement {
-  /// Binds a number, or NULL for none.
+  /// Binds a number, or NULL for `nil`.
   fileprivate func bind(_ index: Int32, _ value: Int64?) throws {
     if let value { try bind(index, value) } else { try bindNull(index) }
   }
