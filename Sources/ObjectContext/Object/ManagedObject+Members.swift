@@ -54,7 +54,7 @@ extension ManagedObjectMembers {
   /// Sets the property at the end of a dotted path of to-one relationships and composite attributes. Does nothing if a relationship on the
   /// path is empty.
   ///
-  /// - Throws: ``KeyValueError``; the other errors of ``setValue(_:forKey:)``.
+  /// - Throws: ``KeyValueError``; the other errors of `setValue(_:forKey:)`.
   public func setValue(_ value: Any?, forKeyPath keyPath: String) throws {
     try (self as ManagedObject).setValue(value, forKeyPath: keyPath)
   }

@@ -8,7 +8,7 @@ import ObjectModel
 /// print(books.count)
 /// ```
 ///
-/// Adding or removing an object does not load other members. Counting, positions, and ``objects`` load all of them. The view is not
+/// Adding or removing an object does not load other members. Counting, positions, and `objects` load all of them. The view is not
 /// `Sendable`, as its object is not.
 public struct MutableMembers {
   private let object: ManagedObject

@@ -17,7 +17,7 @@ public struct ObjectChange: Sendable {
     /// The value of a to-one relationship is an ID, and that of a to-many relationship an array of IDs. The array is in the relationship's
     /// order, or sorted if the relationship is unordered.
     public let old: (any Sendable)?
-    /// The value after the event, in the same form as ``old``.
+    /// The value after the event, in the same form as `old`.
     public let new: (any Sendable)?
   }
 

@@ -1,15 +1,16 @@
-// CountTree: running sums of counts that change, for finding the n-th of many things that lie in pieces.
-
-/// The counts of pieces, in their order: what all pieces before one have together, and which piece has the n-th, each in a number of steps that grows with the logarithm
-/// of the number of pieces.
+/// The counts of a sequence of chunks, as a Fenwick tree.
+///
+/// Finding the sum of the preceding counts, or the chunk that contains the *n*th element, takes O(log *n*) in the number of chunks.
 package struct CountTree {
-  /// Fenwick's tree, from index 1.
+  /// The sums of the tree. The first node has index 1.
   private var sums: [Int] = [0]
 
-  /// No pieces.
+  /// Creates a tree without chunks.
   package init() {}
 
-  /// The tree of some counts. Linear in their number.
+  /// Creates a tree of counts.
+  ///
+  /// - Complexity: O(*n*) in the number of counts.
   package init(_ counts: some Collection<Int>) {
     sums = [0] + counts
     for index in 1..<sums.count {
@@ -18,7 +19,7 @@ package struct CountTree {
     }
   }
 
-  /// What the pieces before one have.
+  /// Returns the sum of the counts before a chunk.
   package func sum(before piece: Int) -> Int {
     var (index, total) = (piece, 0)
     while index > 0 {
@@ -28,10 +29,10 @@ package struct CountTree {
     return total
   }
 
-  /// What all pieces have.
+  /// The sum of all counts.
   package var total: Int { sum(before: sums.count - 1) }
 
-  /// Changes the count of a piece.
+  /// Changes the count of a chunk by a difference.
   package mutating func add(_ difference: Int, to piece: Int) {
     if difference == 0 { return }
     var index = piece + 1
@@ -41,7 +42,7 @@ package struct CountTree {
     }
   }
 
-  /// The piece that has the n-th, counted from 0, and how many the pieces before it have. There is one.
+  /// Returns the chunk that contains the element at an index, and the sum of the counts before it. The index must be less than `total`.
   package func piece(having number: Int) -> (piece: Int, before: Int) {
     var (piece, before) = (0, 0)
     var step = 1

@@ -1,18 +1,23 @@
-// FetchedResultsController+Objects: results as objects and as IDs, by their places.
 public import Foundation
 public import ObjectModel
 
 extension FetchedResultsController {
-  /// How many results there are; 0 until they are fetched.
+  /// The number of results; 0 before they are fetched.
   public var numberOfObjects: Int { results?.list.count ?? 0 }
 
-  /// The results, in order; nil until they are fetched. Those that are not in memory are faults, which are read together. Linear in their number.
+  /// The results, in order; nil before they are fetched. Objects that are not in memory are faults that are loaded together.
+  ///
+  /// - Complexity: O(*n*) in the number of results.
   public var fetchedObjects: [Object]? { results.map { objects(in: 0..<$0.list.count) } }
 
-  /// The IDs of the results, in order; nil until they are fetched. Linear in their number.
+  /// The IDs of the results, in order; nil before they are fetched.
+  ///
+  /// - Complexity: O(*n*) in the number of results.
   public var fetchedObjectIDs: [ManagedObjectID]? { results.map { $0.list.ids(in: 0..<$0.list.count) } }
 
-  /// The IDs of the results, section by section; empty until they are fetched. Linear in their number.
+  /// The IDs of the results by section; empty before they are fetched.
+  ///
+  /// - Complexity: O(*n*) in the number of results.
   public var snapshot: ResultsSnapshot {
     guard let results else { return ResultsSnapshot(sections: []) }
     let list = results.list
@@ -23,11 +28,12 @@ extension FetchedResultsController {
       })
   }
 
-  // MARK: By place
+  // MARK: Access by position
 
-  /// The result at a place; nil where there is none. One that is not in memory is a fault, which is read with those around it.
+  /// Returns the result at an index path; nil if there is none. An object that is not in memory is a fault that is loaded together with its
+  /// neighbors.
   ///
-  /// - Parameter indexPath: A section, and a place in it.
+  /// - Parameter indexPath: The section, and the position in the section.
   public func object(at indexPath: IndexPath) -> Object? {
     guard let position = position(of: indexPath), let results else { return nil }
     let id = results.list.id(at: position)
@@ -42,13 +48,13 @@ extension FetchedResultsController {
     return object
   }
 
-  /// The ID of the result at a place; nil where there is none.
+  /// Returns the ID of the result at an index path; nil if there is none.
   public func objectID(at indexPath: IndexPath) -> ManagedObjectID? { position(of: indexPath).flatMap { results?.list.id(at: $0) } }
 
-  /// The place of a result; nil for an object that is none.
+  /// Returns the index path of a result; nil if the object is not a result.
   public func indexPath(of object: Object) -> IndexPath? { indexPath(of: object.objectID) }
 
-  /// The place of the result of an ID; nil where it is none.
+  /// Returns the index path of the result with an ID; nil if it is not a result.
   public func indexPath(of objectID: ManagedObjectID) -> IndexPath? {
     guard let list = results?.list, let position = list.position(of: objectID) else { return nil }
     let (section, item) = list.path(ofPosition: position)
@@ -63,7 +69,7 @@ extension FetchedResultsController {
 
   // MARK: Objects
 
-  /// The objects of a section.
+  /// Returns the objects of a section.
   func objects(inSection name: String) -> [Object] {
     guard let list = results?.list, let section = sections?.firstIndex(where: { $0.name == name }) else { return [] }
     return objects(in: list.range(ofSection: section))
@@ -80,23 +86,26 @@ extension FetchedResultsController {
     }
   }
 
-  /// The object of an ID.
+  /// Returns the object with an ID.
   ///
-  /// - Parameter known: The object, where it is known: one that was deleted is found no more.
+  /// - Parameters:
+  ///   - id: The ID.
+  ///   - known: The object, if the caller has it. The context no longer finds a deleted object.
   func object(with id: ManagedObjectID, known: ManagedObject?) -> Object {
     let object = known ?? managedObjectContext.object(with: id)
-    // Every result's class was checked; an ID that is of no use any more has a plain object.
+    // The class of every result was checked. Only an ID that is no longer valid yields a placeholder object.
     return object as? Object ?? managedObjectContext.goneObject(Object.self, id)
   }
 }
 
 extension ManagedObjectContext {
-  /// A group of objects that are read together where they are faults; 0 for none.
+  /// Creates a group of objects whose faults are loaded together; 0 if there are fewer than two objects or they are not saved in the same
+  /// store.
   func faultGroup(of ids: [ManagedObjectID]) -> UInt32 {
     guard ids.count > 1, let first = ids.first, ids.allSatisfy({ $0.space == first.space && !$0.isTemporaryID }) else { return 0 }
     return faultGroups.add(ids.map(\.reference), space: first.space)
   }
 
-  /// Throws what went wrong where nothing could be thrown.
+  /// Throws the recorded error, if it has not been thrown yet.
   func tellNotedErrors() throws { try notedErrors.tell() }
 }

@@ -1,10 +1,9 @@
-// FetchedResultsController: the results of a request, kept up to date.
 import Foundation
 import ObjectModel
 public import ObjectQuery
 import ObjectStore
 
-/// The results of a request, in order and in sections, which stay what a fetch would find, and tell how they change.
+/// A controller that keeps the results of a request up to date, in order and in sections, and reports their changes.
 ///
 /// ```swift
 /// let controller = FetchedResultsController(
@@ -15,60 +14,65 @@ import ObjectStore
 /// for try await change in controller.changes() { print(change.inserted.map(\.indexPath)) }
 /// ```
 ///
-/// Everything counts: unsaved changes, saves of other contexts and processes and batch requests once the context has merged them
-/// (``ManagedObjectContext/automaticallyMergesChangesFromParent``), rollbacks, what nested contexts save, and changes of other objects that the predicate, the order or the sections ask
-/// about, such as `author.name`, `ANY tags.name` or a count. Results change at the end of an event (``ManagedObjectContext/processPendingChanges()``).
+/// The results always match what a fetch would return. They reflect unsaved changes, rollbacks, and saves of nested contexts. They also
+/// reflect saves of other contexts and processes, and batch requests, once the context has merged them
+/// (``ManagedObjectContext/automaticallyMergesChangesFromParent``). Changes of related objects count if the predicate, the order, or the
+/// sections depend on them, as with `author.name`, `ANY tags.name`, or a count. The results change at the end of an event
+/// (``ManagedObjectContext/processPendingChanges()``).
 ///
-/// Objects that are equal in the request's order stand in that of their IDs, new ones last. A new object that becomes a result gets its permanent ID, so that no result's ID ever
-/// changes. A request with a limit or an offset is fetched again where its results may have changed.
+/// Objects that compare equal in the request's order are ordered by ID, with inserted objects last. An inserted object that becomes a
+/// result receives its permanent ID, so that the ID of a result never changes. A request with a limit or an offset is fetched again
+/// whenever its results may have changed.
 ///
-/// The controller holds of each result its ID and the values that it is sorted by, and keeps no object alive. A change takes time by its own size, however many results there are, and reads
-/// nothing of objects that are in memory; those that are not are asked for by one fetch. The controller lives in the isolation of its context, which it holds.
+/// The controller stores the ID and the sort values of each result and retains no objects. The duration of an update depends on the size of
+/// the change, and only logarithmically on the number of results. Objects in memory are not read from the store; one fetch reads all
+/// others. The controller belongs to the isolation of its context and retains the context.
 public final class FetchedResultsController<Object: ManagedObject> {
-  /// What is fetched. It cannot be changed: make another controller for another request.
+  /// The request. It is immutable: create another controller for another request.
   public let fetchRequest: FetchRequest<Object>
-  /// The context.
+  /// The context of the results.
   public let managedObjectContext: ManagedObjectContext
-  /// What names the sections; nil where there are none.
+  /// The expression whose value is the section name of a result; nil for no sections.
   public let sectionNameExpression: FetchExpression?
-  /// Told of changes.
+  /// The delegate that is notified of changes.
   public weak var delegate: (any FetchedResultsControllerDelegate<Object>)? {
     didSet {
       delegateTakesSnapshots = delegate.map { type(of: $0).takesSnapshots } ?? false
       forgetSections()
     }
   }
-  /// Whether the delegate is told by snapshots, and by nothing else.
+  /// Whether the delegate receives only snapshots.
   private var delegateTakesSnapshots = false
-  /// The results; nil until they are fetched.
+  /// The results; nil before they are fetched.
   private(set) var results: LiveResults?
-  /// What was changed and not looked at.
+  /// The changes that have not been processed yet.
   private var touched: TouchedResults?
   private var observerNumber: UInt64?
   private var isDelivering = false
   private var continuations: [AsyncThrowingStream<ResultsChange, any Error>.Continuation] = []
   private var snapshotContinuations: [AsyncThrowingStream<ResultsSnapshot, any Error>.Continuation] = []
   private var knownSections: [FetchedResultsSectionInfo<Object>]?
-  /// The results around the one that was asked for last, which are read together.
+  /// The results around the most recently accessed one, whose faults are loaded together.
   var page: (range: Range<Int>, group: UInt32)?
 
-  /// Makes a controller that has fetched nothing yet.
+  /// Creates a controller with sections named by a key path. Fetches nothing.
   ///
   /// - Parameters:
-  ///   - fetchRequest: What is fetched. It needs an order.
+  ///   - fetchRequest: The request. It must have a sort order.
   ///   - context: The context.
-  ///   - sectionNameKeyPath: The dotted path of the attribute that names a result's section; nil for no sections. The order has to put the results of each section together: it begins with the same path, or
-  ///     with one that gives the same order.
+  ///   - sectionNameKeyPath: The dotted key path of the attribute whose value is the section name of a result; nil for no sections. The
+  ///     sort order must keep the results of a section together: it starts with the same key path, or with one that results in the same
+  ///     order.
   public convenience init(fetchRequest: FetchRequest<Object>, context: ManagedObjectContext, sectionNameKeyPath: String? = nil) {
     self.init(fetchRequest: fetchRequest, context: context, sectionNameExpression: sectionNameKeyPath.map { .keyPath($0) })
   }
 
-  /// Makes a controller with sections named by a typed field, such as `{ $0.author.name }`, which has fetched nothing yet.
+  /// Creates a controller with sections named by a typed field, such as `{ $0.author.name }`. Fetches nothing.
   ///
   /// - Parameters:
-  ///   - fetchRequest: What is fetched. It needs an order, which begins with the field or one that gives the same order.
+  ///   - fetchRequest: The request. Its sort order must start with the field, or with one that results in the same order.
   ///   - context: The context.
-  ///   - section: The field that names a result's section.
+  ///   - section: The field whose value is the section name of a result.
   public convenience init<Key: FetchSortable>(
     fetchRequest: FetchRequest<Object>, context: ManagedObjectContext, sectionName section: (FetchObject<Object, FetchDirect>) -> Key
   ) {
@@ -77,12 +81,12 @@ public final class FetchedResultsController<Object: ManagedObject> {
       sectionNameExpression: section(FetchObject(.evaluatedObject))._fetchSortDescriptor.expression)
   }
 
-  /// Makes a controller with sections named by an expression, which has fetched nothing yet.
+  /// Creates a controller with sections named by an expression. Fetches nothing.
   ///
   /// - Parameters:
-  ///   - fetchRequest: What is fetched. It needs an order, which begins with the expression or one that gives the same order.
+  ///   - fetchRequest: The request. Its sort order must start with the expression, or with one that results in the same order.
   ///   - context: The context.
-  ///   - sectionNameExpression: What names a result's section; nil for no sections.
+  ///   - sectionNameExpression: The expression whose value is the section name of a result; nil for no sections.
   public init(fetchRequest: FetchRequest<Object>, context: ManagedObjectContext, sectionNameExpression: FetchExpression?) {
     self.fetchRequest = fetchRequest
     managedObjectContext = context
@@ -96,9 +100,10 @@ public final class FetchedResultsController<Object: ManagedObject> {
 
   // MARK: Fetching
 
-  /// Fetches the results, and keeps them up to date from then on. Where they were fetched before, what has changed since is told as a change.
+  /// Fetches the results and keeps them up to date from then on. If they have been fetched before, reports the differences as a change.
   ///
-  /// - Throws: ``ResultsError`` where they cannot be kept up to date, ``FetchPredicateError`` for what cannot be asked, ``StoreError`` from the store.
+  /// - Throws: ``ResultsError`` if the results cannot be kept up to date; ``FetchPredicateError`` for an invalid request; ``StoreError``
+  ///   from the store.
   public func performFetch() throws {
     let context = managedObjectContext
     try context.checkClass(Object.self, for: fetchRequest.specification)
@@ -125,9 +130,9 @@ public final class FetchedResultsController<Object: ManagedObject> {
 
   private func note(_ event: ContextEvent) { touched?.note(event, in: managedObjectContext) }
 
-  /// Looks at what was touched, and tells what has changed.
+  /// Processes the recorded changes and reports the resulting change of the results.
   private func deliver() {
-    // What changes while somebody is told is told next.
+    // Changes made by a delegate are processed by the next iteration of the loop.
     if isDelivering { return }
     isDelivering = true
     defer { isDelivering = false }
@@ -140,7 +145,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
       } catch let error as ResultsError {
         return end(error)
       } catch {
-        // The next event tries again.
+        // The next event retries.
         managedObjectContext.note(error)
         touched?.noteEverything()
         return
@@ -188,7 +193,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
     tellSnapshot()
   }
 
-  /// Nothing is kept up to date any more.
+  /// Stops updating the results after an error.
   private func end(_ error: ResultsError) {
     (results, touched) = (nil, nil)
     forgetSections()
@@ -202,7 +207,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
     (continuations, snapshotContinuations) = ([], [])
   }
 
-  /// Tells those that take whole results what they are now.
+  /// Sends the current results to the delegate and to the streams that receive snapshots.
   private func tellSnapshot() {
     if snapshotContinuations.isEmpty, !delegateTakesSnapshots { return }
     let snapshot = snapshot
@@ -213,16 +218,20 @@ public final class FetchedResultsController<Object: ManagedObject> {
     }
   }
 
-  /// The changes of the results from now on, none of which is left out. The sequence ends with the controller, and throws ``ResultsError`` where the results are kept up to date no more. It may be
-  /// read in any isolation.
+  /// Returns the changes of the results from now on, without omissions.
+  ///
+  /// The sequence ends with the controller. It throws ``ResultsError`` if the results can no longer be kept up to date. It can be consumed
+  /// in any isolation.
   public func changes() -> AsyncThrowingStream<ResultsChange, any Error> {
     let (stream, continuation) = AsyncThrowingStream.makeStream(of: ResultsChange.self, throwing: (any Error).self)
     continuations.append(continuation)
     return stream
   }
 
-  /// The results as they are, and then as they are after changes: whoever is slow gets the newest only. The sequence ends and throws as ``changes()`` does. A snapshot takes time by the number of the
-  /// results.
+  /// Returns the current results, followed by the results after each change.
+  ///
+  /// A slow consumer receives only the latest snapshot. The sequence ends and throws as ``changes()`` does. Creating a snapshot takes
+  /// O(*n*) in the number of results.
   public func snapshots() -> AsyncThrowingStream<ResultsSnapshot, any Error> {
     let (stream, continuation) = AsyncThrowingStream.makeStream(
       of: ResultsSnapshot.self, throwing: (any Error).self, bufferingPolicy: .bufferingNewest(1))
@@ -238,7 +247,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
     page = nil
   }
 
-  /// The sections, in order; nil until the results are fetched. Results without sections are in one, which has no name.
+  /// The sections, in order; nil before the results are fetched. Without section names, all results are in one section with an empty name.
   public var sections: [FetchedResultsSectionInfo<Object>]? {
     guard let results else { return nil }
     if let knownSections { return knownSections }
@@ -257,15 +266,15 @@ public final class FetchedResultsController<Object: ManagedObject> {
     return delegate.controller(self, sectionIndexTitleForSectionName: name)
   }
 
-  /// The first letter of a name, in upper case.
+  /// Returns the uppercase first letter of a name.
   func defaultIndexTitle(ofSection name: String) -> String? { name.first.map { String($0).uppercased() } }
 
-  /// What stands for the sections in an index beside a list, each once, in their order.
+  /// The distinct index titles of the sections, in order.
   public var sectionIndexTitles: [String] {
     var seen: Set<String> = []
     return (sections ?? []).compactMap(\.indexTitle).filter { seen.insert($0).inserted }
   }
 
-  /// The place of the first section with an index title; nil where there is none.
+  /// Returns the index of the first section with an index title; nil if there is none.
   public func section(forIndexTitle title: String) -> Int? { sections?.firstIndex { $0.indexTitle == title } }
 }

@@ -1,68 +1,76 @@
-// FetchedResultsControllerDelegate: who is told step by step how results change.
 public import Foundation
 
-/// What has become of an object or a section of a ``FetchedResultsController``, with Core Data's values.
+/// The kind of a change of an object or a section in a ``FetchedResultsController``, with Core Data's raw values.
 public enum FetchedResultsChangeType: UInt, Sendable, Hashable, CaseIterable {
-  /// It has come.
+  /// The object or section was inserted.
   case insert = 1
-  /// It has gone.
+  /// The object or section was removed.
   case delete = 2
-  /// It stands elsewhere.
+  /// The object was moved.
   case move = 3
-  /// It stands where it stood, and its values were changed.
+  /// The object kept its position, and its values changed.
   case update = 4
 }
 
-/// Who is told step by step how the results of a ``FetchedResultsController`` change, in the context's isolation, at the end of the event that changes them.
+/// A delegate that is notified of the changes of a ``FetchedResultsController``, in the context's isolation, at the end of the event that
+/// causes them.
 ///
-/// All methods have defaults that do nothing. A change is told by ``controllerWillChangeContent(_:)``, while the controller has the results before; then, when it has those after, by sections
-/// that have gone and come, by objects that have gone, come, moved and been updated; then by `controller(_:didChangeContentWith:)` for a ``ResultsChange``, which has all of it as one value, and by
-/// ``controllerDidChangeContent(_:)``. Methods may fetch, change objects and save: what changes by that is told next.
+/// All methods have default implementations. For each change, the controller calls the methods in this order:
 ///
-/// A delegate that has `controller(_:didChangeContentWith:)` for a ``ResultsSnapshot`` is told by it alone, as by Core Data: once when the results are fetched, and once after each event
-/// that changes them; of the other methods only those about index titles and failures are called. Each of these snapshots takes time by the number of the results.
+/// 1. ``controllerWillChangeContent(_:)``, while it still has the old results;
+/// 2. the method for sections: removed ones, then inserted ones;
+/// 3. the method for objects: removed, inserted, moved, and updated ones;
+/// 4. `controller(_:didChangeContentWith:)` for a ``ResultsChange``, which contains the complete change as one value;
+/// 5. ``controllerDidChangeContent(_:)``.
 ///
-/// A class of the main actor conforms by `@MainActor FetchedResultsControllerDelegate`.
+/// The methods can fetch, change objects, and save. Changes of the results that they cause are reported next.
+///
+/// A delegate that implements `controller(_:didChangeContentWith:)` for a ``ResultsSnapshot`` receives snapshots instead, as in Core Data:
+/// one after the fetch, and one after each event that changes the results. Of the other methods, only those for index titles and failures
+/// are called. Creating a snapshot takes O(*n*) in the number of results.
+///
+/// A main-actor class conforms with `@MainActor FetchedResultsControllerDelegate`.
 public protocol FetchedResultsControllerDelegate<Object>: AnyObject {
   /// The class of the results.
   associatedtype Object: ManagedObject
-  /// What the method for snapshots returns: nothing where the delegate has it, ``_NoSnapshots`` where it has the default.
+  /// The result type of the snapshot method: `Void` if the delegate implements it, ``_NoSnapshots`` for the default implementation.
   associatedtype _SnapshotAnswer
 
-  /// Results are about to change.
+  /// Notifies the delegate that the results are about to change.
   func controllerWillChangeContent(_ controller: FetchedResultsController<Object>)
 
-  /// A section has gone or come.
+  /// Notifies the delegate that a section was removed or inserted.
   ///
   /// - Parameters:
   ///   - controller: The controller.
-  ///   - section: The section. One that has gone has no objects.
-  ///   - sectionIndex: Its place: before, if it has gone, otherwise after.
+  ///   - section: The section. A removed section has no objects.
+  ///   - sectionIndex: The index of the section: in the old results if it was removed, otherwise in the new ones.
   ///   - type: ``FetchedResultsChangeType/delete`` or ``FetchedResultsChangeType/insert``.
   func controller(
     _ controller: FetchedResultsController<Object>, didChange section: FetchedResultsSectionInfo<Object>, atSectionIndex sectionIndex: Int,
     for type: FetchedResultsChangeType)
 
-  /// An object has gone, come, moved or been updated.
+  /// Notifies the delegate that an object was removed, inserted, moved, or updated.
   ///
   /// - Parameters:
   ///   - controller: The controller.
-  ///   - object: The object. One that others have deleted has no values.
-  ///   - indexPath: Its place before; nil if it has come.
-  ///   - type: What has become of it.
-  ///   - newIndexPath: Its place after; nil if it has gone.
+  ///   - object: The object. An object deleted by another context or process has no values.
+  ///   - indexPath: The index path in the old results; nil for an inserted object.
+  ///   - type: The kind of change.
+  ///   - newIndexPath: The index path in the new results; nil for a removed object.
   func controller(
     _ controller: FetchedResultsController<Object>, didChange object: Object, at indexPath: IndexPath?, for type: FetchedResultsChangeType,
     newIndexPath: IndexPath?)
 
-  /// What stands for a section in an index beside a list. The default is the first letter of its name, in upper case.
+  /// Returns the title of a section in the section index of a list. The default is the uppercase first letter of its name.
   func controller(_ controller: FetchedResultsController<Object>, sectionIndexTitleForSectionName sectionName: String) -> String?
 
-  /// Results have changed, in the ways that one value tells.
+  /// Notifies the delegate that the results have changed, with the complete change as one value.
   func controller(_ controller: FetchedResultsController<Object>, didChangeContentWith change: ResultsChange)
 
-  /// Results have been fetched, or have changed: the IDs of all of them, as diffable lists take them. A method of this name that returns nothing takes the place of those
-  /// that tell changes.
+  /// Notifies the delegate that the results were fetched or have changed, with the IDs of all results for a diffable data source.
+  ///
+  /// If the delegate implements a method with this name that returns nothing, it replaces the methods that report individual changes.
   ///
   /// ```swift
   /// func controller(_ controller: FetchedResultsController<Book>, didChangeContentWith snapshot: ResultsSnapshot) {
@@ -71,10 +79,11 @@ public protocol FetchedResultsControllerDelegate<Object>: AnyObject {
   /// ```
   func controller(_ controller: FetchedResultsController<Object>, didChangeContentWith snapshot: ResultsSnapshot) -> _SnapshotAnswer
 
-  /// Results have changed.
+  /// Notifies the delegate that the results have changed.
   func controllerDidChangeContent(_ controller: FetchedResultsController<Object>)
 
-  /// The results are kept up to date no more, until they are fetched again: their order has come to tear sections apart.
+  /// Notifies the delegate that the results are no longer kept up to date until they are fetched again: their order no longer keeps the
+  /// sections together.
   func controller(_ controller: FetchedResultsController<Object>, didFailWith error: ResultsError)
 }
 
@@ -86,8 +95,8 @@ extension FetchedResultsControllerDelegate {
   /// - Parameters:
   ///   - controller: The controller.
   ///   - section: The section.
-  ///   - sectionIndex: Its place.
-  ///   - type: What has become of it.
+  ///   - sectionIndex: The index of the section.
+  ///   - type: The kind of change.
   public func controller(
     _ controller: FetchedResultsController<Object>, didChange section: FetchedResultsSectionInfo<Object>, atSectionIndex sectionIndex: Int,
     for type: FetchedResultsChangeType
@@ -97,20 +106,20 @@ extension FetchedResultsControllerDelegate {
   /// - Parameters:
   ///   - controller: The controller.
   ///   - object: The object.
-  ///   - indexPath: Its place before.
-  ///   - type: What has become of it.
-  ///   - newIndexPath: Its place after.
+  ///   - indexPath: The index path in the old results.
+  ///   - type: The kind of change.
+  ///   - newIndexPath: The index path in the new results.
   public func controller(
     _ controller: FetchedResultsController<Object>, didChange object: Object, at indexPath: IndexPath?, for type: FetchedResultsChangeType,
     newIndexPath: IndexPath?
   ) {}
-  /// The first letter of the name, in upper case.
+  /// Returns the uppercase first letter of the name.
   public func controller(_ controller: FetchedResultsController<Object>, sectionIndexTitleForSectionName sectionName: String) -> String? {
     controller.defaultIndexTitle(ofSection: sectionName)
   }
   /// Does nothing.
   public func controller(_ controller: FetchedResultsController<Object>, didChangeContentWith change: ResultsChange) {}
-  /// Is never called: it says that the delegate takes no snapshots.
+  /// Never called. Its result type marks a delegate that does not receive snapshots.
   public func controller(_ controller: FetchedResultsController<Object>, didChangeContentWith snapshot: ResultsSnapshot) -> _NoSnapshots {
     _NoSnapshots()
   }
@@ -120,12 +129,12 @@ extension FetchedResultsControllerDelegate {
   public func controller(_ controller: FetchedResultsController<Object>, didFailWith error: ResultsError) {}
 }
 
-/// What a ``FetchedResultsControllerDelegate`` answers that takes no snapshots.
+/// The result type that marks a ``FetchedResultsControllerDelegate`` that does not receive snapshots.
 public struct _NoSnapshots {
   fileprivate init() {}
 }
 
 extension FetchedResultsControllerDelegate {
-  /// Whether the delegate has a method for snapshots of its own.
+  /// Whether the delegate implements the snapshot method.
   static var takesSnapshots: Bool { _SnapshotAnswer.self == Void.self }
 }

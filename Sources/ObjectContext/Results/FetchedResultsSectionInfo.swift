@@ -1,13 +1,13 @@
-// FetchedResultsSectionInfo: a section of results.
 import ObjectModel
 
-/// A section of the results of a ``FetchedResultsController``. It belongs to the isolation of the controller's context, and keeps no object alive.
+/// A section of the results of a ``FetchedResultsController``. It belongs to the isolation of the controller's context and retains no
+/// objects.
 public struct FetchedResultsSectionInfo<Object: ManagedObject> {
-  /// The section's name: the value of what names sections, as a text; empty where there is none.
+  /// The name of the section: its value as text, or an empty string if there is no value.
   public let name: String
-  /// What stands for the section in an index beside a list; nil for none.
+  /// The title in the section index of a list; nil for none.
   public let indexTitle: String?
-  /// How many objects were in the section when it was asked for.
+  /// The number of objects in the section when this value was created.
   public let numberOfObjects: Int
   private weak var controller: FetchedResultsController<Object>?
 
@@ -16,6 +16,6 @@ public struct FetchedResultsSectionInfo<Object: ManagedObject> {
     self.controller = controller
   }
 
-  /// The objects that are in the section of this name now, in order; those that are not in memory are faults, which are read together.
+  /// The objects that are in the section with this name now, in order. Objects that are not in memory are faults that are loaded together.
   public var objects: [Object] { controller?.objects(inSection: name) ?? [] }
 }

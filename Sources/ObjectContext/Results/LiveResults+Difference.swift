@@ -1,16 +1,15 @@
-// LiveResults+Difference: results become others, and it is told how.
 import Foundation
 import ObjectModel
 
 extension LiveResults {
-  /// A result that was one before, and is taken out and put in again.
+  /// A kept result that is removed from the list and inserted again.
   private struct Placed {
     let id: ManagedObjectID
     let oldPosition: Int
     let oldPath: IndexPath
     let isUpdated: Bool
     let hasOtherChanges: Bool
-    /// How many results that stay where they are stand before it: in the list before, and after.
+    /// The number of results before it that are not removed and inserted again: in the old list, and in the new one.
     let oldGap: Int
     var newGap = -1
     let oldSection: Int32
@@ -23,7 +22,9 @@ extension LiveResults {
     return IndexPath(indexes: [section, item])
   }
 
-  /// Takes results out, puts others in, and tells what of it is a change. The time grows with the number of the decisions, and with the logarithm of that of the results.
+  /// Applies decisions to the list and returns the resulting change.
+  ///
+  /// - Complexity: O(*m* log *n*) for *m* decisions and *n* results.
   func apply(_ decisions: [ResultsDecision], willChange: () -> Void) throws(ResultsError) -> ResultsChange {
     var leaving: [(position: Int, item: ResultItem, decision: ResultsDecision)] = []
     var arriving: [ResultItem] = []
@@ -49,7 +50,7 @@ extension LiveResults {
     if leaving.isEmpty, arriving.isEmpty, staying.isEmpty { return change }
     willChange()
 
-    // Out.
+    // Remove.
     leaving.sort { $0.position < $1.position }
     var placed: [ManagedObjectID: Placed] = [:]
     var left: [Int32: Int] = [:]
@@ -70,7 +71,7 @@ extension LiveResults {
     }
     let gone = question.section == nil ? [:] : left.filter { names.count(of: $0.key) == 0 }
 
-    // In, from the first to the last.
+    // Insert in ascending order.
     arriving.sort { question.order.compare($0.values[...], $0.id, $1.values[...], $1.id) < 0 }
     var come: Set<Int32> = []
     for item in arriving {
@@ -81,14 +82,14 @@ extension LiveResults {
       names.add(1, to: item.section)
     }
 
-    // What has become of sections. One that was empty for a moment is where it was, if it is known where it belongs.
+    // A section that was empty only temporarily has kept its position if the order determines the positions of sections.
     let same = question.sortsSections ? come.intersection(gone.keys) : []
     let removedSections = gone.filter { !same.contains($0.key) }
     let insertedSections = come.subtracting(same)
     change.removedSections = removedSections.map { ResultsChange.Section(index: $0.value, name: name(ofSection: $0.key)) }
       .sorted { $0.index < $1.index }
 
-    // Where all of them are now.
+    // Compute the new index paths.
     var sectionIndexes: [Int32: Int] = [:]
     for (index, item) in arriving.enumerated() {
       guard let position = list.position(of: item.id) else { continue }
@@ -116,12 +117,15 @@ extension LiveResults {
     return change
   }
 
-  /// Tells which results have moved, as few as possible, and which are where they were.
+  /// Classifies kept results as moved or updated, with as few moves as possible.
   ///
-  /// - Parameter placed: The results, by their places after.
+  /// - Parameters:
+  ///   - placed: The kept results, in the order of the new list.
+  ///   - sections: The sections that were removed or inserted. Their results always count as moved.
+  ///   - change: The change to add the results to.
   private func tell(_ placed: [Placed], notIn sections: Set<Int32>, _ change: inout ResultsChange) {
     let mayStay = placed.map { $0.oldGap == $0.newGap && $0.oldSection == $0.newSection && !sections.contains($0.newSection) }
-    // Those of one gap between results that stay may only stay in their order; the gaps have an order anyhow.
+    // Results in the same gap between unaffected results stay only if they keep their relative order. Gaps are ordered already.
     let run = LongestRun.members(of: placed.indices.filter { mayStay[$0] }.map { placed[$0].oldPosition })
     var next = 0
     for (index, result) in placed.enumerated() {
@@ -137,7 +141,7 @@ extension LiveResults {
     }
   }
 
-  /// Throws where an arriving result stands in another section than its own, or apart from those of its section.
+  /// Throws if an inserted result is located within another section, or apart from its own section.
   private func checkPlace(of item: ResultItem, at position: Int, isFirst: Bool) throws(ResultsError) {
     if question.sortsSections { return }
     let before = position > 0 ? list.item(at: position - 1).section : nil
@@ -146,9 +150,9 @@ extension LiveResults {
     if !isFirst || before != nil && before == behind { throw outOfOrder }
   }
 
-  // MARK: All anew
+  // MARK: Replacing all results
 
-  /// Takes other results in place of all.
+  /// Replaces all results and returns the resulting change.
   func exchange(with found: Found, _ touched: TouchedResults, willChange: () -> Void) throws(ResultsError) -> ResultsChange {
     if question.section != nil { try checkSections(found.sections) }
     let oldIDs = list.ids(in: 0..<list.count)
@@ -156,7 +160,7 @@ extension LiveResults {
     let oldPaths = (0..<list.count).map(path)
     let oldNumbers = question.section == nil ? [] : oldPaths.map { oldSections[$0[0]] }
     if oldIDs == found.ids, oldNumbers == found.sections, !oldIDs.contains(where: touched.isUpdated) {
-      // What is sorted by may have other values all the same.
+      // Sort values may have changed even if the order has not.
       list.load(found.ids, values: found.values, sections: found.sections)
       return ResultsChange()
     }
@@ -167,7 +171,7 @@ extension LiveResults {
     let newSections = sectionsInOrder()
     var change = ResultsChange()
 
-    // Sections that are still there, in the order in which they were.
+    // The sections that have kept their relative order.
     let places = Dictionary(uniqueKeysWithValues: oldSections.enumerated().map { ($1, $0) })
     let common = newSections.filter { places[$0] != nil }
     let run = LongestRun.members(of: common.compactMap { places[$0] })
@@ -202,6 +206,6 @@ extension LiveResults {
     return change
   }
 
-  /// The numbers of the sections, in order; that of the one where results have none.
+  /// Returns the numbers of the sections, in order; the number of the single section if there are no section names.
   func sectionsInOrder() -> [Int32] { (0..<list.sectionCount).map(list.name(ofSection:)) }
 }

@@ -1,20 +1,19 @@
-// LiveResults: the results of a request in a context, and what becomes of them when something has changed.
 import ObjectModel
 import ObjectQuery
 import ObjectStore
 
-/// The results of a request, brought in step with what has changed. It holds their IDs and what they are sorted by, and no objects.
+/// The results of a request, updated as objects change. It stores IDs and sort values but no objects.
 final class LiveResults {
   let context: ManagedObjectContext
   let question: ResultsQuestion
   let list: ResultList
   var names = SectionNames()
-  /// Whether some result has a temporary ID, because no permanent one could be obtained.
+  /// Whether a result has a temporary ID because no permanent one could be obtained.
   private var hasTemporaryIDs = false
-  /// Objects whose rows others have deleted, and which have stayed with their unsaved changes.
+  /// The objects that remain registered for their unsaved changes after another context deleted their rows.
   private var outliving: Set<ManagedObjectID> = []
 
-  /// Fetches results.
+  /// Fetches the results.
   init(_ question: ResultsQuestion, in context: ManagedObjectContext) throws {
     self.context = context
     self.question = question
@@ -26,16 +25,16 @@ final class LiveResults {
 
   // MARK: All results
 
-  /// All results, as a fetch finds them.
+  /// All results, as found by a fetch.
   struct Found {
     var ids: [ManagedObjectID] = []
-    /// The values of one result after the other.
+    /// The sort values of all results, concatenated.
     var values: [Slot] = []
-    /// The numbers of the sections; empty where there are none.
+    /// The section numbers; empty if there are no sections.
     var sections: [Int32] = []
   }
 
-  /// Finds all results, in our order.
+  /// Fetches all results, in this list's order.
   func find() throws -> Found {
     hasTemporaryIDs = false
     let plan = try FetchMergePlan(question.specification, context: context)
@@ -53,21 +52,21 @@ final class LiveResults {
     return sorted(found)
   }
 
-  /// Fetches all results without making objects, where one store has the answer and rows have the values.
+  /// Fetches all results without creating objects; nil unless a single store returns the results and their rows contain all needed values.
   private func findRows(_ plan: FetchMergePlan) throws -> Found? {
     guard let slots = question.plainSlots, plan.split == nil, !plan.needsMerging, question.section == nil || question.plainSection != nil,
       !(question.plainSection?.isTransient ?? false), !slots.contains(where: \.isTransient)
     else { return nil }
     let store = plan.stores[0]
     var specification = plan.storeSpecification
-    // In their order rows would be read from all over memory. What is sorted is what was read of them, which lies close together.
+    // Reading rows in sorted order would access memory randomly. Read them in storage order, then sort the extracted values.
     if !question.hasWindow, let first = slots.first, question.order.hasWords(of: first.kind) { specification.sortDescriptors = [] }
     guard case .rows(let rows) = try context.rowSource.fetch(specification, from: store) else { return nil }
     let space = store.space.number
     var found = Found()
     found.ids.reserveCapacity(rows.count)
     if !question.hasWindow { found.values.reserveCapacity(rows.count * slots.count) }
-    // Those of a section come one after the other once they are sorted.
+    // After sorting, the results of a section are adjacent.
     let sortedSection =
       question.hasWindow ? nil : question.plainSection.flatMap { section in slots.firstIndex { $0.index == section.index } }
     var namer = SectionNamer(names, question.sectionType)
@@ -91,7 +90,7 @@ final class LiveResults {
     return found
   }
 
-  /// Numbers of sections for one result after the other.
+  /// Assigns section numbers to consecutive results. Caches the last one.
   private struct SectionNamer {
     private(set) var names: SectionNames
     private let type: ResolvedType
@@ -108,7 +107,7 @@ final class LiveResults {
     }
   }
 
-  /// Results in our order, which differs from a fetch's where unsaved changes stand beside what is equal to them.
+  /// Sorts results in this list's order, which differs from a fetch's for unsaved objects among equal results.
   private func sorted(_ found: Found) -> Found {
     if question.hasWindow { return found }
     let width = question.order.keyCount
@@ -123,7 +122,7 @@ final class LiveResults {
     return result
   }
 
-  /// Takes all results.
+  /// Replaces the contents of the list.
   func load(_ found: Found) {
     list.load(found.ids, values: found.values, sections: found.sections)
     var names = names
@@ -131,7 +130,7 @@ final class LiveResults {
     self.names = names
   }
 
-  /// Throws unless the results of each section stand together.
+  /// Throws unless the results of each section are adjacent.
   func checkSections(_ sections: [Int32]) throws(ResultsError) {
     var seen: Set<Int32> = []
     var last: Int32?
@@ -145,17 +144,20 @@ final class LiveResults {
     .sectionsOutOfOrder(section: question.section.map { "\($0)" } ?? "", entity: question.entity.name)
   }
 
-  /// Gives permanent IDs to results that were never saved: so no result ever has another ID than it had.
+  /// Assigns permanent IDs to unsaved results, so that the ID of a result never changes.
   func givePermanentIDs(to objects: [ManagedObject]) {
     let new = objects.filter(\.currentID.isTemporaryID)
     if new.isEmpty { return }
-    // Where there are no IDs to be had, the save says why.
+    // If no IDs are available, the save reports the error.
     do { try context.obtainPermanentIDs(for: new) } catch { hasTemporaryIDs = true }
   }
 
-  /// Whether an object has stayed for its unsaved changes only, and has given them up: whether there is a row of it, the store has to be asked.
+  /// Returns whether an object remained registered only for its unsaved changes and has discarded them. Only the store can determine
+  /// whether its row exists.
   ///
-  /// - Parameter wasDeleted: Whether others have deleted its row just now.
+  /// - Parameters:
+  ///   - object: The object.
+  ///   - wasDeleted: Whether another context has just deleted its row.
   func isGoneBelow(_ object: ManagedObject, wasDeleted: Bool) -> Bool {
     if object.hasChanges {
       if wasDeleted { outliving.insert(object.currentID) }
@@ -164,22 +166,22 @@ final class LiveResults {
     return !outliving.isEmpty && outliving.remove(object.currentID) != nil
   }
 
-  /// The name of a section.
+  /// Returns the name of a section.
   func name(ofSection number: Int32) -> String { question.section == nil ? "" : question.name(ofSection: names.value(of: number)) }
 
   // MARK: Changes
 
-  /// Brings the results in step with what was touched.
+  /// Updates the results after changes.
   ///
   /// - Parameters:
-  ///   - touched: What was touched.
-  ///   - willChange: Called before the results are changed, if they are.
-  /// - Throws: What reading throws, and ``ResultsError/sectionsOutOfOrder(section:entity:)``; then the results are of no use any more.
+  ///   - touched: The changes.
+  ///   - willChange: Called before the results change, if they do.
+  /// - Throws: The errors of reading values; ``ResultsError/sectionsOutOfOrder(section:entity:)``, after which the results are invalid.
   func update(by touched: TouchedResults, willChange: () -> Void) throws -> ResultsChange {
     if touched.isEmpty { return ResultsChange() }
-    // A window shows nothing of the objects outside, which may be in it now.
+    // With a limit or an offset, objects outside of the window are unknown and may be inside now.
     let isOtherWindow = question.hasWindow && (touched.hasRelevantChanges || touched.hasRelatedChanges)
-    // Results with temporary IDs may have got permanent ones since, which changes name them by.
+    // Results with temporary IDs may have received permanent ones, which the changes use.
     if isOtherWindow || touched.isUnknown || hasTemporaryIDs {
       return try exchange(with: find(), touched, willChange: willChange)
     }

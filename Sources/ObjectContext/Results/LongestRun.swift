@@ -1,11 +1,11 @@
-// LongestRun: which of some things may stay where they are while the others move.
-
-/// The longest part of a sequence that ascends.
+/// The longest increasing subsequence, which determines the elements that can stay while others move.
 enum LongestRun {
-  /// Whether each of some different numbers is in the longest part that ascends. n log n.
+  /// Returns, for each of several distinct numbers, whether it belongs to the longest increasing subsequence.
+  ///
+  /// - Complexity: O(*n* log *n*).
   static func members(of numbers: [Int]) -> [Bool] {
     var isMember = [Bool](repeating: false, count: numbers.count)
-    // As a rule nothing has changed places.
+    // Usually the order has not changed.
     if zip(numbers, numbers.dropFirst()).allSatisfy({ $0 < $1 }) { return isMember.map { _ in true } }
     var ends: [Int] = []
     var before = [Int](repeating: -1, count: numbers.count)

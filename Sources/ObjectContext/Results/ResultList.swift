@@ -1,7 +1,6 @@
-// ResultList: results in order, in sections, found by place and by ID, however many there are.
 package import ObjectModel
 
-/// A result as a list keeps it: its ID, the values that it is sorted by, and its section. It keeps no object alive.
+/// A result in a list: its ID, its sort values, and its section. It does not retain the object.
 package struct ResultItem: Equatable {
   package var id: ManagedObjectID
   package var values: [Slot]
@@ -9,24 +8,25 @@ package struct ResultItem: Equatable {
   package var section: Int32
 }
 
-/// Results in order, in pieces of a few hundred: to insert or remove one moves those of one piece. A section is a run of results with one number.
+/// An ordered list of results, stored in chunks of a few hundred, so that an insertion or removal moves the results of one chunk only. A
+/// section is a run of results with the same section number.
 final class ResultList {
-  /// What a list has had to do.
+  /// Counters of the operations performed by a list.
   struct Work: Equatable {
-    /// How often two results were compared by what they are sorted by.
+    /// The number of comparisons of two results.
     var comparisons = 0
-    /// How many results were moved to make or close a gap.
+    /// The number of results moved to open or close a gap.
     var moved = 0
   }
 
-  /// Some results that follow each other.
+  /// A chunk of consecutive results.
   private final class Piece {
     var number = 0
     var ids: [ManagedObjectID] = []
-    /// The values of one result after the other.
+    /// The sort values of all results, concatenated.
     var values: [Slot] = []
     var sections: [Int32] = []
-    /// How many of the results begin a section.
+    /// The number of results in the chunk that start a section.
     var startCount = 0
   }
 
@@ -48,17 +48,18 @@ final class ResultList {
 
   var count: Int { piecesByID.count }
 
-  // MARK: Filling
+  // MARK: Loading
 
-  /// Takes results, which are in order.
+  /// Replaces the contents with sorted results.
   ///
   /// - Parameters:
-  ///   - values: The values of one result after the other.
-  ///   - sections: The sections of the results; empty where there are none.
+  ///   - ids: The IDs of the results.
+  ///   - values: The sort values of all results, concatenated.
+  ///   - sections: The section numbers of the results; empty if there are no sections.
   func load(_ ids: [ManagedObjectID], values: [Slot], sections: [Int32]) {
     pieces = []
     var piecesByID: [QuickID: Piece] = Dictionary(minimumCapacity: ids.count)
-    // Room is left, so that the first changes split nothing.
+    // Leave space in each chunk, so that the first insertions split none.
     let size = Self.greatestPiece * 3 / 4
     for start in stride(from: 0, to: ids.count, by: size) {
       let range = start..<min(start + size, ids.count)
@@ -73,9 +74,9 @@ final class ResultList {
     renumber(changed: pieces.indices)
   }
 
-  /// Pieces have come or gone.
+  /// Updates the indexes after chunks were added or removed.
   ///
-  /// - Parameter changed: Those in which, or before which, results have come or gone.
+  /// - Parameter changed: The chunks whose results, or whose preceding results, have changed.
   private func renumber(changed: Range<Int>) {
     for (number, piece) in pieces.enumerated() { piece.number = number }
     counts = CountTree(pieces.map(\.ids.count))
@@ -84,9 +85,9 @@ final class ResultList {
     starts = CountTree(pieces.map(\.startCount))
   }
 
-  // MARK: Places
+  // MARK: Positions
 
-  /// Where a result is; nil where it is none.
+  /// Returns the position of a result; nil if the ID is not in the list.
   func position(of id: ManagedObjectID) -> Int? {
     guard let piece = piecesByID[QuickID(id)], let index = piece.ids.firstIndex(of: id) else { return nil }
     return counts.sum(before: piece.number) + index
@@ -99,13 +100,13 @@ final class ResultList {
     return (pieces[number], position - before)
   }
 
-  /// The ID of the result at a position.
+  /// Returns the ID of the result at a position.
   func id(at position: Int) -> ManagedObjectID {
     let (piece, index) = place(position)
     return piece.ids[index]
   }
 
-  /// The result at a position.
+  /// Returns the result at a position.
   func item(at position: Int) -> ResultItem {
     let (piece, index) = place(position)
     return item(of: piece, at: index)
@@ -117,7 +118,7 @@ final class ResultList {
       section: isSectioned ? piece.sections[index] : 0)
   }
 
-  /// The results at some positions.
+  /// Returns the IDs of the results in a range of positions.
   func ids(in range: Range<Int>) -> [ManagedObjectID] {
     var ids: [ManagedObjectID] = []
     guard !range.isEmpty else { return ids }
@@ -134,10 +135,10 @@ final class ResultList {
 
   // MARK: Sections
 
-  /// How many sections there are; one where results have none.
+  /// The number of sections; 1 if there are no section names.
   var sectionCount: Int { isSectioned ? starts.total : 1 }
 
-  /// The results of a section.
+  /// Returns the range of positions of a section.
   func range(ofSection section: Int) -> Range<Int> {
     guard isSectioned else { return 0..<count }
     return start(ofSection: section)..<(section + 1 < sectionCount ? start(ofSection: section + 1) : count)
@@ -154,7 +155,7 @@ final class ResultList {
     return count
   }
 
-  /// The section of a result, and its place in it.
+  /// Returns the section of the result at a position, and its position in the section.
   func path(ofPosition position: Int) -> (section: Int, item: Int) {
     guard isSectioned else { return (0, position) }
     let (piece, index) = place(position)
@@ -168,7 +169,7 @@ final class ResultList {
     return (section, position - first)
   }
 
-  /// The number of a section's name.
+  /// Returns the number of a section's name.
   func name(ofSection section: Int) -> Int32 {
     guard isSectioned else { return 0 }
     let (piece, index) = place(start(ofSection: section))
@@ -184,7 +185,7 @@ final class ResultList {
     piece.ids.indices.reduce(0) { $0 + (isStart($1, of: piece) ? 1 : 0) }
   }
 
-  /// Counts anew where sections begin in a piece, and in the one behind it, whose first result may begin one or no more.
+  /// Recounts the section starts of a chunk and of the following one, whose first result may have become or ceased to be a start.
   private func updateStarts(from number: Int) {
     guard isSectioned else { return }
     for piece in pieces[number...].prefix(2) {
@@ -211,9 +212,9 @@ final class ResultList {
     updateStarts(from: piece.number)
   }
 
-  /// Inserts a result where it belongs.
+  /// Inserts a result at its position in the order.
   ///
-  /// - Returns: Its position.
+  /// - Returns: The position of the result.
   @discardableResult
   func insert(_ item: ResultItem) -> Int {
     let (number, index) = place(for: item)
@@ -237,10 +238,10 @@ final class ResultList {
     return position
   }
 
-  /// Where a result belongs: the piece, and the place in it.
+  /// Returns the chunk and the index at which to insert a result.
   private func place(for item: ResultItem) -> (number: Int, index: Int) {
     var (low, high) = (0, pieces.count)
-    // The last piece that begins before it.
+    // Find the last chunk whose first result is not after the new one.
     while low < high {
       let middle = (low + high) / 2
       if precedes(item, pieces[middle], 0) { high = middle } else { low = middle + 1 }
@@ -278,16 +279,17 @@ final class ResultList {
   }
 }
 
-/// An ID that hashes with one multiplication: there may be a hundred thousand results, and their keys are the store's own, which nobody chooses.
+/// An ID with a fast hash function. A list can contain a hundred thousand results, and their keys are assigned by the store, so they need
+/// no protection from hash flooding.
 private struct QuickID: Hashable {
   private let id: ManagedObjectID
 
   init(_ id: ManagedObjectID) { self.id = id }
 
-  // The standard library's sets and dictionaries ask for this one.
+  // The standard library's hashed collections call this requirement.
   func _rawHashValue(seed: Int) -> Int {
     let word = UInt64(bitPattern: id.key) ^ UInt64(id.entityNumber) &<< 48 ^ UInt64(id.space) &<< 32 ^ UInt64(UInt(bitPattern: seed))
-    // As sets of objects do.
+    // The same mixing function as in sets of objects.
     let product = word.multipliedFullWidth(by: 0x9E37_79B9_7F4A_7C15)
     return Int(truncatingIfNeeded: product.high ^ product.low)
   }

@@ -1,17 +1,16 @@
-// ResultOrder: the order of results: by what the request sorts by, and those that are equal in it by their IDs.
 import ObjectModel
 import ObjectQuery
 import ObjectStore
 
-/// The order of results. It leaves no two of them equal: a change of what nobody sorts by moves nothing.
+/// The order of results: by the request's sort keys, then by ID. It is total, so a change of values that are not sort values moves nothing.
 struct ResultOrder {
   private let keys: [(order: TextOrder, isAscending: Bool)]
-  /// How many values a result is sorted by.
+  /// The number of sort values of a result.
   var keyCount: Int { keys.count }
 
   init(_ keys: some Sequence<ResolvedSortKey>) { self.keys = keys.map { ($0.order, $0.isAscending) } }
 
-  /// The order of two results: negative, zero or positive.
+  /// Compares two results: negative if the first precedes the second, positive if it follows it, and zero if they are the same.
   func compare(_ left: ArraySlice<Slot>, _ leftID: ManagedObjectID, _ right: ArraySlice<Slot>, _ rightID: ManagedObjectID) -> Int {
     for (index, key) in keys.enumerated() {
       let order = SlotOrder.compare(left[left.startIndex + index], right[right.startIndex + index], by: key.order)
@@ -20,21 +19,23 @@ struct ResultOrder {
     return Self.compare(leftID, rightID)
   }
 
-  /// Whether results can be sorted by the beginnings of what they are sorted by first, as numbers: not where these are texts in the order of a language.
+  /// Returns whether results can be presorted by numeric prefixes of their first sort values. This is not possible for text in a locale's
+  /// order.
   func hasWords(of kind: SlotKind) -> Bool {
     guard let key = keys.first else { return false }
     return kind == .int || kind == .real || kind == .text && key.order == .binary
   }
 
-  /// The positions of results in their order.
+  /// Returns the positions of results in sorted order; nil if the results are already sorted.
   ///
-  /// - Parameter values: The values of one result after the other.
-  /// - Returns: Nil where they are in order.
+  /// - Parameters:
+  ///   - ids: The IDs of the results.
+  ///   - values: The sort values of all results, concatenated.
   func positions(of ids: [ManagedObjectID], _ values: [Slot]) -> [Int]? {
     guard let first = keys.first else { return nil }
     var entries: ContiguousArray<(word: UInt64, position: Int)> = []
     entries.reserveCapacity(ids.count)
-    // Whether a number says all there is to say, and what is equal in it is in the order of the IDs already.
+    // `isWhole`: the prefix is the complete sort value. `isByID`: results with equal prefixes are already in the order of their IDs.
     var (isWhole, isByID) = (keyCount == 1, true)
     let none = SortWord.none.directed(first.isAscending)
     for position in ids.indices {
@@ -44,7 +45,7 @@ struct ResultOrder {
       if position > 0, Self.compare(ids[position - 1], ids[position]) > 0 { isByID = false }
       entries.append((word, position))
     }
-    // The sort asks for them all the time: what does not change is not checked each time.
+    // Immutable copies, because the sort reads them in each comparison and captured variables would require exclusivity checks.
     let (saysAll, staysByID, width) = (isWhole, isByID, keyCount)
     func precedes(_ left: (word: UInt64, position: Int), _ right: (word: UInt64, position: Int)) -> Bool {
       if left.word != right.word { return left.word < right.word }
@@ -58,7 +59,7 @@ struct ResultOrder {
     return entries.map(\.position)
   }
 
-  /// The beginning of a value: values are in the order of these, and equal ones say nothing.
+  /// Returns the numeric prefix of a value. Values are ordered by their prefixes; equal prefixes decide nothing.
   private static func word(of value: Slot, _ order: TextOrder) -> SortWord {
     switch value {
     case .int(let number): SortWord(number)
@@ -68,7 +69,7 @@ struct ResultOrder {
     }
   }
 
-  /// As stores order what is equal: by keys. New objects come last, in the order in which they were made.
+  /// Compares IDs by key, as stores order equal results. Temporary IDs come last, in the order of their creation.
   private static func compare(_ left: ManagedObjectID, _ right: ManagedObjectID) -> Int {
     if left.isTemporaryID != right.isTemporaryID { return left.isTemporaryID ? 1 : -1 }
     if left.space != right.space { return left.space < right.space ? -1 : 1 }

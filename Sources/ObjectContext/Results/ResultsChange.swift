@@ -1,49 +1,49 @@
-// ResultsChange: how a list of results has become another one, with the places of all that has come, gone, moved and changed.
 public import Foundation
 public import ObjectModel
 
-/// How a list of results has become another one.
+/// The difference between an old and a new list of results.
 ///
-/// Removed sections and objects are told by their places in the list before, inserted ones by those in the list after, moved and updated ones by both. Applied in this order a
-/// change makes of the old list the new one, always:
+/// Removed sections and objects have positions in the old list, inserted ones have positions in the new list, and moved and updated objects
+/// have both. To transform the old list into the new one, apply the change in this order:
 ///
-/// 1. remove the objects ``removed`` and ``moved`` from their places before, from the last to the first;
-/// 2. remove ``removedSections``, from the last to the first: nothing is left in them;
-/// 3. insert ``insertedSections`` at their places after, from the first to the last;
-/// 4. insert the objects ``inserted`` and ``moved`` at their places after, from the first to the last.
+/// 1. Remove the objects in ``removed`` and ``moved`` at their old positions, from last to first.
+/// 2. Remove ``removedSections``, from last to first. They are empty at this point.
+/// 3. Insert ``insertedSections`` at their new positions, from first to last.
+/// 4. Insert the objects in ``inserted`` and ``moved`` at their new positions, from first to last.
 ///
-/// That is what table views do too; ``ResultsSnapshot/applying(_:)`` does it with lists of IDs. Objects that only make room for others are not told of. All lists are in the order of
-/// the places, those of ``moved`` and ``updated`` in that of the places after. An index path has two indexes: the section, and the place in it.
+/// Table views apply changes in the same way. ``ResultsSnapshot/applying(_:)`` applies a change to a list of IDs. Objects whose positions
+/// shift only because of other insertions and removals are not included. All arrays are in the order of positions; ``moved`` and
+/// ``updated`` are in the order of the new positions. An index path consists of a section and a position in the section.
 public struct ResultsChange: Sendable, Hashable {
-  /// A section that has come or gone.
+  /// A section that was removed or inserted.
   public struct Section: Sendable, Hashable {
-    /// Its place.
+    /// The index of the section.
     public let index: Int
-    /// Its name.
+    /// The name of the section.
     public let name: String
 
     init(index: Int, name: String) { (self.index, self.name) = (index, name) }
   }
 
-  /// An object that has come or gone.
+  /// An object that was removed or inserted.
   public struct Item: Sendable, Hashable {
-    /// Its place.
+    /// The index path of the object.
     public let indexPath: IndexPath
-    /// The object.
+    /// The ID of the object.
     public let objectID: ManagedObjectID
 
     init(indexPath: IndexPath, objectID: ManagedObjectID) { (self.indexPath, self.objectID) = (indexPath, objectID) }
   }
 
-  /// An object that was a result before, and is one after.
+  /// An object that is in both the old and the new results.
   public struct Kept: Sendable, Hashable {
-    /// Its place before.
+    /// The index path in the old results.
     public let oldIndexPath: IndexPath
-    /// Its place after.
+    /// The index path in the new results.
     public let newIndexPath: IndexPath
-    /// The object.
+    /// The ID of the object.
     public let objectID: ManagedObjectID
-    /// Whether values of its own were changed; of a moved object, such that it is not sorted by.
+    /// Whether the object's own values changed. For a moved object, whether values other than its own sort values and section name changed.
     public let isUpdated: Bool
 
     init(oldIndexPath: IndexPath, newIndexPath: IndexPath, objectID: ManagedObjectID, isUpdated: Bool) {
@@ -52,22 +52,22 @@ public struct ResultsChange: Sendable, Hashable {
     }
   }
 
-  /// The sections that have gone, by their places before.
+  /// The removed sections, by their old indexes.
   public internal(set) var removedSections: [Section] = []
-  /// The sections that have come, by their places after.
+  /// The inserted sections, by their new indexes.
   public internal(set) var insertedSections: [Section] = []
-  /// The objects that are results no more, by their places before.
+  /// The objects that are no longer results, by their old index paths.
   public internal(set) var removed: [Item] = []
-  /// The objects that have become results, by their places after.
+  /// The objects that have become results, by their new index paths.
   public internal(set) var inserted: [Item] = []
-  /// The objects that stand elsewhere among the others, or in another section.
+  /// The objects that have moved relative to other results, or into another section.
   public internal(set) var moved: [Kept] = []
-  /// The objects that stand where they stood, and whose values were changed: their own, or what they are sorted by.
+  /// The objects that have kept their positions and whose own values, or whose sort values from related objects, have changed.
   public internal(set) var updated: [Kept] = []
 
   init() {}
 
-  /// Whether nothing has changed.
+  /// Whether the lists are equal.
   public var isEmpty: Bool {
     removedSections.isEmpty && insertedSections.isEmpty && removed.isEmpty && inserted.isEmpty && moved.isEmpty && updated.isEmpty
   }

@@ -1,22 +1,21 @@
-// ResultsDecision: what was found out about an object that may be a result.
 import ObjectModel
 
-/// What was found out about an object that may be a result.
+/// The result of checking an object that may be a result.
 struct ResultsDecision {
-  /// Where the object stands.
+  /// The outcome of the check.
   enum Outcome {
-    /// It is no result.
+    /// The object is not a result.
     case none
-    /// It is one, with these values.
+    /// The object is a result with these sort values.
     case result(ResultItem)
-    /// It is one if it was one, and stands where it stood.
+    /// The object is a result if it was one before, at the same position.
     case unchanged
   }
 
   let id: ManagedObjectID
   let outcome: Outcome
-  /// Whether values of its own were changed.
+  /// Whether the object's own values changed.
   let isUpdated: Bool
-  /// Whether such were that it is not sorted by.
+  /// Whether own values changed that are not sort values.
   let hasOtherChanges: Bool
 }

@@ -1,11 +1,10 @@
-// ResultsError+Advice: what ResultsError tells an application's user and its developer.
 public import Foundation
 package import ObjectModel
 
 extension ResultsError: LocalizedError {}
 
 extension ResultsError: AdvisedError {
-  /// What it tells an application's user and developer.
+  /// The advice for an application's user and its developer.
   package var advice: ErrorAdvice {
     switch self {
     case .noSortDescriptors:

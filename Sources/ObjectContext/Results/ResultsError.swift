@@ -1,21 +1,20 @@
-// ResultsError: why a request cannot be kept up to date.
-
-/// Why ``FetchedResultsController/performFetch()`` cannot keep a request's results up to date. No case carries a value.
+/// An error of a request whose results cannot be kept up to date. ``FetchedResultsController/performFetch()`` throws it. It contains no
+/// stored values.
 public enum ResultsError: Error, Sendable, Hashable {
-  /// The request has no order.
+  /// The request has no sort descriptors.
   case noSortDescriptors(entity: String)
-  /// The request asks for dictionaries, which are no objects.
+  /// The request fetches dictionaries instead of objects.
   case dictionaryResults(entity: String)
-  /// The request leaves unsaved changes out, of which a list that is kept up to date tells.
+  /// The request excludes unsaved changes, which live results must include.
   case pendingChangesExcluded(entity: String)
-  /// The expression that names sections has no value that could be a name, such as a relationship.
+  /// The section name expression has no value that can be a name. For example, it is a relationship.
   case sectionWithoutName(section: String, entity: String)
-  /// The objects of a section do not stand together in the order of the request.
+  /// The request's order does not keep the objects of a section together.
   case sectionsOutOfOrder(section: String, entity: String)
 }
 
 extension ResultsError: CustomStringConvertible {
-  /// What is wrong, where, and what to do.
+  /// A description of the error and its correction.
   public var description: String {
     switch self {
     case .noSortDescriptors(let entity):

@@ -1,9 +1,8 @@
-// ResultsInquiry: asks of the objects that were touched which are results now, and where they stand.
 import ObjectModel
 import ObjectQuery
 import ObjectStore
 
-/// Asks of the objects that were touched which are results now: those with values at hand here, all others by one fetch.
+/// Determines which of the changed objects are results: evaluates objects in memory, and fetches the others with one request.
 struct ResultsInquiry {
   private let touched: TouchedResults
   private let results: LiveResults
@@ -15,7 +14,7 @@ struct ResultsInquiry {
     self.results = results
   }
 
-  /// What was found out about each object.
+  /// Returns the decision for each object.
   func decisions() throws -> [ResultsDecision] {
     var candidates: Set<ManagedObjectID> = []
     for (id, touch) in touched.own where touch.isRelevant { candidates.insert(id) }
@@ -54,12 +53,12 @@ struct ResultsInquiry {
     ResultsDecision(id: id, outcome: outcome, isUpdated: touched.isUpdated(id), hasOtherChanges: touched.hasOtherChanges(id))
   }
 
-  // MARK: Asking
+  // MARK: Evaluation
 
-  /// From how many objects on, what they lead to is read at once.
+  /// With more objects than this, their related objects are prefetched.
   private static var fewObjects: Int { 8 }
 
-  /// Asks objects themselves.
+  /// Evaluates the predicate for objects in memory.
   private func ask(_ objects: [ManagedObject]) throws -> [ResultsDecision] {
     if objects.count > Self.fewObjects, !question.dependencies.related.isEmpty {
       try context.prefetch(question.dependencies.paths, for: objects)
@@ -74,7 +73,7 @@ struct ResultsInquiry {
     return decisions
   }
 
-  /// What an object that is a result has to be sorted by.
+  /// Creates the decision for an object that is a result.
   private func decision(of object: ManagedObject, touchedAs id: ManagedObjectID) throws -> ResultsDecision {
     let section = question.section == nil ? 0 : results.names.number(of: try question.section(of: object))
     let item = ResultItem(id: object.currentID, values: try question.values(of: object), section: section)
@@ -82,7 +81,7 @@ struct ResultsInquiry {
       id: object.currentID, outcome: .result(item), isUpdated: touched.isUpdated(id), hasOtherChanges: touched.hasOtherChanges(id))
   }
 
-  /// Whether unsaved changes of other objects bear on results, of which stores know nothing.
+  /// Whether other objects have unsaved changes that affect results and are unknown to the stores.
   private var hasUnsavedRelated: Bool {
     if question.dependencies.related.isEmpty || context.unitOfWork.isEmpty { return false }
     return context.unitOfWork.objects.contains {
@@ -90,11 +89,11 @@ struct ResultsInquiry {
     }
   }
 
-  /// Asks the stores about objects that have no values here.
+  /// Fetches objects whose values are not in memory.
   private func fetch(_ ids: [ManagedObjectID]) throws -> [ResultsDecision] {
     if ids.isEmpty { return [] }
     if hasUnsavedRelated {
-      // Held until they are asked.
+      // The array retains the objects until they are evaluated.
       let objects = try context.objects(with: ids)
       let there = objects.compactMap { $0 }
       let found = Set(there.map(\.currentID))

@@ -1,24 +1,23 @@
-// ResultsQuestion: a request that is kept up to date, resolved: who is a result, what results are sorted by, what their sections are called.
 import Foundation
 import ObjectModel
 import ObjectQuery
 import ObjectStore
 
-/// A request whose results are kept up to date.
+/// A resolved request whose results are kept up to date: its predicate, sort keys, and section names.
 struct ResultsQuestion {
   let specification: FetchSpecification
   let entity: CompiledEntity
-  /// What names the sections; nil where there are none.
+  /// The section name expression; nil for no sections.
   let section: FetchExpression?
   let order: ResultOrder
   let dependencies: FetchDependencies
-  /// What results are sorted by, and their sections are called by, of the results themselves.
+  /// The results' own attributes and to-one relationships that determine their order and section names.
   let orderingSlots: SlotMask
-  /// Whether the order of the results puts those of each section together, whatever the values are.
+  /// Whether the order keeps the results of each section together for all values.
   let sortsSections: Bool
-  /// The slots of the values that results are sorted by; nil where some is no attribute of theirs.
+  /// The slots of the sort values; nil unless all of them are attributes of the results.
   let plainSlots: [CompiledSlot]?
-  /// The slot of the value that names sections; nil where it is no attribute of the results.
+  /// The slot of the section name; nil unless it is an attribute of the results.
   let plainSection: CompiledSlot?
   private let numbers: Range<Int>
   private let spaces: Set<UInt32>?
@@ -35,7 +34,7 @@ struct ResultsQuestion {
     try request.checkNumbers()
     let entity = try context.entity(of: request)
     var specification = request
-    // All that is wanted of a result is its row.
+    // Only the rows of results are needed.
     specification.resultType = .objects
     specification.fetchBatchSize = 0
     specification.includesPropertyValues = true
@@ -45,7 +44,7 @@ struct ResultsQuestion {
     let fetch = try resolver.resolve(specification)
     var dependencies = FetchDependencies(of: entity, model: context.model)
     for key in fetch.sortKeys { dependencies.add(key.expression) }
-    // A section may be called by what no store knows: its name is asked of objects.
+    // Section names are evaluated on objects, so they can use transient properties that stores do not have.
     let naming = try section.map {
       try FetchResolver(model: context.model, transientKeys: .allowed).resolve(
         nil, sortDescriptors: [FetchSortDescriptor(expression: $0)], entity: entity)
@@ -57,7 +56,7 @@ struct ResultsQuestion {
       dependencies.add(key.expression)
     }
     orderingSlots = dependencies.own.slots
-    // What results are sorted by is read with them.
+    // Prefetch the related objects that the order depends on.
     specification.relationshipKeyPathsForPrefetching = dependencies.paths
     dependencies.add(fetch.predicate)
     self.specification = specification
@@ -65,7 +64,7 @@ struct ResultsQuestion {
     self.section = section
     self.dependencies = dependencies
     keys = fetch.sortKeys
-    // A window is as the fetch gives it.
+    // With a limit or an offset, keep the order of the fetch.
     order = ResultOrder(request.fetchLimit > 0 || request.fetchOffset > 0 ? [] : fetch.sortKeys)
     sectionKey = naming?.sortKeys.first
     sortsSections = firstKey.expression == section
@@ -82,7 +81,7 @@ struct ResultsQuestion {
     sectionNaming = naming.map { PredicateEvaluator($0, resolver: LivingObjectResolver()) }
   }
 
-  /// The attributes of the objects themselves that keys are; nil where some is none.
+  /// Returns the slots of sort keys; nil unless all keys are attributes of the objects themselves.
   private static func slots(of keys: [ResolvedSortKey]) -> [CompiledSlot]? {
     var slots: [CompiledSlot] = []
     for key in keys {
@@ -93,41 +92,42 @@ struct ResultsQuestion {
     return slots
   }
 
-  /// Whether only some of the objects that meet the predicate are results.
+  /// Whether the request has a limit or an offset.
   var hasWindow: Bool { specification.fetchLimit > 0 || specification.fetchOffset > 0 }
 
-  /// Whether objects of an entity may be results.
+  /// Returns whether objects of an entity can be results.
   func mayHave(_ entityNumber: Int) -> Bool { numbers.contains(entityNumber) }
 
-  /// Whether an object is in a store that is asked.
+  /// Returns whether the request includes an object's store.
   func isAsked(_ object: ManagedObject, in context: ManagedObjectContext) -> Bool { spaces?.contains(context.space(of: object)) ?? true }
 
-  /// Whether an object meets the predicate, with unsaved changes.
+  /// Returns whether an object matches the predicate, including unsaved changes.
   func isMet(by object: ManagedObject) throws -> Bool { try matching.matches(object) }
 
-  /// The values that an object is sorted by.
+  /// Returns the sort values of an object.
   func values(of object: ManagedObject) throws -> [Slot] {
     if hasWindow { return [] }
     if let plainSlots { return try plainSlots.map { try object.readSlotValue($0.index) } }
     return try keys.map { try matching.value(of: $0.expression, for: object) }
   }
 
-  /// The value that names an object's section; null where there are no sections.
+  /// Returns the value that names an object's section; null if there are no sections.
   func section(of object: ManagedObject) throws -> Slot {
     guard let sectionKey, let sectionNaming else { return .null }
     return Self.sectionValue(try sectionNaming.value(of: sectionKey.expression, for: object), type: sectionKey.expression.type)
   }
 
-  /// A section of objects without a text is that of the objects with an empty one: both stand side by side, and have no name.
+  /// Normalizes a section value. Objects with a missing text and those with an empty text share one section, because they are adjacent and
+  /// their section names are equal.
   static func sectionValue(_ value: Slot, type: ResolvedType) -> Slot {
     if SlotComparison.isMissing(value) { return type == .text ? .text("") : .null }
     return value
   }
 
-  /// The type of what names sections.
+  /// The type of the section name expression.
   var sectionType: ResolvedType { sectionKey?.expression.type ?? .text }
 
-  /// What a section is called by: a value as text.
+  /// Returns the name of a section: its value as text.
   func name(ofSection value: Slot) -> String {
     switch (value, sectionType) {
     case (.null, _): ""

@@ -1,8 +1,7 @@
-// ResultsSnapshot: the IDs of results at one moment, section by section, as a value that may go anywhere.
 import Foundation
 public import ObjectModel
 
-/// The results of a ``FetchedResultsController`` at one moment: IDs in sections, as diffable lists take them.
+/// The results of a ``FetchedResultsController`` at one point in time: IDs in sections, as diffable data sources use them.
 ///
 /// ```swift
 /// let controller = FetchedResultsController(fetchRequest: Book.all.sorted { $0.title }, context: context)
@@ -13,42 +12,48 @@ public import ObjectModel
 /// print(controller.snapshot.difference(from: before).insertions)
 /// ```
 public struct ResultsSnapshot: Sendable, Hashable {
-  /// A section and what is in it.
+  /// A section with the IDs of its objects.
   public struct Section: Sendable, Hashable {
-    /// The section's name; empty where results have no sections.
+    /// The name of the section; empty if the results have no sections.
     public let name: String
-    /// The objects, in order.
+    /// The IDs of the section's objects, in order.
     public internal(set) var itemIdentifiers: [ManagedObjectID]
 
     init(name: String, itemIdentifiers: [ManagedObjectID]) { (self.name, self.itemIdentifiers) = (name, itemIdentifiers) }
   }
 
-  /// The sections, in order. Results without sections are one.
+  /// The sections, in order. Results without section names form one section.
   public internal(set) var sections: [Section]
 
   init(sections: [Section]) { self.sections = sections }
 
   /// The names of the sections, in order.
   public var sectionIdentifiers: [String] { sections.map(\.name) }
-  /// The objects, in order.
+  /// The IDs of all objects, in order.
   public var itemIdentifiers: [ManagedObjectID] { sections.flatMap(\.itemIdentifiers) }
-  /// How many objects there are.
+  /// The number of objects.
   public var numberOfItems: Int { sections.reduce(0) { $0 + $1.itemIdentifiers.count } }
-  /// How many sections there are.
+  /// The number of sections.
   public var numberOfSections: Int { sections.count }
 
-  /// The objects of a section; empty where there is none of the name.
+  /// Returns the IDs of a section's objects; empty if there is no section with the name.
   public func itemIdentifiers(inSection name: String) -> [ManagedObjectID] {
     sections.first { $0.name == name }?.itemIdentifiers ?? []
   }
 
-  /// What takes the objects of another snapshot to those of this one, whatever their sections are; moves are told as removals and insertions that belong together.
-  /// Complexity: as that of `difference(from:)` of arrays.
+  /// Returns the difference between the objects of another snapshot and those of this one, regardless of their sections. A move is a
+  /// removal and an insertion that are associated with each other.
+  ///
+  /// - Complexity: That of `difference(from:)` for arrays.
   public func difference(from other: ResultsSnapshot) -> CollectionDifference<ManagedObjectID> {
     itemIdentifiers.difference(from: other.itemIdentifiers).inferringMoves()
   }
 
-  /// The snapshot that a change makes of this one, which is the one before the change; nil where it is not. Linear in the number of objects and changes.
+  /// Applies a change to this snapshot.
+  ///
+  /// - Parameter change: The change. This snapshot must be the one before it.
+  /// - Returns: The snapshot after the change; nil if the change does not fit this snapshot.
+  /// - Complexity: O(*n*) in the number of objects and changes.
   public func applying(_ change: ResultsChange) -> ResultsSnapshot? {
     var leaving: [Int: [Int]] = [:]
     for path in change.removed.map(\.indexPath) + change.moved.map(\.oldIndexPath) { leaving[path[0], default: []].append(path[1]) }
@@ -80,7 +85,7 @@ public struct ResultsSnapshot: Sendable, Hashable {
     return ResultsSnapshot(sections: result)
   }
 
-  /// Puts items at their places, from the first to the last.
+  /// Inserts items at their positions, in ascending order.
   private static func inserting(_ items: [(item: Int, id: ManagedObjectID)], into ids: [ManagedObjectID]) -> [ManagedObjectID]? {
     var result: [ManagedObjectID] = []
     result.reserveCapacity(ids.count + items.count)

@@ -1,14 +1,13 @@
-// SectionNames: the sections of results by numbers, and how many results each has.
 import ObjectModel
 
-/// The values that sections are called by, as small numbers. Those of sections that are gone are used again.
+/// Maps the values that name sections to small numbers, and counts the results of each section. The numbers of empty sections are reused.
 struct SectionNames {
   private var numbers: [Slot: Int32] = [:]
   private var values: [Slot] = []
   private var counts: [Int] = []
   private var unused: [Int32] = []
 
-  /// The number of a value, which counts as unused until results are added.
+  /// Returns the number of a value. It counts as unused until results are added.
   mutating func number(of value: Slot) -> Int32 {
     if let number = numbers[value] { return number }
     let number = unused.popLast() ?? Int32(values.count)
@@ -22,16 +21,16 @@ struct SectionNames {
     return number
   }
 
-  /// The value of a number.
+  /// Returns the value of a number.
   func value(of number: Int32) -> Slot { values[Int(number)] }
 
-  /// How many results a section has.
+  /// Returns the number of results in a section.
   func count(of number: Int32) -> Int { counts[Int(number)] }
 
-  /// Results have come into a section, or left it.
+  /// Changes the number of results in a section.
   mutating func add(_ difference: Int, to number: Int32) { counts[Int(number)] += difference }
 
-  /// Gives back the numbers of sections without results.
+  /// Releases the numbers of empty sections.
   mutating func forgetEmpty(_ candidates: some Sequence<Int32>) {
     for number in candidates where counts[Int(number)] == 0 && numbers[values[Int(number)]] == number {
       numbers[values[Int(number)]] = nil

@@ -1,23 +1,22 @@
-// TouchedResults: what events have changed that bears on the results of a request.
 import ObjectModel
 import ObjectStore
 
-/// What events have changed that bears on the results of a request, until it is looked at.
+/// The changes that may affect the results of a request, collected from events until they are processed.
 struct TouchedResults {
-  /// What was changed of an object that may be a result.
+  /// The change of an object that may be a result.
   struct Touch {
-    /// Held until it is looked at: one that was deleted is still told of.
+    /// The object, retained until the change is processed, because a deletion must be reported with the object.
     var object: ManagedObject?
-    /// Whether it may have become a result, be one no more, or stand elsewhere.
+    /// Whether the object may have become a result, ceased to be one, or moved.
     var isRelevant = false
-    /// Whether values of its own were changed.
+    /// Whether the object's own values changed.
     var isUpdated = false
-    /// Whether such were that it is not sorted by.
+    /// Whether own values changed that are not sort values.
     var hasOtherChanges = false
-    /// Whether it is known to be gone, unless there is an object of it.
+    /// Whether the object was deleted. If it is still registered, its current state decides.
     var isDeleted = false
 
-    /// What two records of one object say together.
+    /// Returns the union of two records of the same object.
     func merged(with other: Touch) -> Touch {
       Touch(
         object: object ?? other.object, isRelevant: isRelevant || other.isRelevant, isUpdated: isUpdated || other.isUpdated,
@@ -27,16 +26,17 @@ struct TouchedResults {
 
   private let question: ResultsQuestion
   private(set) var own: [ManagedObjectID: Touch] = [:]
-  /// The objects that results depend on, by the numbers of the dependencies.
+  /// The changed objects that results depend on, by the index of the dependency.
   private(set) var related: [Int: Set<ManagedObjectID>] = [:]
-  /// Whether nobody knows which results were changed.
+  /// Whether any result may have changed.
   private(set) var isUnknown = false
-  /// Whether nobody knows which values of results were changed.
+  /// Whether any value of any result may have changed.
   private(set) var areValuesUnknown = false
   /// Whether inserted objects were saved.
   private var hasSave = false
   private(set) var hasRelevantChanges = false
-  /// The objects that results depend on, as far as there are any: held until they are looked at, since who has left the context is not found any more.
+  /// The changed objects that results depend on, if they are in memory. They are retained until the changes are processed, because the
+  /// context no longer finds objects that have left it.
   private(set) var held: [ManagedObjectID: ManagedObject] = [:]
 
   init(_ question: ResultsQuestion) { self.question = question }
@@ -44,8 +44,8 @@ struct TouchedResults {
   var isEmpty: Bool { own.isEmpty && related.isEmpty && !isUnknown && !hasSave }
   var hasRelatedChanges: Bool { !related.isEmpty }
 
-  /// Replaces temporary IDs by the permanent ones that objects have got since they were recorded, from another list or from the application. So one object has
-  /// one ID here, the one that results know it by.
+  /// Replaces temporary IDs with the permanent IDs that objects received after they were recorded. Each object then has one ID here, the
+  /// same as in the results.
   mutating func adoptPermanentIDs() {
     for (id, touch) in own where id.isTemporaryID {
       guard let current = touch.object?.currentID, current != id else { continue }
@@ -59,13 +59,13 @@ struct TouchedResults {
     }
   }
 
-  /// Whether values of a result were changed.
+  /// Returns whether a result's own values changed.
   func isUpdated(_ id: ManagedObjectID) -> Bool { areValuesUnknown || own[id]?.isUpdated ?? false }
 
-  /// Whether values of a result were changed that it is not sorted by.
+  /// Returns whether a result's own values changed that are not sort values.
   func hasOtherChanges(_ id: ManagedObjectID) -> Bool { areValuesUnknown || own[id]?.hasOtherChanges ?? false }
 
-  /// What is known without asking: values were changed, and nothing that decides where results stand.
+  /// The decisions that need no evaluation: values changed, but none that affects positions.
   var updates: [ResultsDecision] {
     own.compactMap { id, touch in
       guard !touch.isRelevant, touch.isUpdated else { return nil }
@@ -73,19 +73,19 @@ struct TouchedResults {
     }
   }
 
-  // MARK: Noting
+  // MARK: Recording
 
-  /// Notes that nobody knows what was changed.
+  /// Records that anything may have changed.
   mutating func noteEverything() { (isUnknown, areValuesUnknown) = (true, true) }
 
-  /// Notes an event.
+  /// Records an event.
   mutating func note(_ event: ContextEvent, in context: ManagedObjectContext) {
     if event.kind == .reset || event.isWhole { return noteEverything() }
     for change in event.refreshed { note(change.object.currentID, change.slots, change.toMany, change.object) }
-    // An event has told before of what a save has written.
+    // An earlier event has reported the changes that a save writes.
     if event.kind == .saved {
       hasSave = hasSave || !event.inserted.isEmpty
-      // What others have linked to meanwhile is there no more.
+      // Links that other contexts created to deleted objects meanwhile no longer exist.
       for object in event.deleted { noteRelated(object.currentID, nil, nil, object) }
       return
     }
@@ -95,7 +95,7 @@ struct TouchedResults {
     if let changes = event.merged { note(changes, in: context) }
   }
 
-  /// Notes what others have changed, of which not all is there as objects.
+  /// Records merged changes of other contexts, some of which affect objects that are not registered.
   private mutating func note(_ changes: ChangeSet, in context: ManagedObjectContext) {
     let dependencies = question.dependencies
     let toMany = dependencies.toManyRelationships
@@ -108,7 +108,7 @@ struct TouchedResults {
         own[id, default: Touch()].isDeleted = true
         noteRelevant(id)
       }
-      // Nobody has told from where links in join tables led to what is gone.
+      // Change sets do not contain the sources of join-table links to deleted objects.
       if dependencies.hasUntoldLinks(toEntity: Int(id.entityNumber), in: context.model) { isUnknown = true }
     }
     guard !toMany.isEmpty, let space = space(of: changes) else { return }
@@ -124,7 +124,7 @@ struct TouchedResults {
     (changes.updated.first ?? changes.inserted.first ?? changes.deleted.first ?? changes.refreshed.first)?.space
   }
 
-  /// Notes what was changed of an object; nil masks are changes of anything.
+  /// Records changes of an object. A nil mask means that any property may have changed.
   private mutating func note(_ id: ManagedObjectID, _ slots: SlotMask?, _ toMany: SlotMask?, _ object: ManagedObject?) {
     if question.mayHave(Int(id.entityNumber)), !(slots?.isEmpty ?? false) || !(toMany?.isEmpty ?? false) {
       var touch = own[id] ?? Touch()
