@@ -1,9 +1,9 @@
-// Autosave: a context that saves itself some time after the last change.
 import Synchronization
 
-/// A context's saving by itself, from ``ManagedObjectContext/autosaves(after:clock:isolation:onError:)`` on until ``end()``, or until nobody holds this any more.
+/// An active autosave of a context, from ``ManagedObjectContext/autosaves(after:clock:isolation:onError:)`` until ``end()`` or
+/// deinitialization.
 ///
-/// It belongs to the context's isolation, and holds the context.
+/// It belongs to the context's isolation and retains the context.
 public final class Autosave {
   private let work: any AutosaveWork
 
@@ -11,15 +11,15 @@ public final class Autosave {
 
   deinit { work.end() }
 
-  /// Saves what is not saved yet, and ends. An error goes to the handler; the changes stay in the context.
+  /// Saves unsaved changes and ends the autosave. An error is passed to the handler; the changes stay in the context.
   public func end() { work.end() }
 
-  /// Something else than the context is to be saved: the time begins anew.
+  /// Restarts the delay because of a change outside the context.
   func noteChanges() { work.noteChanges() }
 }
 
 extension ManagedObjectContext {
-  /// Saves the context by itself: some time after the last change, and at the end.
+  /// Saves the context automatically: after a delay without changes, and when the autosave ends.
   ///
   /// ```swift
   /// let autosave = container.viewContext.autosaves(after: .seconds(2)) { error in
@@ -27,18 +27,20 @@ extension ManagedObjectContext {
   /// }
   /// ```
   ///
-  /// Each event with changes begins the time anew; an event that nobody ends does so as soon as its isolation has nothing else to do. The save runs in the
-  /// context's isolation, when nothing else runs there. Whoever changes objects, waits for something and changes more may find the first part saved.
+  /// Each event with changes restarts the delay. An event that is not ended explicitly ends as soon as its isolation is idle. The save runs
+  /// in the context's isolation when no other code runs there. Code that changes objects, suspends, and changes more objects may find the
+  /// first changes already saved.
   ///
-  /// Nothing is lost by an error: the changes stay, and are saved with the next ones, or at the end. A change holds the context until it is saved.
+  /// After an error, the changes stay in the context and are saved with later changes or at the end. A change retains the context until it
+  /// is saved.
   ///
   /// - Parameters:
-  ///   - delay: How long after the last change.
-  ///   - clock: What measures the time.
-  ///   - isolation: The context's isolation, which is the caller's; nothing is to be given. ``ContextActor/autosaves(after:clock:onError:)`` is for contexts of
-  ///     such actors, and a context in no actor's isolation has nobody who could save it.
-  ///   - onError: Called with what a save has thrown, in the context's isolation.
-  /// - Returns: What ends it: hold it as long as the context is to save itself.
+  ///   - delay: The time between the last change and the save.
+  ///   - clock: The clock that measures the delay.
+  ///   - isolation: The context's isolation, which is the caller's; use the default. For contexts of a `ContextActor`, use
+  ///     ``ContextActor/autosaves(after:clock:onError:)``. A context outside of any actor's isolation cannot autosave.
+  ///   - onError: Called with the error of a failed save, in the context's isolation.
+  /// - Returns: The autosave. Retain it for as long as the context should save automatically.
   public func autosaves(
     after delay: Duration, clock: some Clock<Duration> = ContinuousClock(), isolation: isolated any Actor = #isolation,
     onError: @escaping (any Error) -> Void
@@ -46,7 +48,7 @@ extension ManagedObjectContext {
     autosaves(after: delay, clock: clock, isolation: isolation, saving: { try $0.save() }, onError: onError)
   }
 
-  /// Saves the context by itself, in a way of its own.
+  /// Saves the context automatically through a custom closure.
   func autosaves(
     after delay: Duration, clock: some Clock<Duration>, isolation: isolated any Actor,
     saving: @escaping (ManagedObjectContext) throws -> Void, onError: @escaping (any Error) -> Void
@@ -57,20 +59,20 @@ extension ManagedObjectContext {
   }
 }
 
-/// What is behind an autosave.
+/// The implementation of an autosave.
 protocol AutosaveWork: AnyObject {
   func end()
   func noteChanges()
 }
 
-/// The saving of a context in the isolation that it was made in.
+/// The autosave of a context in the isolation in which it was created.
 private final class IsolatedAutosave<TimerClock: Clock>: AutosaveWork where TimerClock.Duration == Duration {
   private let context: ManagedObjectContext
   private let timer: QuietTimer<TimerClock>
   private let isolation: any Actor
   private let saving: (ManagedObjectContext) throws -> Void
   private let onError: (any Error) -> Void
-  /// Its number among the context's event observers; nil once it has ended.
+  /// Its number among the context's event observers; nil after the end.
   private var number: UInt64?
 
   init(
@@ -122,7 +124,7 @@ private final class IsolatedAutosave<TimerClock: Clock>: AutosaveWork where Time
 
   private func save() {
     do {
-      // What a save changes itself is saved with it, or has failed with it.
+      // Changes made by the save itself are saved, or fail, with it.
       try timer.withoutEvents { try saving(context) }
     } catch {
       onError(error)
@@ -130,9 +132,9 @@ private final class IsolatedAutosave<TimerClock: Clock>: AutosaveWork where Time
   }
 }
 
-/// An autosave on its way into the isolation that it belongs to.
+/// A wrapper that passes an autosave to its isolation.
 ///
-/// `@unchecked Sendable`: it is touched in that isolation only.
+/// `@unchecked Sendable`: the autosave is accessed in that isolation only.
 private struct LentAutosave<TimerClock: Clock>: @unchecked Sendable where TimerClock.Duration == Duration {
   let work: IsolatedAutosave<TimerClock>
 

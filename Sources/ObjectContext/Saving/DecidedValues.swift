@@ -1,13 +1,12 @@
-// DecidedValues: the values that rules and decisions of a merge policy name, as they are stored.
 import ObjectModel
 import ObjectStore
 
-/// Turns what rules and decisions of a merge policy name into slots, for objects of one store.
+/// Converts the values of merge rules and decisions to slots, for objects of one store.
 struct DecidedValues {
   let model: CompiledModel
   let space: UInt32
 
-  /// The values that a decision names, by slot.
+  /// Returns the values of a decision, by slot.
   func slots(of decision: MergeDecision, _ entity: CompiledEntity) throws -> [Int: Slot] {
     var values: [Int: Slot] = [:]
     for (key, value) in decision.values {
@@ -19,13 +18,13 @@ struct DecidedValues {
       values[slot.index] = try self.slot(of: value, slot, entity)
     }
     for (key, value) in decision.storedValues {
-      // What was set of an object of a lower entity need not be a property of the one that stays.
+      // Values set on an object of a subentity may not be properties of the surviving object.
       if let slot = entity.slot(named: key), slot.kind != .none, !slot.isDerived { values[slot.index] = value }
     }
     return values
   }
 
-  /// A rule's value as it is stored.
+  /// Converts the value of a rule to its stored form.
   func slot(of value: (any Sendable)?, _ slot: CompiledSlot, _ entity: CompiledEntity) throws -> Slot {
     guard let relationship = slot.relationship else {
       let isCoded = slot.attributeType == .transformable

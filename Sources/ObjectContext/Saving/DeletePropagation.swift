@@ -1,9 +1,8 @@
-// DeletePropagation: delete rules over the graph, with a work list instead of recursion.
 import ObjectModel
 import ObjectStore
 
 extension ManagedObjectContext {
-  /// Applies the delete rules of all objects deleted since the last time.
+  /// Applies the delete rules of all objects that were deleted since the last call. Uses a work list instead of recursion.
   func propagateDeletes() {
     while let object = unitOfWork.takeUnpropagated() { propagateDelete(of: object) }
   }
@@ -24,10 +23,10 @@ extension ManagedObjectContext {
     if relationship.deleteRule == .cascade {
       if let destination = destination(reference, of: object, slot: relationship.index) { cascade(to: destination) }
     }
-    // Also after a cascade: the destination may be gone already while its members are still asked for.
+    // Also after a cascade: the destination may be deleted while its members are still read.
     if let inverse = model.inverse(of: relationship) {
       if inverse.isToMany {
-        // An owner nobody holds need not hear of it: the row's foreign key goes with the row.
+        // An unregistered owner needs no update: the foreign key is deleted with the row.
         if let owner = registeredObject(reference, near: object), !owner.flags.contains(.isDeleted) {
           owner.removeMember(object, from: inverse)
         }
@@ -61,7 +60,7 @@ extension ManagedObjectContext {
         }
         return
       }
-      // Links of a join table go with the row; members need to hear of it only if some of them have looked at their side.
+      // Join-table rows are deleted with the row. Members need an update only if some have loaded their side.
       if inverse.isToMany, !memberStates.mayHaveState(of: inverse) { return }
       guard let state = object.loadedState(relationship.index) else { return }
       for (offset, reference) in state.members.enumerated() {

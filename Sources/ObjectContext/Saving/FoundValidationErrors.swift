@@ -1,15 +1,14 @@
-// FoundValidationErrors: what the rules of several objects, or of several properties, throw.
 import ObjectStore
 
-/// Gathers what validation finds wrong.
+/// Collects validation errors.
 struct FoundValidationErrors {
   private(set) var errors: [ValidationError]
 
   init(_ errors: [ValidationError] = []) { self.errors = errors }
 
-  /// Adds what the rules of an object threw.
+  /// Adds an error thrown by the validation of an object.
   ///
-  /// - Throws: The error where it does not say that something is invalid: a store has failed, a rule has used a wrong key, the task was canceled.
+  /// - Throws: The error if it is not a validation failure: a store error, a wrong key, a cancellation.
   mutating func add(_ error: any Error, of object: ManagedObject) throws {
     switch error {
     case let error as ValidationError: errors += error.code == .multipleErrors ? error.errors : [error]
@@ -18,7 +17,7 @@ struct FoundValidationErrors {
     }
   }
 
-  /// Throws what was found: a single error of the application is thrown as it is.
+  /// Throws the collected errors. A single error of the application is thrown unchanged.
   func check() throws {
     if errors.isEmpty { return }
     if errors.count == 1, let underlying = errors[0].underlying { throw underlying }

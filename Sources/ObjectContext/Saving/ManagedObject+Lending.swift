@@ -1,17 +1,16 @@
-// ManagedObject+Lending: objects that have other values for a while, as those that a save asks code of the application about.
 package import ObjectModel
 import ObjectStore
 
 extension ManagedObject {
-  /// Has other values as long as a body runs.
+  /// Replaces the object's values temporarily while a closure runs, for example to validate merged values.
   ///
   /// - Parameters:
-  ///   - row: The row; nil for the one that the object has.
-  ///   - values: The values over it, which the object frees.
+  ///   - row: The row; nil for the object's own.
+  ///   - values: The overlay above it, which the object frees.
   ///   - owner: The context.
-  ///   - isNew: Whether the object counts as inserted.
-  ///   - body: What is done.
-  /// - Returns: The other values as they are then, which the caller frees.
+  ///   - isNew: Whether the object appears as inserted.
+  ///   - body: The closure.
+  /// - Returns: The temporary overlay with the changes of the closure, which the caller frees.
   final func lending(
     _ row: RowImage?, _ values: Overlay, in owner: ManagedObjectContext, isNew: Bool, _ body: () throws -> Void
   ) rethrows -> Overlay? {
@@ -25,10 +24,10 @@ extension ManagedObject {
       updatePlainRow()
       return values
     }
-    contextReference = Unmanaged.passUnretained(owner)  // for the time of the body
+    contextReference = Unmanaged.passUnretained(owner)  // `owner` outlives the body
     if let row { self.image = row }
     setOverlay(values)
-    // Nothing is registered: the save has these values already.
+    // Changes need not be registered, because the save already has these values.
     self.flags.formUnion([.isUpdated, .hasPendingChange])
     if !isNew { self.flags.remove(.isInserted) }
     hideRow()
@@ -39,7 +38,7 @@ extension ManagedObject {
     return giveBack()
   }
 
-  /// The object's unsaved values once more.
+  /// Returns a copy of the object's unsaved values.
   fileprivate final func copyOfValues() -> Overlay {
     let entity = compiledEntity
     let copy = Overlay(of: entity)
@@ -56,9 +55,9 @@ extension ManagedObject {
 }
 
 extension ManagedObjectContext {
-  /// Has a body change objects, which are afterwards as they were.
+  /// Runs a closure that changes objects, and restores them afterwards.
   ///
-  /// - Returns: The stored values that the body has set, by name: of several objects with one property that of the last.
+  /// - Returns: The stored values that the closure has set, by name. If several objects share a property, the value of the last one.
   package func trying(_ objects: [ManagedObject], _ body: () throws -> Void) throws -> [String: Slot] {
     var values: [String: Slot] = [:]
     try lend(objects[...], body) { values[$0] = $1 }

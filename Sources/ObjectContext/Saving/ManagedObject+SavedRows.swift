@@ -1,18 +1,17 @@
-// ManagedObject+SavedRows: what an object takes of a save: its own row, and values that a store has computed.
 import ObjectModel
 import ObjectStore
 
 extension ManagedObject {
-  /// The object was saved: its values are those of the row (nil keeps the row it has), and nothing is changed any more.
+  /// Updates the object after it was saved: adopts the row and clears its changes.
   ///
   /// - Parameters:
-  ///   - row: The row.
-  ///   - save: The save, which knows the references that new objects have by now.
+  ///   - row: The row; nil to keep the current one.
+  ///   - save: The save, which maps references of new objects to permanent ones.
   final func takeSavedRow(_ row: RowImage?, of save: SaveSession) {
     withExtendedLifetime(row) { takeSavedRow(heldRow: row?.base, of: save) }
   }
 
-  /// Takes the row that was saved, which somebody holds.
+  /// Adopts a saved row. The caller keeps the row alive.
   final func takeSavedRow(heldRow row: UnsafeRawPointer?, of save: SaveSession) {
     let overlay = takeOverlay()
     defer { overlay?.free() }
@@ -23,7 +22,7 @@ extension ManagedObject {
     updatePlainRow()
   }
 
-  /// Transient values live on until the object becomes a fault.
+  /// Keeps transient values, which live until the object becomes a fault.
   private func keepTransientValues(of former: Overlay, _ save: SaveSession) {
     let entity = compiledEntity
     for slot in entity.slots where slot.isTransient && former.has(slot.index) {
@@ -35,10 +34,10 @@ extension ManagedObject {
     }
   }
 
-  /// Takes a row of which nothing but computed values is new, unless somebody else has saved the object too.
+  /// Adopts a row with new computed values. If another context has saved the object too, adopts the row as a refresh.
   final func takeComputedRow(_ row: RowImage) {
     guard let image, !flags.contains(.isPartial) else {
-      // A fault gets its row when it is asked for.
+      // A fault reads its row when it fires.
       if flags.contains(.isFault) { return forgetPartialRow() }
       return takeFreshRow(row)
     }

@@ -1,12 +1,11 @@
-// ManagedObject+TypedValidation: hooks with the type of a property, below the untyped validation of values.
 import Foundation
 import ObjectModel
 import ObjectStore
 
 extension ManagedObject {
-  /// Runs a hook on the value of a required attribute: what generated overrides of ``validateValue(_:forKey:)`` call.
+  /// Runs a validation hook on the value of a required attribute. Called by generated overrides of ``validateValue(_:forKey:)``.
   ///
-  /// A missing value is the model's matter: the hook is not called then. What the hook puts in its place replaces the value.
+  /// The hook is not called for a missing value, which the model's rules report. A value that the hook assigns replaces the original.
   ///
   /// ```swift
   /// override func validateValue(_ value: inout Any?, forKey key: String) throws {
@@ -15,31 +14,34 @@ extension ManagedObject {
   /// }
   /// func validateTitle(_ value: inout String) throws { value = value.trimmingCharacters(in: .whitespaces) }
   /// ```
+  ///
   /// - Parameters:
-  ///   - value: The value, as ``ManagedObjectMembers/value(forKey:)`` gives it.
+  ///   - value: The value, as ``ManagedObjectMembers/value(forKey:)`` returns it.
   ///   - key: The attribute.
-  ///   - hook: The rule. Its type is the attribute's Swift type, an enumeration of its raw values, or the type of a transformable attribute.
-  /// - Throws: What the hook throws; ``KeyValueError`` when the value has another type.
+  ///   - hook: The rule. Its type is the attribute's Swift type, an enumeration of its raw values, or the type of a transformable
+  ///     attribute.
+  /// - Throws: The errors of the hook; ``KeyValueError`` if the value has another type.
   public final func validate<Value>(_ value: inout Any?, forKey key: String, by hook: (inout Value) throws -> Void) throws {
     guard var typed: Value = try typedValue(value, forKey: key) else { return }
     try hook(&typed)
     value = Self.untyped(typed)
   }
 
-  /// Runs a hook on the value of an optional attribute or to-one relationship; a missing value is nil. See ``validate(_:forKey:by:)``.
+  /// Runs a validation hook on the value of an optional attribute or to-one relationship. A missing value is nil. See
+  /// ``validate(_:forKey:by:)``.
   ///
   /// - Parameters:
   ///   - value: The value, which the hook may change.
   ///   - key: The property's name.
-  ///   - hook: What checks the value, typed.
-  /// - Throws: What the hook throws; ``KeyValueError`` when the value has another type.
+  ///   - hook: The rule, with the type of the property.
+  /// - Throws: The errors of the hook; ``KeyValueError`` if the value has another type.
   public final func validateOptional<Value>(_ value: inout Any?, forKey key: String, by hook: (inout Value?) throws -> Void) throws {
     var typed: Value? = try typedValue(value, forKey: key)
     try hook(&typed)
     value = typed.map(Self.untyped)
   }
 
-  /// A value of an attribute as the type that its property has in generated code.
+  /// Converts an attribute value to the type of the generated property.
   private func typedValue<Value>(_ value: Any?, forKey key: String) throws -> Value? {
     guard let value = AttributeConversion.unwrapped(value) else { return nil }
     if let typed = value as? Value { return typed }
@@ -53,7 +55,7 @@ extension ManagedObject {
     throw KeyValueError(setting: key, of: compiledEntity, to: value, expected: "\(Value.self)")
   }
 
-  /// A value of an enumeration as its raw value, which is what an attribute takes.
+  /// Replaces an enumeration value with its raw value, which the attribute stores.
   private static func untyped<Value>(_ value: Value) -> Any {
     if value is any AttributeValue { return value }
     if let value = value as? any RawRepresentable { return value.rawValue }

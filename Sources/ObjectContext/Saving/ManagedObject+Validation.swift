@@ -1,15 +1,14 @@
-// ManagedObject+Validation: the model's rules for values and relationships.
 import ObjectModel
 import ObjectStore
 
 extension ManagedObject {
-  /// The model's rules for one key.
+  /// Validates a value against the model's rules.
   final func validateByModel(_ value: Any?, forKey key: String) throws {
     let entity = compiledEntity
     switch entity.property(named: key) {
     case .attribute(let slot):
       let stored = try slotValue(from: value, for: slot)
-      // What the store computes is nobody's to check.
+      // Derived values come from the store and are not validated.
       if !slot.isDerived, let error = attributeError(stored, slot) { throw error }
     case .toOne(let relationship):
       if value == nil, !relationship.isOptional { throw missingValue(key) }
@@ -20,7 +19,7 @@ extension ManagedObject {
     }
   }
 
-  /// All properties by the model's rules, and the keys with rules of their own.
+  /// Validates all properties against the model's rules, and the keys with custom validation.
   final func validateProperties() throws {
     if Self.keysWithCustomValidation.isEmpty, isFlawless { return }
     let custom = try customErrors()
@@ -33,7 +32,7 @@ extension ManagedObject {
     try FoundValidationErrors(errors).check()
   }
 
-  /// Whether a quick look at the values finds nothing wrong, as it does with most objects.
+  /// Whether a fast check proves that all values are valid, as for most objects. False does not mean invalid.
   private var isFlawless: Bool { askEntity { isFlawless(as: $0) } }
 
   private func isFlawless(as entity: CompiledEntity) -> Bool {
@@ -42,7 +41,7 @@ extension ManagedObject {
     guard let overlay else { return !isNew }
     guard overlay.isWhole else { return false }
     let rules = entity.quickRules
-    // Of a changed object only what was changed can have become wrong.
+    // Only the changed values of a stored object can be invalid.
     let (slots, nulls) = (isNew ? .max : overlay.dirtyBits, overlay.nullBits)
     if rules.required & slots & nulls != 0 { return false }
     var destinations = rules.destinations & slots
@@ -65,9 +64,9 @@ extension ManagedObject {
     return true
   }
 
-  /// Runs the rules of the keys that have some of their own, until none puts another value in place of the one it is given.
+  /// Runs the custom validation of keys until no rule replaces a value.
   ///
-  /// - Returns: What they found wrong at last.
+  /// - Returns: The errors of the last round.
   private func customErrors() throws -> [ValidationError] {
     let keys = Self.keysWithCustomValidation
     if keys.isEmpty { return [] }
@@ -96,7 +95,7 @@ extension ManagedObject {
 
   private static var validationRounds: Int { 100 }
 
-  /// Whether two values of a property are stored differently.
+  /// Returns whether the stored forms of two values of a property differ.
   private func differs(_ new: Any?, from old: Any?, forKey key: String) throws -> Bool {
     switch compiledEntity.property(named: key) {
     case .attribute(let slot): return try slotValue(from: new, for: slot) != slotValue(from: old, for: slot)
@@ -117,9 +116,9 @@ extension ManagedObject {
     let entity = compiledEntity
     let isNew = flags.contains(.isInserted)
     for slot in entity.slots {
-      // Of a changed object only what was changed can have become wrong.
+      // Only the changed values of a stored object can be invalid.
       guard isNew || overlay?.isDirty(slot.index) ?? false, !slot.isDerived else { continue }
-      // A large value is there: its bytes have no rules, and are not read for that.
+      // Large values have no rules, so their bytes are not read.
       if overlay?.external(slot.index) != nil { continue }
       let value = slotValue(slot.index)
       if let relationship = slot.relationship {
@@ -137,10 +136,10 @@ extension ManagedObject {
     }
   }
 
-  /// What is wrong with the number of members of a to-many relationship; nil where it is allowed.
+  /// Returns the error for the number of members of a to-many relationship; nil if it is allowed.
   private func countError(_ count: Int, _ relationship: CompiledRelationship) -> ValidationError? {
     let description = relationship.relationshipDescription
-    // As in Core Data an empty set is a value: a required relationship without a least number of members may be empty.
+    // As in Core Data, an empty set is a value: a required relationship without a minimum count may be empty.
     let minimum = description.minCount
     if count < minimum, count > 0 || !relationship.isOptional {
       return ValidationError(
@@ -153,7 +152,7 @@ extension ManagedObject {
       reason: "has \(count) objects, at most \(description.maxCount) \(description.maxCount == 1 ? "is" : "are") allowed")
   }
 
-  /// The number of members in a value of a to-many relationship; nil where it is not a value of one.
+  /// Returns the number of members in a value of a to-many relationship; nil for a value of another type.
   private func memberCount(_ value: Any?) -> Int? {
     switch AttributeConversion.unwrapped(value) {
     case nil: 0
@@ -163,10 +162,10 @@ extension ManagedObject {
     }
   }
 
-  /// What is wrong with the composite attributes: a required one without any value, or one that lacks a required part.
+  /// Collects the errors of composite attributes: a required composite without any value, or a composite without a required part.
   private func collectCompositeErrors(into errors: inout [ValidationError]) {
     let isNew = flags.contains(.isInserted)
-    // A part of a composite part is required by both.
+    // Nested composites can both require the same part.
     var missing = Set<Int>()
     for composite in compiledEntity.composites {
       guard isNew || composite.slots.contains(where: { overlay?.isDirty($0) ?? false }) else { continue }
@@ -174,7 +173,7 @@ extension ManagedObject {
         if !composite.attribute.isOptional, composite.requiredSlots.isEmpty { errors.append(missingValue(composite.name)) }
         continue
       }
-      // The parts of a required composite are required by themselves.
+      // Required parts of a required composite are not optional, so the slot check reports them.
       for slot in composite.requiredSlots where compiledEntity.slots[slot].isOptional && !hasValue(slot) {
         if missing.insert(slot).inserted { errors.append(missingValue(compiledEntity.slots[slot].name)) }
       }
@@ -203,7 +202,7 @@ extension ManagedObject {
 
   private func attributeError(_ value: Slot, _ slot: CompiledSlot) -> ValidationError? {
     guard let checker = slot.checker, slot.attributeType != .undefined else { return nil }
-    // The description is a large value: it is copied only for a message.
+    // The attribute description is a large value; copy it only to build a message.
     guard let failure = checker.failure(of: value), let attribute = slot.attribute else { return nil }
     let bounds = attribute.validation
     let (code, reason): (ValidationError.Code, String) =
@@ -229,7 +228,7 @@ extension ManagedObject {
     return ValidationError(code, object: self, key: slot.name, reason: reason)
   }
 
-  /// The advice on a failure for which Core Data has no number.
+  /// Returns the advice for a failure that has no Core Data error code.
   private static func advice(of failure: AttributeFailure) -> ErrorAdvice? {
     switch failure {
     case .wrongType: ErrorAdvice(user: "The value is of the wrong kind.", developer: "Set a value of the attribute's type.")
@@ -241,7 +240,7 @@ extension ManagedObject {
     }
   }
 
-  /// Relationships with the rule `deny` must lead to no object that stays.
+  /// Throws if a relationship with the rule `deny` refers to an object that is not deleted.
   final func validateDenyRules() throws {
     guard let context = managedObjectContext else { return }
     var errors: [ValidationError] = []
@@ -270,7 +269,7 @@ extension ManagedObject {
 }
 
 extension ManagedObjectContext {
-  /// Validates everything a save writes, and throws all errors at once.
+  /// Validates all objects of a save, and throws all errors at once.
   func validate(_ work: SaveWork) throws {
     var found = FoundValidationErrors()
     for object in work.deleted { do { try object.validateForDelete() } catch { try found.add(error, of: object) } }

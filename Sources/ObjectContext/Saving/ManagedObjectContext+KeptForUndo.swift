@@ -1,12 +1,11 @@
-// ManagedObjectContext+KeptForUndo: what a save would leave of an undo manager's groups without their objects and values: kept before, renamed after.
 import ObjectModel
 import ObjectStore
 
 extension ManagedObjectContext {
-  /// Before a save: what can be undone afterwards must not be in the store alone.
+  /// Loads everything that undo needs and that the save would remove from the store.
   ///
-  /// Objects that the save deletes get all their values, and the members that only rows of the store tell; large values that it may replace are read. A group
-  /// for which that fails is not kept, and the save goes on.
+  /// Objects that the save deletes get all their values, and the members that are known only to rows of the store. Large values that the
+  /// save may replace are read. If this fails for an undo group, the group is discarded and the save continues.
   func keepWhatIsUndone(deleting deleted: [ManagedObject]) {
     guard let undo = recorder else { return }
     undo.readExternals()
@@ -25,15 +24,15 @@ extension ManagedObjectContext {
     undo.dropOldest()
   }
 
-  /// Keeps the places that objects have among the members of others, of which nobody has read these members.
+  /// Records the positions of objects in ordered relationships of other objects whose members are not loaded.
   ///
-  /// - Returns: How many bytes that takes.
+  /// - Returns: The memory used, in bytes.
   private func keepPlaces(of objects: [ManagedObject], in group: UndoGroup) throws -> Int {
     var owners: [Int: Set<ManagedObjectID>] = [:]
     for object in objects {
       func note(_ owner: ObjectReference, _ inverse: CompiledRelationship) {
         guard owner.key > 0 else { return }
-        // One that has looked at its members was told.
+        // Loaded members were already updated by the deletion.
         if let known = registeredObject(owner, space: object.ownSpace),
           known.flags.contains(.isDeleted) || known.toManyStates[inverse.index] != nil
         {
@@ -72,7 +71,8 @@ extension ManagedObjectContext {
     return bytes
   }
 
-  /// Members that came or went without a look at those that there were, where both sides are to-many: whether that was a change is known before the save only.
+  /// Loads the members of many-to-many relationships that were changed without loading them. Only before the save can it be determined
+  /// whether a recorded change had an effect.
   private func readUnreadMembers(_ undo: ContextUndoManager) {
     var unread: [Int: Set<ManagedObject>] = [:]
     undo.updateUnread { record in
@@ -88,7 +88,7 @@ extension ManagedObjectContext {
           let store = try rowSource.openStore(of: objects[0].currentID, .save)
           try readMembers(of: objects, model.relationships[number], from: store, isInterruptible: false)
         } catch {
-          // The save will say so, if it cannot read either.
+          // If the store cannot be read, the save reports the error.
           return
         }
       }
@@ -103,9 +103,9 @@ extension ManagedObjectContext {
     record.reference.key < 0 ? temporaryObject(record.reference) : registeredObject(record.reference, space: record.space)
   }
 
-  /// After a save: groups name objects by the IDs that these have got.
+  /// Updates the undo groups after a save with the permanent IDs of objects.
   ///
-  /// - Parameter savedReference: The reference of an object by that before the save.
+  /// - Parameter savedReference: Maps a reference from before the save to the saved one.
   func noteSavedForUndo(_ savedReference: (ObjectReference) -> ObjectReference) {
     recorder?.noteSaved(model) { reference, space in
       (savedReference(reference), registry.permanentID(reference)?.space ?? space)
@@ -114,8 +114,8 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Reads the rows of faults, and the members of relationships of which the other side is told nothing by a deletion: a statement or two for each entity and
-  /// relationship.
+  /// Reads the rows of faults, and the members of relationships whose inverse is not updated by a deletion, with one or two statements per
+  /// entity and relationship.
   private func readWhole(_ objects: [ManagedObject]) throws {
     for objects in Dictionary(grouping: objects, by: \.ownSpace).values {
       let store = try rowSource.openStore(of: objects[0].currentID, .save)
@@ -138,10 +138,10 @@ extension ManagedObjectContext {
 }
 
 extension ManagedObject {
-  /// Makes the object independent of the store and of the rows that were read with its own.
+  /// Makes the object independent of the store and of the other rows in its chunk.
   ///
-  /// - Returns: How many bytes it takes.
-  /// - Throws: ``StoreError`` where a large value cannot be read.
+  /// - Returns: The memory used, in bytes.
+  /// - Throws: ``StoreError`` if a large value cannot be read.
   fileprivate final func keepAlone() throws -> Int {
     guard let image, !flags.contains(.isFault) else { return 0 }
     let entity = compiledEntity

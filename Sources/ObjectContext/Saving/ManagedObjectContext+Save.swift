@@ -1,22 +1,23 @@
-// ManagedObjectContext+Save: saving, and permanent IDs for new objects.
 import Foundation
 import ObjectModel
 import ObjectStore
 
 extension ManagedObjectContext {
-  /// Saves all changes, in one transaction for each store, which writes all of its part or nothing. Without changes nothing happens.
+  /// Saves all changes, in one atomic transaction per store. Does nothing if there are no changes.
   ///
-  /// The steps: `willSave` of the changed objects until none changes any more, delete rules, validation, permanent IDs, the stores' transactions, `didSave`,
-  /// notifications. On an error the context keeps its changes (objects may have got their permanent IDs already). Rows that others have changed since they were
-  /// read, and unique values that are taken, are dealt with as ``mergePolicy`` says. In a task that is cancelled nothing is saved.
-  /// - Throws: ``ValidationError`` (all errors at once), ``MergePolicyError``, what ``pendingError`` tells, or ``StoreError`` with
-  ///   ``StoreError/Code/mergeConflict``, ``StoreError/Code/constraintConflict`` (all conflicts at once, with the values of both sides),
+  /// A save has these steps: `willSave` of the changed objects until no more objects change, delete rules, validation, permanent IDs, the
+  /// transactions of the stores, `didSave`, notifications. After an error the context keeps its changes, though objects may already have
+  /// permanent IDs. ``mergePolicy`` resolves conflicts: rows that others have changed since they were read, and unique values that are
+  /// already used. In a canceled task nothing is saved.
+  ///
+  /// - Throws: ``ValidationError`` with all errors; ``MergePolicyError``; the ``pendingError``; ``StoreError`` with
+  ///   ``StoreError/Code/mergeConflict`` or ``StoreError/Code/constraintConflict`` (all conflicts, with the values of both sides),
   ///   ``StoreError/Code/cancelled`` and others.
   public func save() throws {
     mergeWaitingChanges()
     try notedErrors.settle()
     try notedErrors.checkPolicy()
-    // A save ends an event.
+    // A save ends the current event.
     defer {
       recorder?.closeEventGroup()
       dropRecentObjects()
@@ -31,23 +32,23 @@ extension ManagedObjectContext {
 
   // MARK: Permanent IDs
 
-  /// Gives permanent IDs to new objects, before they are saved.
+  /// Assigns permanent IDs to new objects before they are saved.
   ///
-  /// - Throws: ``StoreError`` with ``StoreError/Code/noOpenStore`` when no store is open, ``StoreError/Code/entityNotInStore`` when none holds an
-  ///   object's entity.
+  /// - Throws: ``StoreError`` with ``StoreError/Code/noOpenStore`` if no store is open; with ``StoreError/Code/entityNotInStore`` if no
+  ///   store holds an object's entity.
   public func obtainPermanentIDs(for objects: [ManagedObject]) throws {
     defer { replaceReferences { registry.savedReference($0) } }
     try obtainIDs(for: objects)
   }
 
   func obtainIDs(for objects: [ManagedObject]) throws {
-    // Addresses are compared, nothing is read.
+    // The pointers are only compared, never dereferenced.
     let here = Unmanaged.passUnretained(self).toOpaque()
     let areNew = { (object: ManagedObject) in object.currentID.isTemporaryID && object.contextReference?.toOpaque() == here }
     let temporary = objects.allSatisfy(areNew) ? objects : objects.filter(areNew)
     guard let first = temporary.first else { return }
     let firstSpace = space(of: first)
-    // As a rule there is one store.
+    // Usually there is one store.
     let isOneSpace = temporary.allSatisfy { space(of: $0) == firstSpace }
     for space in isOneSpace ? [firstSpace] : Set(temporary.map { space(of: $0) }) {
       let group = isOneSpace ? temporary : temporary.filter { self.space(of: $0) == space }
@@ -60,7 +61,7 @@ extension ManagedObjectContext {
           return store.entityNumbers.contains(Int(number))
         })
       else {
-        // A store that an object was assigned to may be closed, or hold other entities since.
+        // The store assigned to an object may be closed, or may have been replaced by one with other entities.
         let entity = group[0].compiledEntity
         _ = try rowSource.openStores(holding: entity, includesSubentities: false, affectedStores: nil, .obtainPermanentIDs)
         throw StoreError(.assignedStoreNotOpen(entity: entity.name), operation: .obtainPermanentIDs)
@@ -70,9 +71,9 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Objects got permanent IDs without being saved: from here on relationships know them by these.
+  /// Updates all relationships after objects got permanent IDs without being saved.
   ///
-  /// - Parameter saved: The present reference of an object.
+  /// - Parameter saved: Returns the current reference of an object.
   func replaceReferences(_ saved: (ObjectReference) -> ObjectReference) {
     if !registry.hasPermanentIDs { return }
     for object in unitOfWork.objects { object.replaceReferences(saved) }
@@ -80,7 +81,7 @@ extension ManagedObjectContext {
 }
 
 extension ManagedObject {
-  /// Relationships know objects by other references from now on.
+  /// Replaces the references in the object's relationships.
   final func replaceReferences(_ saved: (ObjectReference) -> ObjectReference) {
     if let overlay {
       for slot in compiledEntity.slots where slot.relationship != nil && overlay.has(slot.index) {

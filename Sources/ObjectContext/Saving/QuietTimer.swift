@@ -1,14 +1,13 @@
-// QuietTimer: does something once nothing has happened for a while.
 import Synchronization
 
-/// Does something once nothing has happened for a while, by any clock.
+/// A debounce timer: runs an action after a delay without events, on any clock.
 final class QuietTimer<TimerClock: Clock>: Sendable where TimerClock.Duration == Duration {
   private struct State {
-    /// When it is to be done, unless something happens before.
+    /// The time of the action, unless another event postpones it.
     var deadline: TimerClock.Instant
-    /// Waits for that.
+    /// The task that waits for the deadline.
     var task: Task<Void, Never>?
-    /// Whether what happens does not count.
+    /// Whether events are ignored.
     var isDeaf = false
   }
   private let clock: TimerClock
@@ -21,15 +20,15 @@ final class QuietTimer<TimerClock: Clock>: Sendable where TimerClock.Duration ==
     state = Mutex(State(deadline: clock.now))
   }
 
-  /// Something has happened: the delay begins anew.
+  /// Records an event, which restarts the delay.
   ///
-  /// - Parameter action: What is done at its end. It is held until then, and whatever it holds.
+  /// - Parameter action: Runs at the end of the delay; retained until then. Ignored if an action is already waiting.
   func noteEvent(_ action: @escaping @Sendable () async -> Void) {
     state.withLock { state in
       if state.isDeaf { return }
       state.deadline = clock.now.advanced(by: delay)
       if state.task != nil { return }
-      // Of no task: what was changed in one outlives it.
+      // Detached, so that the cancellation of the current task does not affect the action.
       state.task = Task.detached { [self] in
         while let deadline = remainingDeadline() {
           do { try await clock.sleep(until: deadline, tolerance: nil) } catch { return }
@@ -39,17 +38,17 @@ final class QuietTimer<TimerClock: Clock>: Sendable where TimerClock.Duration ==
     }
   }
 
-  /// What is still to be waited for; nil when the time has come, and the next event begins anew.
+  /// Returns the deadline if it has not passed yet; else nil, and the next event starts a new delay.
   private func remainingDeadline() -> TimerClock.Instant? {
     state.withLock { state in
       if clock.now < state.deadline { return state.deadline }
-      // One that was called off is no longer the state's.
+      // A canceled task no longer belongs to the state.
       if !Task.isCancelled { state.task = nil }
       return nil
     }
   }
 
-  /// What was to be done is not done.
+  /// Cancels the pending action.
   func cancel() {
     state.withLock { state in
       state.task?.cancel()
@@ -57,7 +56,7 @@ final class QuietTimer<TimerClock: Clock>: Sendable where TimerClock.Duration ==
     }
   }
 
-  /// Runs a body whose own events do not count.
+  /// Runs a closure whose events are ignored.
   func withoutEvents<Result>(_ body: () throws -> Result) rethrows -> Result {
     state.withLock { $0.isDeaf = true }
     defer { state.withLock { $0.isDeaf = false } }

@@ -1,4 +1,3 @@
-// SaveConflicts+Constraints: unique values that are taken: new objects are merged into those that have them.
 import ObjectModel
 import ObjectStore
 
@@ -14,7 +13,7 @@ extension SaveConflicts {
       if pendingRow(reference) != nil, !parties.contains(reference) { parties.append(reference) }
     }
     parties = inSavingOrder(parties)
-    // A stored object survives a new one, the first of several new ones the others.
+    // A stored object survives a new one. Among new objects, the first survives.
     guard let survivor = conflict.databaseObjectID?.reference ?? parties.first else { return }
     for party in parties where party != survivor {
       if inserted[party] != nil {
@@ -25,14 +24,14 @@ extension SaveConflicts {
     }
   }
 
-  /// The object that a new one was merged into, or itself.
+  /// Returns the object into which a new one was merged, or the object itself.
   func survivor(of reference: ObjectReference) -> ObjectReference {
     var reference = reference
     while let next = merged[reference] { reference = next }
     return reference
   }
 
-  // MARK: A new object and another one
+  // MARK: Merging a new object
 
   private func merge(
     new: ObjectReference, into survivor: ObjectReference, _ decision: MergeDecision, _ conflict: ConstraintConflict
@@ -44,7 +43,7 @@ extension SaveConflicts {
       throw Unresolved(
         reason: "An object of the entity “\(self.entity(mine).name)” cannot be merged into one of the entity “\(entity.name)”.")
     }
-    // What was set counts, defaults do not: they would erase what is stored.
+    // Only values that were set count. Defaults would overwrite stored values.
     let set = object(new)?.overlay?.dirty ?? SlotMask()
     var (values, sources): ([Int: Slot], [Int: RowImage]) = ([:], [:])
     for slot in self.entity(mine).slots where slot.kind != .none && !slot.isDerived {
@@ -72,11 +71,12 @@ extension SaveConflicts {
     }
   }
 
-  /// Two stored objects clash: the one that was changed keeps the values it had, or the save fails. No row is deleted that nobody has deleted.
+  /// Resolves a conflict of two stored objects: the changed one gets its former values back, or the save fails. Never deletes a row that
+  /// the application has not deleted.
   private func giveUpValues(of reference: ObjectReference, _ conflict: ConstraintConflict, _ decision: MergeDecision) throws {
     guard let update = updates[reference], let base = base(reference) else { throw Unresolved() }
     let slots = conflict.constraint.compactMap { entity(update.row).slot(named: $0)?.index }
-    // Another object's merging may have dealt with it.
+    // The merge of another object may have resolved the conflict.
     guard slots.contains(where: update.changedSlots.contains) else { return }
     touched.insert(reference)
     switch decision.mergeType {
@@ -90,9 +90,9 @@ extension SaveConflicts {
     try pairUp(reference, formerly: [update.row, base])
   }
 
-  // MARK: What referred to merged objects
+  // MARK: References to merged objects
 
-  /// Lets everything that refers to merged objects refer to the survivors.
+  /// Redirects all references to merged objects to their survivors.
   func finishMerging() throws {
     guard merged.contains(where: { inserted[$0.key] == nil && !finishedMerges.contains($0.key) }) else { return }
     for row in insertedOrder.compactMap({ inserted[$0] }) {
@@ -109,7 +109,7 @@ extension SaveConflicts {
     finishedMerges.formUnion(merged.keys)
     for (survivor, rows) in formerRows {
       try pairUp(survivor, formerly: rows)
-      // A stored object that nobody had changed and that keeps its values is shown as it is stored.
+      // An unchanged stored object that keeps its values shows its stored row.
       if pendingRow(survivor) == nil, let row = storedHolders[survivor] { refresh(row) }
     }
     formerRows = [:]
@@ -123,7 +123,7 @@ extension SaveConflicts {
     return values
   }
 
-  /// The values, if relationships may refer to objects of the survivors' entities.
+  /// Returns the values if the relationships accept the survivors' entities; throws otherwise.
   private func accepted(_ values: [Int: Slot], _ entity: CompiledEntity) throws -> [Int: Slot] {
     for (slot, value) in values {
       guard case .int(let word) = value, let relationship = entity.slots[slot].relationship,
@@ -134,7 +134,7 @@ extension SaveConflicts {
     return values
   }
 
-  /// To-many relationships of merged objects become the survivors': members are added to those that they have.
+  /// Moves to-many relationships of merged objects to the survivors, and merges their members.
   private func moveMembers() throws {
     var result: [SaveChangesRequest.RelationshipChange] = []
     var positions: [RelationshipEnd: Int] = [:]

@@ -1,9 +1,9 @@
-// SaveConflicts+Deletions: a deletion that is taken back because others have changed the object.
 import ObjectModel
 import ObjectStore
 
 extension SaveConflicts {
-  /// Takes a deletion back, and with it what followed from it: objects that were deleted with this one, and references to it that were cleared.
+  /// Cancels a deletion because others have changed the object, together with its effects: cascaded deletions, and cleared references to
+  /// the object.
   func restore(_ row: RowImage) {
     var waiting = [row]
     while let row = waiting.popLast() {
@@ -17,7 +17,7 @@ extension SaveConflicts {
     }
   }
 
-  /// The deleted objects that a deletion by the rule `cascade` has reached from a row, as far as rows tell.
+  /// Returns the deleted objects that a cascading deletion of a row has reached, as far as the rows show.
   private func victims(of row: RowImage) -> [RowImage] {
     let (reference, entity) = (row.reference, entity(row))
     var result: [RowImage] = []
@@ -34,7 +34,7 @@ extension SaveConflicts {
     return result
   }
 
-  /// References to the row that its deletion has cleared are back.
+  /// Restores the references to a row that its deletion has cleared.
   private func restoreReferences(to row: RowImage) {
     let (reference, entity) = (row.reference, entity(row))
     for relationship in entity.relationships {

@@ -1,9 +1,8 @@
-// SaveConflicts+Relationships: both ends of relationships stay in step while rows are merged.
 import ObjectModel
 import ObjectStore
 
 extension SaveConflicts {
-  /// Sets a slot of a row, whether the save writes it already or not. Rows that are gone are passed over.
+  /// Sets a slot of a row, whether or not the save already writes it. Ignores deleted rows.
   func set(_ value: Slot, at slot: Int, of reference: ObjectReference) throws {
     if let row = inserted[reference] { return insert(edited(row, [slot: value])) }
     guard deletions[reference] == nil else { return }
@@ -15,12 +14,13 @@ extension SaveConflicts {
     update(edited(row, [slot: value], version: row.version + 1), over: row)
   }
 
-  /// The row of an object after the save.
+  /// Returns the row of an object after the save.
   private func finalRow(_ reference: ObjectReference) throws -> RowImage? {
     try pendingRow(reference) ?? refreshed[reference] ?? storedRows([reference])[reference]
   }
 
-  /// After a row was merged: partners of its one-to-one relationships that lost it no longer refer to it, and the one that has it does.
+  /// Updates the inverse ends of one-to-one relationships after a row was merged: former partners no longer refer to it, and its new
+  /// partner does.
   ///
   /// - Parameter rows: The rows that were merged.
   func pairUp(_ reference: ObjectReference, formerly rows: [RowImage]) throws {

@@ -1,4 +1,3 @@
-// SaveConflicts+Rows: rows that others have changed or deleted since they were read.
 import ObjectModel
 import ObjectStore
 
@@ -21,7 +20,7 @@ extension SaveConflicts {
       guard let theirs = conflict.persistedRow else { return setDeletion(reference, version: nil) }
       if keepsStore { restore(theirs) } else { setDeletion(reference, version: theirs.version) }
     } else if let theirs = conflict.persistedRow {
-      // Only checked: there is nothing in memory that could win.
+      // The row was only locked, so there are no changes in memory.
       refresh(theirs)
       setLock(reference, version: theirs.version)
     } else {
@@ -30,7 +29,7 @@ extension SaveConflicts {
     }
   }
 
-  // MARK: Changed by both
+  // MARK: Changed on both sides
 
   private func merge(_ mine: RowImage, _ theirs: RowImage, _ decision: MergeDecision, _ conflict: MergeConflict) throws {
     let (reference, entity) = (mine.reference, entity(mine))
@@ -62,7 +61,7 @@ extension SaveConflicts {
     try pairUp(reference, formerly: [mine, theirs])
   }
 
-  /// A row taken from the store may refer to what this save deletes.
+  /// Throws if a row that was taken from the store refers to an object that this save deletes.
   private func checkReferences(of row: RowImage) throws {
     if deletions.isEmpty { return }
     for slot in entity(row).slots where slot.kind == .reference && deletions[row.reference(slot.index)] != nil {
@@ -72,7 +71,7 @@ extension SaveConflicts {
 
   // MARK: Deleted by others
 
-  /// The object leaves, as its row has.
+  /// Accepts the deletion of an object by others.
   private func giveUp(_ reference: ObjectReference) throws {
     removeUpdate(reference)
     gone.insert(reference)
@@ -92,11 +91,11 @@ extension SaveConflicts {
     }
   }
 
-  /// The object gets its row back.
+  /// Inserts the row of an object that others have deleted.
   private func insertAgain(_ mine: RowImage, _ decision: MergeDecision) throws {
     let (reference, entity) = (mine.reference, entity(mine))
     var values = try decided.slots(of: decision, entity)
-    // What it referred to may be gone as well.
+    // The destinations of its references may be deleted as well.
     let destinations = entity.slots.filter { $0.kind == .reference && values[$0.index] == nil }.map { ($0, mine.reference($0.index)) }
     let unknown = Set(destinations.map(\.1).filter { !$0.isNull && inserted[$0] == nil && $0 != reference })
     let stored = try storedRows(unknown)
@@ -106,14 +105,14 @@ extension SaveConflicts {
       }
       values[slot.index] = .null
     }
-    // A version that none of the row's readers can have seen.
+    // A version that no reader of the former row can have seen.
     insert(edited(mine, values, version: mine.version + 65_536))
     removeUpdate(reference)
     try linkAgain(reference)
     try pairUp(reference, formerly: [mine])
   }
 
-  /// Links of many-to-many relationships went with the row; those that are in memory come back, unless their other end is gone.
+  /// Restores the many-to-many links that were deleted with a row, as far as they are in memory and their other ends exist.
   private func linkAgain(_ reference: ObjectReference) throws {
     guard let object = object(reference) else { return }
     for state in object.toManyStates where state.isLoaded && !state.relationship.isTransient {

@@ -1,11 +1,11 @@
-// SaveConflicts+Validation: what a merge policy has made of rows is validated before it is written, as objects are.
 import ObjectModel
 import ObjectStore
 
 extension SaveConflicts {
-  /// Validates the rows that were merged since the last time, by all rules: the model's, and those of the objects' classes.
+  /// Validates the rows that were merged since the last call, against the model's rules and those of the objects' classes.
   ///
-  /// Nothing has been written yet. An object has the merged values as long as it is asked, and is then as it was.
+  /// Runs before anything is written. Each object shows the merged values during its validation and its own values afterwards.
+  ///
   /// - Throws: ``ValidationError`` with all errors.
   func validate() throws {
     let references = takeMergedRows()
@@ -23,12 +23,12 @@ extension SaveConflicts {
         try found.add(error, of: holder(of: row))
       }
     }
-    // What validators have put in place of values is validated as a part of what they were asked about.
+    // Values that validators have replaced were validated with their objects.
     _ = takeMergedRows()
     try found.check()
   }
 
-  /// Validates a row, over the one that it takes the place of; a new one where there is none.
+  /// Validates a row in place of the base row; a new row if there is none.
   private func validate(_ row: RowImage, over base: RowImage?, changed: SlotMask? = nil) throws {
     let entity = entity(row)
     let object = holder(of: row)
@@ -41,7 +41,7 @@ extension SaveConflicts {
     let left = try object.lending(base ?? row, overlay, in: context, isNew: isNew) {
       if isNew { try object.validateForInsert() } else { try object.validateForUpdate() }
     }
-    // A validator may have put another value in place of the one it was given, or all values away.
+    // A validator may have replaced a value, or discarded all changes.
     guard let overlay = left else { return }
     defer { overlay.free() }
     var values: [Int: Slot] = [:]
@@ -57,11 +57,11 @@ extension SaveConflicts {
     if let base, inserted[row.reference] == nil { update(edited(row, values), over: base) } else { insert(edited(row, values)) }
   }
 
-  /// Gives an overlay the values of a row, and those of the object that are in memory only.
+  /// Fills an overlay with the values of a row, and with the object's transient values.
   private func fill(_ overlay: Overlay, with row: RowImage, changed: SlotMask?, of object: ManagedObject) throws {
     for slot in entity(row).slots {
       if slot.kind == .none {
-        // Values that are in memory only stay what they are.
+        // Transient values stay unchanged.
         if let own = object.overlay, own.has(slot.index) { overlay.keep(own[slot.index], at: slot.index) }
       } else if !slot.isDerived, changed?.contains(slot.index) ?? true {
         if let external = slot.kind == .bytes ? row.external(slot.index) : nil {
@@ -73,7 +73,8 @@ extension SaveConflicts {
     }
   }
 
-  /// The object that has a row after the save: the living one, or a new one that takes the stored one's identity; one for the purpose where there is none.
+  /// Returns the object that has a row after the save: the registered one, or a new one that adopts the stored object's identity, else a
+  /// temporary one.
   private func holder(of row: RowImage) -> ManagedObject {
     let reference = row.reference
     if let object = object(reference) {

@@ -1,18 +1,17 @@
-// SaveConflicts: a save to one store that has met conflicts: what it writes, as a merge policy changes it from round to round.
 import ObjectModel
 import ObjectStore
 
-/// A save to one store that has met conflicts.
+/// A save to one store that has encountered conflicts, with the content that the merge policy changes in each round.
 ///
-/// Works on the rows of the request, not on objects: these stay as they are until the store has taken everything, so that a save that fails in the
-/// end leaves them unchanged.
+/// Operates on the rows of the request, not on objects. Objects change only after the store has accepted the save, so that a failed save
+/// leaves them unchanged.
 final class SaveConflicts {
   let context: ManagedObjectContext
   let store: PersistentStore
   let model: CompiledModel
   var space: UInt32 { store.space.number }
 
-  // What the save writes.
+  // The content of the save.
   /// New rows, in order.
   private(set) var insertedOrder: [ObjectReference] = []
   private var insertedPositions: [ObjectReference: Int] = [:]
@@ -23,30 +22,30 @@ final class SaveConflicts {
   private(set) var locked: [ObjectReference: Int64] = [:]
   var relationshipChanges: [SaveChangesRequest.RelationshipChange]
 
-  // What is known of the store.
-  /// The stored rows that updates start from: as they were read, or as conflicts have shown them.
+  // The state of the store.
+  /// The stored rows on which updates are based: as they were read, or as conflicts have reported them.
   private(set) var bases: [ObjectReference: RowImage] = [:]
-  /// The slots that were set in memory, of rows that were merged.
+  /// The slots of merged rows that were set in memory.
   var setSlots: [ObjectReference: SlotMask] = [:]
-  /// Stored rows that have unique values of the save's.
+  /// Stored rows that already have unique values of the save.
   var storedHolders: [ObjectReference: RowImage] = [:]
 
-  // What becomes of objects, beside what is written.
-  /// Objects that take a stored row instead of being saved.
+  // The effects on objects, in addition to what is written.
+  /// Objects that adopt a stored row instead of being saved.
   private(set) var refreshed: [ObjectReference: RowImage] = [:]
-  /// Objects that are not deleted after all.
+  /// Objects whose deletion was canceled.
   var restored: Set<ObjectReference> = []
-  /// Objects whose rows others have deleted, and that give in.
+  /// Objects that others have deleted, and whose changes are discarded.
   var gone: Set<ObjectReference> = []
   /// New objects that are merged into others.
   var merged: [ObjectReference: ObjectReference] = [:]
-  /// Those of them that nothing refers to any more.
+  /// Merged objects to which no reference remains.
   var finishedMerges: Set<ObjectReference> = []
-  /// The rows that went into survivors, until their partners are found.
+  /// The rows that were merged into survivors, until their partners are updated.
   var formerRows: [ObjectReference: [RowImage]] = [:]
-  /// All objects in conflict, which the error names.
+  /// All objects in conflict, for the error.
   var touched: Set<ObjectReference> = []
-  /// Objects whose rows were merged and have not been validated since.
+  /// Objects whose rows were merged and not validated since.
   private var unvalidated: Set<ObjectReference> = []
 
   init(_ request: SaveChangesRequest, to store: PersistentStore, of context: ManagedObjectContext) {
@@ -65,13 +64,13 @@ final class SaveConflicts {
     unvalidated = []
   }
 
-  /// The objects whose rows were merged since the last call, in the order in which they are written.
+  /// Returns the objects whose rows were merged since the last call, in the order in which they are written.
   func takeMergedRows() -> [ObjectReference] {
     defer { unvalidated = [] }
     return unvalidated.isEmpty ? [] : (insertedOrder + updateOrder).filter { unvalidated.remove($0) != nil }
   }
 
-  /// The request as it stands.
+  /// Returns the current request.
   func makeRequest() -> SaveChangesRequest {
     var request = SaveChangesRequest()
     request.inserted = RowList(insertedOrder.compactMap { inserted[$0] })
@@ -86,7 +85,7 @@ final class SaveConflicts {
     return request
   }
 
-  /// What the policy's rules and decisions name, as it is stored.
+  /// Converts the values of the policy's rules and decisions to their stored form.
   var decided: DecidedValues { DecidedValues(model: model, space: space) }
 
   // MARK: Rows
@@ -99,12 +98,12 @@ final class SaveConflicts {
 
   func object(_ reference: ObjectReference) -> ManagedObject? { context.registeredObject(reference, space: space) }
 
-  /// The stored row that an object's changes start from.
+  /// Returns the stored row on which an object's changes are based.
   func base(_ reference: ObjectReference) -> RowImage? { bases[reference] ?? object(reference)?.image }
 
   func setBase(_ row: RowImage) { bases[row.reference] = row }
 
-  /// The row that the save writes for an object; nil when it writes none.
+  /// Returns the row that the save writes for an object; nil if it writes none.
   func pendingRow(_ reference: ObjectReference) -> RowImage? { inserted[reference] ?? updates[reference]?.row }
 
   func insert(_ row: RowImage) {
@@ -114,7 +113,7 @@ final class SaveConflicts {
     insertedOrder.append(row.reference)
   }
 
-  /// Objects in the order in which the save writes them, stored ones first: stores report conflicts in any order.
+  /// Returns objects in the order in which the save writes them, stored ones first. Stores report conflicts in any order.
   func inSavingOrder(_ references: [ObjectReference]) -> [ObjectReference] {
     references.enumerated().sorted { one, other in
       (insertedPositions[one.element] ?? -1, one.offset) < (insertedPositions[other.element] ?? -1, other.offset)
@@ -126,13 +125,13 @@ final class SaveConflicts {
   func setDeletion(_ reference: ObjectReference, version: Int64?) { deletions[reference] = version }
   func setLock(_ reference: ObjectReference, version: Int64?) { locked[reference] = version }
 
-  /// The object takes a stored row.
+  /// Makes an object adopt a stored row.
   func refresh(_ row: RowImage) {
     removeUpdate(row.reference)
     refreshed[row.reference] = row
   }
 
-  /// Writes a row over the one that ``base(_:)`` gives; nothing is written where they are the same.
+  /// Writes a row over the stored one, unless they are equal.
   func update(_ row: RowImage, over base: RowImage) {
     bases[row.reference] = base
     var changed = SlotMask()
@@ -148,21 +147,21 @@ final class SaveConflicts {
     updates[row.reference] = update
   }
 
-  /// Whether two rows have one value of a property. Large values outside the rows are compared last.
+  /// Returns whether two rows have the same value of a property. Large values outside the rows are compared only if necessary.
   static func isSame(_ slot: CompiledSlot, _ one: RowImage, _ other: RowImage) -> Bool {
     let index = slot.index
     if one.isUnreadable(index) || other.isUnreadable(index) { return false }
     if one.isNull(index) || other.isNull(index) { return one.isNull(index) && other.isNull(index) }
     switch slot.kind {
     case .int, .reference, .none: return one.word(index) == other.word(index)
-    // A number that is none equals nothing, not even itself.
+    // NaN does not equal itself; compare the bits.
     case .real: return one.word(index) == other.word(index) || one.real(index) == other.real(index)
     case .text: return one.bytes(index).elementsEqual(other.bytes(index))
     case .bytes: return one.hasSameValue(index, kind: .bytes, as: other)
     }
   }
 
-  /// A row with some values changed, and some taken from other rows of its entity.
+  /// Returns a row with some values replaced, and some copied from other rows of its entity.
   func edited(
     _ row: RowImage, _ values: [Int: Slot], taking sources: [Int: RowImage] = [:], externals: [Int: ExternalData] = [:],
     version: Int64? = nil
@@ -176,25 +175,25 @@ final class SaveConflicts {
       } else if let external = externals[slot.index] {
         writer.setExternal(external, at: slot.index)
       } else {
-        // Large values are not read for it.
+        // Copies large values without reading them.
         writer.copy(slot.index, kind: slot.kind, from: sources[slot.index] ?? row)
       }
     }
     return writer.endRow()
   }
 
-  /// Rows as they are in the store; those that are gone are missing.
+  /// Returns the current stored rows of objects. Omits deleted ones.
   func storedRows(_ references: some Collection<ObjectReference>) throws -> [ObjectReference: RowImage] {
     if references.isEmpty { return [:] }
     let rows = try context.rowSource.newestRows(of: references.map(objectID), in: store)
     return Dictionary(rows.map { ($0.reference, $0) }, uniquingKeysWith: { first, _ in first })
   }
 
-  // MARK: What is told
+  // MARK: Errors
 
   func snapshot(_ row: RowImage?) -> RowSnapshot? { row.map { RowSnapshot($0, of: entity($0), space: space) } }
 
-  /// The row of an object with its unsaved changes, where it is not written.
+  /// Returns the row of an object with its unsaved changes, for an object that the save does not write.
   private func currentRow(_ reference: ObjectReference, over base: RowImage?) -> RowImage? {
     guard let base, let overlay = object(reference)?.overlay else { return base }
     var (values, externals): ([Int: Slot], [Int: ExternalData]) = ([:], [:])
@@ -210,7 +209,7 @@ final class SaveConflicts {
     return values.isEmpty && externals.isEmpty ? base : edited(base, values, externals: externals)
   }
 
-  /// A store's error with the values of both sides.
+  /// Returns a store's error with the values of both sides.
   func described(_ error: StoreError) throws -> StoreError {
     var error = error
     for index in error.mergeConflicts.indices {
@@ -219,7 +218,7 @@ final class SaveConflicts {
       let (stored, cached) = (error.mergeConflicts[index].persistedRow, error.mergeConflicts[index].cachedRow)
       error.mergeConflicts[index].originalSnapshot = snapshot(base)
       error.mergeConflicts[index].objectSnapshot = snapshot(updates[reference]?.row ?? currentRow(reference, over: base))
-      // A coordinator that has an older row learns of the newer one now; one that has none takes the store's for its own.
+      // If the coordinator has an older cached row, report both rows; else the stored row is also the cached one.
       let isOlder = cached.map { $0.version != stored?.version } ?? false
       error.mergeConflicts[index].cachedSnapshot = snapshot(isOlder ? cached : stored)
       error.mergeConflicts[index].persistedSnapshot = isOlder ? snapshot(stored) : nil
@@ -234,9 +233,9 @@ final class SaveConflicts {
     return error
   }
 
-  /// Changes what is written as the context's policy says.
+  /// Resolves the conflicts of an error through the context's merge policy.
   ///
-  /// - Throws: The error, where the policy leaves a conflict as it is or none can be resolved; what rules of the application throw.
+  /// - Throws: The error, if a conflict cannot be resolved or the policy does not resolve it; errors of custom merge rules.
   func resolve(_ error: StoreError) throws {
     let error = try described(error)
     do {
@@ -257,7 +256,7 @@ final class SaveConflicts {
     }
   }
 
-  /// How many objects of which entities are in conflict, in the order of the conflicts.
+  /// Returns the number of objects in conflict by entity, in the order of the conflicts.
   private func conflicting(_ error: StoreError) -> [StoreError.ConflictingObjects] {
     var names: [String] = []
     var found: [String: (count: Int, example: ManagedObjectID)] = [:]
@@ -271,9 +270,9 @@ final class SaveConflicts {
     }
   }
 
-  /// A conflict stays one.
+  /// A conflict that stays unresolved.
   struct Unresolved: Error {
-    /// Why no policy can resolve it.
+    /// The reason why no policy can resolve it.
     var reason: String?
   }
 }

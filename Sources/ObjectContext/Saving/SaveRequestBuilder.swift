@@ -1,24 +1,23 @@
-// SaveRequestBuilder: changed objects as the rows that a store writes.
 import ObjectModel
 import ObjectStore
 
-/// Turns changed objects of one store into a ``SaveChangesRequest``.
+/// Converts the changed objects of one store into a ``SaveChangesRequest``.
 final class SaveRequestBuilder {
   private let context: ManagedObjectContext
   let space: UInt32
-  /// The writer of new rows; nil where there are none.
+  /// The writer of new rows; nil if there are no new objects.
   private let inserted: RowWriter?
-  /// The writer of changed rows. Many saves change nothing but members.
+  /// The writer of changed rows. Lazy, since many saves change only members.
   private lazy var updated = RowWriter()
   private var updates: [SaveChangesRequest.Update] = []
   private var request = SaveChangesRequest()
   private var danglingError: StoreError?
-  /// Whether it is the context's parent that takes the rows: they have no versions then, and it is told what they were before.
+  /// Whether the rows go to a parent context. They then have no versions, and include the former rows.
   private let isNested: Bool
 
-  /// Starts a request.
+  /// Creates a builder.
   ///
-  /// - Parameter insertedCount: How many new objects there are at most.
+  /// - Parameter insertedCount: The maximum number of new objects.
   init(context: ManagedObjectContext, space: UInt32, insertedCount: Int) {
     self.context = context
     self.space = space
@@ -51,7 +50,7 @@ final class SaveRequestBuilder {
   private func writeSlots(of object: ManagedObject, _ entity: CompiledEntity, to writer: RowWriter) {
     writer.beginRow(entityNumber: entity.number, slotCount: entity.slots.count, key: object.currentID.key, version: firstVersion)
     guard let overlay = object.overlay else { return }
-    // Derived values are the store's.
+    // The store computes derived values.
     for slot in entity.slots where slot.kind != .none && !slot.isDerived && overlay.has(slot.index) { write(overlay, slot, to: writer) }
   }
 
@@ -59,7 +58,7 @@ final class SaveRequestBuilder {
 
   func update(_ object: ManagedObject) {
     relationshipChanges(of: object)
-    // The object holds its row, and nothing takes it away here.
+    // The object retains the row throughout.
     guard let row = object.row, let overlay = object.overlay else { return }
     let writer = updated
     object.askEntity { entity in
@@ -71,15 +70,15 @@ final class SaveRequestBuilder {
       }
       if changed.isEmpty { return }
       var update = SaveChangesRequest.Update(row: writer.endRowAlone(), changedSlots: changed, oldVersion: RowImage.version(row))
-      // Asked for the owners that an object has left, and by then far from the processor.
+      // Needed to find the former owners. Set only if required, because the row has probably left the processor's cache by then.
       if isNested || entity.referenceSlots.contains(where: changed.contains) { update.formerRow = RowImage(heldRow: row) }
       updates.append(update)
     }
   }
 
-  /// Begins a changed row, with those values of an overlay that differ from the former row's.
+  /// Begins a changed row with the values of an overlay that differ from the former row.
   ///
-  /// - Returns: What differs. Where nothing does no row was begun.
+  /// - Returns: The changed slots. If there are none, no row was begun.
   private func writeSlots(of overlay: Overlay, _ entity: CompiledEntity, over image: RowImage, to writer: RowWriter) -> SlotMask {
     var changed = SlotMask()
     for slot in entity.slots
@@ -98,9 +97,9 @@ final class SaveRequestBuilder {
     return changed
   }
 
-  /// Begins a changed row that is a copy of the overlay's, which has all values.
+  /// Begins a changed row as a copy of an overlay that has all values.
   ///
-  /// - Returns: What differs from the former row. Where nothing does no row was begun.
+  /// - Returns: The changed slots. If there are none, no row was begun.
   private func write(_ overlay: Overlay, of entity: CompiledEntity, over row: UnsafeRawPointer, to writer: RowWriter) -> UInt64 {
     var (changed, dirty) = (UInt64(0), overlay.dirtyBits)
     while dirty != 0 {
@@ -118,7 +117,8 @@ final class SaveRequestBuilder {
     return changed
   }
 
-  /// Whether a value differs from the row's; both are in rows. What only looks alike is other bytes in the store.
+  /// Returns whether a value differs from the row's; both are in row format. Compares text bytewise, since canonically equivalent strings
+  /// differ in the store.
   private func differs(_ overlay: Overlay, _ slot: Int, _ kind: SlotKind, _ row: UnsafeRawPointer) -> Bool {
     let isNull = overlay.isNull(slot)
     if isNull || RowImage.isNull(row, slot) { return isNull != RowImage.isNull(row, slot) }
@@ -151,9 +151,9 @@ final class SaveRequestBuilder {
     request.locked.append(SaveChangesRequest.VersionedReference(reference: image.reference, version: image.version))
   }
 
-  /// The request.
+  /// Returns the request.
   ///
-  /// - Throws: ``StoreError`` when an object refers to one that was never saved and is gone.
+  /// - Throws: ``StoreError`` if an object refers to a deleted object that was never saved.
   func finish() throws -> SaveChangesRequest {
     if let danglingError { throw danglingError }
     if let inserted { request.inserted = inserted.finish() }
@@ -161,27 +161,27 @@ final class SaveRequestBuilder {
     return request
   }
 
-  /// Whether a value differs from the row's: a value set back to what it was is not written.
+  /// Returns whether a value differs from the row's. A value that was reset to its former value is not written.
   private func differs(_ overlay: Overlay, _ slot: CompiledSlot, _ image: RowImage) -> Bool {
     let isNull = image.isNull(slot.index)
     let stored = slot.kind == .bytes && !isNull ? image.external(slot.index) : nil
     if let external = overlay.external(slot.index) { return stored.map { !external.isIdentical(to: $0) } ?? true }
     let value = overlay[slot.index]
-    // Whether bytes of another length differ is known without reading them.
+    // Bytes of another length differ; there is no need to read them.
     if let stored, case .bytes(let bytes) = value, (try? stored.count) != bytes.count { return true }
     switch value {
     case .null: return !isNull || image.isUnreadable(slot.index)
     case .int(let word) where slot.kind == .reference:
       return isNull || context.registry.savedReference(ObjectReference(rawValue: word)).rawValue != image.word(slot.index)
     case .text(let text):
-      // Texts that only look alike are different bytes in the store.
+      // Canonically equivalent strings have different bytes in the store.
       return isNull || slot.kind != .text || !image.bytes(slot.index).elementsEqual(text.utf8)
-    // What cannot be read differs from every value.
+    // An unreadable value differs from every value.
     default: return isNull || (try? image.slot(slot.index, kind: slot.kind)) != value
     }
   }
 
-  /// Bytes of an attribute with external storage that are not copied into the row, since the store may take them out again.
+  /// The size from which bytes of an attribute with external storage are not copied into the row, since the store may move them out again.
   private static let largeByteCount = 16_384
 
   private func write(_ overlay: Overlay, _ slot: CompiledSlot, to writer: RowWriter) {
@@ -198,7 +198,7 @@ final class SaveRequestBuilder {
     }
   }
 
-  /// The reference as it is saved, after a look at whether it may be.
+  /// Returns the saved form of a reference, and records an error if it would dangle.
   private func saved(_ reference: ObjectReference, _ name: String, entity: Int) -> ObjectReference {
     if reference.key > 0 {
       if isDeleted(reference), leavesNothingDangling(name, entity: entity) { noteDangling(name, entity: entity) }
@@ -216,13 +216,13 @@ final class SaveRequestBuilder {
     return objectID.reference
   }
 
-  /// Whether this save deletes an object.
+  /// Returns whether this save deletes an object.
   private func isDeleted(_ reference: ObjectReference) -> Bool {
     guard reference.key > 0, !context.unitOfWork.deleted.isEmpty else { return false }
     return context.registeredObject(reference, space: space)?.flags.contains(.isDeleted) ?? false
   }
 
-  /// Whether deleting the destination of a relationship does something about it; otherwise references to missing rows are as the model wants it.
+  /// Returns whether deleting the destination of a relationship updates the relationship. Otherwise the model permits dangling references.
   private func leavesNothingDangling(_ name: String, entity: Int) -> Bool {
     guard case .toOne(let relationship) = context.model.entities[entity].property(named: name),
       let inverse = context.model.inverse(of: relationship)
@@ -252,14 +252,14 @@ final class SaveRequestBuilder {
     }
   }
 
-  /// The members that come, as they are saved.
+  /// Returns the added members with saved references.
   private func savedAdditions(to state: ToManyState, of relationship: CompiledRelationship) -> [ObjectReference] {
     if context.unitOfWork.deleted.isEmpty, !context.memberStates.hasGone {
-      // No copy is made of them: the references that they are saved by are good here too.
+      // Converts the references in place: the state can use the saved references, too.
       return state.savedAdditions { saved($0, relationship.name, entity: relationship.sourceEntity) }
     }
     var added = state.added.elements
-    // Nor is one a member that others have deleted since it was added.
+    // Omit members that were deleted since they were added.
     added.removeAll { isDeleted($0) || context.memberStates.isGone($0) }
     for position in added.indices { added[position] = saved(added[position], relationship.name, entity: relationship.sourceEntity) }
     return added

@@ -1,14 +1,13 @@
-// SaveSession+Settling: what a save does before stores are asked: all that may change objects is run, and the changes become requests.
 import ObjectModel
 import ObjectStore
 
 extension SaveSession {
-  /// Runs everything of the application's that may change objects, until nothing more changes: `willSave`, delete rules, observers, validation.
+  /// Runs all application code that may change objects, until no more changes occur: `willSave`, delete rules, observers, validation.
   ///
-  /// Where nothing is saved the caller lets the unit of work forget that `willSave` was called.
+  /// If nothing is saved, the caller resets the record of `willSave` calls in the unit of work.
   func settle() throws -> SaveWork {
     if context.unitOfWork.releaseRules(), let recorder = context.recorder {
-      // What the rules do to others now belongs to what was undone or redone: it is no action of its own.
+      // The effects of delete rules belong to the last undo or redo, not to a separate action.
       recorder.addToLastDone { context.propagateDeletes() }
     } else {
       context.propagateDeletes()
@@ -24,14 +23,14 @@ extension SaveSession {
       guard context.isToBeSaved else { return context.unitOfWork.work() }
       let work = context.unitOfWork.work()
       try context.validate(work)
-      // Validators may have set values, which are validated once more, or changed further objects, which are to be saved too.
+      // Validators may have set values, which need another validation, or changed other objects, which need to be saved.
       if !context.unitOfWork.hasPendingChanges { return work }
       if isValidatedAgain, context.unitOfWork.work().hasSameObjects(as: work) { return work }
       isValidatedAgain = true
     }
   }
 
-  /// Calls `willSave` on every changed object, and again on those that others' `willSave` has changed.
+  /// Calls `willSave` on each changed object, and again on objects that the `willSave` of another object has changed.
   private func callWillSave(rounds: inout Int) throws {
     var changed: [ManagedObject] = []
     var again = Set<ManagedObject>()
@@ -40,17 +39,17 @@ extension SaveSession {
       object.willSave()
       if !context.unitOfWork.hasPendingChanges { return }
       let touched = context.unitOfWork.takePending()
-      // What an object changes of itself needs no further call.
+      // An object's changes to itself need no further call.
       for other in touched where other !== object && other.flags.contains(.willSaveCalled) { again.insert(other) }
       changed.append(contentsOf: touched)
     }
     rounds += 1
-    // The lists as they are now: what `willSave` adds comes in the next round.
+    // A snapshot of the lists. Objects that `willSave` adds follow in the next round.
     let listed = context.unitOfWork.listed
     listed.forEachChanged { object in
       if object.hasChanges && !object.flags.contains(.willSaveCalled) { call(object) }
     }
-    // As a rule it changes nothing, and that was all.
+    // Usually `willSave` changes nothing.
     if changed.isEmpty { return }
     while true {
       context.propagateDeletes()
@@ -66,11 +65,11 @@ extension SaveSession {
     context.unitOfWork.restorePending(changed)
   }
 
-  /// Where more rows are looked at before a save, none is kept.
+  /// The maximum number of checked rows that are kept in the cache.
   private static var mostRowsKept: Int { 250 }
 
-  /// Checks that rows still exist whose versions the save does not check: those of objects that only got members, and those of the destinations of new
-  /// links without an inverse. Rows of which the newest state is in memory are not read; the others are read all at once.
+  /// Checks the existence of rows whose versions the save does not check: objects with only added members, and destinations of new links
+  /// without an inverse. Reads all rows at once, except those whose newest state is cached.
   func checkRows(of work: SaveWork) throws {
     var unread: [UInt32: [ManagedObjectID]] = [:]
     for object in work.updated where object.overlay == nil && !object.currentID.isTemporaryID {
@@ -87,7 +86,7 @@ extension SaveSession {
       guard let store = context.rowSource.store(numbered: space) else { continue }
       let ids = objects.filter { context.rowSource.newestRowAtHand($0.reference, in: store) == nil }
       if ids.isEmpty { continue }
-      // Rows of an import would stay at hand by the thousands, for nobody.
+      // The rows of an import would fill the cache without being used.
       let rows = try context.rowSource.newestRows(of: ids, in: store, isPassing: ids.count > Self.mostRowsKept)
       let found = Set(rows.references)
       guard let gone = ids.first(where: { !found.contains($0.reference) }) else { continue }
@@ -95,13 +94,13 @@ extension SaveSession {
     }
   }
 
-  /// Adds the destinations of an object's new links whose other end is not saved, and whose rows are therefore not checked.
+  /// Adds the destinations of an object's new links whose other end is not saved, so that their rows are not checked otherwise.
   private func addUncheckedDestinations(of object: ManagedObject, to destinations: inout Set<ManagedObjectID>) {
     let space = context.space(of: object)
     func add(_ reference: ObjectReference) {
       if reference.key <= 0 { return }
       if let destination = context.registeredObject(reference, space: space) {
-        // New and deleted objects need no row, and the version of a changed one is checked.
+        // New and deleted objects need no row, and the version of a changed object is checked.
         if !destination.flags.isDisjoint(with: [.isInserted, .isDeleted]) || destination.isUpdated && destination.overlay != nil { return }
       }
       destinations.insert(ManagedObjectID(space: space, entityNumber: UInt32(reference.entity), key: reference.key))
@@ -114,7 +113,7 @@ extension SaveSession {
       add(reference)
     }
     for state in object.toManyStates where !state.added.isEmpty && state.relationship.inverseID == nil && !state.relationship.isTransient {
-      // Members that are known to be gone are not saved.
+      // Members that are known to be deleted are not saved.
       for reference in state.added.elements where !context.memberStates.isGone(reference) { add(reference) }
     }
   }
@@ -127,7 +126,7 @@ extension SaveSession {
       builders.append(made)
       return made
     }
-    /// Builds with each of some objects, of which one store's come one after the other as a rule.
+    /// Passes each object to the builder of its store. Objects of the same store are usually adjacent.
     func build(_ objects: [ManagedObject], _ body: (SaveRequestBuilder, ManagedObject) -> Void) {
       guard var current = objects.first.map({ builder($0.ownSpace) }) else { return }
       MemoryAhead.visit(objects) { object in
@@ -137,7 +136,7 @@ extension SaveSession {
     }
     build(work.inserted) { $0.insert($1) }
     build(work.updated) { $0.update($1) }
-    // Of rows that are gone nothing is left to delete.
+    // Rows that others have deleted need no deletion.
     build(work.deleted.filter { !$0.flags.contains(.isInaccessible) }) { $0.delete($1) }
     build(work.locked) { $0.lock($1) }
     return try builders.map { builder in

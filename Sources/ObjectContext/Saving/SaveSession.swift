@@ -1,29 +1,28 @@
-// SaveSession: one save of a context, from settling what is saved to telling who hears of it.
 import ObjectModel
 import ObjectStore
 
-/// One save: settle what is saved → permanent IDs → requests → the stores' transactions → objects take what was saved → tell.
+/// One save: settling the changes → permanent IDs → requests → transactions of the stores → updating objects → notifications.
 ///
-/// What a save has to remember lies here and goes with it: between saves a context knows nothing of one. An object's `didSave` may save again; that is
-/// another session.
+/// The session holds all state of the save; a context has none between saves. If an object's `didSave` saves again, that is another
+/// session.
 final class SaveSession {
   let context: ManagedObjectContext
-  /// What is saved.
+  /// The objects to save.
   private var work = SaveWork(inserted: [], updated: [], deleted: [], locked: [])
-  /// What the stores have taken.
+  /// The parts that stores have committed.
   private var parts: [SavedPart] = []
-  /// New objects, and the stored ones that they were merged into.
+  /// New objects, and the stored objects into which they were merged.
   private var merged: [ObjectReference: ObjectReference] = [:]
   /// Objects that a merge policy has changed.
   private var mergedObjects: [ManagedObject] = []
-  /// How often a save to one store is tried while others change its rows.
+  /// The maximum number of attempts to save to one store while others change its rows.
   private static var mergeRounds: Int { 100 }
 
   init(of context: ManagedObjectContext) { self.context = context }
 
-  /// Saves all that there is to save.
+  /// Performs the save.
   ///
-  /// - Throws: What ``ManagedObjectContext/save()`` throws.
+  /// - Throws: The errors of ``ManagedObjectContext/save()``.
   func run() throws {
     context.notifications.postWillSave(in: context)
     do { work = try settle() } catch {
@@ -39,7 +38,7 @@ final class SaveSession {
         try store(try makeRequests(work))
       }
     } catch {
-      // What some stores have already is saved; the next save must not write it again.
+      // Parts that some stores have committed are saved; the next save must not write them again.
       if !parts.isEmpty {
         work = work.part(inStores: parts.map(\.store))
         finish(isWhole: false)
@@ -58,12 +57,12 @@ final class SaveSession {
     defer { context.rowSource.cancellation = cancellation }
     for (store, request) in requests {
       parts.append(try save(request, to: store))
-      // What one store has, the others are to have too: from here on nobody can call the save off.
+      // After the first commit the save cannot be canceled, so that the other stores receive their parts.
       context.rowSource.cancellation = nil
     }
   }
 
-  /// Saves to one store. Conflicts are resolved as the merge policy says, and the save is tried again.
+  /// Saves to one store. Resolves conflicts through the merge policy and retries.
   private func save(_ request: SaveChangesRequest, to store: PersistentStore) throws -> SavedPart {
     var request = request
     var conflicts: SaveConflicts?
@@ -80,24 +79,24 @@ final class SaveSession {
         request = known.makeRequest()
       }
     }
-    // The compiler does not see that `1...` has no end.
+    // The compiler does not know that `1...` is endless.
     preconditionFailure("the loop has no end")
   }
 
-  // MARK: What objects get of it
+  // MARK: Updating objects
 
-  /// The stores have everything: objects take their new rows, deleted ones leave.
+  /// Updates the objects after the stores have committed, and sends notifications.
   private func finish(isWhole: Bool) {
     tell(of: context.unrecorded { takeOver(isWhole: isWhole) })
   }
 
-  /// Objects take what was saved.
+  /// Updates the objects with the rows that were saved.
   ///
-  /// - Returns: The objects for which stores have computed values, and the event that is to be told.
+  /// - Returns: The objects for which stores have computed values, and the event to send.
   private func takeOver(isWhole: Bool) -> ([ManagedObject], ContextEvent?) {
-    // What was saved is not in a state that held still until now.
+    // The saved rows are not part of the pinned state.
     context.rowSource.advance()
-    // What is changed of objects is gone as soon as they have taken their rows.
+    // Created first, because objects lose their changes when they adopt their rows.
     let changed = work
     let event = context.eventObservers.isEmpty ? nil : ContextEvent(saving: work)
     for part in parts { takeRows(of: part) }
@@ -109,7 +108,7 @@ final class SaveSession {
       context.replaceReferences(savedReference)
     }
     if context.recorder != nil { context.noteSavedForUndo(savedReference) }
-    // Every reference to an object that was new has been replaced.
+    // All references to new objects have been replaced.
     context.registry.forgetPermanentIDs()
     for object in work.deleted { leave(object) }
     context.forgetGoneMembers()
@@ -119,7 +118,7 @@ final class SaveSession {
     return (takeComputedValues(), event)
   }
 
-  /// Objects take what was saved of them in a store.
+  /// Updates the objects with the rows that a store saved.
   private func takeRows(of part: SavedPart) {
     if let conflicts = part.conflicts { return takeMergedRows(of: part, conflicts) }
     let space = part.store.space.number
@@ -130,10 +129,10 @@ final class SaveSession {
       object.takeSavedRow(heldRow: inserted.base(next), of: self)
       next += 1
     }
-    // The updates are in the order of the objects, without those of which nothing but members is new.
+    // The updates have the order of the objects, without objects that have only new members.
     let updates = part.request.updated
     next = 0
-    // The request holds the rows.
+    // The request retains the rows.
     MemoryAhead.visit(work.updated) { object in
       guard object.ownSpace == space, next < updates.count, object.ownReference == RowImage.reference(updates[next].row.base) else {
         return
@@ -141,19 +140,19 @@ final class SaveSession {
       object.takeSavedRow(heldRow: updates[next].row.base, of: self)
       next += 1
     }
-    // An object that is known by the ID of a superentity is found by its key only.
+    // An object registered with the ID of a superentity is found by its key only.
     for update in updates[next...] {
       context.registeredObject(update.row.reference, space: space)?.takeSavedRow(update.row, of: self)
     }
   }
 
-  /// The reference of an object as it was saved: of a new object its permanent one, or that of the object that it was merged into.
+  /// Returns the saved reference of an object: the permanent one of a new object, or that of the object into which it was merged.
   func savedReference(_ reference: ObjectReference) -> ObjectReference {
     let saved = context.registry.savedReference(reference)
     return merged.isEmpty ? saved : merged[saved] ?? saved
   }
 
-  /// Objects take what a merge policy has made of them.
+  /// Updates the objects with rows that a merge policy has changed.
   private func takeMergedRows(of part: SavedPart, _ conflicts: SaveConflicts) {
     let space = part.store.space.number
     var (kept, discarded): (Set<ManagedObject>, Set<ManagedObject>) = ([], [])
@@ -162,7 +161,7 @@ final class SaveSession {
       merged[new] = survivor
       guard let object = context.registeredObject(new, space: space) else { continue }
       if context.registeredObject(survivor, space: space) == nil, survivor.entity == new.entity {
-        // Whoever holds the new object goes on with the stored one's identity.
+        // The new object adopts the stored object's identity.
         context.rekey(object, to: conflicts.objectID(survivor))
         kept.insert(object)
       } else {
@@ -188,7 +187,7 @@ final class SaveSession {
       .filter { !gone.contains($0) && !$0.isDeleted }
   }
 
-  /// An object whose row is gone leaves the context.
+  /// Removes an object whose row is deleted from the context.
   private func leave(_ object: ManagedObject) {
     context.memberStates.noteGone(object.currentID)
     object.flags.subtract([.isInserted, .isUpdated, .isDeleted])
@@ -196,7 +195,7 @@ final class SaveSession {
     context.detach(object)
   }
 
-  /// After rows were merged, members are read anew when they are asked for: what was changed here is not all that has changed.
+  /// Unloads members after rows were merged, because they contain changes of others.
   private func unloadMembers() {
     var entities: Set<Int> = []
     for part in parts {
@@ -210,9 +209,9 @@ final class SaveSession {
     if !entities.isEmpty { context.unloadMembers(ofEntities: entities) }
   }
 
-  /// Registered objects take what the stores have computed beside what was saved. Objects whose rows the stores did not give are read, all at once.
+  /// Updates registered objects with the values that stores have computed. Objects whose rows the stores did not return are read together.
   ///
-  /// - Returns: The objects that have new values.
+  /// - Returns: The objects with new values.
   private func takeComputedValues() -> [ManagedObject] {
     var refreshed: [ManagedObject] = []
     for part in parts where !part.outcome.isEmpty {
@@ -229,14 +228,14 @@ final class SaveSession {
     return refreshed
   }
 
-  // MARK: Telling
+  // MARK: Notifications
 
   private func tell(of result: (refreshed: [ManagedObject], event: ContextEvent?)) {
     let (refreshed, event) = result
     if let event {
       context.tellEvent {
         var finished = event.finished(work, computed: refreshed, merged: mergedObjects)
-        // Objects may have left, or have become others.
+        // After a merge, objects may have left the context or changed their identity.
         finished.isWhole = parts.contains { $0.conflicts != nil }
         return finished
       }
@@ -248,7 +247,7 @@ final class SaveSession {
     context.endTelling()
   }
 
-  /// The place behind the save in the histories of the stores; nil where none keeps one.
+  /// The position after the save in the histories of the stores; nil if no store has a history.
   private var historyToken: PersistentHistoryToken? {
     var positions: [String: HistoryPosition] = [:]
     for part in parts {
@@ -258,11 +257,11 @@ final class SaveSession {
   }
 }
 
-/// What of a save went to one store.
+/// The part of a save for one store.
 struct SavedPart {
   let store: PersistentStore
   let request: SaveChangesRequest
   let outcome: SaveOutcome
-  /// What a merge policy has made of the save; nil without conflicts.
+  /// The merged content of the save; nil without conflicts.
   var conflicts: SaveConflicts?
 }

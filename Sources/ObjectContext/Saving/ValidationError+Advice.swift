@@ -1,9 +1,8 @@
-// ValidationError+Advice: what ValidationError tells an application's user and its developer.
 public import Foundation
 package import ObjectModel
 
 extension ValidationError: LocalizedError {
-  /// What an application may tell its user: no names of files or the like, and no stored value.
+  /// A message for the user of an application, without file names and stored values.
   public var errorDescription: String? { userText }
 }
 
@@ -12,7 +11,7 @@ extension ValidationError: AdvisedError {
 }
 
 extension ValidationError.Code {
-  /// What it tells an application's user and developer.
+  /// The messages for the user and the developer of an application.
   package var advice: ErrorAdvice {
     switch self {
     case .custom:

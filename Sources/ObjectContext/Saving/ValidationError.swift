@@ -1,8 +1,7 @@
-// ValidationError: what a save finds wrong with objects.
 import Foundation
 public import ObjectModel
 
-/// What validation found wrong with an object, or, with ``Code/multipleErrors``, with several.
+/// A validation failure of an object, or, with ``Code/multipleErrors``, several failures.
 ///
 /// ```swift
 /// do {
@@ -12,12 +11,12 @@ public import ObjectModel
 /// }
 /// ```
 ///
-/// A save throws all errors at once, and nothing is written. An application's own rules throw it from ``ManagedObject/validateForInsert()`` and its relatives;
-/// an error of another type that they throw is listed with the others, see ``underlying``.
+/// A save throws all errors at once and writes nothing. Custom rules throw this error from ``ManagedObject/validateForInsert()`` and
+/// related methods. If they throw an error of another type, it is listed with the others; see ``underlying``.
 public struct ValidationError: Error, Sendable, CustomStringConvertible {
-  /// The kinds of errors, with Core Data's numbers.
+  /// The kind of a validation error, with Core Data's error code as its raw value.
   public enum Code: Int, Sendable, Hashable, CaseIterable {
-    /// A rule of the application's own.
+    /// A violation of a custom rule.
     case custom = 1550
     /// Several errors; see ``ValidationError/errors``.
     case multipleErrors = 1560
@@ -27,7 +26,7 @@ public struct ValidationError: Error, Sendable, CustomStringConvertible {
     case tooFewObjects = 1580
     /// A relationship has too many objects.
     case tooManyObjects = 1590
-    /// An object cannot be deleted while others refer to it.
+    /// An object cannot be deleted while a relationship with the delete rule `deny` refers to another object.
     case deletionDenied = 1600
     /// A number is too large.
     case numberTooLarge = 1610
@@ -49,32 +48,32 @@ public struct ValidationError: Error, Sendable, CustomStringConvertible {
     case invalidURI = 1690
   }
 
-  /// The kind.
+  /// The kind of the error.
   public let code: Code
-  /// The object.
+  /// The ID of the invalid object.
   public let objectID: ManagedObjectID?
-  /// The entity's name.
+  /// The name of the object's entity.
   public let entityName: String?
-  /// The property.
+  /// The name of the invalid property.
   public let key: String?
-  /// What is wrong and what to do. Never holds the value.
+  /// A message that says what is wrong and what to do. Never contains the value.
   public let reason: String
-  /// All errors, for ``Code/multipleErrors``; else empty.
+  /// The individual errors of ``Code/multipleErrors``; empty for other codes.
   public let errors: [ValidationError]
-  /// What is said in place of the code's advice, for an error of the library without a code of its own.
+  /// The advice for an error of the library without its own code; replaces the code's advice.
   private(set) var ownAdvice: ErrorAdvice?
-  /// The error that a rule of the application threw, where that is of another type; nil for all other errors.
+  /// The error that a custom rule threw, if it is of another type; nil otherwise.
   ///
-  /// A save that finds nothing else wrong throws that error itself.
+  /// If it is the only error of a save, the save throws it directly.
   public let underlying: (any Error)?
 
-  /// Makes an error, as of a rule of the application's own.
+  /// Creates an error, for example of a custom rule.
   ///
   /// - Parameters:
-  ///   - code: What is wrong.
-  ///   - object: The object; nil where the rule is of none.
-  ///   - key: The property's name; nil where the rule is of several.
-  ///   - reason: A sentence that says what is wrong.
+  ///   - code: The kind of the error.
+  ///   - object: The invalid object; nil if the rule does not concern a single object.
+  ///   - key: The property's name; nil if the rule concerns several properties.
+  ///   - reason: A message that says what is wrong.
   public init(_ code: Code = .custom, object: ManagedObject? = nil, key: String? = nil, reason: String) {
     self.code = code
     objectID = object?.objectID
@@ -85,7 +84,7 @@ public struct ValidationError: Error, Sendable, CustomStringConvertible {
     underlying = nil
   }
 
-  /// Makes an error of what a rule of the application threw.
+  /// Wraps an error that a custom rule threw.
   init(_ error: any Error, of object: ManagedObject) {
     code = .custom
     objectID = object.objectID
@@ -96,13 +95,13 @@ public struct ValidationError: Error, Sendable, CustomStringConvertible {
     underlying = error
   }
 
-  /// Makes an error of the model's rules for which Core Data has no number.
+  /// Creates an error of the model's rules that has no Core Data error code.
   init(of object: ManagedObject, _ key: String, _ reason: String, _ advice: ErrorAdvice) {
     self.init(object: object, key: key, reason: reason)
     ownAdvice = advice
   }
 
-  /// Gathers several errors; one stays itself.
+  /// Combines several errors. A single error stays unchanged.
   init(_ errors: [ValidationError]) {
     if errors.count == 1 {
       self = errors[0]
@@ -117,14 +116,14 @@ public struct ValidationError: Error, Sendable, CustomStringConvertible {
     underlying = nil
   }
 
-  /// What is wrong, in a sentence.
+  /// A message that says what is wrong.
   public var description: String {
     if code == .multipleErrors { return "\(reason): " + Self.grouped(errors) }
     let place = [entityName, key].compactMap { $0 }.joined(separator: ".")
     return place.isEmpty ? reason : "\(place): \(reason)"
   }
 
-  /// Each sentence once, with the number of objects that it is said of and some of these; at most 50 sentences.
+  /// Returns up to 50 distinct messages, each with the number of objects and up to three examples.
   private static func grouped(_ errors: [ValidationError]) -> String {
     var order: [String] = []
     var objects: [String: (count: Int, examples: [ManagedObjectID])] = [:]
@@ -142,7 +141,7 @@ public struct ValidationError: Error, Sendable, CustomStringConvertible {
     return lines.joined(separator: "; ") + (order.count > 50 ? "; and \(order.count - 50) more" : "")
   }
 
-  /// What an application may tell its user.
+  /// A message for the user of an application.
   package var userText: String {
     switch code {
     case .custom:
