@@ -1,46 +1,45 @@
+import ObjectModel
+import ObjectStore
+import SQLCipherConnection
+
 /// A join table seen from one of its two relationships. The near objects are the sources of that relationship, the far objects its
 /// destinations.
 ///
 /// This file contains all fixed SQL on join tables; no other code uses the names of their columns. SQL for fetches and batch requests on
 /// links is generated in Queries, that for derived attributes over links in `StoreDerivation+Values.swift`; both use the parts defined
 /// here. `BookkeepingStatements.swift` drops leftover tables.
-import ObjectModel
-import ObjectStore
-import SQLCipherConnection
-
-/// The number of sides of a table.
 struct JoinSide: Sendable {
-  /// The number of the relationship that declares the table.
+  /// The number of sides of a table.
   static let countOfTable = 2
 
-  /// The table's position in the layout.
+  /// The number of the relationship that declares the table.
   let relationshipID: Int
-  /// Whether this is the side of that relationship's inverse.
+  /// The table's position in the layout.
   let tableIndex: Int
-  /// Whether the relationship is its own inverse. Each link is then stored in both directions.
+  /// Whether this is the side of that relationship's inverse.
   let isReversed: Bool
-  /// The entity whose objects, including those of subentities, are in the near column.
+  /// Whether the relationship is its own inverse. Each link is then stored in both directions.
   let isSymmetric: Bool
   let nearNumbering: EntityEncoding
   let farNumbering: EntityEncoding
-  /// The entity whose objects, including those of subentities, are in the far column.
+  /// The entity whose objects, including those of subentities, are in the near column.
   let nearEntityNumber: Int
-  /// The quoted names.
+  /// The entity whose objects, including those of subentities, are in the far column.
   let farEntityNumber: Int
-  /// The order of the far objects of one near object.
+  /// The quoted names.
   fileprivate let table: String
   fileprivate let near: String
   fileprivate let nearEntity: String?
   fileprivate let far: String
   fileprivate let farEntity: String?
-  /// The order of the near objects of one far object.
+  /// The order of the far objects of one near object.
   fileprivate let farOrder: String?
-  /// Creates the side of a relationship from the layout of its join table.
+  /// The order of the near objects of one far object.
   fileprivate let nearOrder: String?
 }
 
 extension JoinSide {
-  /// The other side of the table.
+  /// Creates the side of a relationship from the layout of its join table.
   init(
     _ layout: TableLayout.JoinTable, at index: Int, of relationship: CompiledRelationship, source: CompiledEntity, target: CompiledEntity
   ) throws {
@@ -56,7 +55,7 @@ extension JoinSide {
       farOrder: try layout.targetOrderColumn.map(Identifier.quoted), nearOrder: try layout.sourceOrderColumn.map(Identifier.quoted))
   }
 
-  /// The number of the side among all sides of the schema's join tables.
+  /// The other side of the table.
   var reversed: JoinSide {
     JoinSide(
       relationshipID: relationshipID, tableIndex: tableIndex, isReversed: !isReversed, isSymmetric: isSymmetric,
@@ -64,16 +63,16 @@ extension JoinSide {
       table: table, near: far, nearEntity: farEntity, far: near, farEntity: nearEntity, farOrder: nearOrder, nearOrder: farOrder)
   }
 
-  /// Whether the far objects of one near object are ordered.
+  /// The number of the side among all sides of the schema's join tables.
   @inline(__always) var number: Int { tableIndex * Self.countOfTable + (isReversed ? 1 : 0) }
 
-  /// The columns of a link, in the order of ``bind(_:_:to:after:)``.
+  /// Whether the far objects of one near object are ordered.
   var isOrdered: Bool { farOrder != nil }
 
-  /// Binds a link to the placeholders after a number, and returns the number of the last one.
+  /// The columns of a link, in the order of ``bind(_:_:to:after:)``.
   private var pairColumns: [String] { [near, far] + [nearEntity, farEntity].compactMap { $0 } }
 
-  /// Binds the positions of a link to the placeholders after a number, as ``JoinStatement/placedInsertion(side:)`` expects them.
+  /// Binds a link to the placeholders after a number, and returns the number of the last one.
   func bind(_ nearEnd: ObjectReference, _ farEnd: ObjectReference, to statement: Statement, after number: Int32) throws -> Int32 {
     try statement.bind(number + 1, nearEnd.key)
     try statement.bind(number + 2, farEnd.key)
@@ -89,7 +88,7 @@ extension JoinSide {
     return number
   }
 
-  /// Binds the places of a pair behind the parameter with a number, as ``JoinStatement/placedInsertion(side:)`` takes them.
+  /// Binds the positions of a link to the placeholders after a number, as ``JoinStatement/placedInsertion(side:)`` expects them.
   func bindPlaces(near nearPlace: Int64?, far farPlace: Int64?, to statement: Statement, after number: Int32) throws {
     var number = number
     for (column, place) in [(nearOrder, nearPlace), (farOrder, farPlace)] where column != nil {
@@ -99,28 +98,28 @@ extension JoinSide {
   }
 }
 
-/// A cached statement on a join table. ``StatementNumbers`` maps the case and the number of the side to a statement number.
+// MARK: - Numbers
 
-/// Selects the far objects of near ones.
+/// A cached statement on a join table. ``StatementNumbers`` maps the case and the number of the side to a statement number.
 enum JoinStatement: Hashable, Sendable {
-  /// Deletes all links of near objects.
+  /// Selects the far objects of near ones.
   case members(side: Int, KeyListSize)
-  /// Inserts links, unless they exist.
+  /// Deletes all links of near objects.
   case deletion(side: Int, KeyListSize)
-  /// Inserts a link with its positions in orders.
+  /// Inserts links, unless they exist.
   case insertion(side: Int, LinkInsertionSize)
-  /// Deletes one link.
+  /// Inserts a link with its positions in orders.
   case placedInsertion(side: Int)
-  /// Inserts the missing opposite directions of links.
+  /// Deletes one link.
   case removal(side: Int)
-  /// Selects the positions of the far objects of one near object.
+  /// Inserts the missing opposite directions of links.
   case completion(side: Int)
-  /// Updates the position of one far object of a near object.
+  /// Selects the positions of the far objects of one near object.
   case places(side: Int)
-  /// The first offset of each case, after those of the preceding case.
+  /// Updates the position of one far object of a near object.
   case placing(side: Int)
 
-  /// The number of statements of a side.
+  /// The first offset of each case, after those of the preceding case.
   private enum First {
     static var members: Int { 0 }
     static var deletion: Int { members + KeyListSize.count }
@@ -133,10 +132,10 @@ enum JoinStatement: Hashable, Sendable {
     static var end: Int { placing + 1 }
   }
 
-  /// The side, and the statement's offset among those of the side.
+  /// The number of statements of a side.
   @inline(__always) static var countOfSide: Int { First.end }
 
-  /// Returns all statements of a schema, including those that its tables cannot use.
+  /// The side, and the statement's offset among those of the side.
   @inline(__always) var place: (side: Int, offset: Int) {
     switch self {
     case .members(let side, let size): (side, First.members + size.position)
@@ -150,7 +149,7 @@ enum JoinStatement: Hashable, Sendable {
     }
   }
 
-  /// The number of links that one statement inserts.
+  /// Returns all statements of a schema, including those that its tables cannot use.
   static func all(of schema: StoreSchema) -> [JoinStatement] {
     (0..<(schema.layout.joinTables.count * JoinSide.countOfTable)).flatMap { side -> [JoinStatement] in
       KeyListSize.allCases.map { .members(side: side, $0) } + KeyListSize.allCases.map { .deletion(side: side, $0) }
@@ -160,19 +159,19 @@ enum JoinStatement: Hashable, Sendable {
   }
 }
 
-/// The number of cases: the statement numbers of a statement that is cached in every size.
+/// The number of links that one statement inserts.
 enum LinkInsertionSize: Int, CaseIterable, Sendable {
   case most, many, few, one
 
-  /// Creates the greatest size that does not exceed a number of links.
+  /// The number of cases: the statement numbers of a statement that is cached in every size.
   @inline(__always) static var count: Int { LinkInsertionSize.one.rawValue + 1 }
 
-  /// The number of links.
+  /// Creates the greatest size that does not exceed a number of links.
   init(for count: Int) {
     self = Self.most.linkCount <= count ? .most : Self.many.linkCount <= count ? .many : Self.few.linkCount <= count ? .few : .one
   }
 
-  /// The links that a statement makes.
+  /// The number of links.
   var linkCount: Int {
     switch self {
     case .most: 100
@@ -183,10 +182,10 @@ enum LinkInsertionSize: Int, CaseIterable, Sendable {
   }
 }
 
-/// Returns the SQL text, or an empty string if the table has no such order or side.
+// MARK: - Texts that connections keep
 
 extension JoinStatement {
-  /// Selects owner, member, and the member's entity if it is stored, ordered by owner, then by member.
+  /// Returns the SQL text, or an empty string if the table has no such order or side.
   func sql(in schema: StoreSchema) -> String {
     guard let side = schema.joinSide(place.side) else { return "" }
     switch self {
@@ -207,19 +206,19 @@ extension JoinStatement {
 }
 
 extension JoinSide {
-  /// Deletes the links of near objects.
-  ///
-  /// - Parameter keys: The comparison with the near column: `= ?` or `IN (...)`.
+  /// Selects owner, member, and the member's entity if it is stored, ordered by owner, then by member.
   fileprivate func members(_ size: KeyListSize) -> String {
     let order = "t.\(near)\(farOrder.map { ", t.\($0)" } ?? ""), t.\(far)"
     return
       "SELECT t.\(near), t.\(far)\(farEntity.map { ", t.\($0)" } ?? "") FROM \(table) AS t WHERE t.\(near) \(size.condition) ORDER BY \(order)"
   }
 
-  /// Inserts links with `OR IGNORE`, since another context may have inserted the same link.
+  /// Deletes the links of near objects.
+  ///
+  /// - Parameter keys: The comparison with the near column: `= ?` or `IN (...)`.
   fileprivate func deletion(_ keys: String) -> String { "DELETE FROM \(table) WHERE \(table).\(near) \(keys)" }
 
-  /// `OR IGNORE`: another context may have made the same link.
+  /// Inserts links with `OR IGNORE`, since another context may have inserted the same link.
   fileprivate func insertion(count: Int, withPlaces: Bool) -> String {
     let columns = pairColumns + (withPlaces ? [nearOrder, farOrder].compactMap { $0 } : [])
     let row = "(" + Array(repeating: "?", count: columns.count).joined(separator: ", ") + ")"
@@ -239,19 +238,19 @@ extension JoinSide {
   }
 }
 
-/// Returns the table with an alias.
+// MARK: - Parts of queries
 
 extension JoinSide {
-  /// Returns the key of the near object.
+  /// Returns the table with an alias.
   func source(_ alias: String) -> String { "\(table) AS \(alias)" }
 
-  /// Returns the key of the far object.
+  /// Returns the key of the near object.
   func nearKey(_ alias: String) -> String { "\(alias).\(near)" }
 
-  /// Returns an expression for the entity number of the far object in the model.
+  /// Returns the key of the far object.
   func farKey(_ alias: String) -> String { "\(alias).\(far)" }
 
-  /// Returns the columns that order the far objects of one near object.
+  /// Returns an expression for the entity number of the far object in the model.
   func farEntityNumber(_ alias: String) -> String? {
     switch farNumbering {
     case .fixed(let number): String(number)
@@ -260,50 +259,44 @@ extension JoinSide {
     }
   }
 
+  /// Returns the columns that order the far objects of one near object.
+  func farOrder(_ alias: String) -> [String] { [farOrder, far].compactMap { $0 }.map { "\(alias).\($0)" } }
+
   /// Selects the near objects of far ones.
   ///
   /// - Parameter keys: The comparison with the far column: `= ?` or `IN (...)`.
-  func farOrder(_ alias: String) -> [String] { [farOrder, far].compactMap { $0 }.map { "\(alias).\($0)" } }
-
-  /// The near objects of far ones.
-  ///
-  /// - Parameter keys: What stands behind the column: `= ?`, `IN (...)`.
   func owners(ofMembers keys: String) -> String { "SELECT o.\(near) FROM \(table) AS o WHERE o.\(far) \(keys)" }
 }
 
-/// Inserts the rows that are linked to rows of a generation.
+// MARK: - Batch requests
 
 extension JoinSide {
-  /// A condition that the row `t` is linked to a row that is not deleted.
+  /// Inserts the rows that are linked to rows of a generation.
   func cascade(into batch: BatchTable, of destination: EntityTable, _ sources: BatchTable) -> String {
     destination.cascade(into: batch) + "\(table) AS s JOIN \(destination.name) AS d ON d.\(destination.key) = s.\(far)"
       + " WHERE s.\(near) IN \(sources.keysOfGeneration)"
   }
 
-  /// A condition that the near object to which a table's column refers is linked to the table's row.
+  /// A condition that the row `t` is linked to a row that is not deleted.
   func linkExists(of source: EntityTable, besides doomed: BatchTable?) -> String {
     "EXISTS (SELECT 1 FROM \(table) AS d WHERE d.\(near) = t.\(source.key)\(doomed?.lacks("d.\(far)") ?? ""))"
   }
 
-  /// Deletes the links of the near objects in a batch table.
+  /// A condition that the near object to which a table's column refers is linked to the table's row.
   func leads(to other: EntityTable, from column: TableColumn) -> String {
     "EXISTS (SELECT 1 FROM \(table) AS s WHERE s.\(near) = \(other.name).\(column.name) AND s.\(far) = \(other.name).\(other.key))"
   }
 
-  /// Deletes the links of the near objects that a batch's table notes.
+  /// Deletes the links of the near objects in a batch table.
   func deletion(in batch: BatchTable) -> String { deletion("IN \(batch.keys)") }
 }
 
-/// Returns the statement that creates the table, under another quoted name while a migration fills it.
-///
-/// - Parameter tables: The tables of the near and the far objects, if the store contains them.
+// MARK: - The table in the file
 
 extension JoinSide {
-  /// Returns the index of the far objects. The table itself is ordered by near object, and its primary key is part of every index.
+  /// Returns the statement that creates the table, under another quoted name while a migration fills it.
   ///
-  /// - Parameters:
-  ///   - name: Its unquoted name.
-  ///   - meaning: The index in terms of the model.
+  /// - Parameter tables: The tables of the near and the far objects, if the store contains them.
   func creation(named name: String? = nil, tables: (near: EntityTable?, far: EntityTable?)) -> String {
     func column(_ name: String, _ table: EntityTable?) -> String {
       "\(name) INTEGER NOT NULL" + (table.map { " REFERENCES \($0.name) (\($0.key)) DEFERRABLE INITIALLY DEFERRED" } ?? "")
@@ -314,15 +307,22 @@ extension JoinSide {
     return "CREATE TABLE \(name ?? table) (\(columns.joined(separator: ", "))) WITHOUT ROWID"
   }
 
-  /// The trigger events for the insertion and deletion of links, and the row that contains the link in each.
+  /// Returns the index of the far objects. The table itself is ordered by near object, and its primary key is part of every index.
+  ///
+  /// - Parameters:
+  ///   - name: Its unquoted name.
+  ///   - meaning: The index in terms of the model.
   func index(named name: String, _ meaning: FetchExplanation.Index) throws -> StoreIndex {
     StoreIndex(
       name: name, sql: "CREATE INDEX \(try Identifier.quoted(name)) ON \(table) (\(far))", table: table, elements: [far], condition: "",
       meaning: meaning, rowCount: "SELECT count(*) FROM \(table)")
   }
 
-  /// Returns the key of the near object in a trigger.
+  /// The trigger events for the insertion and deletion of links, and the row that contains the link in each.
   static let events = [(event: "INSERT", row: "NEW"), (event: "DELETE", row: "OLD")]
+
+  /// Returns the key of the near object in a trigger.
+  func nearKey(of row: String) -> String { "\(row).\(near)" }
 
   /// Returns a trigger of the table.
   ///
@@ -330,35 +330,32 @@ extension JoinSide {
   ///   - name: Its unquoted name.
   ///   - event: One of ``events``.
   ///   - body: The statements that it runs, each with its semicolon.
-  func nearKey(of row: String) -> String { "\(row).\(near)" }
-
-  /// Returns whether a statement reads the table with an alias.
   func trigger(named name: String, after event: String, _ body: String) throws -> SchemaAuxiliary {
     SchemaAuxiliary(
       kind: .trigger, name: name, sql: "CREATE TRIGGER \(try Identifier.quoted(name)) AFTER \(event) ON \(table) BEGIN \(body) END")
   }
 
-  /// Whether a statement reads the table under an alias.
+  /// Returns whether a statement reads the table with an alias.
   func isRead(by sql: String, as alias: String) -> Bool { sql.contains("\(source(alias)) ") }
 }
+
+// MARK: - Migration
 
 /// The location of links during a migration: in a join table, or in the column of a to-one relationship.
 ///
 /// Names are quoted. Columns have a prefix: the alias `f` in a SELECT, the table's name in statements that change its rows.
-
-/// The column that defines the batches of the table.
 struct LinkColumns {
   let table: String
-  /// The keys of the near and the far objects, and the numbers of their entities if columns hold them; with the prefix.
+  /// The column that defines the batches of the table.
   private let walk: String
   let prefix: String
-  /// The order of the near objects of one far object, and of the far objects of one near object; with the prefix.
+  /// The keys of the near and the far objects, and the numbers of their entities if columns hold them; with the prefix.
   let near, far: String
   let nearEntity, farEntity: String?
-  /// Creates the columns for the links of a join table.
+  /// The order of the near objects of one far object, and of the far objects of one near object; with the prefix.
   let nearOrder, farOrder: String?
 
-  /// Creates the columns for the links of a to-one column. The near objects are those that have the column.
+  /// Creates the columns for the links of a join table.
   init(_ side: JoinSide, alias: String?) {
     let prefix = alias ?? side.table
     func name(_ column: String) -> String { "\(prefix).\(column)" }
@@ -368,7 +365,7 @@ struct LinkColumns {
       farOrder: side.farOrder.map(name))
   }
 
-  /// The same links seen from the other side.
+  /// Creates the columns for the links of a to-one column. The near objects are those that have the column.
   init(_ column: TableColumn, in table: EntityTable, order: String?, alias: String?) {
     let prefix = alias ?? table.name
     func name(_ column: String) -> String { "\(prefix).\(column)" }
@@ -392,14 +389,14 @@ struct LinkColumns {
     self.farOrder = farOrder
   }
 
-  /// Returns a statement that processes the table in batches.
+  /// The same links seen from the other side.
   var reversed: LinkColumns {
     LinkColumns(
       table: table, walk: walk, prefix: prefix, near: far, far: near, nearEntity: farEntity, farEntity: nearEntity, nearOrder: farOrder,
       farOrder: nearOrder)
   }
 
-  /// Selects values of the links of a batch.
+  /// Returns a statement that processes the table in batches.
   func portions(_ sql: String) -> Portions {
     Portions(
       table: table, end: "SELECT t.\(walk) FROM \(table) AS t WHERE t.\(walk) > ? ORDER BY t.\(walk) LIMIT 1 OFFSET ?", sql: sql)
@@ -408,24 +405,21 @@ struct LinkColumns {
   private var portion: String { "\(prefix).\(walk) > ? AND \(prefix).\(walk) <= ?" }
   private var source: String { "\(table) AS \(prefix)" }
 
-  /// Counts links.
+  /// Selects values of the links of a batch.
   func values(_ values: [String], where condition: String?) -> String {
     "SELECT \(values.joined(separator: ", ")) FROM \(source) WHERE \(portion)" + (condition.map { " AND \($0)" } ?? "")
   }
 
-  /// Counts the near objects with more than one link.
+  /// Counts links.
   func count(where condition: String?) -> String { "SELECT count(*) FROM \(source)" + (condition.map { " WHERE \($0)" } ?? "") }
 
-  /// Counts the near objects that are linked to different far objects by links in several locations.
+  /// Counts the near objects with more than one link.
   func countOfSeveral(where condition: String?) -> String {
     "SELECT count(*) FROM (SELECT \(near) FROM \(source)" + (condition.map { " WHERE \($0)" } ?? "")
       + " GROUP BY \(near) HAVING count(*) > 1)"
   }
 
-  /// Changes or deletes the links of a batch in place.
-  ///
-  /// - Parameter assignments: Unquoted columns and their values; empty for a deletion.
-  /// - Returns: The statement, and a query that counts the affected links.
+  /// Counts the near objects that are linked to different far objects by links in several locations.
   static func countOfContradictions(among sources: [(links: LinkColumns, condition: String?)]) -> String {
     let pairs = sources.map { source in
       "SELECT \(source.links.near) AS near, \(source.links.far) AS far FROM \(source.links.source)"
@@ -435,12 +429,10 @@ struct LinkColumns {
       "SELECT count(*) FROM (SELECT p.near FROM (\(CompoundSelect.joined(pairs, by: "UNION"))) AS p GROUP BY p.near HAVING count(*) > 1)"
   }
 
-  /// Copies the links of a batch into the table.
+  /// Changes or deletes the links of a batch in place.
   ///
-  /// - Parameters:
-  ///   - working: The table's unquoted name during the migration.
-  ///   - nearEntity: The new numbers of the near objects' entities in their trees.
-  ///   - farEntity: The new numbers of the far objects' entities.
+  /// - Parameter assignments: Unquoted columns and their values; empty for a deletion.
+  /// - Returns: The statement, and a query that counts the affected links.
   func change(_ assignments: [(column: String, value: String)], where condition: String?) throws -> (sql: String, count: String) {
     let texts = try assignments.map { "\(try Identifier.quoted($0.column)) = \($0.value)" }
     let head = texts.isEmpty ? "DELETE FROM \(table)" : "UPDATE OR FAIL \(table) SET \(texts.joined(separator: ", "))"
@@ -452,7 +444,12 @@ struct LinkColumns {
 }
 
 extension TableLayout.JoinTable {
-  /// Adds a column.
+  /// Copies the links of a batch into the table.
+  ///
+  /// - Parameters:
+  ///   - working: The table's unquoted name during the migration.
+  ///   - nearEntity: The new numbers of the near objects' entities in their trees.
+  ///   - farEntity: The new numbers of the far objects' entities.
   func filling(
     named working: String, from links: LinkColumns, nearEntity: String, farEntity: String, where condition: String?
   ) throws -> String {
@@ -466,20 +463,20 @@ extension TableLayout.JoinTable {
       + links.values(known.map(\.value), where: condition)
   }
 
-  /// Replaces the table with the one that has a working name.
+  /// Adds a column.
   func adding(_ column: String) throws -> String {
     "ALTER TABLE \(try Identifier.quoted(name)) ADD COLUMN \(try Identifier.quoted(column)) INTEGER"
   }
 
-  /// Drops the table.
+  /// Replaces the table with the one that has a working name.
   func replacing(with working: String) throws -> [String] {
     [try dropping(), "ALTER TABLE \(try Identifier.quoted(working)) RENAME TO \(try Identifier.quoted(name))"]
   }
 
-  /// The names of all columns of the table in the file.
+  /// Drops the table.
   func dropping() throws -> String { "DROP TABLE \(try Identifier.quoted(name))" }
 
-  /// Counts the links.
+  /// The names of all columns of the table in the file.
   var physicalColumns: [String] {
     [sourceColumn, targetColumn]
       + [sourceEntityColumn, targetEntityColumn, targetOrderColumn, sourceOrderColumn].compactMap { $0 } + (leftovers ?? [])
