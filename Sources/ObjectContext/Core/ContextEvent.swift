@@ -1,33 +1,33 @@
-// ContextEvent: what an event has changed in a context, object by object and slot by slot, for what keeps itself in step with it.
 package import ObjectModel
 package import ObjectStore
 
-/// What an event has changed in a context. An object is in one of the lists; only of a save, what was updated may be among the refreshed ones too, with the
-/// values that the store has computed.
+/// The changes that an event has made in a context, object by object and slot by slot.
+///
+/// Each object is in one list only, except after a save: an updated object is also in `refreshed` if the store has computed some of its
+/// values.
 package struct ContextEvent {
-  /// What happened.
+  /// The kinds of events.
   package enum Kind: Sendable {
     /// Objects were changed in memory.
     case changed
-    /// Changes were saved, of which an event ``changed`` has told before.
+    /// Changes were saved. An earlier event of the kind ``changed`` has reported them.
     case saved
-    /// Changes of others were merged, or those of a batch request.
+    /// Changes of other contexts or processes, or of a batch request, were merged.
     case merged
-    /// Objects took values from the store.
+    /// Objects were refreshed from the store.
     case refreshed
-    /// Changes were given up.
+    /// Changes were rolled back.
     case rolledBack
-    /// All objects have left the context; none is listed.
+    /// The context was reset: all objects have left it, and none is listed.
     case reset
   }
 
-  /// An object and what of it was changed.
+  /// An object and its changed properties.
   package struct Change {
-    /// The object.
     package let object: ManagedObject
-    /// The slots of the attributes and to-one relationships that were changed; nil where any may have been.
+    /// The slots of the changed attributes and to-one relationships; `nil` if any may have changed.
     package let slots: SlotMask?
-    /// The indexes of the to-many relationships that were changed; nil where any may have been.
+    /// The indexes of the changed to-many relationships; `nil` if any may have changed.
     package let toMany: SlotMask?
 
     init(_ object: ManagedObject, slots: SlotMask?, toMany: SlotMask?) {
@@ -35,24 +35,24 @@ package struct ContextEvent {
     }
   }
 
-  /// What happened.
+  /// The kind of event.
   package let kind: Kind
-  /// New objects; of a save, with their permanent IDs. Of a change in memory, objects whose deletion was undone too.
+  /// New objects. After a save they have their permanent IDs. After changes in memory, the list includes objects whose deletion was undone.
   package internal(set) var inserted: [ManagedObject] = []
-  /// Objects that others have inserted, and that are no objects here unless somebody asks for them.
+  /// The IDs of objects that were inserted elsewhere and have no registered object in this context.
   package internal(set) var insertedIDs: [ManagedObjectID] = []
-  /// Of a merge all that others have changed, with what is no object here.
+  /// The complete change set of a merge, including rows without a registered object.
   package internal(set) var merged: ChangeSet?
-  /// Whether anything may have been changed, also what is no object here.
+  /// Whether anything may have changed, including rows without a registered object.
   package internal(set) var isWhole = false
-  /// Objects changed here.
+  /// Objects changed in this context.
   package internal(set) var updated: [Change] = []
-  /// Objects deleted, or new ones that were given up.
+  /// Deleted objects, and new objects that were discarded.
   package internal(set) var deleted: [ManagedObject] = []
-  /// Objects that took values from the store, or gave up changes.
+  /// Objects that were refreshed from the store, or whose changes were discarded.
   package internal(set) var refreshed: [Change] = []
 
-  /// After a merge: of objects with unsaved changes the properties that others have changed too.
+  /// After a merge: the properties with unsaved changes that were also changed elsewhere, by object.
   package internal(set) var overridden: [ManagedObjectID: Set<String>] = [:]
 
   init(_ kind: Kind) { self.kind = kind }
@@ -63,13 +63,13 @@ package struct ContextEvent {
       && refreshed.isEmpty
   }
 
-  /// What the objects of an event have become in it.
+  /// Creates the event for objects that were changed in memory.
   init(endOf objects: [ManagedObject]) {
     self.init(.changed)
     for object in objects {
       let isAnnounced = object.flags.contains(.isAnnounced)
       if object.flags.contains(.isDeleted) {
-        // Of what came and went in one event nobody was told.
+        // Observers never learned of an object that was inserted and deleted in the same event.
         if isAnnounced || !object.flags.contains(.isInserted) { deleted.append(object) }
       } else if object.flags.contains(.isBack) || object.flags.contains(.isInserted) && !isAnnounced {
         inserted.append(object)
@@ -80,7 +80,7 @@ package struct ContextEvent {
     }
   }
 
-  /// What a save is about to take over from objects.
+  /// Creates the event for a save that is about to begin.
   init(saving work: SaveWork) {
     self.init(.saved)
     inserted = work.inserted
@@ -88,10 +88,10 @@ package struct ContextEvent {
     deleted = work.deleted
   }
 
-  /// A save's event, once objects have taken what was saved, after a merge policy has taken some out and changed others.
+  /// Returns the event for a finished save, in which a merge policy may have removed or changed some objects.
   ///
   /// - Parameters:
-  ///   - work: What was saved in the end.
+  ///   - work: The objects that were saved.
   ///   - computed: Objects for which the store has computed values.
   ///   - merged: Objects that the merge policy has changed.
   func finished(_ work: SaveWork, computed: [ManagedObject], merged: [ManagedObject]) -> ContextEvent {
@@ -109,7 +109,7 @@ package struct ContextEvent {
     return event
   }
 
-  /// Objects of which any property may have been changed.
+  /// Creates an event for objects of which any property may have changed.
   init(_ kind: Kind, refreshing objects: [ManagedObject]) {
     self.init(kind)
     refreshed = objects.map { Change($0, slots: nil, toMany: nil) }
@@ -117,7 +117,7 @@ package struct ContextEvent {
 }
 
 extension ManagedObject {
-  /// The indexes of the to-many relationships whose states meet a condition.
+  /// Returns the indexes of the to-many relationships whose states meet a condition.
   final func toManyIndexes(_ condition: (ToManyState) -> Bool) -> SlotMask {
     var mask = SlotMask()
     for state in toManyStates where condition(state) { mask.insert(state.relationship.index) }

@@ -1,10 +1,9 @@
-// ContextNotifications: what a context tells its observers: Core Data's notifications, and the same as an AsyncSequence of values.
 public import Foundation
 public import ObjectModel
 public import ObjectStore
 import Synchronization
 
-/// What happened in a context, as a value that may go anywhere: IDs instead of objects.
+/// A `Sendable` description of an event in a context, with object IDs in place of objects.
 ///
 /// ```swift
 /// for await change in context.changes() where change.kind == .didSave {
@@ -16,57 +15,62 @@ public struct ContextChange: Sendable {
   public enum Kind: Sendable, Hashable {
     /// Objects were changed in memory.
     case objectsDidChange
-    /// A save begins.
+    /// A save is about to begin.
     case willSave
     /// A save has succeeded.
     case didSave
   }
   /// The kind of event.
   public let kind: Kind
-  /// Objects inserted; in ``Kind/didSave`` with their permanent IDs.
+  /// The IDs of the inserted objects. In ``Kind/didSave`` they are permanent.
   public var inserted: Set<ManagedObjectID> = []
-  /// Objects updated.
+  /// The IDs of the updated objects.
   public var updated: Set<ManagedObjectID> = []
-  /// Objects deleted.
+  /// The IDs of the deleted objects.
   public var deleted: Set<ManagedObjectID> = []
-  /// Objects that took values from the store or gave up changes.
+  /// The IDs of objects that were refreshed from the store, or whose changes were discarded.
   public var refreshed: Set<ManagedObjectID> = []
   /// Whether the context was reset.
   public var invalidatedAll = false
-  /// After others' changes were merged: of each object with unsaved changes the properties that others have changed too. The unsaved values stay.
+  /// After a merge: the properties with unsaved changes that were also changed elsewhere, by object. The unsaved values are kept.
   public var overridden: [ManagedObjectID: Set<String>] = [:]
-  /// After others' changes were merged: the unsaved values of each object that left since others have deleted it, by property. To-one relationships are told as IDs,
-  /// to-many ones as arrays of IDs; nil is a value that was cleared.
+  /// After a merge: the unsaved values of objects that were removed because they were deleted elsewhere, by object and property name. A
+  /// to-one relationship is represented by an ID, a to-many relationship by an array of IDs, and a cleared value by `nil`.
   public var discarded: [ManagedObjectID: [String: (any Sendable)?]] = [:]
-  /// In ``Kind/didSave``: the place behind the save in the histories of the stores that were saved to; nil where none keeps one.
+  /// In ``Kind/didSave``: the position after the save in the histories of the stores that were saved to; `nil` if none of them records
+  /// history.
   public var historyToken: PersistentHistoryToken?
-  /// In ``Kind/didSave``: the state that the context is pinned to after the save; nil where it is pinned to none.
+  /// In ``Kind/didSave``: the generation that the context is pinned to after the save; `nil` if it is not pinned.
   public var queryGeneration: QueryGenerationToken?
 }
 
 extension ManagedObjectContext {
-  /// Posted after objects were changed in memory, at the end of an event; the object is the context, the user info has sets of objects.
+  /// The name of the notification posted after objects were changed in memory, at the end of an event. The notification's object is the
+  /// context; the user info contains sets of objects.
   ///
-  /// Contexts post under a name from when somebody has read it here: an observer of all names hears of those.
+  /// Contexts post this notification only after its name was read for the first time. An observer of all names therefore receives only
+  /// notifications whose names were read.
   public static var didChangeObjectsNotification: Notification.Name { ContextNotifications.names.didChange.wanted() }
-  /// Posted when a save begins, from when somebody has read the name here; without user info.
+  /// The name of the notification posted when a save begins. It has no user info, and is posted only after its name was read.
   public static var willSaveObjectsNotification: Notification.Name { ContextNotifications.names.willSave.wanted() }
-  /// Posted when a save has succeeded, from when somebody has read the name here; the user info has sets of objects.
+  /// The name of the notification posted after a successful save. The user info contains sets of objects. It is posted only after its name
+  /// was read.
   public static var didSaveObjectsNotification: Notification.Name { ContextNotifications.names.didSave.wanted() }
-  /// Posted when a save has succeeded, from when somebody has read the name here; the user info has sets of object IDs.
+  /// The name of the notification posted after a successful save. The user info contains sets of object IDs. It is posted only after its
+  /// name was read.
   public static var didSaveObjectIDsNotification: Notification.Name { ContextNotifications.names.didSaveIDs.wanted() }
 
-  /// The keys of the notifications' user info, with Core Data's values.
+  /// The keys of the notifications' user info. The raw values are Core Data's.
   public enum NotificationKey: String, Sendable, Hashable, CaseIterable {
     /// The inserted objects.
     case insertedObjects = "inserted"
-    /// The place behind a save in the histories of the stores, a ``PersistentHistoryToken``; absent where none keeps one.
+    /// The position after a save in the histories of the stores, a ``PersistentHistoryToken``; absent if none of them records history.
     case historyToken = "historyToken"
-    /// The state that the context is pinned to after a save, a ``QueryGenerationToken``; absent where it is pinned to none.
+    /// The generation that the context is pinned to after a save, a ``QueryGenerationToken``; absent if it is not pinned.
     case queryGeneration = "queryGeneration"
-    /// The properties of objects with unsaved changes that others have changed too: a dictionary as ``ContextChange/overridden``.
+    /// The properties with unsaved changes that were also changed elsewhere, a dictionary like ``ContextChange/overridden``.
     case overriddenProperties = "overridden"
-    /// The unsaved values of objects that others have deleted: a dictionary as ``ContextChange/discarded``.
+    /// The unsaved values of objects that were deleted elsewhere, a dictionary like ``ContextChange/discarded``.
     case discardedValues = "discarded"
     /// The updated objects.
     case updatedObjects = "updated"
@@ -74,9 +78,9 @@ extension ManagedObjectContext {
     case deletedObjects = "deleted"
     /// The refreshed objects.
     case refreshedObjects = "refreshed"
-    /// The objects that belong to the context no more.
+    /// The objects that no longer belong to the context.
     case invalidatedObjects = "invalidated"
-    /// Present when the whole context was reset.
+    /// Present if the whole context was reset.
     case invalidatedAllObjects = "invalidatedAll"
     /// The IDs of the inserted objects.
     case insertedObjectIDs = "inserted_objectIDs"
@@ -86,22 +90,22 @@ extension ManagedObjectContext {
     case deletedObjectIDs = "deleted_objectIDs"
   }
 
-  /// What happens in the context from now on. The stream ends with the context.
+  /// Returns a stream of the context's events from now on. The stream ends when the context is deallocated.
   public func changes() -> AsyncStream<ContextChange> { notifications.stream() }
 }
 
 extension Notification {
-  /// The objects that a notification of a context tells of under a key, with those that it tells by their IDs.
+  /// Returns the objects of a context's notification for a key, including those that the notification lists by ID.
   ///
-  /// Merging tells of inserted objects by their IDs, since few observers want them as objects. Whoever asks for them gets faults that are made now, and nothing
-  /// is read. Use the objects where their context is: in the observer that the notification is posted to. The set is empty for notifications of others, and for
-  /// the keys of IDs.
+  /// A merge lists inserted objects by ID only, since few observers need the objects. This method creates faults for them without reading
+  /// from the store. Call it in the context's isolation: in the observer that receives the notification. The result is empty for other
+  /// notifications, and for the keys of IDs.
   public func managedObjects(_ key: ManagedObjectContext.NotificationKey) -> Set<ManagedObject> {
     guard let context = object as? ManagedObjectContext else { return [] }
     var objects = userInfo?[AnyHashable(key.rawValue)] as? Set<ManagedObject> ?? []
     if let idKey = key.ofIDs, let ids = userInfo?[AnyHashable(idKey.rawValue)] as? Set<ManagedObjectID> {
       for id in ids {
-        // Of deleted objects only those are left that somebody holds.
+        // Deleted objects are returned only if they are still in memory.
         let object = key == .deletedObjects ? context.registeredObject(for: id) : context.object(with: id)
         if let object { objects.insert(object) }
       }
@@ -111,7 +115,7 @@ extension Notification {
 }
 
 extension ManagedObjectContext.NotificationKey {
-  /// The key of the IDs of a key's objects.
+  /// The key of the IDs that corresponds to a key of objects.
   fileprivate var ofIDs: Self? {
     switch self {
     case .insertedObjects: .insertedObjectIDs
@@ -122,33 +126,34 @@ extension ManagedObjectContext.NotificationKey {
   }
 }
 
-/// A name that is posted under once somebody has asked for it: who has not cannot observe it, and sets for nobody are most of a small save.
+/// A notification name that records whether it was ever read. Without a reader there can be no observer, and building the sets of the user
+/// info would account for most of the cost of a small save.
 private final class NotificationName: Sendable {
   let name: Notification.Name
   private let hasReaders = Atomic<Bool>(false)
 
   init(_ name: String) { self.name = Notification.Name(name) }
 
-  /// The name, for somebody who may observe it.
+  /// Returns the name to a potential observer, and records that it was read.
   func wanted() -> Notification.Name {
     hasReaders.store(true, ordering: .relaxed)
     return name
   }
 
-  /// Whether somebody may observe it.
+  /// Whether there may be observers.
   var isWanted: Bool { hasReaders.load(ordering: .relaxed) }
 }
 
-/// Posts notifications and feeds streams. Posting happens in the context's isolation.
+/// Posts the notifications of a context and yields to its streams, in the context's isolation.
 final class ContextNotifications {
   fileprivate static let names = (
     didChange: NotificationName("CipherData.ObjectsDidChange"), willSave: NotificationName("CipherData.WillSave"),
     didSave: NotificationName("CipherData.DidSave"), didSaveIDs: NotificationName("CipherData.DidSaveObjectIDs")
   )
   private var continuations: [AsyncStream<ContextChange>.Continuation] = []
-  /// Who shows the context to applications by other names; nil where nobody does.
+  /// The object that presents the context under another interface, such as Core Data's; `nil` if there is none.
   weak var face: AnyObject?
-  /// The class of objects of no entity that the context knows, where those of its entities all lie below it; nil for ``ManagedObject``.
+  /// The common base class of the context's objects, used for entities that the context does not have; `nil` for ``ManagedObject``.
   var plainClass: ManagedObject.Type?
 
   deinit {
@@ -170,7 +175,6 @@ final class ContextNotifications {
     }
   }
 
-  /// Whether somebody may hear of objects that were changed in memory.
   private var tellsOfChanges: Bool { Self.names.didChange.isWanted || !continuations.isEmpty }
 
   private func post(
@@ -183,12 +187,12 @@ final class ContextNotifications {
 
   func postObjectsDidChange(_ objects: [ManagedObject], in context: ManagedObjectContext) {
     guard tellsOfChanges else { return }
-    // Sets are made at once of all their members: growing step by step hashes each several times.
+    // Each set is created from a complete array: growing a set step by step rehashes its members several times.
     var (new, changed, removed): ([ManagedObject], [ManagedObject], [ManagedObject]) = ([], [], [])
     for object in objects {
       let isAnnounced = object.flags.contains(.isAnnounced)
       if object.flags.contains(.isDeleted) {
-        // Of what came and went in one event nobody was told.
+        // Observers never learned of an object that was inserted and deleted in the same event.
         if isAnnounced || !object.flags.contains(.isInserted) { removed.append(object) }
       } else if object.flags.contains(.isBack) {
         new.append(object)
@@ -264,7 +268,6 @@ final class ContextNotifications {
 
   func postDidSave(_ work: SaveWork, _ historyToken: PersistentHistoryToken?, in context: ManagedObjectContext) {
     let generation = context.queryGenerationToken
-    /// The user info, with the place in the histories and the state pinned to where there are such.
     func info(_ values: [ManagedObjectContext.NotificationKey: Any]) -> [ManagedObjectContext.NotificationKey: Any] {
       var values = values
       values[.historyToken] = historyToken

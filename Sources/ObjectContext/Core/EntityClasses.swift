@@ -1,14 +1,12 @@
-// EntityClasses: the classes of a context's entities, by number, and the entities of its classes.
 package import ObjectModel
 
-/// The classes of the objects of each entity, by the entities' numbers, and back.
+/// The class of each entity's objects, by entity number, and the entity of each class.
 package struct EntityClasses: ~Copyable {
   private let model: CompiledModel
   private let classes: ManagedObjectClasses
   private let types: [ManagedObject.Type]
-  /// Whether objects of the entities have transient attributes that start with a value, or attributes whose values may be outside the row.
   private let needWorkWhenFired: [Bool]
-  /// Classes that were asked for, and their entities, each at the place that its address says: who makes many objects makes them of few classes.
+  /// A cache of the entities of classes, indexed by a hash of the class's address. Most callers create objects of only a few classes.
   private var known = [(type: ObjectIdentifier, entity: CompiledEntity)?](repeating: nil, count: 16)
 
   package init(_ classes: ManagedObjectClasses, of model: CompiledModel) {
@@ -17,14 +15,16 @@ package struct EntityClasses: ~Copyable {
     needWorkWhenFired = model.entities.map { !$0.transientSlotsWithDefaults.isEmpty || !$0.largeSlots.isEmpty }
   }
 
-  /// The class of an entity's objects.
+  /// Returns the class of an entity's objects.
   @inline(__always) package func type(ofEntity number: Int) -> ManagedObject.Type { types[number] }
 
-  /// Whether more is to be done for a fault of an entity that is fired than to read its row where it lies: it may have transient attributes that start with
-  /// a value, or values outside the row. Asked for each fault; the entity itself is not touched.
+  /// Returns whether firing a fault of an entity takes more than using the row in place: the entity has transient attributes with default
+  /// values, or attributes whose values may be stored outside the row.
+  ///
+  /// Called for each fault; does not access the entity itself.
   @inline(__always) package func needsWorkWhenFired(entity number: Int) -> Bool { needWorkWhenFired[number] }
 
-  /// The entity of a class; nil when the class is not in the table.
+  /// Returns the entity of a class, or `nil` if the class is not in the table.
   package mutating func entity(of type: ManagedObject.Type) -> CompiledEntity? {
     let identifier = ObjectIdentifier(type)
     let place = Int((UInt64(UInt(bitPattern: identifier)) &* 0x9E37_79B9_7F4A_7C15) >> 60)

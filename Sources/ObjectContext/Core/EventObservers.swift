@@ -1,21 +1,19 @@
-// EventObservers: who within the library is told of a context's events, and of writes before they are done.
-
-/// The observers within the library that hear of a context's events.
+/// The library's internal observers of a context's events.
 struct EventObservers: ~Copyable {
-  /// Called in the context's isolation. It changes no object.
+  /// Called in the context's isolation. It must not modify objects.
   typealias Observer = (ContextEvent) -> Void
   private var observers: [UInt64: Observer] = [:]
-  /// Those that want to act once the context is done with what it has told.
+  /// Closures that are called after all observers have been notified.
   private var followers: [UInt64: () -> Void] = [:]
   private var lastNumber: UInt64 = 0
-  /// Whether something was told since the followers were called.
+  /// Whether an observer was notified since the followers were last called.
   private(set) var hasTold = false
-  /// Records each write before it is done, so that it can be undone; nil unless it is set.
+  /// The undo manager, which records each write before it is made; `nil` if there is none.
   private(set) var recorder: ContextUndoManager?
 
-  /// Whether there is nobody: for nobody no event is made.
+  /// Whether there are no observers. Events are not created then.
   @inline(__always) var isEmpty: Bool { observers.isEmpty }
-  /// Whether somebody is to hear of each write before it is done. Objects write nothing in place then.
+  /// Whether each write must be recorded before it is made. Objects do not write in place then.
   @inline(__always) var hearsWrites: Bool { recorder != nil }
   var all: [Observer] { Array(observers.values) }
 
@@ -33,7 +31,7 @@ struct EventObservers: ~Copyable {
 
   mutating func noteTelling() { hasTold = !followers.isEmpty }
 
-  /// Those that are to be called now.
+  /// Returns the followers to call now, and resets `hasTold`.
   mutating func takeFollowers() -> [() -> Void] {
     hasTold = false
     return Array(followers.values)
@@ -43,27 +41,27 @@ struct EventObservers: ~Copyable {
 }
 
 extension ManagedObjectContext {
-  /// Records what can be undone; nil unless it is set.
+  /// The undo manager; `nil` if there is none.
   @inline(__always) var recorder: ContextUndoManager? { eventObservers.recorder }
-  /// Whether somebody is to hear of each write before it is done.
+  /// Whether each write must be recorded before it is made.
   @inline(__always) var hearsWrites: Bool { eventObservers.hearsWrites }
 
-  /// Tells an observer at the end of each event what was changed in it, before notifications are posted.
+  /// Registers an observer that receives the changes of each event at its end, before notifications are posted.
   ///
   /// - Parameters:
-  ///   - observer: Called in the context's isolation. It changes no object.
-  ///   - afterwards: Called when the context is done with what it has told, once for one or several events. It may do whatever an application may.
-  /// - Returns: The number that ``removeEventObserver(_:)`` takes.
+  ///   - observer: Called in the context's isolation. It must not modify objects.
+  ///   - afterwards: Called when the context has notified all observers, once for one or several events. It may use the context freely.
+  /// - Returns: A number for ``removeEventObserver(_:)``.
   package func addEventObserver(_ observer: @escaping (ContextEvent) -> Void, afterwards: (() -> Void)? = nil) -> UInt64 {
     eventObservers.add(observer, afterwards: afterwards)
   }
 
-  /// Tells an observer nothing more.
+  /// Removes an event observer.
   package func removeEventObserver(_ number: UInt64) { eventObservers.remove(number) }
 
-  /// Tells of an event.
+  /// Notifies the event observers.
   ///
-  /// - Parameter makeEvent: Called only where somebody listens.
+  /// - Parameter makeEvent: Creates the event; called only if there are observers.
   @inline(__always) func tellEvent(_ makeEvent: () -> ContextEvent) {
     if !eventObservers.isEmpty { tellObservers(makeEvent()) }
   }
@@ -71,11 +69,11 @@ extension ManagedObjectContext {
   private func tellObservers(_ event: ContextEvent) {
     if event.isEmpty { return }
     eventObservers.noteTelling()
-    // An observer may come or go meanwhile.
+    // A copy: observers may be added or removed during the notification.
     for observer in eventObservers.all { observer(event) }
   }
 
-  /// The context is done with what it has told of.
+  /// Calls the followers, after the last of a sequence of notifications.
   @inline(__always) func endTelling() {
     if eventObservers.hasTold { callFollowers() }
   }

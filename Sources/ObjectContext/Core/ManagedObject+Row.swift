@@ -1,33 +1,33 @@
-// ManagedObject+Row: the row that an object holds, and the one that its properties are read from.
 import ObjectStore
 
 extension ManagedObject {
-  /// The row that every property is read from: the object's own, or its overlay's when that has all values; nil when there is more to do.
+  /// The row from which every property can be read directly: the object's own, or that of an overlay that has all values. `nil` if a read
+  /// takes the slow path.
   @inlinable final var plainRow: UnsafeRawPointer? {
     @inline(__always) get { readWord > 0 ? UnsafeRawPointer(bitPattern: readWord) : nil }
   }
 
-  /// Sends reads of properties the long way.
+  /// Makes property reads take the slow path.
   final func hideRow() { readWord = overlay == nil ? readWord | .min : 0 }
 
-  /// Lets reads of properties go straight to the object's own row if there is one; it has no overlay.
+  /// Lets property reads access the object's own row directly. The object must not have an overlay.
   @inline(__always) final func showRow() { readWord &= .max }
 
-  /// Lets reads of properties go straight to the overlay.
+  /// Lets property reads access the overlay's row directly.
   @inline(__always) final func showRow(of overlay: Overlay) { readWord = Int(bitPattern: overlay.row) }
 
-  /// Where the row as last read or saved begins, which the object holds; nil when none is at hand.
+  /// The address of the row as last read or saved, which the object retains; `nil` if it is not in memory.
   final var row: UnsafeRawPointer? {
     @inline(__always) get { overlay == nil ? UnsafeRawPointer(bitPattern: readWord & .max) : overlay?.below }
   }
 
-  /// The row as last read or saved; nil when none is at hand.
+  /// The row as last read or saved; `nil` if it is not in memory.
   final var image: RowImage? {
     get { row.map { RowImage(heldRow: $0) } }
     set { withExtendedLifetime(newValue) { takeRow(newValue?.base) } }
   }
 
-  /// Takes another row, which somebody holds, or none.
+  /// Replaces the object's row. The caller retains the new row during the call.
   final func takeRow(_ new: UnsafeRawPointer?) {
     let former = row
     if let new { RowImage.hold(new) }
@@ -40,7 +40,7 @@ extension ManagedObject {
     if let former { RowImage.letGo(former) }
   }
 
-  /// A new object takes the row that it was made for, unless it has got one meanwhile.
+  /// Sets the row that a new object was created for, unless the object has loaded a row in the meantime.
   @inline(__always) final func takeFirstRow(_ first: UnsafeRawPointer) {
     guard row == nil else { return }
     RowImage.hold(first)

@@ -1,46 +1,51 @@
-// ManagedObject: a living object: an ID, a shared row, and once changed an overlay of pending values.
 public import ObjectModel
 import ObjectStore
 
-/// An object of a context: one for each row, with the values of its entity's properties.
+/// An object in a context that represents one row of a store.
 ///
 /// ```swift
-/// let book = Book(context: context)            // inserted; it is in the store after the next save
+/// let book = Book(context: context)            // stored by the next save
 /// book.title = "The Dispossessed"
-/// book.author = author                         // author.books has it now
+/// book.author = author                         // also adds the book to author.books
 /// let shelf = try book.value(forKey: "shelf")  // any property by its name
 /// ```
 ///
-/// Objects belong to their context's isolation and are not `Sendable`; pass ``objectID`` instead. Typed classes, made by the generator, inherit from
-/// this class; entities without a class have objects of this class itself. An object whose values were not asked for yet is a *fault*: it gets
-/// them when a property is read, together with those that came in the same fetch. A value that is at hand is read in about a nanosecond.
+/// A managed object belongs to the isolation of its context and is not `Sendable`; pass its ``objectID`` instead. Generated typed classes
+/// inherit from this class. An entity without a class of its own uses `ManagedObject` itself.
 ///
-/// A property's accessor does not throw: where the row is gone or cannot be read it gives the empty value, and ``ManagedObjectContext/pendingError`` has the
-/// error. Access by key throws ``KeyValueError`` for a name that is no property's.
+/// An object whose values have not been loaded is a *fault*. Reading one of its properties loads its values, together with those of the
+/// other objects from the same fetch. Reading a loaded value takes about 1 ns.
 ///
-/// A subclass is `nonisolated` as this class is, whatever the default isolation of its target.
+/// Property accessors do not throw. If the row was deleted or cannot be read, they return the empty value, and
+/// ``ManagedObjectContext/pendingError`` reports the error. Access by key throws ``KeyValueError`` if the key is not the name of a
+/// property.
+///
+/// Subclasses are `nonisolated`, as this class is, whatever the default isolation of their module.
 nonisolated open class ManagedObject {
-  // The hot path of every property read: the row when the object is no fault and has no changes, or the overlay's when that has all values.
-  // Exclusivity is not checked at run time because a context's isolation admits one access at a time; the check costs 17 ns a read.
-  // Where that row begins, as a number: the own one's has the highest bit as long as nobody may read it; 0 or the overlay's when there is an overlay.
+  // The address that property reads start from. A positive value is the row that holds every value: the object's own, or that of an overlay
+  // that has all values. If the highest bit is set, the other bits are the object's own row, if any, which must not be read directly, for
+  // example because the object is a fault. 0 means that reads take the slow path, for example through a partial overlay.
+  // Exclusivity is not checked at run time because a context's isolation admits one access at a time; the check costs 17 ns per read.
   @exclusivity(unchecked) @usableFromInline final var storedReadWord = Int.min
-  /// The values set since. They are the object's own, and freed by it: see ``setOverlay(_:)``. They also keep the row as long as they are there.
+  /// The values set since the row was read. The object owns the overlay and frees it; see ``setOverlay(_:)``. While there is an overlay, it
+  /// also stores the address of the object's row.
   // Exclusivity is unchecked for the reason above.
   @exclusivity(unchecked) private(set) final var overlay: Overlay?
-  /// The states of the to-many relationships that were touched.
+  /// The states of the to-many relationships that were read or changed.
   // Exclusivity is unchecked for the reason above.
   @exclusivity(unchecked) final var toManyStates = ToManyStates()
-  /// The context. `Unmanaged`: nothing is retained, and the context takes it back before it goes.
+  /// The context. `Unmanaged`: the object does not retain its context, and the context clears the reference when it is deallocated.
   @exclusivity(unchecked) @usableFromInline final var contextReference: Unmanaged<ManagedObjectContext>?
-  /// The parts of the ID, which takes four bytes less so: an object has as many bytes as memory is given out in one piece.
+  /// The parts of the ID, stored separately to save four bytes, so that an object fills its allocation size class exactly.
   @exclusivity(unchecked) @usableFromInline final var ownReference: ObjectReference
   @exclusivity(unchecked) @usableFromInline final var ownSpace: UInt32
   @exclusivity(unchecked) @usableFromInline final var storedFlags: ObjectFlags
-  /// The fetch group whose objects fault together with this one, and the object's place in it.
+  /// The number of the fetch group whose objects fault together with this one, and the object's position in the group.
   @exclusivity(unchecked) final var group: UInt32 = 0
   @exclusivity(unchecked) final var groupPosition: UInt32 = 0
 
-  /// Makes an object for a context. Contexts call this; use ``init(context:)`` or ``ManagedObjectContext/insertObject(entityName:)``.
+  /// Creates an object for a context. Only contexts call this initializer; use ``init(context:)`` or
+  /// ``ManagedObjectContext/insertObject(entityName:)``.
   public required init(_ seed: ManagedObjectSeed) {
     ownReference = seed.objectID.reference
     ownSpace = seed.objectID.space
@@ -49,10 +54,10 @@ nonisolated open class ManagedObject {
     if let image = seed.image { storedReadWord |= Int(bitPattern: image.hold()) }
   }
 
-  /// Inserts a new object of the class's entity into a context, with its default values, and calls ``awakeFromInsert()``.
+  /// Inserts a new object of this class's entity into a context, sets its default values, and calls ``awakeFromInsert()``.
   ///
-  /// The class must be in the context's class table (see ``ManagedObjectClasses``), as it is where the generated `makeContainer` made the container;
-  /// otherwise the program is stopped. ``ManagedObjectContext/insertObject(_:)`` throws instead.
+  /// This initializer traps if the class is not in the context's class table (see ``ManagedObjectClasses``). The generated `makeContainer`
+  /// registers all generated classes. ``ManagedObjectContext/insertObject(_:)`` throws instead of trapping.
   public convenience init(context: ManagedObjectContext) {
     self.init(ManagedObjectSeed(newObjectOf: context.entity(ofClass: Self.self), in: context))
     context.registerInserted(self)
@@ -77,41 +82,41 @@ nonisolated open class ManagedObject {
   /// The number of the object's entity.
   @inline(__always) final var entityNumber: UInt32 { UInt32(truncatingIfNeeded: ownReference.entity) }
 
-  /// The object's ID: temporary until it is saved for the first time.
+  /// The object's ID. It is temporary until the object is saved for the first time.
   public final var objectID: ManagedObjectID { currentID }
 
-  // Applications see this, and what else Core Data has with other types, by way of `ManagedObjectMembers`.
+  // Not public: applications use `ManagedObjectMembers`, which also declares other members whose types differ from Core Data's.
   final var managedObjectContext: ManagedObjectContext? { contextReference?.takeUnretainedValue() }
 
   final var entity: EntityDescription { compiledEntity.entityDescription }
 
-  /// The object's entity with its numbers.
+  /// The compiled form of the object's entity.
   @inline(__always) package final var compiledEntity: CompiledEntity {
     if let contextReference { return contextReference._withUnsafeGuaranteedRef { $0.tables.entity(numbered: Int(entityNumber)) } }
     return entityWithoutContext
   }
 
-  /// Asks the entity, without a reference to it where there is a context.
+  /// Calls a closure with the entity, without retaining the entity if the object has a context.
   @inline(__always) final func askEntity<Answer>(_ question: (CompiledEntity) -> Answer) -> Answer {
     if let contextReference { return contextReference._withUnsafeGuaranteedRef { $0.tables.ask(entity: Int(entityNumber), question) } }
     return question(entityWithoutContext)
   }
 
   @inline(never) private final var entityWithoutContext: CompiledEntity {
-    // Nothing can make an ID of a space that is not there, and nothing takes a space away.
+    // IDs exist only in registered spaces, and spaces are never unregistered.
     guard let space = ObjectIDSpace.space(currentID.space) else { preconditionFailure("IDs are made in registered spaces only") }
     return space.model.entities[Int(currentID.entityNumber)]
   }
 
   // MARK: Changed values
 
-  /// Gives the object an overlay, which is its own from now on, or none. The one that it had is freed.
+  /// Replaces the overlay, takes ownership of the new one, and frees the previous one.
   final func setOverlay(_ new: Overlay?) { takeOverlay(leaving: new)?.free() }
 
-  /// Takes the overlay out, and leaves another one or none in its place. Whoever takes it out frees it.
+  /// Replaces the overlay and returns the previous one, which the caller must free.
   @inline(__always) final func takeOverlay(leaving new: Overlay? = nil) -> Overlay? {
     let former = overlay
-    // The row moves into the overlay, or back. What reads went to may be the former one's.
+    // The address of the row moves into the overlay, or back. `readWord` is set in both cases, since it may refer to the previous overlay.
     let row = row
     if let former { former.below = nil }
     overlay = new
@@ -125,15 +130,15 @@ nonisolated open class ManagedObject {
     return former
   }
 
-  // MARK: Words that are stored whole
+  // MARK: Whole-word stores
 
-  /// Where values are read from: see the stored word.
+  /// The address that property reads start from; see `storedReadWord`.
   @usableFromInline final var readWord: Int {
     @inlinable get { storedReadWord }
     @inline(__always) set { storedReadWord = WholeWord.of(newValue) }
   }
 
-  /// What the object is.
+  /// The object's state.
   @usableFromInline final var flags: ObjectFlags {
     @inlinable get { storedFlags }
     @inline(__always) set { storedFlags = ObjectFlags(rawValue: WholeWord.of(newValue.rawValue)) }
@@ -141,23 +146,24 @@ nonisolated open class ManagedObject {
 
   // MARK: State
 
-  /// Whether the object was inserted and not saved yet.
+  /// Whether the object was inserted and has not been saved yet.
   public final var isInserted: Bool { flags.contains(.isInserted) && !flags.contains(.isDeleted) }
-  /// Whether the object was changed since it was read or saved. New objects are inserted, not updated.
+  /// Whether the object was changed since it was read or saved. A new object is inserted, not updated.
   public final var isUpdated: Bool { flags.contains(.isUpdated) && !flags.contains(.isInserted) && !flags.contains(.isDeleted) }
-  /// Whether the next save deletes the object. It is false again after that save.
+  /// Whether the next save deletes the object. The value is `false` again after that save.
   public final var isDeleted: Bool { flags.contains(.isDeleted) }
   /// Whether the object is inserted, updated or deleted.
   public final var hasChanges: Bool { !flags.isDisjoint(with: [.isInserted, .isUpdated, .isDeleted]) }
-  /// Whether the object's values have not been asked for yet.
+  /// Whether the object's values have not been loaded yet.
   public final var isFault: Bool { flags.contains(.isFault) }
 
-  /// Whether the object is still of use: it belongs to a context, is not to be deleted, and its row is not known to be gone. Asking fires no fault.
+  /// Whether the object is valid: it belongs to a context, is not marked for deletion, and its row is not known to be deleted. Does not
+  /// fire the fault.
   ///
-  /// Reading an object that is of no use never traps: it gives the last known values, or empty ones.
+  /// Reading an object that is not valid never traps. Its properties return the last known values, or empty ones.
   public final var isUsable: Bool { contextReference != nil && flags.isDisjoint(with: [.isDeleted, .isInaccessible, .isGone]) }
 
-  /// Whether a save would write something: the object is new or deleted, or a persistent value differs from its row. Fires no fault.
+  /// Whether a save would write the object: it is new or deleted, or a persistent value differs from its row. Does not fire the fault.
   public final var hasPersistentChangedValues: Bool {
     if flags.contains(.isInserted) || flags.contains(.isDeleted) { return true }
     guard flags.contains(.isUpdated) else { return false }
@@ -168,24 +174,24 @@ nonisolated open class ManagedObject {
       if !overlay.isDirty(slot) { return false }
       let kind = entity.slots[slot].kind
       if overlay.external(slot) != nil { return true }
-      // What cannot be read differs from every value.
+      // A value that cannot be read counts as changed.
       return kind != .none && (try? image?.slot(slot, kind: kind)) != overlay[slot]
     }
   }
 
-  // MARK: Life
+  // MARK: Life cycle
 
-  /// Called once when the object was inserted, after its default values were set. Changes made here are part of the insertion.
+  /// Called once after the object is inserted and its default values are set. Changes made here are part of the insertion.
   open func awakeFromInsert() {}
-  /// Called when a fault has got its values. Changes made here do not make the object changed.
+  /// Called after a fault has loaded its values. Changes made here do not mark the object as updated.
   open func awakeFromFetch() {}
-  /// Called when values came back by other ways than a fetch.
+  /// Called after values were restored other than by a fetch, for example by undo or rollback.
   open func awake(fromSnapshotEvents events: SnapshotEvents) {}
-  /// Called before each save of a changed object; values set here are saved too.
+  /// Called before each save of a changed object. The save includes values set here.
   open func willSave() {}
-  /// Called after each save. Values set here make the object changed again.
+  /// Called after each save. Setting values here marks the object as updated again.
   open func didSave() {}
-  /// Called when the object is about to be deleted, while its relationships still stand.
+  /// Called before the object is deleted, while its relationships are still intact.
   open func prepareForDeletion() {}
   /// Called before the object becomes a fault.
   open func willTurnIntoFault() {}
@@ -194,27 +200,28 @@ nonisolated open class ManagedObject {
 
   // MARK: Description
 
-  /// The entity, the ID and, unless the object is a fault, its values. Fires no fault.
+  /// The entity, the ID and, unless the object is a fault, its values. Does not fire the fault.
   open var description: String { printedForm }
 
   // MARK: Validation
 
-  /// The keys whose ``validateValue(_:forKey:)`` is called by each save, beside the model's rules. Override it together with that function.
+  /// The keys for which each save calls ``validateValue(_:forKey:)``, in addition to the model's rules. Override this property together
+  /// with that method.
   open class var keysWithCustomValidation: [String] { [] }
 
-  /// Checks a value for a key by the model's rules; override it for rules of your own, and call `super`.
+  /// Validates a value against the model's rules for a property. Override it to add rules, and call `super`.
   ///
-  /// An override may put another value in its place, such as one without spaces at its ends. A save takes such values for the keys in
-  /// ``keysWithCustomValidation``, and asks again until nothing is replaced any more.
+  /// An override may replace the value, for example to trim whitespace. For the keys in ``keysWithCustomValidation``, a save sets the
+  /// replaced values, and repeats validation until nothing is replaced.
   /// - Parameters:
-  ///   - value: The value, as ``ManagedObjectMembers/value(forKey:)`` gives it.
-  ///   - key: The property.
+  ///   - value: The value, in the form that ``ManagedObjectMembers/value(forKey:)`` returns.
+  ///   - key: The name of the property.
   /// - Throws: ``ValidationError``.
   open func validateValue(_ value: inout Any?, forKey key: String) throws {
     try validateByModel(value, forKey: key)
   }
 
-  /// Checks a value for a key as ``validateValue(_:forKey:)`` does, and drops what a rule would put in its place.
+  /// Validates a value as ``validateValue(_:forKey:)`` does, but discards replacements.
   ///
   /// - Throws: ``ValidationError``.
   public final func checkValue(_ value: Any?, forKey key: String) throws {
@@ -222,26 +229,27 @@ nonisolated open class ManagedObject {
     try validateValue(&value, forKey: key)
   }
 
-  /// Checks a new object before a save. Override it for rules over several properties, and call `super`. A save lists what it throws, of whatever type, with
-  /// the errors of other objects.
+  /// Validates a new object before a save. Override it to check several properties together, and call `super`.
   ///
-  /// - Throws: ``ValidationError``; with ``ValidationError/Code/multipleErrors`` when there are several.
+  /// A save reports errors of any type that an override throws, together with the errors of other objects.
+  ///
+  /// - Throws: ``ValidationError``, with the code ``ValidationError/Code/multipleErrors`` if there are several errors.
   open func validateForInsert() throws { try validateProperties() }
-  /// Checks a changed object before a save. See ``validateForInsert()``.
+  /// Validates a changed object before a save. See ``validateForInsert()``.
   ///
-  /// - Throws: ``ValidationError``; with ``ValidationError/Code/multipleErrors`` when there are several.
+  /// - Throws: ``ValidationError``, with the code ``ValidationError/Code/multipleErrors`` if there are several errors.
   open func validateForUpdate() throws { try validateProperties() }
-  /// Checks an object that is to be deleted before a save: relationships with the rule `deny` must be empty.
+  /// Validates a deleted object before a save: relationships with the delete rule `deny` must be empty.
   ///
-  /// - Throws: ``ValidationError`` with ``ValidationError/Code/deletionDenied``.
+  /// - Throws: ``ValidationError`` with the code ``ValidationError/Code/deletionDenied``.
   open func validateForDelete() throws { try validateDenyRules() }
 }
 
-/// Why values of an object came back.
+/// The reasons why values of an object were restored.
 public struct SnapshotEvents: OptionSet, Sendable {
   /// The raw value.
   public let rawValue: UInt
-  /// Events of raw bits.
+  /// Creates a set of events from raw bits.
   public init(rawValue: UInt) { self.rawValue = rawValue }
   /// An insertion was undone.
   public static let undoInsertion = SnapshotEvents(rawValue: 2)
@@ -258,15 +266,16 @@ public struct SnapshotEvents: OptionSet, Sendable {
 }
 
 extension ManagedObject: Hashable {
-  /// Objects are equal when they are the same object: a context has one object for each row.
+  /// Returns whether two references are to the same object. A context has only one object for each row.
   @inlinable public static func == (left: ManagedObject, right: ManagedObject) -> Bool { left === right }
-  /// Hashes the identity.
+  /// Hashes the object's identity.
   @inlinable public final func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 
-  /// Hashes the identity for a set or dictionary of objects, with one multiplication: nobody from outside chooses where objects lie.
+  /// Hashes the object's identity with one multiplication. Collision attacks are not a concern: input data cannot choose object addresses.
   @inlinable public final func _rawHashValue(seed: Int) -> Int {
     let address = UInt64(UInt(bitPattern: ObjectIdentifier(self)) ^ UInt(bitPattern: seed))
-    // 2⁶⁴ divided by the golden ratio. Sets take the lower bits, and the upper half of the product is where all bits of the address have come together.
+    // 2⁶⁴ divided by the golden ratio. Sets use the low bits of the hash, and the upper half of the product depends on all bits of the
+    // address.
     let product = address.multipliedFullWidth(by: 0x9E37_79B9_7F4A_7C15)
     return Int(truncatingIfNeeded: product.high ^ product.low)
   }

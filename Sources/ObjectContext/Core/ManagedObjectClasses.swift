@@ -1,32 +1,30 @@
-// ManagedObjectClasses: which class the objects of each entity have.
-
 import ObjectModel
 import Synchronization
 
-/// Which class the objects of each entity have. Generated code makes one for each model; by hand it is a table by entity names.
+/// A table of the classes of each entity's objects. Generated code creates one for each model.
 ///
 /// ```swift
 /// var classes = ManagedObjectClasses()
 /// classes.register(Book.self, forEntityName: "Book")
 /// ```
 ///
-/// Making a container throws ``ModelValidationError`` for classes that were generated for another version of the model: reading a property
-/// never finds out.
+/// Creating a container throws ``ModelValidationError`` if the classes were generated for another version of the model, since property
+/// reads cannot detect the difference.
 public struct ManagedObjectClasses: Sendable {
   private var types: [String: ManagedObject.Type] = [:]
   private var names: [ObjectIdentifier: String] = [:]
   private var layouts: [String: UInt64] = [:]
   private let keyPaths: KeyPathTable
 
-  /// A table of classes by entity name.
+  /// Creates a table of classes by entity name.
   public init(_ types: [String: ManagedObject.Type] = [:]) { self.init(types, _layouts: [:]) { _KeyPathNames() } }
 
-  /// The table of generated classes.
+  /// Creates a table of generated classes.
   ///
   /// - Parameters:
-  ///   - types: The classes.
-  ///   - layouts: The ``CompiledEntity/layoutFingerprint`` of the entities whose classes have literal slot numbers.
-  ///   - keyPathNames: Makes the table of the names of the properties that Swift key paths lead to; it is called when it is needed first.
+  ///   - types: The classes, by entity name.
+  ///   - layouts: The ``CompiledEntity/layoutFingerprint`` of each entity whose class uses literal slot numbers.
+  ///   - keyPathNames: Creates the table of property names by Swift key path. It is called when the table is first needed.
   public init(
     _ types: [String: ManagedObject.Type] = [:], _layouts layouts: [String: UInt64],
     _keyPathNames keyPathNames: @escaping @Sendable () -> _KeyPathNames
@@ -42,27 +40,27 @@ public struct ManagedObjectClasses: Sendable {
     names[ObjectIdentifier(type)] = name
   }
 
-  /// The class of an entity's objects; nil for ``ManagedObject``.
+  /// Returns the class of an entity's objects, or `nil` if they are plain ``ManagedObject`` instances.
   public func type(of entityName: String) -> ManagedObject.Type? { types[entityName] }
 
-  /// The entity of a class.
+  /// Returns the name of the entity of a class, or `nil` if the class is not registered.
   public func entityName(of type: ManagedObject.Type) -> String? { names[ObjectIdentifier(type)] }
 
-  /// The entities whose objects are of a class or of one below it, by name.
+  /// Returns the names of the entities whose class is the given class or a subclass of it.
   func entityNames<Class: ManagedObject>(below type: Class.Type) -> [String] {
     types.filter { $0.value is Class.Type }.keys.sorted()
   }
 
-  /// The keys of the model that a Swift key path leads through; nil when it is none of generated properties.
+  /// Returns the model's keys for a Swift key path, or `nil` if the path does not consist of generated properties.
   func keys(of keyPath: AnyKeyPath) -> [String]? { keyPaths.names.keys(of: keyPath) }
 
-  /// Whether a class is that of an entity's objects, and reads the entity's slots.
+  /// Returns whether a class is the class of an entity and was generated for the entity's slots.
   func fits(_ type: ManagedObject.Type, _ entity: CompiledEntity) -> Bool { types[entity.name] == type && fits(entity) }
 
-  /// Whether an entity has the properties that its class was written for.
+  /// Returns whether an entity has the properties that its class was generated for.
   func fits(_ entity: CompiledEntity) -> Bool { (layouts[entity.name] ?? entity.layoutFingerprint) == entity.layoutFingerprint }
 
-  /// The mistakes of using the table with a model: classes whose literal slot numbers would read other properties than they mean.
+  /// Returns an issue for each class whose literal slot numbers do not match the model.
   func issues(with model: CompiledModel) -> [ModelIssue] {
     layouts.sorted { $0.key < $1.key }.compactMap { name, layout in
       guard let entity = model.entity(named: name), entity.layoutFingerprint != layout else { return nil }
@@ -71,7 +69,7 @@ public struct ManagedObjectClasses: Sendable {
   }
 }
 
-/// The names of key paths, made when they are needed first.
+/// A key-path table that is created on first use.
 private final class KeyPathTable: Sendable {
   private let make: @Sendable () -> _KeyPathNames
   private let made = Mutex<_KeyPathNames?>(nil)

@@ -1,11 +1,9 @@
-// ManagedObjectContext: a scratch pad of living objects over the stores of a coordinator.
 public import Foundation
 public import ObjectModel
 public import ObjectStore
 import Synchronization
 
-/// A scratch pad of living objects over the stores of a coordinator: it finds, makes and deletes them, keeps one object for each row, and saves what
-/// was changed, all of it or nothing.
+/// An environment in which you fetch, create, change and delete managed objects, and save the changes.
 ///
 /// ```swift
 /// let context = container.viewContext
@@ -14,47 +12,55 @@ import Synchronization
 /// try context.save()
 /// ```
 ///
-/// A context is not `Sendable`: it and its objects stay in one isolation. ``PersistentContainer/viewContext`` belongs to the main actor;
-/// ``PersistentContainer/performBackgroundTask(_:)``, ``PersistentContainer/newBackgroundContext()`` and ``ContextActor`` give contexts elsewhere.
+/// A context has at most one object for each row. A save is atomic: it writes all changes or none. Its cost depends on the number of
+/// changes, not on the number of registered objects.
 ///
-/// Reading a property cannot throw. What goes wrong there is kept in ``pendingError``, and the next `fetch(_:)` or ``save()`` throws it. The cost of a save
-/// grows with what was changed, not with what is registered. Objects that nobody holds and nobody changed leave the context by themselves; the last
-/// 8,192 that relationships have led to do so when the event ends, so that a walk through a graph does not make them again and again.
+/// A context is not `Sendable`: the context and its objects stay in one isolation. ``PersistentContainer/viewContext`` belongs to the main
+/// actor; ``PersistentContainer/performBackgroundTask(_:)``, ``PersistentContainer/newBackgroundContext()`` and ``ContextActor`` provide
+/// contexts in other isolations.
+///
+/// Reading a property does not throw. An error that occurs there is stored in ``pendingError``, and the next `fetch(_:)` or ``save()``
+/// throws it.
+///
+/// The context does not retain unchanged objects, except the last 8,192 objects that were reached through relationships, until the end of
+/// the event. Traversing a graph therefore does not create the same objects repeatedly.
 public final class ManagedObjectContext {
-  /// The coordinator whose stores are read and written.
+  /// The coordinator whose stores the context reads and writes.
   public let persistentStoreCoordinator: PersistentStoreCoordinator
-  /// The classes of the objects.
+  /// The classes of the context's objects, by entity.
   public let classes: ManagedObjectClasses
-  /// A name for the context, for the history and for messages.
+  /// The name of the context, for persistent history and messages.
   public var name: String? {
     get { rowSource.contextName }
     set { rowSource.contextName = newValue }
   }
-  /// Who makes the changes, for the history.
+  /// The author of the changes, for persistent history.
   public var transactionAuthor: String? {
     get { rowSource.transactionAuthor }
     set { rowSource.transactionAuthor = newValue }
   }
-  /// How saves deal with rows that others have changed, and with unique values that are taken.
+  /// The policy for rows that were also changed elsewhere, and for unique values that are already taken.
   ///
-  /// With rules that do not fit the model, every save throws ``MergePolicyError``, and ``pendingError`` tells it at once.
+  /// If the policy's rules do not fit the model, ``pendingError`` reports it at once, and every save throws ``MergePolicyError``.
   public var mergePolicy = MergePolicy.error {
     didSet { checkMergePolicy() }
   }
-  /// Notes of the application.
+  /// Values that the application associates with the context.
   public var userInfo: [String: Any] = [:]
-  /// How many seconds old rows of the row cache may be when a fault is fired: any age when negative, which is the default; 0 always reads the store.
+  /// The maximum age, in seconds, of a cached row that can fulfill a fault. A negative value, which is the default, accepts rows of any
+  /// age. With 0, faults always read from the store.
   public var stalenessInterval: TimeInterval {
     get { rowSource.stalenessInterval }
     set { rowSource.stalenessInterval = newValue }
   }
-  /// Whether a fault whose row is gone counts as deleted (the default); otherwise the next save throws.
+  /// Whether a fault whose row was deleted is treated as a deleted object. If `false`, the next save throws instead. The default is `true`.
   public var shouldDeleteInaccessibleFaults = true
-  /// Asked about a fault whose row is gone; return true when the matter is dealt with. The parameters are the object, its ID and the property asked for.
+  /// A handler for faults whose row was deleted. It returns `true` if it has handled the fault. Its parameters are the object, the object's
+  /// ID and the name of the property that was read, if any.
   public var inaccessibleFaultHandler: ((ManagedObject, ManagedObjectID, String?) -> Bool)?
-  /// Whether delete rules run at the end of an event, that is in ``processPendingChanges()``, or only at the save.
+  /// Whether delete rules are applied at the end of an event, in ``processPendingChanges()``, and not only by a save.
   public var propagatesDeletesAtEndOfEvent = true
-  /// Whether the context holds all its objects; by default it holds only changed ones.
+  /// Whether the context retains all its objects. By default it retains only changed objects.
   public var retainsRegisteredObjects: Bool {
     get { registry.holdsObjects }
     set {
@@ -63,65 +69,65 @@ public final class ManagedObjectContext {
     }
   }
 
-  /// Where rows come from and go to.
+  /// The source of rows: the coordinator's stores, a query generation, or a parent context.
   let rowSource: RowSource
   let model: CompiledModel
-  /// The model's entities and inverses, by their numbers.
+  /// The model's entities and inverse relationships, by number.
   let tables: NumberedModel
-  /// The context's number in the process: tells its own changes from others'.
+  /// The context's number, unique in the process. It identifies the changes that this context makes.
   var number: UInt64 { rowSource.origin }
   private static let lastNumber = Atomic<UInt64>(0)
-  /// Where changes of others come in, and who is told of them in turn.
+  /// The changes of other contexts and processes that wait to be merged, and the nested contexts.
   var intake = ChangeIntake()
-  /// The observers that hear of each event, and who hears of each write.
-  // Asked by the first write of an object; exclusivity is unchecked for the reason below.
+  /// The internal observers of events, and the recorder of writes.
+  // Accessed by the first write to an object; exclusivity is unchecked for the reason given at `registry`.
   @exclusivity(unchecked) var eventObservers = EventObservers()
   /// The classes of the entities.
-  // Asked for each object that is made; unchecked for the reason below.
+  // Accessed for each object that is created; unchecked for the reason given at `registry`.
   @exclusivity(unchecked) var entityClasses: EntityClasses
-  /// The living objects, and the IDs and stores of new ones.
-  // Exclusivity of what every look-up of an object touches is not checked at run time: a context's isolation admits one access at a time, and no
-  // call under an access comes back here. The checks cost more than the look-up.
+  /// The registered objects, and the permanent IDs and stores of new ones.
+  // Every lookup of an object accesses this property. Exclusivity is not checked at run time: a context's isolation admits one access at a
+  // time, and no call made during an access reenters the context. The checks would cost more than the lookup.
   @exclusivity(unchecked) var registry: ObjectRegistry
-  /// What is to be saved.
-  // Every write asks it; unchecked for the same reason.
+  /// The unsaved changes.
+  // Accessed by every write; unchecked for the same reason.
   @exclusivity(unchecked) var unitOfWork = UnitOfWork()
   /// The groups of objects that fault together.
-  // Asked at each step to an object that is not in memory; unchecked for the same reason.
+  // Accessed for each object that is reached but not in memory; unchecked for the same reason.
   @exclusivity(unchecked) var faultGroups = FaultGroups()
-  /// The objects that relationships have led to last.
-  // Asked where an object is made; unchecked for the same reason.
+  /// The objects that were reached most recently through relationships.
+  // Accessed for each object that is created; unchecked for the same reason.
   @exclusivity(unchecked) var recentObjects = RecentObjects()
-  /// What is known of the members of to-many relationships.
-  // Asked for each member of a relationship; unchecked for the same reason.
+  /// What the context knows about the members of to-many relationships.
+  // Accessed for each member of a relationship; unchecked for the same reason.
   @exclusivity(unchecked) var memberStates: MemberStates
-  /// What fetched properties have found.
-  // Asked when an object dies; unchecked for the same reason.
+  /// The results of fetched properties.
+  // Accessed when an object is deallocated; unchecked for the same reason.
   @exclusivity(unchecked) var fetchedProperties = FetchedPropertyLists()
-  /// Values of reference types that objects have given out, which may be changed in place.
-  // Asked by each read of a transformable attribute; unchecked for the same reason.
+  /// Values of reference types that objects have returned, which callers may mutate in place.
+  // Accessed by each read of a transformable attribute; unchecked for the same reason.
   @exclusivity(unchecked) var handedOut = HandedOutValues()
-  /// Whoever observes single objects; nil as long as nobody does.
-  // Asked for each object that is made; unchecked for the same reason.
+  /// The observer of individual objects, if there is one.
+  // Accessed for each object that is created; unchecked for the same reason.
   @exclusivity(unchecked) var observation: (any ObjectObserving)?
-  /// What went wrong where nothing could be thrown.
+  /// Errors that occurred where nothing can be thrown.
   var notedErrors = NotedErrors()
-  /// Tells observers what happens.
   let notifications = ContextNotifications()
 
-  /// Makes a context over a coordinator's stores.
+  /// Creates a context for the stores of a coordinator.
   ///
   /// - Parameters:
   ///   - coordinator: The coordinator.
-  ///   - classes: The classes of the objects, generated for this model; entities without one have plain ``ManagedObject``s.
-  ///   - mergePolicy: How saves deal with conflicts.
+  ///   - classes: The classes of the objects, generated for the coordinator's model. Objects of other entities are plain ``ManagedObject``
+  ///     instances.
+  ///   - mergePolicy: The policy for conflicts during saves.
   public convenience init(
     coordinator: PersistentStoreCoordinator, classes: ManagedObjectClasses = ManagedObjectClasses(), mergePolicy: MergePolicy = .error
   ) {
     self.init(coordinator, parent: nil, classes: classes, mergePolicy: mergePolicy)
   }
 
-  /// Makes a context over a coordinator's stores or over another context.
+  /// Creates a context for the stores of a coordinator, or for a parent context.
   init(
     _ coordinator: PersistentStoreCoordinator, parent: (any ParentSource)?, classes: ManagedObjectClasses, mergePolicy: MergePolicy
   ) {
@@ -131,7 +137,7 @@ public final class ManagedObjectContext {
     self.classes = classes
     model = coordinator.compiledModel
     tables = NumberedModel(model)
-    // Literal slot numbers of another model would read memory as what it is not.
+    // Slot numbers generated for another model would misinterpret memory.
     precondition(classes.issues(with: model).isEmpty, "the classes were generated for another model than the coordinator's")
     entityClasses = EntityClasses(classes, of: model)
     registry = ObjectRegistry(rowSource, model: model)
@@ -155,14 +161,13 @@ public final class ManagedObjectContext {
 
   // MARK: Classes and policy
 
-  /// The entity of a class; a class that is not in the table is a mistake of the program. ``insertObject(_:)`` throws instead.
+  /// Returns the entity of a class. Traps if the class is not in the class table; ``insertObject(_:)`` throws instead.
   func entity(ofClass type: ManagedObject.Type) -> CompiledEntity {
-    // Generated initializers cannot throw, and an object of no entity is none.
+    // Generated initializers cannot throw, and an object cannot exist without an entity.
     guard let entity = entityClasses.entity(of: type) else { preconditionFailure(StoreError(whyUnknown(type)).message) }
     return entity
   }
 
-  /// Looks whether the merge policy fits the model.
   private func checkMergePolicy() {
     let issues = mergePolicy.issues(with: model)
     notedErrors.setPolicyIssues(issues.isEmpty ? nil : MergePolicyError(issues: issues))
@@ -170,27 +175,28 @@ public final class ManagedObjectContext {
 
   // MARK: Identity
 
-  /// The space that an object's relationships lead to: its store's, or for a new object that of the store it will be saved to.
+  /// Returns the space that an object's relationships refer to: that of its store or, for a new object, of the store that it will be saved
+  /// to.
   func space(of object: ManagedObject) -> UInt32 {
     let objectID = object.currentID
     return objectID.isTemporaryID ? registry.space(ofNew: objectID) : objectID.space
   }
 
-  /// The living object of a row; nil when nobody holds one.
+  /// Returns the registered object of a row, or `nil` if there is none in memory.
   func registeredObject(_ reference: ObjectReference, space: UInt32) -> ManagedObject? { registry.object(reference, space: space) }
 
   func registeredObject(_ reference: ObjectReference, near object: ManagedObject) -> ManagedObject? {
     reference.key < 0 ? temporaryObject(reference) : registeredObject(reference, space: space(of: object))
   }
 
-  /// The living object that was never saved, or that was saved under another ID since the reference was made.
+  /// Returns the object that a temporary reference identifies: one that was never saved, or one that has received a permanent ID since.
   func temporaryObject(_ reference: ObjectReference) -> ManagedObject? {
     if let object = registry.newObject(reference) { return object }
     guard let permanent = registry.permanentID(reference) else { return nil }
     return object(with: permanent)
   }
 
-  /// The object of a reference: the living one or a new fault.
+  /// Returns the object of a reference: the registered one or a new fault.
   func object(_ reference: ObjectReference, near object: ManagedObject) -> ManagedObject? {
     if reference.isNull { return nil }
     if reference.key < 0 { return temporaryObject(reference) }
@@ -203,17 +209,17 @@ public final class ManagedObjectContext {
     return ManagedObjectID(space: space(of: object), entityNumber: UInt32(reference.entity), key: reference.key)
   }
 
-  /// A new fault for a row.
+  /// Creates a fault for a row.
   func makeFault(_ reference: ObjectReference, space: UInt32) -> ManagedObject {
     makeObject(ManagedObjectID(space: space, entityNumber: UInt32(reference.entity), key: reference.key))
   }
 
-  /// A new object for a row that no living object stands for.
+  /// Creates and registers an object for a row that has no registered object.
   ///
-  /// - Parameter row: Where its row begins, which the caller holds; nil when it is not at hand.
+  /// - Parameter row: The address of the row, which the caller retains; `nil` if the row is not in memory.
   func makeObject(_ objectID: ManagedObjectID, row: UnsafeRawPointer? = nil) -> ManagedObject {
     let object = entityClasses.type(ofEntity: Int(objectID.entityNumber)).init(
-      // `deinit` takes the context back.
+      // The context clears the reference in `deinit`.
       ManagedObjectSeed(objectID: objectID, context: Unmanaged.passUnretained(self), image: nil, flags: [.isFault]))
     if let row { object.takeFirstRow(row) }
     register(object)
@@ -221,7 +227,6 @@ public final class ManagedObjectContext {
     return object
   }
 
-  /// Enters an object.
   func register(_ object: ManagedObject) {
     tellOfRegistration(of: object, registry.insert(object))
     if let observation { observation.noteRegistered(object) }
@@ -231,30 +236,30 @@ public final class ManagedObjectContext {
     if let listener { rowSource.noteRegistered([object.currentID], in: listener) }
   }
 
-  /// An object that nobody holds any more has died.
+  /// Removes an object that is being deallocated or leaves the context from the registry.
   func forget(_ object: ManagedObject) {
     fetchedProperties.forget(object)
     if let listener = registry.remove(object) { rowSource.noteUnregistered([object.currentID], in: listener) }
   }
 
-  /// An ID that no other object of the process has.
+  /// Returns a temporary ID that is unique in the process.
   func makeTemporaryID(_ entity: CompiledEntity) -> ManagedObjectID {
     ObjectRegistry.makeTemporaryID(entity, space: rowSource.temporarySpace)
   }
 
-  /// A new object has got its permanent ID.
+  /// Assigns a new object its permanent ID.
   func adopt(_ permanent: ManagedObjectID, for object: ManagedObject) {
     tellOfRegistration(of: object, registry.adopt(permanent, for: object))
   }
 
-  /// A new object takes the place of a stored one that no living object stands for.
+  /// Gives a new object the ID of a stored one that has no registered object.
   func rekey(_ object: ManagedObject, to objectID: ManagedObjectID) {
     forget(object)
     object.currentID = objectID
     register(object)
   }
 
-  /// The deletion of an object was saved, or its insertion was given up: it leaves the context.
+  /// Removes an object from the context, after its deletion was saved or its insertion was discarded.
   func detach(_ object: ManagedObject) {
     if object.flags.contains(.isObserved) { observation?.noteLeaving(object) }
     forget(object)
@@ -264,18 +269,20 @@ public final class ManagedObjectContext {
     registry.release(object)
   }
 
-  /// Takes deleted rows out of members read earlier, once there are many.
+  /// Removes deleted rows from loaded members once there are many of them.
   func forgetGoneMembers() {
     if let gone = memberStates.takeGoneBeyondLimit() { forgetMembers(gone) }
   }
 
-  /// Rows that were known to be gone are there again, brought back by others: whose members they are now is read anew.
+  /// Handles rows that were deleted and that another context or process has inserted again: relationships that had them as members read
+  /// their members again.
   func noteBack(_ objects: [ManagedObjectID]) {
     let back = memberStates.takeBack(objects)
     if !back.isEmpty { forgetMembers(back) }
   }
 
-  /// Objects outlive their rows, which others have deleted: what stood in join tables went with these, and will not be written again.
+  /// Removes the join-table links of objects that remain in the context although their rows were deleted elsewhere. Their links were
+  /// deleted with the rows and are not written again.
   func forgetLinks(of objects: Set<ManagedObject>) {
     if objects.isEmpty { return }
     let references = Set(objects.map(\.currentID.reference))
@@ -294,13 +301,13 @@ public final class ManagedObjectContext {
 
   // MARK: Errors
 
-  /// Keeps the first error of those that could not be thrown where they happened.
+  /// Stores an error that cannot be thrown where it occurs. The first such error is kept.
   func note(_ error: any Error) { notedErrors.note(error) }
 
-  /// What went wrong where nothing could be thrown: a property that could not be read, such as one on a damaged page, or a change that cannot be kept; nil when
-  /// nothing went wrong.
+  /// An error that occurred where nothing could be thrown, if there is one: for example a property on a damaged page, or a change that
+  /// cannot be stored.
   ///
-  /// The next fetch throws it. So does the next ``save()``, which then writes nothing, whether somebody has fetched meanwhile or not. After that it is gone, as
-  /// after ``rollback()`` and ``reset()``.
+  /// The next fetch throws the error. The next ``save()`` throws it too, even if a fetch has already thrown it, and writes nothing. The
+  /// error is cleared by that save, by ``rollback()`` and by ``reset()``.
   public var pendingError: (any Error)? { notedErrors.pending }
 }

@@ -1,102 +1,103 @@
-// ManagedObjectSeed: what a context gives to a class to make an object.
 import ObjectModel
 import ObjectStore
 
-/// What a context gives to a managed object's initializer. Only contexts make seeds.
+/// The values that a context passes to a managed object's initializer. Only contexts create seeds.
 public struct ManagedObjectSeed {
   let objectID: ManagedObjectID
-  // Objects do not retain their context, which outlives the making of one.
+  // Objects do not retain their context. The context exists during the initialization.
   let context: Unmanaged<ManagedObjectContext>?
   let image: RowImage?
   let flags: ObjectFlags
 }
 
 extension ManagedObjectSeed {
-  /// The seed of an object that belongs to no context and has no values.
+  /// Creates the seed of an object that has no context and no values.
   init(goneObjectOf objectID: ManagedObjectID) {
     self.init(objectID: objectID, context: nil, image: nil, flags: [.isInaccessible, .isGone])
   }
 
-  /// The seed of a new object.
+  /// Creates the seed of a new object.
   init(newObjectOf entity: CompiledEntity, in context: ManagedObjectContext) {
     self.init(newObject: context.makeTemporaryID(entity), in: context)
   }
 
-  /// The seed of a new object that has its ID.
+  /// Creates the seed of a new object that already has an ID.
   init(newObject objectID: ManagedObjectID, in context: ManagedObjectContext) {
     self.init(objectID: objectID, context: Unmanaged.passUnretained(context), image: nil, flags: [.isInserted])  // alive as the argument
   }
 }
 
-/// What an object is at the moment.
+/// The state of a managed object.
 @usableFromInline struct ObjectFlags: OptionSet, Sendable {
   @usableFromInline let rawValue: UInt32
   @usableFromInline init(rawValue: UInt32) { self.rawValue = rawValue }
-  /// Its values have not been asked for yet (a row may be at hand all the same).
+  /// The values have not been loaded. The row may be in memory nevertheless.
   static let isFault = ObjectFlags(rawValue: 1)
-  /// New, not saved yet.
+  /// New and not saved yet.
   static let isInserted = ObjectFlags(rawValue: 2)
   /// Changed since it was read or saved.
   static let isUpdated = ObjectFlags(rawValue: 4)
-  /// Will be deleted by the next save.
+  /// Deleted by the next save.
   static let isDeleted = ObjectFlags(rawValue: 8)
-  /// Its row is gone; it reads as empty.
+  /// The row was deleted; all values read as empty.
   static let isInaccessible = ObjectFlags(rawValue: 16)
-  /// In the unit of work's list of inserted objects.
+  /// Contained in the unit of work's list of inserted objects.
   static let isListedAsInserted = ObjectFlags(rawValue: 32)
-  /// In the unit of work's list of updated objects.
+  /// Contained in the unit of work's list of updated objects.
   static let isListedAsUpdated = ObjectFlags(rawValue: 64)
-  /// In the unit of work's list of deleted objects.
+  /// Contained in the unit of work's list of deleted objects.
   static let isListedAsDeleted = ObjectFlags(rawValue: 128)
   /// Changed since the last ``ManagedObjectContext/processPendingChanges()``.
   static let hasPendingChange = ObjectFlags(rawValue: 256)
-  /// Changes are not recorded: the object is being awoken from a fetch.
+  /// `awakeFromFetch()` is running: changes are not recorded.
   static let isAwaking = ObjectFlags(rawValue: 512)
-  /// Its delete rules were applied.
+  /// The delete rules were applied.
   static let deletePropagated = ObjectFlags(rawValue: 1024)
-  /// Its deletion was saved.
+  /// The deletion was saved.
   static let isGone = ObjectFlags(rawValue: 2048)
-  /// Its version is checked by the next save though it is unchanged.
+  /// The next save checks the object's version although the object is unchanged.
   static let isLocked = ObjectFlags(rawValue: 4096)
-  /// Observers were told of its insertion.
+  /// Observers were notified of the insertion.
   static let isAnnounced = ObjectFlags(rawValue: 8192)
-  /// Its `willSave` was called by the save under way.
+  /// The current save has called `willSave()`.
   static let willSaveCalled = ObjectFlags(rawValue: 16384)
-  /// A fault some of whose values were read; they are in its overlay.
+  /// A fault of which some values were loaded into the overlay.
   static let isPartial = ObjectFlags(rawValue: 32768)
-  /// Holds the values of one row of a batch insertion.
+  /// The object holds the values of one row of a batch insertion.
   static let isBatchRow = ObjectFlags(rawValue: 65536)
-  /// A relationship was set before it had a context, and is lost.
+  /// A relationship was set before the object had a context, and the value is lost.
   static let hasLostRelationship = ObjectFlags(rawValue: 131072)
-  /// Its context holds it for a while since a relationship has led to it, or has done so.
+  /// Retained temporarily by the context, now or earlier, because a relationship led to the object.
   static let isRecent = ObjectFlags(rawValue: 524288)
-  /// Its deletion was taken back in the event under way, of which observers were told.
+  /// The deletion, which observers were notified of, was undone in the current event.
   static let isBack = ObjectFlags(rawValue: 1_048_576)
-  /// Deleted by undoing or redoing: its delete rules wait for the save.
+  /// Deleted by undo or redo: the save applies the delete rules.
   static let rulesWait = ObjectFlags(rawValue: 2_097_152)
-  /// The row that properties are read from is the overlay's, and numbers may be written to it without further questions.
+  /// Properties are read from the overlay's row, and numbers may be written to it directly.
   static let writesInPlace = ObjectFlags(rawValue: 262144)
-  /// It tells whoever observes it which of its properties are read: no read goes straight to its row, and no number is written in place.
+  /// Each property read is reported to the observer. Reads do not access the row directly, and numbers are not written in place.
   static let tellsReads = ObjectFlags(rawValue: 4_194_304)
-  /// Somebody observes it, by itself.
+  /// The object is observed individually.
   static let isObserved = ObjectFlags(rawValue: 8_388_608)
 
-  /// Whether a number may be written to the row that the object is read from: it is the overlay's, and the change is known already.
+  /// Whether a number may be written directly to the row that properties are read from: that is the overlay's row, and the change is
+  /// already recorded.
   @inlinable var admitsNumbers: Bool {
-    // Written in place and changed in this event; no fault, not inaccessible, not awaking, not gone, and no row of a batch.
+    // Set: writesInPlace, hasPendingChange, isUpdated. Not set: isFault, isInaccessible, isAwaking, isGone, isBatchRow. The function is
+    // inlinable, and the flags are not.
     rawValue & (262144 | 256 | 4 | 1 | 16 | 512 | 2048 | 65536) == 262144 | 256 | 4
   }
 
-  /// Whether a read has nothing to do first: neither to fire a fault nor to tell of itself.
+  /// Whether a read needs no preparation: the object is not a fault, and reads are not observed.
   var isReadAtOnce: Bool { rawValue & (1 | 4_194_304) == 0 }
 
-  /// Whether the object is a fault of which nothing was read yet, and tells nobody of reads.
+  /// Whether the object is a fault of which nothing was loaded yet, and reads are not observed.
   var firesAtHand: Bool { rawValue & (1 | 16 | 32768 | 4_194_304) == 1 }
 
-  /// Whether reads may go straight to a row: the object is no fault, not inaccessible, and tells nobody of them.
+  /// Whether reads may access a row directly: the object is not a fault, is accessible, and reads are not observed.
   var showsRow: Bool { rawValue & (1 | 16 | 4_194_304) == 0 }
 
-  /// Whether a value may be given to the object's overlay, from which it is read.
+  /// Whether values may be written directly to the overlay, from which they are read.
   var admitsValues: Bool {
     contains(.writesInPlace) && isDisjoint(with: [.isFault, .isInaccessible, .isGone, .isAwaking, .isPartial, .isBatchRow])
   }
