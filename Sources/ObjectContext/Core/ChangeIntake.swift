@@ -1,50 +1,51 @@
-// ChangeIntake: where what others have changed comes into a context, if it is to come by itself, and who is told of it in turn.
 import ObjectStore
 
-/// What others have changed, on its way into a context that merges it by itself.
+/// The changes of other contexts and processes that a context merges automatically, and its nested contexts.
 struct ChangeIntake: ~Copyable {
-  /// What waits to be merged; nil while the context merges only what it is given.
+  /// The changes that wait to be merged; `nil` if the context merges only explicitly.
   private var inbox: ChangeInbox?
-  /// Brings the context to merge what waits, from any thread.
+  /// Schedules a merge of the waiting changes; callable from any thread.
   private(set) var wake: (@Sendable () -> Void)?
-  /// Whether objects with unsaved changes outlive their rows, whatever the merge policy is: the save finds the conflict then.
+  /// Whether objects with unsaved changes remain when their rows are deleted elsewhere, whatever the merge policy. The save then detects
+  /// the conflict.
   private(set) var keepsChangedObjects = false
-  /// The contexts that are nested in the one.
+  /// The nested contexts.
   private var nested = NestedContexts()
 
-  /// Whether others' changes are collected.
+  /// Whether changes are collected.
   var isOpen: Bool { inbox != nil }
 
-  /// Says how the context is brought to merge what waits; without it, it waits for the context's next event. For contexts whose isolation is known.
+  /// Sets the closure that schedules a merge in the context's isolation. Without it, waiting changes are merged at the context's next
+  /// event.
   mutating func setWake(_ wake: @escaping @Sendable () -> Void) { self.wake = wake }
 
-  /// Has objects with unsaved changes outlive their rows.
+  /// Keeps objects with unsaved changes when their rows are deleted elsewhere.
   mutating func keepChangedObjects() { keepsChangedObjects = true }
 
-  /// Collects others' changes from now on.
+  /// Starts collecting changes.
   mutating func open(_ rowSource: RowSource) {
     if inbox == nil { inbox = rowSource.makeInbox(wake: wake) }
   }
 
-  /// Collects nothing more, and drops what waits.
+  /// Stops collecting changes, and discards waiting ones.
   mutating func close() { inbox = nil }
 
   // MARK: Nested contexts
 
-  /// Whether some context is nested in the one.
+  /// Whether there are nested contexts.
   var hasNested: Bool { !nested.isEmpty }
 
-  /// The contexts that are nested in the one. All of them live in its isolation.
+  /// Returns the nested contexts, which share this context's isolation.
   func nestedContexts() -> [ManagedObjectContext] { nested.contexts }
 
-  /// A nested context is there, or goes.
+  /// Adds or removes a nested context.
   mutating func noteNested(_ number: UInt64, isThere: Bool) {
     if isThere { nested.insert(number) } else { nested.remove(number) }
   }
 
-  /// Something was changed in the parent of a nested context.
+  /// Adds changes that were made in the parent of a nested context.
   func add(_ changes: ChangeSet) { inbox?.add(changes) }
 
-  /// Takes out what waits; nil when nothing does.
+  /// Removes and returns the waiting changes; `nil` if there are none.
   func take() -> ChangeInbox.Waiting? { inbox?.take() }
 }

@@ -1,26 +1,25 @@
-// ContextUndoManager+Recording: what there was before a change, as a record of the open group.
 import ObjectModel
 import ObjectStore
 
 extension ContextUndoManager {
-  /// The open group, where the value that a slot has is to be recorded before it is set: it has no record of it.
+  /// Returns the open group if it must record the value of a slot before the slot is set, and does not have a record of it yet.
   ///
-  /// - Parameter isChanged: Whether the slot was set in the event under way.
+  /// - Parameter isChanged: Whether the slot was set in the current event.
   @inline(__always) private func groupLacking(valueOf object: ManagedObject, at slot: Int, isChanged: Bool) -> UndoGroup? {
     guard let group = recordingGroup() else { return nil }
-    // What was not set in this event is in no group of it.
+    // A group of the event cannot have a record of a slot that was not set in the event.
     if !isChanged, isOfEvent(group) { return group }
     return group.has(object.ownReference, object.ownSpace, slot, isOrder: false) ? nil : group
   }
 
-  /// Whether the value that a slot has is to be recorded before it is set.
+  /// Returns whether the value of a slot must be recorded before the slot is set.
   ///
-  /// - Parameter isChanged: Whether the slot was set in the event under way.
+  /// - Parameter isChanged: Whether the slot was set in the current event.
   @inline(__always) func records(valueOf object: ManagedObject, at slot: Int, isChanged: Bool) -> Bool {
     groupLacking(valueOf: object, at: slot, isChanged: isChanged) != nil
   }
 
-  /// Records the number of a slot, if it is to be.
+  /// Records the number in a slot, if necessary.
   @inline(__always) func recordNumber(_ former: Slot, of object: ManagedObject, at slot: Int, isChanged: Bool) {
     guard let group = groupLacking(valueOf: object, at: slot, isChanged: isChanged) else { return }
     group.append(object.ownReference, object.ownSpace, slot, .value, former)
@@ -34,16 +33,16 @@ extension ContextUndoManager {
     count(UndoRecord.byteCount + former.bytesBesideRecord, in: group)
   }
 
-  /// Records the large value of a slot, whose bytes are read when a save is about to replace them.
+  /// Records the large value of a slot. Its bytes are loaded only when a save is about to replace them.
   func record(_ former: ExternalData, of object: ManagedObject, at slot: Int) {
     guard let group = recordingGroup() else { return }
     group.append(object.ownReference, object.ownSpace, slot, .external, group.add(former))
     count(UndoRecord.byteCount + MemoryLayout<ExternalData>.stride, in: group)
   }
 
-  /// Records that a member came or went.
+  /// Records that a member was added or removed.
   ///
-  /// - Parameter marks: What was known of it before.
+  /// - Parameter marks: The member's state before the change.
   func record(_ kind: UndoRecord.Kind, _ member: ObjectReference, of object: ManagedObject, at index: Int, _ marks: UndoRecord.Marks) {
     guard let group = recordingGroup() else { return }
     group.append(
@@ -53,7 +52,7 @@ extension ContextUndoManager {
     count(UndoRecord.byteCount, in: group)
   }
 
-  /// Records the order of the members before it is changed.
+  /// Records the order of the members before it changes.
   func recordOrder(of object: ManagedObject, _ state: ToManyState) {
     guard state.relationship.isOrdered, state.isLoaded, let group = recordingGroup() else { return }
     let index = state.relationship.index
@@ -63,10 +62,10 @@ extension ContextUndoManager {
     count(UndoRecord.byteCount + 32 + members.count * MemoryLayout<ObjectReference>.stride, in: group)
   }
 
-  /// Records that an object came.
+  /// Records the insertion of an object.
   func recordInsertion(of object: ManagedObject) { record(object, .inserted) }
 
-  /// Records that an object goes. It is held.
+  /// Records the deletion of an object, and retains the object.
   func recordDeletion(of object: ManagedObject) { record(object, .deleted) }
 
   private func record(_ object: ManagedObject, _ kind: UndoRecord.Kind) {
@@ -85,14 +84,14 @@ extension ContextUndoManager {
     count(UndoRecord.byteCount + MemoryLayout<UndoGroup.Action>.stride, in: group)
   }
 
-  // MARK: Groups of the library's own
+  // MARK: Internal groups
 
-  /// Opens a group for what belongs together, such as what a nested context saves.
+  /// Opens a group for changes that belong together, such as those of a nested context's save.
   func openOwnGroup() {
     closeEventGroup()
     openGroup()
   }
 
-  /// Closes it.
+  /// Closes the group that ``openOwnGroup()`` opened.
   func closeOwnGroup() { closeGroup() }
 }

@@ -1,9 +1,8 @@
-// ContextUndoManager+Saving: what saves do to records: objects get other IDs, and what was only in a store is gone from there.
 import ObjectModel
 import ObjectStore
 
 extension ContextUndoManager {
-  /// Every group that a save may have to do with.
+  /// The groups that a save may have to update.
   private var unsettledGroups: [UndoGroup] {
     var groups: [UndoGroup] = []
     func visit(_ group: UndoGroup) {
@@ -15,7 +14,7 @@ extension ContextUndoManager {
     return groups
   }
 
-  /// The objects that went and that a save is about to delete: from here on nobody but the groups has what they were.
+  /// Returns the deleted objects that a save is about to remove from the store. After the save, only the undo groups have their values.
   func objectsToKeep() -> [(group: UndoGroup, objects: [ManagedObject])] {
     unsettledGroups.compactMap { group in
       let objects = group.objects.filter { $0.contextReference != nil && $0.flags.contains(.isDeleted) && !$0.flags.contains(.isInserted) }
@@ -23,7 +22,7 @@ extension ContextUndoManager {
     }
   }
 
-  /// Reads the large values that a save is about to replace.
+  /// Loads the large values that a save is about to replace.
   func readExternals() {
     for group in unsettledGroups {
       for (number, external) in group.externals.enumerated() where !external.isInMemory {
@@ -44,9 +43,10 @@ extension ContextUndoManager {
     dropOldest()
   }
 
-  /// Visits the records of members that came or went while the members were not read, and that no save has settled.
+  /// Marks records of members added or removed while the members were not loaded as void if they turn out to have changed nothing. Records
+  /// of saved changes are skipped.
   ///
-  /// - Parameter isVoid: Whether nothing was changed, for an object, a to-many index, and the member; asked for each.
+  /// - Parameter isVoid: Returns whether a record changed nothing; called for each such record.
   func updateUnread(_ isVoid: (UndoRecord) -> Bool) {
     for group in unsettledGroups {
       group.update { record in
@@ -58,18 +58,18 @@ extension ContextUndoManager {
     }
   }
 
-  /// The group of a stack, or the open one, that a group is in.
+  /// Returns the outermost group that contains a group: a group of a stack, or an open one.
   func outermost(_ group: UndoGroup) -> UndoGroup {
     func contains(_ outer: UndoGroup) -> Bool { outer === group || outer.groups.contains(where: contains) }
     return (undoStack + redoStack + openGroups).first(where: contains) ?? group
   }
 
-  /// Changes were saved: records name new objects by the IDs that these have got.
+  /// Updates the records after a save: new objects are identified by their permanent IDs.
   ///
   /// - Parameters:
   ///   - model: The context's model.
-  ///   - savedID: The ID of an object by its reference before the save, and the space of that.
-  ///   - update: Puts the references of saved objects into an object that a group holds.
+  ///   - savedID: Returns the reference and space of an object after the save, for those before it.
+  ///   - update: Replaces the references in an object that a group retains.
   func noteSaved(
     _ model: CompiledModel, savedID: (ObjectReference, UInt32) -> (reference: ObjectReference, space: UInt32),
     update: (ManagedObject) -> Void
@@ -107,6 +107,5 @@ extension ContextUndoManager {
 }
 
 extension ExternalData {
-  /// Whether its bytes are in memory.
   fileprivate var isInMemory: Bool { content is ExternalBytes }
 }

@@ -1,8 +1,7 @@
-// ContextUndoManager: what was changed in a context, in groups that can be taken back and made again.
 import ObjectModel
 import ObjectStore
 
-/// What was changed in a context, in groups that can be undone and redone.
+/// A manager that records the changes made in a context, in groups that can be undone and redone.
 ///
 /// ```swift
 /// context.undoManager = ContextUndoManager()
@@ -10,33 +9,34 @@ import ObjectStore
 ///   book.title = "Ulysses"
 ///   context.undoManager?.setActionName("Rename")
 /// }
-/// try context.undo()   // the former title
-/// try context.redo()   // and the new one again
+/// try context.undo()   // restores the previous title
+/// try context.redo()   // sets the new one again
 /// ```
 ///
-/// It has the names of Foundation's `UndoManager`, and is not one: it belongs to one context, and lives in the context's isolation. Every change of attributes
-/// and relationships, every insertion, and every deletion with what its rules did is recorded by itself, as what there was before; the application's own actions
-/// (``registerUndo(withTarget:handler:)``) stand among them. Undoing brings back what there was, and calls neither setters nor delete rules nor validation; the
-/// save after it does. See <doc:Undo>.
+/// The API has the names of Foundation's `UndoManager`, but the class is not a subclass of it: a manager belongs to one context and its
+/// isolation. It automatically records the previous state for every change of attributes and relationships, every insertion, and every
+/// deletion including the effects of delete rules. Actions of the application (``registerUndo(withTarget:handler:)``) are recorded in order
+/// with these changes. Undo restores the previous state without calling setters, delete rules or validation; the next save applies delete
+/// rules and validation. See <doc:Undo>.
 ///
-/// A recorded number takes 48 bytes, a text as many more as it has, and writing costs some tens of nanoseconds more than without an undo manager.
+/// A record of a number takes 48 bytes; a text takes its own bytes in addition. Recording adds some tens of nanoseconds to each write.
 public final class ContextUndoManager {
-  /// A group that could not be kept.
+  /// A group that was dropped.
   public struct DroppedGroup: Sendable, Hashable, CustomStringConvertible {
-    /// Why a group is not kept.
+    /// The reason why a group was dropped.
     public enum Reason: Sendable, Hashable {
-      /// By itself it takes more than ``ContextUndoManager/undoByteLimit``.
+      /// The group alone takes more memory than ``ContextUndoManager/undoByteLimit``.
       case largerThanLimit
-      /// A save has deleted objects or replaced large values that could not be read before.
+      /// A save deleted objects or replaced large values whose previous values could not be read.
       case unreadable
     }
 
     /// The name of the action.
     public let actionName: String
-    /// Why it is not kept.
+    /// The reason why the group was dropped.
     public let reason: Reason
 
-    /// What happened, in a sentence.
+    /// A message that describes what happened.
     public var description: String {
       let what = actionName.isEmpty ? "The last action" : "“\(actionName)”"
       switch reason {
@@ -46,25 +46,26 @@ public final class ContextUndoManager {
     }
   }
 
-  /// What it does at the moment.
   enum Activity { case idle, undoing, redoing }
 
-  /// Makes a manager without a context: set it as a context's ``ManagedObjectContext/undoManager``.
+  /// Creates a manager that does not belong to a context yet. Assign it to ``ManagedObjectContext/undoManager``.
   public init() {}
 
   // MARK: Settings
 
-  /// Whether changes outside of ``beginUndoGrouping()`` and ``endUndoGrouping()`` are a group for each event, which a save,
-  /// ``ManagedObjectContext/processPendingChanges()`` or ``ManagedObjectContext/perform(_:)`` ends. True unless set.
+  /// Whether changes outside of ``beginUndoGrouping()`` and ``endUndoGrouping()`` form one group for each event. A save,
+  /// ``ManagedObjectContext/processPendingChanges()`` and ``ManagedObjectContext/perform(_:)`` end an event. The default is `true`.
   ///
-  /// Where it is false, a change outside of groups is not recorded, of which ``ManagedObjectContext/pendingError`` tells.
+  /// If `false`, changes outside of groups are not recorded, and ``ManagedObjectContext/pendingError`` reports them.
   public var groupsByEvent = true
-  /// How many groups are kept; any number when it is 0, which is the default. The oldest ones go.
+  /// The maximum number of groups. The oldest groups are dropped. The default, 0, sets no limit.
   public var levelsOfUndo = 0 {
     didSet { dropOldest() }
   }
-  /// How many bytes the groups may take together: 64 MiB unless set. The oldest ones go, whole; one that takes more by itself is not kept, nor are those
-  /// before it: see ``lastDroppedGroup``.
+  /// The maximum number of bytes that all groups take together. The default is 64 MiB.
+  ///
+  /// The oldest groups are dropped, each as a whole. A group that exceeds the limit alone is dropped together with the groups before it;
+  /// see ``lastDroppedGroup``.
   public var undoByteLimit: Int {
     get { byteLimit }
     set {
@@ -72,57 +73,57 @@ public final class ContextUndoManager {
       dropOldest()
     }
   }
-  // Unchecked as `taking`.
+  // Unchecked for the reason given at `taking`.
   @exclusivity(unchecked) private var byteLimit = 64 << 20
-  /// The last group that was not kept although it was not among the oldest ones; nil where there was none since ``removeAllActions()``.
+  /// The last group that was dropped for another reason than its age; `nil` if there was none since ``removeAllActions()``.
   public package(set) var lastDroppedGroup: DroppedGroup?
 
   // MARK: Groups
 
-  /// The groups that can be undone, the newest one last, and those that can be redone.
+  /// The groups that can be undone, with the newest one last, and those that can be redone.
   private(set) var undoStack: [UndoGroup] = []
   private(set) var redoStack: [UndoGroup] = []
-  /// The last group that was closed, as long as nothing was undone or redone since: a name that is set then is its.
+  /// The group that was closed last, while nothing was undone or redone since. Setting an action name then applies to it.
   private var lastClosed: ObjectIdentifier?
-  /// The groups that are open, the outermost one first.
+  /// The open groups, with the outermost one first.
   private(set) var openGroups: [UndoGroup] = []
-  /// The group that is being undone or redone, which is in no stack.
+  /// The group that is being undone or redone. It is not in a stack.
   var applied: UndoGroup?
-  /// Whether the outermost open group is that of the event.
-  // Unchecked as `taking`.
+  /// Whether the outermost open group is the group of the current event.
+  // Unchecked for the reason given at `taking`.
   @exclusivity(unchecked) private(set) var isEventGroup = false
-  /// Why the open groups are not kept, and take nothing more; nil while they are.
+  /// The reason why the open groups were dropped and record nothing more; `nil` while they are kept.
   private var dropReason: DroppedGroup.Reason?
   /// The bytes of the open groups.
-  // Unchecked as `taking`.
+  // Unchecked for the reason given at `taking`.
   @exclusivity(unchecked) private var openByteCount = 0
-  /// The bytes of all others.
+  /// The bytes of the other groups.
   private var closedByteCount = 0
   private(set) var activity = Activity.idle { didSet { updateTaking() } }
-  /// What was done last.
   private var lastActivity = Activity.idle
   private(set) var disabledCount = 0 { didSet { updateTaking() } }
-  /// How many of the library's own works go on whose changes are not recorded.
+  /// The number of internal operations in progress whose changes are not recorded.
   private var suspensionCount = 0 { didSet { updateTaking() } }
-  /// Whether the context saves.
+  /// Whether the context is saving.
   var isSaving = false
-  /// How often everything was removed.
+  /// The number of times that all actions were removed.
   private(set) var clearCount = 0
-  /// The number of the context that it belongs to; 0 for none.
+  /// The number of the context that the manager belongs to; 0 if there is none.
   private(set) var contextNumber: UInt64 = 0
-  /// The innermost open group that takes records; nil where none is open or nothing is recorded.
-  // Asked by every write of a context's isolation, which admits one access at a time; nothing under an access calls back.
+  /// The innermost open group that accepts records; `nil` if none is open or nothing is recorded.
+  // Every write accesses it, in the context's isolation, which admits one access at a time; no call made during an access reenters the
+  // manager.
   @exclusivity(unchecked) private var taking: UndoGroup?
 
   private func updateTaking() { taking = isRecording && dropReason == nil ? openGroups.last : nil }
 
-  /// Whether changes are recorded. Undoing records what it changes, whatever the application has said.
+  /// Whether changes are recorded. Undo and redo record their changes even if undo registration is disabled.
   private var isRecording: Bool { suspensionCount == 0 && (disabledCount == 0 || activity != .idle) }
 
-  /// The group that takes records; the event's is opened for the first one. Nil where nothing is recorded.
+  /// Returns the group that accepts records, and opens the group of the event if necessary. Returns `nil` if nothing is recorded.
   @inline(__always) func recordingGroup() -> UndoGroup? { taking ?? openForRecording() }
 
-  /// Whether an open group is that of the event: everything in it was changed since the event began.
+  /// Returns whether an open group is that of the event, so that all its changes were made since the event began.
   @inline(__always) func isOfEvent(_ group: UndoGroup) -> Bool { isEventGroup && openGroups.count == 1 }
 
   @inline(never) private func openForRecording() -> UndoGroup? {
@@ -170,18 +171,18 @@ public final class ContextUndoManager {
     dropOldest()
   }
 
-  /// Closes the group of the event, if it is open and nothing else is.
+  /// Closes the group of the event if it is the only open group.
   package func closeEventGroup() {
     if isEventGroup, openGroups.count == 1, activity == .idle { closeGroup() }
   }
 
-  /// The group that was closed last, where it has no name and is the next to be undone.
+  /// The group that was closed last, if it has no name and is the next one to undo.
   var unnamedGroup: UndoGroup? { newestGroup?.name.isEmpty ?? false ? newestGroup : nil }
 
-  /// The group that was closed last, where it is the next to be undone.
+  /// The group that was closed last, if it is the next one to undo.
   var newestGroup: UndoGroup? { undoStack.last.flatMap { ObjectIdentifier($0) == lastClosed ? $0 : nil } }
 
-  /// Begins undoing or redoing: takes the newest group.
+  /// Starts undo or redo, and returns the newest group.
   func begin(_ activity: Activity) -> UndoGroup? {
     guard let group = activity == .undoing ? undoStack.popLast() : redoStack.popLast() else { return nil }
     closedByteCount -= group.byteCount
@@ -193,14 +194,14 @@ public final class ContextUndoManager {
     return group
   }
 
-  /// Begins undoing the last group within the open one.
+  /// Starts undoing the last group within the open one.
   func beginNested() -> UndoGroup? {
     guard let group = openGroups.last?.removeLastGroup() else { return nil }
     openByteCount -= group.byteCount
     return group
   }
 
-  /// What work changes belongs to what was undone or redone last, unless something else was changed since.
+  /// Performs an operation, and adds its changes to the group that was undone or redone last.
   func addToLastDone(_ work: () -> Void) {
     guard openGroups.isEmpty, isRecording, let group = lastActivity == .undoing ? redoStack.last : undoStack.last else { return work() }
     let byteCount = group.byteCount
@@ -219,7 +220,7 @@ public final class ContextUndoManager {
     dropOldest()
   }
 
-  /// Ends undoing or redoing.
+  /// Ends undo or redo.
   func end() {
     lastActivity = activity
     while openGroups.count > 1 { closeGroup() }
@@ -228,9 +229,9 @@ public final class ContextUndoManager {
     activity = .idle
   }
 
-  // MARK: Bounds
+  // MARK: Limits
 
-  /// The open group has more bytes. Beyond the limit it is given up at once.
+  /// Adds to the size of an open group. If the open groups exceed the limit, they are dropped at once.
   @inline(__always) func count(_ bytes: Int, in group: UndoGroup) {
     group.byteCount += bytes
     openByteCount += bytes
@@ -244,11 +245,11 @@ public final class ContextUndoManager {
     updateTaking()
   }
 
-  /// A group that is not kept ends.
+  /// Finishes closing a dropped group.
   private func finishDrop(of group: UndoGroup, _ reason: DroppedGroup.Reason) {
     dropReason = nil
     lastDroppedGroup = DroppedGroup(actionName: group.name, reason: reason)
-    // Nobody goes back over what is not known.
+    // Older groups cannot be undone across changes that are not recorded.
     forget(&redoStack)
     if activity != .undoing { forget(&undoStack) }
   }
@@ -258,7 +259,7 @@ public final class ContextUndoManager {
     stack = []
   }
 
-  /// Drops the oldest groups until the others keep to the limits.
+  /// Drops the oldest groups until the remaining ones are within the limits.
   func dropOldest() {
     dropOldest(of: &undoStack)
     dropOldest(of: &redoStack)
@@ -272,7 +273,7 @@ public final class ContextUndoManager {
       count += 1
     }
     if count == 0 { return }
-    // Before a save a group may have got more than there is room for.
+    // Loading large values before a save may have made a single group exceed the limit.
     let last = stack[count - 1]
     if count == stack.count, last.byteCount > undoByteLimit {
       lastDroppedGroup = DroppedGroup(actionName: last.name, reason: .largerThanLimit)
@@ -280,7 +281,7 @@ public final class ContextUndoManager {
     stack.removeFirst(count)
   }
 
-  /// A group of a stack is not kept since what it needs could not be read; those before it go too.
+  /// Drops a group for which required values could not be read, and the groups before it.
   func drop(_ group: UndoGroup, because reason: DroppedGroup.Reason) {
     if openGroups.contains(where: { $0 === group }) { return dropOpenGroups(because: reason) }
     lastDroppedGroup = DroppedGroup(actionName: group.name, reason: reason)
@@ -293,18 +294,18 @@ public final class ContextUndoManager {
     }
   }
 
-  /// A closed group has more bytes than before.
+  /// Adds to the size of a group that may already be closed.
   func countMore(_ bytes: Int, in group: UndoGroup) {
     group.byteCount += bytes
     if openGroups.contains(where: { $0 === group }) { openByteCount += bytes } else if group !== applied { closedByteCount += bytes }
   }
 
-  /// How many bytes the groups take.
+  /// The number of bytes that all groups take.
   public var byteCount: Int { closedByteCount + openByteCount }
 
-  /// Forgets all actions, of the context and of the application. Groups that are open stay so, and are empty.
+  /// Removes all actions, of the context and of the application. Open groups stay open and become empty.
   ///
-  /// ``ManagedObjectContext/rollback()`` and ``ManagedObjectContext/reset()`` call it.
+  /// ``ManagedObjectContext/rollback()`` and ``ManagedObjectContext/reset()`` call this method.
   public func removeAllActions() {
     clearCount += 1
     (undoStack, redoStack) = ([], [])
@@ -315,7 +316,7 @@ public final class ContextUndoManager {
     updateTaking()
   }
 
-  /// Forgets the application's own actions with a target.
+  /// Removes the application's actions that have the given target.
   public func removeAllActions(withTarget target: AnyObject) {
     for group in undoStack + redoStack + openGroups { group.removeActions(of: target) }
     undoStack.removeAll(where: \.isEmpty)
@@ -323,39 +324,39 @@ public final class ContextUndoManager {
     closedByteCount = (undoStack + redoStack).reduce(0) { $0 + $1.byteCount }
   }
 
-  // MARK: What is recorded
+  // MARK: Registration
 
-  /// Whether changes are recorded. ``disableUndoRegistration()`` says that they are not.
+  /// Whether changes are recorded; see ``disableUndoRegistration()``.
   public var isUndoRegistrationEnabled: Bool { disabledCount == 0 }
 
-  /// Records nothing until ``enableUndoRegistration()`` was called as often, such as for an import.
+  /// Stops recording changes, for example during an import, until ``enableUndoRegistration()`` has been called as many times.
   ///
-  /// Undoing what was changed before then brings back single properties as they were, over changes that nobody has recorded.
+  /// Undoing an earlier change afterwards restores individual properties, and overwrites changes that were not recorded.
   public func disableUndoRegistration() { disabledCount += 1 }
 
-  /// Records changes again.
+  /// Resumes recording changes.
   ///
-  /// - Throws: ``StoreError`` with ``StoreError/Code/invalidRequest`` where they are recorded already.
+  /// - Throws: ``StoreError`` with ``StoreError/Code/invalidRequest`` if recording is not disabled.
   public func enableUndoRegistration() throws {
     if disabledCount == 0 { throw StoreError(.misuse(.undoRegistrationEnabled), operation: .undo) }
     disabledCount -= 1
   }
 
-  /// Whether the library changes something by itself.
+  /// Whether recording is suspended for an internal operation.
   var isSuspended: Bool { suspensionCount > 0 }
-  /// What the library changes by itself is not recorded until ``resume()``.
+  /// Suspends recording for an internal operation, until ``resume()``.
   func suspend() { suspensionCount += 1 }
   func resume() { suspensionCount -= 1 }
 
   // MARK: The context
 
-  /// The context that it belongs to; nil where it has none, or that is gone.
+  /// The context that the manager belongs to; `nil` if there is none or it was deallocated.
   var context: ManagedObjectContext? { contextNumber == 0 ? nil : LivingContexts.context(contextNumber) }
 
-  /// Whether it records nothing by itself.
+  /// Whether the manager has no context, and therefore records no changes automatically.
   package var belongsToNoContext: Bool { context == nil }
 
-  /// Keeps an error that cannot be thrown for the next save of the context; false where there is none.
+  /// Stores an error that cannot be thrown, so that the context's next save throws it. Returns `false` if there is no context.
   package func noteInContext(_ error: any Error) -> Bool {
     guard let context else { return false }
     context.note(error)
@@ -364,7 +365,7 @@ public final class ContextUndoManager {
 
   func note(_ misuse: StoreError.Misuse) { context?.note(StoreError(.misuse(misuse), operation: .undo)) }
 
-  /// It is a context's from now on, or nobody's.
+  /// Sets the context that the manager belongs to; 0 detaches it and removes all actions.
   func join(_ number: UInt64) {
     contextNumber = number
     if number == 0 { removeAllActions() }

@@ -1,27 +1,27 @@
-// FaultGroups: the groups of objects that fault together, as many as a context remembers.
 package import ObjectModel
 
-/// The groups of objects that came together, by number. A number stands in each object of a group; the objects of forgotten groups fault one by one.
+/// The most recent fetch groups of a context, by number. Each object stores the number of its group; objects of discarded groups fault one
+/// by one.
 package struct FaultGroups: ~Copyable {
-  /// The rows read together, at most: one statement's list.
+  /// The maximum number of rows that are read together with one statement.
   package static var faultBatch: Int { 500 }
-  /// The groups that are remembered.
+  /// The maximum number of groups.
   package static var limit: UInt32 { 64 }
-  /// The bytes that remembered groups may hold beside the newest.
+  /// The maximum number of bytes of all groups except the newest.
   private static var byteLimit: Int { 16 << 20 }
 
-  /// The groups, by their numbers modulo the limit.
+  /// The groups, by number modulo `limit`.
   private var groups: [FetchGroup?] = []
   private var last: UInt32 = 0
   private var byteCount = 0
-  /// The last groups of members, by the relationships' numbers, and with how many rows they began.
+  /// The last group of members of each relationship, by relationship number, and the batch size that it started with.
   private var memberGroups: [Int: (number: UInt32, startSize: Int)] = [:]
-  /// The objects on the way of the paths that the last prefetching fetch followed.
+  /// The intermediate objects of the key paths that the last fetch with prefetching followed.
   private var prefetched: [ManagedObject] = []
 
   package init() {}
 
-  /// The group of a number; nil when there is none any more. It counts as used.
+  /// Returns a group and marks it as used; `nil` if it was discarded.
   package func group(_ number: UInt32) -> FetchGroup? {
     let index = Int(number % Self.limit)
     guard number != 0, index < groups.count, let group = groups[index], group.number == number else { return nil }
@@ -29,12 +29,13 @@ package struct FaultGroups: ~Copyable {
     return group
   }
 
-  /// Remembers objects that somebody has fetched together, and so will ask for most of: many rows are read at first.
+  /// Adds a group of objects that were fetched together. Most of them are likely to be read, so the first batch is large.
   ///
   /// - Parameters:
-  ///   - references: The objects, in their order.
+  ///   - references: The objects, in order.
   ///   - space: The space of their store.
-  ///   - batch: How many rows are read together, at most as many as a statement takes; when it is 0, as many as that while they are of use.
+  ///   - batch: The number of rows to read together, limited to one statement's maximum. With 0, that maximum is used while the rows read
+  ///     are also used.
   /// - Returns: The group's number.
   package mutating func add(_ references: [ObjectReference], space: UInt32, batch: Int = 0) -> UInt32 {
     let size = batch > 0 ? min(batch, Self.faultBatch) : Self.faultBatch
@@ -43,7 +44,7 @@ package struct FaultGroups: ~Copyable {
     }
   }
 
-  /// Remembers the members of objects that were read together. How many rows are read at first is what the relationship's last such group has shown.
+  /// Adds a group of members that were read together. The first batch size is based on how the relationship's previous group was used.
   ///
   /// - Parameters:
   ///   - references: The members, owner by owner.
@@ -53,7 +54,7 @@ package struct FaultGroups: ~Copyable {
   package mutating func add(_ references: [ObjectReference], membersOf relationship: Int, space: UInt32) -> UInt32 {
     var startSize = ReadAhead.firstSize
     if let former = memberGroups[relationship] {
-      // Looked at, not used.
+      // Accessed directly: `group(_:)` would mark the group as used.
       let group = groups[Int(former.number % Self.limit)]
       startSize = (group?.number == former.number ? group?.startSizeOfNext : nil) ?? former.startSize
     }
@@ -66,7 +67,7 @@ package struct FaultGroups: ~Copyable {
     return number
   }
 
-  /// A number for objects that are being made, before all are known; until ``enter(_:space:as:)`` there is no group of it.
+  /// Reserves a number for objects that are being created. The group does not exist until ``enter(_:space:as:)``.
   mutating func reserve() -> UInt32 {
     for _ in 0...Self.limit {
       last &+= 1
@@ -78,14 +79,14 @@ package struct FaultGroups: ~Copyable {
     return last
   }
 
-  /// Remembers objects that somebody has fetched under the number that they have got.
+  /// Adds a group of fetched objects under a reserved number.
   mutating func enter(_ references: ReferenceRun, space: UInt32, as number: UInt32) {
     enter(
       FetchGroup(
         number: number, space: space, references: references, batch: Self.faultBatch, isBatchFixed: false, isFetched: true))
   }
 
-  /// The number of the group of the destinations of a to-one slot of a group's objects.
+  /// Returns the number of the group that contains the destinations of a to-one slot of another group's objects.
   package mutating func destinations(of group: FetchGroup, slot: Int) -> UInt32 {
     if let number = group.destinations(slot: slot), self.group(number) != nil { return number }
     let number = remember { FetchGroup(number: $0, destinationsOf: group, slot: slot) }
@@ -93,7 +94,7 @@ package struct FaultGroups: ~Copyable {
     return number
   }
 
-  /// Puts a group in the place of one that was not used for a while.
+  /// Adds a group, in place of one that was not used recently.
   private mutating func remember(_ make: (UInt32) -> FetchGroup) -> UInt32 {
     let number = reserve()
     enter(make(number))
@@ -120,18 +121,18 @@ package struct FaultGroups: ~Copyable {
     }
   }
 
-  /// Holds the objects on the way of the paths that a fetch has followed: they know the members that were read for them.
+  /// Retains the intermediate objects of the key paths that a fetch followed, because they hold the members that were read for them.
   ///
-  /// - Returns: Those of the fetch before, which die with the result unless somebody else holds them.
+  /// - Returns: The objects of the previous fetch, which are deallocated with the result unless they have other references.
   mutating func hold(_ objects: [ManagedObject]) -> [ManagedObject] {
     let former = prefetched
     prefetched = objects
     return former
   }
 
-  /// Forgets all groups. Numbers go on, so that no object is taken for one of a later group.
+  /// Removes all groups. Numbers are not reused, so that objects are not mistaken for members of later groups.
   ///
-  /// - Returns: The objects that were held.
+  /// - Returns: The objects that were retained.
   @discardableResult
   package mutating func removeAll() -> [ManagedObject] {
     groups = []

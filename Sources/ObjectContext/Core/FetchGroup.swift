@@ -1,41 +1,41 @@
-// FetchGroup: objects that came together and therefore fault together.
 package import ObjectModel
 import ObjectStore
 
-/// Objects that were read together, or are the destinations of such: when one fires, unfired siblings are read with it.
+/// A group of objects that were read together, or of the destinations of such objects. When one of them fires, unfired siblings are read
+/// with it.
 ///
-/// A group knows references only, so that it keeps no row in memory that nobody else holds. Where who asks for its objects has come to, and how far ahead is
-/// read, is remembered in it: no walk through its objects is repeated.
+/// A group stores references only, so that it does not keep rows in memory. It records the current position and the read-ahead size of each
+/// traversal, so that no part of a traversal is repeated.
 package final class FetchGroup {
   package let number: UInt32
   package let space: UInt32
-  /// The objects; empty for the destinations of another group's.
+  /// The objects; empty if the group contains destinations of another group's objects.
   private let references: ReferenceRun
-  /// The group whose objects the slots lead from, one after the other, to this one's.
+  /// The group whose objects lead to this group's objects through `slots`, one after the other.
   private weak var sources: FetchGroup?
   private let slots: [Int]
-  /// How many of its objects' rows are read together, at most.
+  /// The maximum number of rows that are read together.
   package let batch: Int
-  /// Whether as many are read at once as somebody has said.
+  /// Whether each read has the batch size that the fetch request specifies.
   private let isBatchFixed: Bool
-  /// Whether somebody has fetched the objects, and so will ask for most of them.
+  /// Whether the objects are the results of a fetch, so that most of them are likely to be read.
   let isFetched: Bool
-  /// Whether it was asked for since it was last passed over.
+  /// Whether the group was used since it was last considered for removal.
   var wasUsed = false
-  /// The numbers of the groups made of this one's to-one slots.
+  /// The numbers of the groups that contain the destinations of to-one slots.
   private var destinationGroups: [(slot: Int, number: UInt32)] = []
-  /// How far ahead rows are read, and the keys that were looked at on the way.
-  // Asked for each object on the way; a context's isolation admits one access at a time.
+  /// The read-ahead state for rows, and the keys already visited.
+  // Accessed for each object of a traversal; a context's isolation admits one access at a time.
   @exclusivity(unchecked) private var rows = ReadAhead()
   @exclusivity(unchecked) private var seen = KeySet()
-  /// How many rows were read, and how many were asked for.
+  /// The number of rows that were read, and the number of rows that were requested.
   private var readRows = 0
   private var usedRows = 0
-  /// How far ahead members are read, by the relationships' numbers.
-  // Asked for each object on the way; unchecked for the same reason.
+  /// The read-ahead states for members, by relationship number.
+  // Accessed for each object of a traversal; unchecked for the same reason.
   @exclusivity(unchecked) private var members: [(relationship: Int, ahead: ReadAhead)] = []
 
-  /// - Parameter startSize: How many rows are read with the first that is missing.
+  /// - Parameter startSize: The number of rows to read on the first miss.
   init(
     number: UInt32, space: UInt32, references: ReferenceRun, batch: Int, isBatchFixed: Bool, isFetched: Bool,
     startSize: Int = ReadAhead.firstSize
@@ -61,14 +61,14 @@ package final class FetchGroup {
     slots = sources.slots + [slot]
   }
 
-  /// The bytes it holds.
+  /// The number of bytes that the group takes.
   var byteCount: Int { references.byteCount }
 
   package var count: Int { sources?.count ?? references.count }
 
   // MARK: Destinations
 
-  /// The number of the group of the destinations of a slot, if there is one.
+  /// Returns the number of the group that contains the destinations of a slot, if there is one.
   func destinations(slot: Int) -> UInt32? { destinationGroups.first { $0.slot == slot }?.number }
 
   func setDestinations(_ number: UInt32, slot: Int) {
@@ -76,23 +76,24 @@ package final class FetchGroup {
     destinationGroups.append((slot, number))
   }
 
-  // MARK: Walking
+  // MARK: Traversal
 
-  /// Shows objects beside a position to a visitor until it has had enough.
+  /// Visits objects from a position on until the visitor returns `false`.
   ///
   /// - Parameters:
   ///   - start: The first position.
-  ///   - stride: The distance of the positions.
-  ///   - limit: How many positions are looked at, at most.
-  ///   - destination: The destination of an object's to-one relationship as far as it is at hand.
-  ///   - visit: Is shown an object and its position, and says whether to go on. What is empty or not at hand is passed over.
-  /// - Returns: The first position that was not looked at.
+  ///   - stride: The distance between positions.
+  ///   - limit: The maximum number of positions to visit.
+  ///   - destination: Returns the destination of an object's to-one relationship if it is in memory.
+  ///   - visit: Receives an object and its position, and returns whether to continue. Positions whose object is null or not in memory are
+  ///     skipped.
+  /// - Returns: The first position that was not visited.
   @inline(__always)
   package func walk(
     from start: Int, stride: Int, limit: Int, destination: (_ source: ObjectReference, _ slot: Int) -> ObjectReference?,
     _ visit: (ObjectReference, Int) -> Bool
   ) -> Int {
-    // A group whose sources were forgotten is empty.
+    // A group whose source group was discarded is empty.
     let root = slots.isEmpty ? self : sources
     guard let root else { return start }
     let references = root.references
@@ -114,18 +115,18 @@ package final class FetchGroup {
     return position
   }
 
-  // MARK: Reading ahead
+  // MARK: Read-ahead
 
-  /// What tells where a to-one relationship of an object leads to, as far as it is at hand.
+  /// Returns the destination of an object's to-one relationship if it is in memory.
   package typealias Destination = (_ source: ObjectReference, _ slot: Int) -> ObjectReference?
 
-  /// The objects whose rows are to be read with a missing one.
+  /// Returns the objects whose rows to read together with a missing one.
   ///
   /// - Parameters:
   ///   - key: The key of the object whose row is missing.
-  ///   - position: Its position.
-  ///   - destination: The destination of an object's to-one relationship as far as it is at hand.
-  ///   - isMissing: Is shown each object on the way once, and says whether its row is to be read.
+  ///   - position: The position of that object.
+  ///   - destination: Returns the destination of an object's to-one relationship if it is in memory.
+  ///   - isMissing: Receives each visited object once, and returns whether its row must be read.
   package func missRow(
     _ key: Int64, at position: Int, destination: Destination, _ isMissing: (ObjectReference) -> Bool
   ) -> [ObjectReference] {
@@ -142,7 +143,7 @@ package final class FetchGroup {
       }
     }
     let end = collect(from: miss.start, stride: rows.stride)
-    // Who asks for many at once may begin anywhere: at the end of a group to go backwards.
+    // Large reads also cover the objects before the position: a traversal may start at the end of a group and go backward.
     if isFilled || rows.isScattered { _ = collect(from: position - rows.stride, stride: -rows.stride) }
     rows.finish(at: end, count: found.count)
     readRows += found.count + 1
@@ -150,35 +151,35 @@ package final class FetchGroup {
     return found
   }
 
-  /// A row that was at hand was asked for.
+  /// Records the use of a row that was in memory.
   @inline(__always) package func noteRowUse(at position: Int) {
     rows.noteUse(of: position)
     usedRows += 1
   }
 
-  /// How many misses in no order are read one by one: until they have cost about what reading all rows does, so that who asks for a few here and there reads
-  /// hardly more.
+  /// The number of random misses that are read one by one. By then they have cost about as much as reading all rows, so a caller that needs
+  /// only a few rows reads hardly more than those.
   private var patience: Int { max(64, count >> 7) }
 
-  /// With how many rows a group begins that takes this one's place; nil where this one has not shown it.
+  /// The first batch size for the group that replaces this one; `nil` if this group's use gives no indication.
   var startSizeOfNext: Int? {
     if readRows == 0 { return nil }
     return usedRows * 2 >= readRows ? min(readRows * 4, batch) : ReadAhead.firstSize
   }
 
-  /// Visits the objects whose members may be read with those of an object.
+  /// Selects the objects whose members to read together with those of an object.
   ///
   /// - Parameters:
   ///   - relationship: The relationship's number.
   ///   - position: The position of the object whose members are missing.
-  ///   - limit: Of how many objects members are read together, at most.
-  ///   - destination: The destination of an object's to-one relationship as far as it is at hand.
-  ///   - takes: Is shown the objects on the way and their positions, and says whether their members are read.
+  ///   - limit: The maximum number of objects whose members are read together.
+  ///   - destination: Returns the destination of an object's to-one relationship if it is in memory.
+  ///   - takes: Receives the visited objects and their positions, and returns whether their members are read.
   package func missMembers(
     of relationship: Int, at position: Int, limit: Int, destination: Destination, _ takes: (ObjectReference, Int) -> Bool
   ) {
     let index = memberIndex(relationship)
-    // Members of an object may be many: twice as long they are read one by one.
+    // An object can have many members, so twice as many misses are read one by one.
     let miss = members[index].ahead.miss(at: position, limit: limit, patience: patience * 2)
     var count = 0
     func take(from start: Int, stride: Int) -> Int {
@@ -194,7 +195,7 @@ package final class FetchGroup {
     members[index].ahead.finish(at: end, count: count)
   }
 
-  /// Members that were read with those of another object were asked for.
+  /// Records the use of members that were read together with those of another object.
   package func noteMembersUse(of relationship: Int, at position: Int) { members[memberIndex(relationship)].ahead.noteUse(of: position) }
 
   private func memberIndex(_ relationship: Int) -> Int {
@@ -205,7 +206,7 @@ package final class FetchGroup {
 }
 
 extension ManagedObject {
-  /// The object faults together with those of a group from now on.
+  /// Adds the object to a fetch group.
   @inline(__always) final func join(_ number: UInt32, at position: Int) {
     group = number
     groupPosition = UInt32(truncatingIfNeeded: position)

@@ -1,26 +1,26 @@
-// FetchedPropertyLists: what the fetched properties of a context's objects have found.
 package import ObjectModel
 
-/// The objects of fetched properties that were asked for, by the identity of their owners. An object that dies or is refreshed loses its lists.
+/// The cached results of fetched properties, by the identity of their owners. The results of an object are removed when it is deallocated
+/// or refreshed.
 package struct FetchedPropertyLists: ~Copyable {
   private var lists: [ObjectIdentifier: [String: [ManagedObjectID]]] = [:]
 
-  /// No lists.
+  /// Creates an empty cache.
   package init() {}
 
-  /// What a property of an object has found; nil when it was not asked for.
+  /// Returns the result of an object's fetched property, or `nil` if it is not cached.
   package func ids(_ name: String, of owner: ManagedObject) -> [ManagedObjectID]? { lists[ObjectIdentifier(owner)]?[name] }
 
-  /// Keeps what a property of an object has found.
+  /// Caches the result of an object's fetched property.
   package mutating func keep(_ ids: [ManagedObjectID], _ name: String, of owner: ManagedObject) {
     lists[ObjectIdentifier(owner), default: [:]][name] = ids
   }
 
-  /// What an object's properties have found is found anew when it is asked for.
+  /// Removes the results of an object, so that its fetched properties are fetched again.
   @inline(__always) package mutating func forget(_ owner: ManagedObject) {
     if !lists.isEmpty { lists.removeValue(forKey: ObjectIdentifier(owner)) }
   }
 
-  /// Forgets what all objects' properties have found.
+  /// Removes the results of all objects.
   package mutating func removeAll() { lists = [:] }
 }

@@ -1,12 +1,11 @@
-// HandedOutValues: values of reference types that transformable attributes have given out, and the changes made in them.
 import Foundation
 import ObjectModel
 import ObjectStore
 
-/// Values of reference types that objects of a context have given out or were given. Who holds one may change it in place, of which its object hears
-/// nothing; so what it encodes to is compared from time to time.
+/// The values of reference types that transformable attributes have returned or were set to. Code that holds such a value can mutate it in
+/// place without notifying the object, so the encoded values are compared from time to time.
 ///
-/// Costs nothing where there are none: values of structures and enumerations cannot be changed in place.
+/// There is no cost if all values are structures or enumerations, which cannot be mutated in place.
 struct HandedOutValues {
   private struct Key: Hashable {
     let object: ObjectIdentifier
@@ -14,12 +13,12 @@ struct HandedOutValues {
   }
 
   private struct Entry {
-    /// Held, so that a change of its value is saved also when nobody else holds the object.
+    /// Retained, so that a mutation of its value is saved even if the object has no other references.
     let object: ManagedObject
     var value: AnyObject
-    /// What the attribute has: another value, and the one here counts no more.
+    /// The attribute's current bytes. If the attribute has other bytes, the value here is obsolete.
     var stored: Data
-    /// What the value encoded to when it was last looked at.
+    /// The encoded value when it was last compared.
     var encoded: Data
   }
 
@@ -40,24 +39,24 @@ struct HandedOutValues {
     if !entries.isEmpty { entries[Key(object: ObjectIdentifier(object), slot: slot)] = nil }
   }
 
-  /// The value that was given out for stored bytes.
+  /// Returns the value that was returned earlier for the stored bytes.
   func value(_ object: ManagedObject, _ slot: Int, stored: Data) -> AnyObject? {
     guard let entry = entries[Key(object: ObjectIdentifier(object), slot: slot)], entry.stored == stored else { return nil }
     return entry.value
   }
 
-  /// Remembers a value. One whose transformer gives other bytes each time cannot be watched.
+  /// Adds a value. Values whose transformer does not encode deterministically are ignored, since mutations cannot be detected.
   mutating func note(_ value: AnyObject, _ object: ManagedObject, _ slot: Int, stored: Data, encode: (AnyObject) throws -> Data) {
     guard let encoded = try? encode(value), (try? encode(value)) == encoded else { return }
     if entries.count >= limit { sweep() }
     entries[Key(object: ObjectIdentifier(object), slot: slot)] = Entry(object: object, value: value, stored: stored, encoded: encoded)
   }
 
-  /// Forgets unchanged values that nobody else holds: no one can change them any more.
+  /// Removes unmodified values without other references, which cannot be mutated any more.
   mutating func sweep() {
     if entries.isEmpty { return }
     for key in Array(entries.keys) where isUnchanged(key) {
-      // Let go of it, and take it back if somebody else has it.
+      // Release the value, and add it again if it is still referenced elsewhere.
       guard let released = release(key), let value = released.value else { continue }
       entries[key] = Entry(object: released.object, value: value, stored: released.stored, encoded: released.encoded)
     }
@@ -80,12 +79,12 @@ struct HandedOutValues {
     let encoded: Data
   }
 
-  /// The values that were changed in place since the last time, with what they encode to.
+  /// Returns the values that were mutated in place since the last call, with their encoded bytes.
   mutating func takeChanges() throws -> [(object: ManagedObject, slot: Int, bytes: Data)] {
     var changes: [(object: ManagedObject, slot: Int, bytes: Data)] = []
     for (key, entry) in entries {
       guard (try? entry.object.readSlotValueAtHand(key.slot)) == .bytes(entry.stored) else {
-        // Another value has taken its place.
+        // The attribute was set to another value.
         entries[key] = nil
         continue
       }

@@ -1,33 +1,33 @@
-// IdentityMap: from keys to living objects, without retaining them.
 import ObjectModel
 
-/// From the keys of one entity tree to its living objects, unretained: an object clears its own entry when it dies.
+/// A map from the keys of one entity tree to its registered objects, which it does not retain: an object removes its own entry when it is
+/// deallocated.
 ///
-/// Pages of 512 entries are found by `key >> 9`: in an array while keys are near the first one, else in a dictionary. A look-up that hits costs a
-/// few nanoseconds.
+/// Pages of 512 entries are found by `key >> 9`: in an array while keys are near the first one, otherwise in a dictionary. A successful
+/// lookup takes a few nanoseconds.
 struct IdentityMap {
-  // An object takes its entry out before it goes, so that all entries are alive.
+  // An object removes its entry before it is deallocated, so that every entry refers to a live object.
   private typealias Page = UnsafeMutablePointer<Unmanaged<ManagedObject>?>
   private static let pageSize = 512
-  /// 2²⁴ keys lie in the array, which then takes at most 256 KiB.
+  /// The array covers 2²⁴ keys, and takes at most 256 KiB.
   private static let greatestDenseCount: Int64 = 1 << 15
 
-  // Memory of its own, so that a look-up goes from here to the page: an array would be one more load on the way of each step through a graph.
+  // Allocated directly, so that a lookup goes from here to the page. An array would add one load to each step through a graph.
   private var dense: UnsafeMutablePointer<Page?>?
-  /// How many there are.
+  /// The number of initialized elements in `dense`.
   private var denseCount: Int64 = 0
-  /// The number of the array's first page. Keys of new objects are the process's, and begin anywhere.
+  /// The number of the array's first page. Keys of new objects are numbered per process and can start anywhere.
   private var base: Int64 = 0
   private var denseCapacity = 0
   private var sparse: [Int64: Page] = [:]
-  /// An empty page, for the next that is needed.
+  /// An empty page, kept for the next allocation.
   private var spare: Page?
   private(set) var count = 0
   #if CIPHERDATA_CHECKS
     private var pacer = CheckPacer()
   #endif
 
-  /// Where the array has a page or a place for it; nil where it does not go so far.
+  /// Returns the array's element for a page number; `nil` if the array does not extend that far.
   @inline(__always) private func densePlace(_ number: Int64) -> UnsafeMutablePointer<Page?>? {
     let index = number &- base
     guard let dense, index >= 0, index < denseCount else { return nil }
@@ -39,23 +39,22 @@ struct IdentityMap {
     return sparse.isEmpty ? nil : sparse[number]
   }
 
-  /// The living object of a key; nil when there is none.
+  /// Returns the registered object of a key, or `nil`.
   @inline(__always) func object(_ key: Int64) -> ManagedObject? {
     guard let entry = page(key >> 9)?[Int(key & 511)] else { return nil }
     return entry.takeUnretainedValue()
   }
 
-  /// The living object of a key as ``object(_:)`` gives it, not retained.
-  // All entries are alive, and whoever asks is done with it before anybody lets go of anything: `Unmanaged` is what lies here.
+  /// Returns the registered object of a key without retaining it; see ``object(_:)``.
+  // `Unmanaged` is how entries are stored. All entries refer to live objects, and callers use the result only while nothing is released.
   @inline(__always) func unretainedObject(_ key: Int64) -> Unmanaged<ManagedObject>? { page(key >> 9)?[Int(key & 511)] }
 
-  /// The living object of a key that lies in the array; nil also where more is to be looked at.
+  /// Returns the registered object of a key whose page is in the array. `nil` does not mean that there is none.
   // Not retained for the reason above.
   @inline(__always) func objectNearby(_ key: Int64) -> Unmanaged<ManagedObject>? {
     densePlace(key >> 9)?.pointee?[Int(key & 511)] ?? nil
   }
 
-  /// Registers an object.
   mutating func insert(_ object: ManagedObject, key: Int64) {
     let number = key >> 9
     let entries = page(number) ?? makePage(number)
@@ -69,7 +68,7 @@ struct IdentityMap {
   }
 
   private static func allocatePage() -> Page {
-    // Behind the entries lies the number of those that are not nil.
+    // The entry after the last one counts the entries that are not nil.
     let page = Page.allocate(capacity: pageSize + 1)
     page.initialize(repeating: nil, count: pageSize + 1)
     return page
@@ -83,7 +82,7 @@ struct IdentityMap {
     return living
   }
 
-  /// A page whose objects are all gone: a long-lived context must not keep one for every key that it ever saw.
+  /// Releases a page without entries: a long-lived context must not keep a page for every key that it has ever seen.
   private mutating func releasePage(_ number: Int64) {
     let page: Page?
     if let place = densePlace(number) {
@@ -98,7 +97,7 @@ struct IdentityMap {
   private mutating func makePage(_ number: Int64) -> Page {
     let page = spare ?? Self.allocatePage()
     spare = nil
-    // Permanent keys begin low in nearly every store; others begin where they begin.
+    // Permanent keys start low in nearly every store; temporary keys start anywhere.
     if denseCount == 0 && sparse.isEmpty { base = number < Self.greatestDenseCount / 2 ? 0 : number }
     let index = number &- base
     if index >= 0 && index < Self.greatestDenseCount {
@@ -109,7 +108,7 @@ struct IdentityMap {
     return page
   }
 
-  /// Puts a page into the array, which grows as far as that.
+  /// Stores a page in the array, which grows as needed.
   private mutating func place(_ page: Page, at index: Int) {
     let count = Int(denseCount)
     if index >= denseCapacity {
@@ -129,13 +128,12 @@ struct IdentityMap {
     dense[index] = page
   }
 
-  /// The array's pages.
   private var densePages: UnsafeBufferPointer<Page?> { UnsafeBufferPointer(start: dense, count: Int(denseCount)) }
 
-  /// Forgets a key if it stands for the given object.
+  /// Removes the entry of a key if it refers to the given object.
   mutating func remove(_ key: Int64, ifSame object: ManagedObject) {
     guard let entries = page(key >> 9), let entry = entries[Int(key & 511)] else { return }
-    // Addresses are compared, nothing is read.
+    // Only addresses are compared; nothing is dereferenced.
     if entry.toOpaque() == Unmanaged.passUnretained(object).toOpaque() {
       entries[Int(key & 511)] = nil
       count -= 1
@@ -144,7 +142,7 @@ struct IdentityMap {
     }
   }
 
-  /// Visits every living object.
+  /// Calls a closure for each registered object.
   func forEach(_ body: (ManagedObject) -> Void) {
     for page in densePages { if let page { Self.visit(page, body) } }
     for page in sparse.values { Self.visit(page, body) }
@@ -154,7 +152,7 @@ struct IdentityMap {
     for index in 0..<pageSize { if let entry = page[index] { body(entry.takeUnretainedValue()) } }
   }
 
-  /// Frees the pages. The map is of no use afterwards.
+  /// Frees the pages. The map must not be used afterwards.
   func deallocate() {
     for page in densePages { page?.deallocate() }
     dense?.deallocate()
@@ -164,7 +162,7 @@ struct IdentityMap {
 
   @inline(__always) private mutating func noteChange() {
     #if CIPHERDATA_CHECKS
-      // A page has 512 places to look at.
+      // The check visits all 512 entries of each page.
       if pacer.isDue(max(count, (Int(denseCount) + sparse.count) * 16)) { _checkInvariants() }
     #endif
   }
@@ -172,7 +170,8 @@ struct IdentityMap {
 
 #if CIPHERDATA_CHECKS
   extension IdentityMap {
-    /// Pages count what they hold, none is kept for nothing, each lies where it is looked for, and no object has two keys.
+    /// Checks that each page counts its entries correctly, is not empty and is stored where lookups search for it, and that no object has
+    /// two keys.
     func _checkInvariants() {
       var addresses: Set<UnsafeMutableRawPointer> = []
       func check(_ page: Page, _ number: Int64) {

@@ -1,52 +1,51 @@
-// KeyPathNames: which properties of the model Swift key paths lead to.
-
 import ObjectModel
 
-/// The names of the generated properties by their key paths, for the classes of a model; generated code fills it.
+/// The names of generated properties by Swift key path, for the classes of one model. Generated code fills the table.
 public struct _KeyPathNames: Sendable {
-  // Key paths of properties capture nothing, so that they may go anywhere; the compiler does not say so in the Swift 5 language mode.
+  // Key paths of plain properties capture nothing and are safe to share; in Swift 5 mode the compiler does not treat them as `Sendable`.
   private struct Property: @unchecked Sendable {
     let name: String
     /// The property of an object.
     let keyPath: AnyKeyPath
-    /// The property of an optional object: what a path through a to-one relationship goes on with.
+    /// The property of an optional object, with which a path through a to-one relationship continues.
     let continued: AnyKeyPath
   }
-  /// The properties by what their key paths start from.
+  /// The properties by the root types of their key paths.
   private var starting: [ObjectIdentifier: [Property]] = [:]
-  /// The properties by what the continued key paths start from.
+  /// The properties by the root types of their continued key paths.
   private var continuing: [ObjectIdentifier: [Property]] = [:]
 
-  /// An empty table.
+  /// Creates an empty table.
   public init() {}
 
   /// Adds a property of a class, or a part of a composite: `names.add(\Book.title, \Book?.?.title, "title")`.
   ///
   /// - Parameters:
-  ///   - keyPath: Its key path from an object, of properties only: one with a subscript could capture what is not `Sendable`.
-  ///   - continued: Its key path from an optional object.
-  ///   - name: Its name in the model.
+  ///   - keyPath: The key path from an object. It must consist of properties only: a subscript could capture a value that is not
+  ///     `Sendable`.
+  ///   - continued: The key path from an optional object.
+  ///   - name: The property's name in the model.
   public mutating func add(_ keyPath: AnyKeyPath, _ continued: AnyKeyPath, _ name: String) {
     let property = Property(name: name, keyPath: keyPath, continued: continued)
     starting[ObjectIdentifier(type(of: keyPath).rootType), default: []].append(property)
     continuing[ObjectIdentifier(type(of: continued).rootType), default: []].append(property)
   }
 
-  /// Adds the `id` of a class that declares its entity, if it is the object's ID and no property of the class itself.
+  /// Adds the `id` of a class that declares its entity, if `id` is the object's ID and not a property of the class itself.
   public mutating func addIdentity(_ keyPath: AnyKeyPath, _ continued: AnyKeyPath) {
     guard type(of: keyPath).valueType == ManagedObjectID.self else { return }
     add(keyPath, continued, "objectID")
   }
 
-  /// The longest path that is looked for, and how many are tried.
+  /// The maximum length of a path, and the maximum number of paths to try.
   private static let (greatestLength, greatestCount) = (4, 20_000)
 
-  /// The keys that a key path leads through; nil when a step is no generated property.
+  /// Returns the keys of a key path, or `nil` if a component is not a generated property.
   package func keys(of keyPath: AnyKeyPath) -> [String]? {
     guard let properties = starting[ObjectIdentifier(type(of: keyPath).rootType)] else { return nil }
     if let property = properties.first(where: { $0.keyPath == keyPath }) { return [property.name] }
-    // A path of several steps does not tell them: all paths are made until one is it. Paths that were put together differ from those that were written
-    // by ==, but have their hash.
+    // The components of a key path cannot be inspected, so all paths are constructed until one matches. Appended paths are not equal to
+    // literal ones, but have the same hash value.
     let (hash, value) = (keyPath.hashValue, ObjectIdentifier(type(of: keyPath).valueType))
     var ends = properties.map { (keyPath: $0.keyPath, keys: [$0.name]) }
     var count = 0
@@ -54,7 +53,7 @@ public struct _KeyPathNames: Sendable {
       var longer: [(keyPath: AnyKeyPath, keys: [String])] = []
       for end in ends {
         let reached = ObjectIdentifier(type(of: end.keyPath).valueType)
-        // A required composite attribute is no optional.
+        // A required composite attribute is not optional.
         let next = continuing[reached]?.map { ($0, $0.continued) } ?? starting[reached]?.map { ($0, $0.keyPath) } ?? []
         for (property, step) in next {
           count += 1

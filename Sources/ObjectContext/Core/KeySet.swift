@@ -1,9 +1,8 @@
-// KeySet: keys that were met, a bit for each.
 import ObjectModel
 
-/// Keys of one entity tree that were met on the way through many: a bit for each while keys are low, as they are in nearly every store.
+/// A set of keys of one entity tree. Low keys, which are typical of nearly every store, take one bit each.
 package struct KeySet {
-  /// 2²² keys lie in the bits, which then take 512 KiB.
+  /// The bits cover 2²² keys, and then take 512 KiB.
   private static let bitLimit: Int64 = 1 << 22
 
   private var bits: ContiguousArray<UInt64> = []
@@ -11,7 +10,7 @@ package struct KeySet {
 
   package init() {}
 
-  /// Notes a key; false when it was met before.
+  /// Inserts a key; returns `false` if the set already contains it.
   @discardableResult
   @inline(__always) package mutating func insert(_ key: Int64) -> Bool {
     guard key >= 0, key < Self.bitLimit else { return others.insert(key).inserted }
@@ -24,12 +23,11 @@ package struct KeySet {
   }
 
   private mutating func grow(to word: Int) {
-    // Twice as many, so that ascending keys do not copy what is there each time.
+    // Doubled, so that ascending keys do not copy the bits each time.
     let count = min(max(word + 1, bits.count * 2, 8), Int(Self.bitLimit >> 6))
     bits.append(contentsOf: repeatElement(0, count: count - bits.count))
   }
 
-  /// Forgets all keys.
   package mutating func removeAll() {
     bits = []
     others = []

@@ -1,22 +1,23 @@
-// LivingContexts: the contexts there are, by their numbers.
 import Synchronization
 
-/// The contexts there are, for objects that have left theirs: one that is of no use any more keeps none alive, and pays for no weak reference.
+/// The existing contexts, by number. Objects that have left their context find it here, so that they need neither a strong nor a weak
+/// reference to it.
 enum LivingContexts {
   private static let addresses = Mutex<[UInt64: UInt]>([:])
 
   static func add(_ context: ManagedObjectContext) {
-    // A number, not a reference: a context takes it out again before it goes (`deinit`).
+    // The address is stored as a number, not as a reference. A context removes it in `deinit`.
     let (number, address) = (context.number, UInt(bitPattern: Unmanaged.passUnretained(context).toOpaque()))
     addresses.withLock { $0[number] = address }
   }
 
   static func remove(_ number: UInt64) { addresses.withLock { _ = $0.removeValue(forKey: number) } }
 
-  /// The context of a number. Objects, gone or not, are used in the isolation of their context only, so it cannot go meanwhile.
+  /// Returns the context with a number. It cannot be deallocated during the call, because objects, valid or not, are used only in the
+  /// isolation of their context.
   static func context(_ number: UInt64) -> ManagedObjectContext? {
     addresses.withLock { $0[number] }.flatMap { UnsafeRawPointer(bitPattern: $0) }.map {
-      // What is still in the table is alive: see above.
+      // Contexts in the table exist; see above.
       Unmanaged<ManagedObjectContext>.fromOpaque($0).takeUnretainedValue()
     }
   }

@@ -1,11 +1,10 @@
-// ManagedObjectContext+UndoManager: the undo manager of a context, and whether the context hears of writes.
 import ObjectStore
 
 extension ManagedObjectContext {
-  /// What can be undone and redone in the context; nil unless it is set, and then nothing is recorded and writing costs what it does.
+  /// The undo manager of the context. The default is `nil`: nothing is recorded, and writes have no additional cost.
   ///
-  /// A manager belongs to one context. Setting one that is another living context's changes nothing, and ``pendingError`` tells. The manager that is
-  /// replaced forgets all actions.
+  /// A manager belongs to one context. Setting a manager that belongs to another existing context has no effect, and ``pendingError``
+  /// reports the misuse. A manager that is replaced removes all its actions.
   public var undoManager: ContextUndoManager? {
     get { recorder }
     set {
@@ -18,7 +17,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Runs work of the library whose changes are nobody's to take back.
+  /// Performs an internal operation whose changes must not be recorded.
   @inline(__always) func unrecorded<Result>(_ body: () throws -> Result) rethrows -> Result {
     guard let undo = recorder else { return try body() }
     undo.suspend()
@@ -26,7 +25,7 @@ extension ManagedObjectContext {
     return try body()
   }
 
-  /// Objects that write in place do so no more, where somebody is to hear of writes.
+  /// Disables in-place writes of all objects if writes must be recorded.
   private func writeNothingInPlace() {
     if hearsWrites { registry.forEach { $0.flags.remove(.writesInPlace) } }
   }

@@ -1,18 +1,19 @@
-// MemberStates: what a context knows of the members of to-many relationships that were read or changed.
 package import ObjectModel
 
-/// What a context knows of the members that its objects have read: which relationships some object has a state of, and which members are gone.
+/// What a context knows about the members of to-many relationships: the relationships for which some object has a state, and the deleted
+/// rows that members may still refer to.
 ///
-/// The states themselves lie in the objects. Asked before the objects are walked, so that a relationship that nobody has looked at costs nothing.
+/// The states themselves are stored in the objects. This type is consulted before objects are visited, so that unused relationships cost
+/// nothing.
 package struct MemberStates: ~Copyable {
   private let model: CompiledModel
-  /// The relationships, by their numbers, of which some object has a state.
+  /// Whether some object has a state for a relationship, by relationship number.
   private var isTouched: [Bool]
-  /// Rows that were deleted while objects may still name them as members.
+  /// Deleted rows that objects may still list as members.
   private var gone: Set<ObjectReference> = []
-  /// Whether an inverse is set that does not lead back.
+  /// Whether an inverse that is not the inverse's inverse is being set.
   private var isFollowing = false
-  /// How many of them are remembered before they are taken out of the members.
+  /// The number of deleted rows above which they are removed from the members.
   private static var goneLimit: Int { 4_096 }
 
   package init(model: CompiledModel) {
@@ -22,20 +23,21 @@ package struct MemberStates: ~Copyable {
 
   // MARK: Relationships
 
-  /// Some object has a state of a relationship from now on.
+  /// Records that some object has a state for a relationship.
   @inline(__always) package mutating func noteState(of relationship: CompiledRelationship) { isTouched[relationship.id] = true }
 
-  /// Whether some object may have a state of a relationship.
+  /// Returns whether some object may have a state for a relationship.
   @inline(__always) package func mayHaveState(of relationship: CompiledRelationship) -> Bool { isTouched[relationship.id] }
 
-  /// Whether some object's members may name an object of an entity.
+  /// Returns whether the members of some object may include an object of an entity.
   package func mayNameObject(ofEntity number: Int) -> Bool {
     model.relationships.contains {
       isTouched[$0.id] && $0.isToMany && model.entities[$0.destinationEntity].subtree.contains(number)
     }
   }
 
-  /// The to-many relationships, by their numbers, that some object has a state of and that lead to objects of some entities; nil when there is none.
+  /// Returns, by relationship number, whether a to-many relationship has states and leads to one of some entities; `nil` if there is no
+  /// such relationship.
   package func relationships(toEntities entities: Set<Int>) -> [Bool]? {
     let leading = model.relationships.map { relationship in
       relationship.isToMany && isTouched[relationship.id]
@@ -44,45 +46,46 @@ package struct MemberStates: ~Copyable {
     return leading.contains(true) ? leading : nil
   }
 
-  // MARK: Inverses that do not lead back
+  // MARK: Asymmetric inverses
 
-  /// Begins to set an inverse that does not lead back. False where one is set already: no further one is followed then.
+  /// Starts setting an inverse that does not lead back to the relationship. Returns `false` if one is already being set: further ones are
+  /// not followed then.
   package mutating func beginFollowing() -> Bool {
     if isFollowing { return false }
     isFollowing = true
     return true
   }
 
-  /// Ends what ``beginFollowing()`` began.
+  /// Ends the operation that ``beginFollowing()`` started.
   package mutating func endFollowing() { isFollowing = false }
 
-  // MARK: Members that are gone
+  // MARK: Deleted members
 
-  /// Whether some row is known to be gone.
+  /// Whether some row is known to be deleted.
   @inline(__always) package var hasGone: Bool { !gone.isEmpty }
 
-  /// Whether a member's row is known to be gone.
+  /// Returns whether a member's row is known to be deleted.
   @inline(__always) package func isGone(_ reference: ObjectReference) -> Bool { !gone.isEmpty && gone.contains(reference) }
 
-  /// Members without those whose rows are known to be gone.
+  /// Returns the members whose rows are not known to be deleted.
   package func living(_ members: ArraySlice<ObjectReference>) -> [ObjectReference] {
     gone.isEmpty ? Array(members) : members.filter { !gone.contains($0) }
   }
 
-  /// A row was deleted.
+  /// Records the deletion of a row.
   package mutating func noteGone(_ object: ManagedObjectID) {
     if mayNameObject(ofEntity: Int(object.entityNumber)) { gone.insert(object.reference) }
   }
 
-  /// Rows that were deleted are about to be there again, one after the other: until then none is, whoever names it.
+  /// Records rows as deleted that are about to be restored one by one. Until then each counts as deleted in all members.
   package mutating func noteGone(until objects: [ManagedObjectID]) { gone.formUnion(objects.lazy.map(\.reference)) }
 
-  /// A row that was deleted is to be there again.
+  /// Records that a deleted row is being restored.
   package mutating func noteBack(_ reference: ObjectReference) { gone.remove(reference) }
 
-  /// Rows that were deleted are there again, brought back by others.
+  /// Records that deleted rows were inserted again by another context or process.
   ///
-  /// - Returns: Those of them that were known to be gone: members that name them do so from before.
+  /// - Returns: The rows among them that were known to be deleted. Members that list them are outdated.
   package mutating func takeBack(_ objects: [ManagedObjectID]) -> Set<ObjectReference> {
     if gone.isEmpty { return [] }
     var back: Set<ObjectReference> = []
@@ -90,9 +93,10 @@ package struct MemberStates: ~Copyable {
     return back
   }
 
-  /// Rows were deleted, by others. Only members that stand in join tables are remembered: a change set says which owners the others have left.
+  /// Records rows that were deleted elsewhere. Only members stored in join tables are affected: for other relationships, a change set lists
+  /// the owners whose members have changed.
   ///
-  /// - Parameter unlisted: The relationships, by their numbers, that are read anew anyway.
+  /// - Parameter unlisted: The numbers of the relationships whose members are read again in any case.
   package mutating func noteGoneFromJoins(_ objects: [ManagedObjectID], butNotOf unlisted: Set<Int>) {
     var (last, isNamed): (UInt32?, Bool) = (nil, false)
     for object in objects {
@@ -108,14 +112,14 @@ package struct MemberStates: ~Copyable {
     }
   }
 
-  /// The rows that are gone, once there are so many that they are to be taken out of the members that name them: a long-lived context must not remember
-  /// all that it ever deleted. They are forgotten here.
+  /// Returns and forgets the deleted rows once there are too many of them, so that the caller removes them from all members. A long-lived
+  /// context must not record all rows that were ever deleted.
   package mutating func takeGoneBeyondLimit() -> Set<ObjectReference>? {
     guard gone.count > Self.goneLimit else { return nil }
     defer { gone = [] }
     return gone
   }
 
-  /// All objects have left the context.
+  /// Forgets the deleted rows, after all objects have left the context.
   mutating func forgetGone() { gone = [] }
 }

@@ -1,23 +1,23 @@
-// MemoryAhead: memory that a walk will come to, asked for before it is needed.
 import CProcessor
 import ObjectStore
 
-/// Tells the processor what memory is read soon, so that a step through a graph does not wait for each line of it: without these hints that is about 40 %
-/// of what a step from fetched objects costs. Nothing is read for a hint, and a wrong one is only in vain.
+/// Prefetch hints for the processor's caches, so that a traversal does not wait for each cache line. Without hints, that wait is about 40 %
+/// of the cost of a step from fetched objects. A hint reads nothing, and a wrong one has no effect.
 enum MemoryAhead {
-  // Objects and rows that came in one fetch lie one behind the other. What is this far behind is there when a walk that goes on comes to it.
+  // Objects and rows of one fetch are adjacent in memory. These distances, in bytes, are large enough for the data to arrive before a
+  // traversal reaches it.
   private static let objectDistance = 384
   private static let rowDistance = 256
 
-  /// Somebody looks at an object and its row, and will look at those behind them if he walks through what was fetched.
+  /// Prefetches the memory after an object and its row, which a traversal of fetched objects reads next.
   @inline(__always) static func expect(behind object: ManagedObject, _ row: UnsafeRawPointer) {
     cipherdata_prefetch(row + rowDistance)
-    // An address is given, nothing is read or held.
+    // Only the address is used; nothing is dereferenced or retained.
     cipherdata_prefetch(Unmanaged.passUnretained(object).toOpaque() + objectDistance)
   }
 
-  /// Visits objects whose changes are looked at: each has its values and its row where they were made, far apart and by now far from the processor. Those
-  /// of objects further on are asked for meanwhile.
+  /// Visits changed objects, and prefetches the values and rows of later ones. Each object's overlay and row were allocated when they were
+  /// created, are far apart, and are probably no longer cached.
   @inline(__always) static func visit(_ objects: [ManagedObject], _ body: (ManagedObject) -> Void) {
     let (objectsAhead, valuesAhead, rowsAhead) = (12, 8, 4)
     withHeld(objects) { held in
@@ -34,10 +34,10 @@ enum MemoryAhead {
     }
   }
 
-  /// Visits objects that an array holds, until the visitor has seen enough: none is retained for its visit, and objects further on are asked for meanwhile.
+  /// Visits the objects of an array until the visitor returns `false`, without retaining each, and prefetches later objects.
   ///
-  /// - Returns: Whether all were visited.
-  // The array holds those that are visited.
+  /// - Returns: Whether all objects were visited.
+  // The array retains the objects during the visit.
   @inline(__always) @discardableResult static func visitWhile(_ objects: [ManagedObject], _ body: (Unmanaged<ManagedObject>) -> Bool)
     -> Bool
   {
@@ -51,20 +51,20 @@ enum MemoryAhead {
     }
   }
 
-  /// Lends the addresses of the objects that an array holds.
+  /// Provides the addresses of the objects of an array.
   @inline(__always) private static func withHeld<Result>(
     _ objects: [ManagedObject],
     _ body: (UnsafeBufferPointer<Unmanaged<ManagedObject>>) -> Result  // Addresses are read as such, and nothing is retained.
   ) -> Result {
-    // The array holds them.
+    // The array retains the objects.
     objects.withUnsafeBufferPointer { $0.withMemoryRebound(to: Unmanaged<ManagedObject>.self, body) }
   }
 
-  /// Somebody will look at the values of an overlay.
+  /// Prefetches the values of an overlay.
   @inline(__always) private static func expect(_ overlay: Overlay) {
     for line in 0..<4 { cipherdata_prefetch(overlay.address + line &* 64) }
   }
 
-  /// Somebody will look at the values of a row.
+  /// Prefetches the values of a row.
   @inline(__always) static func expect(_ row: UnsafeRawPointer) { cipherdata_prefetch(row + RowImage.wordsOffset) }
 }

@@ -1,8 +1,7 @@
-// NestedContexts: the contexts that are nested in one, and what they are told of it.
 import ObjectModel
 import ObjectStore
 
-/// The contexts that are nested in one, by their numbers. They hold their parent, and it does not hold them.
+/// The contexts nested in a context, by number. Nested contexts retain their parent; the parent does not retain them.
 struct NestedContexts {
   private var numbers: [UInt64] = []
 
@@ -15,9 +14,9 @@ struct NestedContexts {
 }
 
 extension ManagedObjectContext {
-  /// Something was changed in this context beneath those that are nested in it: those that merge by themselves do so at their next event.
+  /// Notifies nested contexts of changes made in this context. Those that merge automatically do so at their next event.
   ///
-  /// - Parameter origin: The number of the context that has made the changes.
+  /// - Parameter origin: The number of the context that has made the changes, which is not notified.
   func tellNested(_ changes: @autoclosure () -> ChangeSet, except origin: UInt64 = 0) {
     if !intake.hasNested { return }
     var told: ChangeSet?
@@ -28,17 +27,17 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Unsaved changes were given up, which nested contexts may have seen.
+  /// Notifies nested contexts that unsaved changes were discarded, which they may have read.
   func tellNestedOfEverything() {
     if !intake.hasNested { return }
-    // What has left this context may be there again.
+    // Objects that have left this context may exist again.
     for context in intake.nestedContexts() { context.askForGoneRowsAnew() }
     for store in rowSource.stores { tellNested(ChangeSet(wholeOf: store)) }
   }
 
-  /// The changes of this context were saved.
+  /// Notifies nested contexts that this context has saved its changes.
   ///
-  /// What nested contexts have of the objects is no older than what was saved, or is to be: their own changes conflict with nobody's.
+  /// The rows that nested contexts have are at least as new as the saved ones, so their own changes do not conflict with this save.
   func tellNested(ofSaved work: SaveWork, _ parts: [(store: PersistentStore, request: SaveChangesRequest, outcome: SaveOutcome)]) {
     forgetVersionsBelow(of: work)
     for part in parts {
@@ -48,14 +47,14 @@ extension ManagedObjectContext {
 }
 
 extension ManagedObjectContext {
-  /// Merges what waits for the context and for those that are nested in it, and ends the events of those that are to end by themselves: where nothing else
-  /// goes on in their isolation.
+  /// Merges the waiting changes of this context and its nested contexts, and ends those events that end automatically. Called when no other
+  /// operation runs in their isolation.
   func doWaitingWorkOfAll() {
     if unitOfWork.hasBeginningObservers { processPendingChanges() } else { mergeWaitingChanges() }
     for context in intake.nestedContexts() { context.doWaitingWorkOfAll() }
   }
 
-  /// Brings the context to what waits to be done, from any thread; nil where nobody knows its isolation.
+  /// Schedules the waiting operations of this context, from any thread; `nil` if its isolation is unknown.
   var wake: (@Sendable () -> Void)? { intake.wake ?? rowSource.parent?.wake }
 
   private func forgetVersionsBelow(of work: SaveWork) {
@@ -67,7 +66,8 @@ extension ManagedObjectContext {
     }
   }
 
-  /// While its row was gone, others have forgotten that they were to lose the object: nothing is removed there any more.
+  /// Restores members whose pending removal no longer has a counterpart: while the object's row was deleted, the other objects have dropped
+  /// the removal.
   private func takeBackLostRemovals(of object: ManagedObject) {
     for state in object.toManyStates where !state.removed.isEmpty {
       guard let inverse = tables.inverse(of: state.relationship), inverse.isToMany else { continue }
@@ -78,7 +78,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Whether rows that were gone are there is asked anew.
+  /// Makes objects whose rows were deleted faults, so that their rows are looked up again.
   fileprivate func askForGoneRowsAnew() {
     recorder?.suspend()
     defer { recorder?.resume() }
@@ -95,12 +95,12 @@ extension ManagedObjectContext {
 }
 
 extension ManagedObject {
-  /// The object's row is of a version that others have gone on from, with the object's own context.
+  /// Marks the object's row as unsaved, since the parent context has saved a newer version that includes it.
   fileprivate final func forgetVersion() {
     guard let image, image.version != UnsavedRow.version else { return }
     let former = overlay
     if former == nil, flags.contains(.isFault) {
-      // It is read anew.
+      // A fault reads its row again.
       self.image = nil
       return
     }

@@ -1,54 +1,54 @@
-// NotedErrors: what went wrong in a context where nothing could be thrown.
 import ObjectStore
 
-/// The first of the errors that could not be thrown where they happened, until a save throws it; and why the merge policy does not fit.
+/// The first error of a context that could not be thrown where it occurred, until a save throws it, and the merge policy's validation
+/// error.
 package struct NotedErrors {
   private var first: (any Error)?
-  /// Whether a fetch has thrown it already.
+  /// Whether a fetch has already thrown the error.
   private var isTold = false
   private var policyError: MergePolicyError?
-  /// How often something went wrong.
+  /// The number of errors so far.
   package private(set) var count = 0
 
-  /// Nothing went wrong.
+  /// Creates a value without errors.
   package init() {}
 
-  /// What the next save throws.
+  /// The error that the next save throws.
   package var pending: (any Error)? { first ?? policyError }
 
-  /// Keeps an error, unless there is one that nobody was told of.
+  /// Stores an error, unless there is one that has not been thrown yet.
   package mutating func note(_ error: any Error) {
     count += 1
     if first != nil, !isTold { return }
     (first, isTold) = (error, false)
   }
 
-  /// Throws what could not be thrown earlier, and is done with it.
+  /// Throws the stored error, and clears it.
   package mutating func settle() throws {
     guard let error = first else { return }
     forget()
     throw error
   }
 
-  /// Throws, once, what could not be thrown earlier. It stays for the next save: that somebody has fetched meanwhile makes no values right.
+  /// Throws the stored error, once. It remains stored for the next save, because a fetch does not correct the values that are wrong.
   package mutating func tell() throws {
     guard let error = first, !isTold else { return }
     isTold = true
     throw error
   }
 
-  /// Forgets what could not be thrown.
+  /// Clears the stored error.
   package mutating func forget() { (first, isTold) = (nil, false) }
 
-  /// Forgets that a read was called off: whoever comes next has called nothing off.
+  /// Clears the stored error if it is a cancellation, which does not concern later callers.
   package mutating func forgetCancellation() {
     if first is CancellationError || (first as? StoreError)?.code == .cancelled { first = nil }
   }
 
-  /// The merge policy was set: the mistakes in it, if there are any, are what every save throws.
+  /// Sets the validation error of the merge policy, which every save throws.
   package mutating func setPolicyIssues(_ error: MergePolicyError?) { policyError = error }
 
-  /// Throws if the merge policy does not fit.
+  /// Throws if the merge policy does not fit the model.
   package func checkPolicy() throws {
     if let policyError { throw policyError }
   }

@@ -1,19 +1,20 @@
-// NumberedModel: a model's entities and inverses by their numbers, found without a retain.
 import ObjectModel
 
-/// The entities of a model, and the way back from each of its relationships, by their numbers. Each property of an object that is set or validated asks for
-/// one: the model's own arrays would be retained, checked and released for that.
+/// The entities and inverse relationships of a model by number, accessible without a retain. Setting or validating a property needs one of
+/// them, and access through the model's own arrays would retain, check and release the array.
 struct NumberedModel: ~Copyable {
-  /// What the tables point to.
+  /// The model, which keeps the tables' pointers valid.
   private let model: CompiledModel
-  // Unretained: the model holds its entities and relationships, and is held here.
+  // Unretained: the model retains its entities and relationships, and is retained here.
   private let entities: UnsafeMutablePointer<Unmanaged<CompiledEntity>>
   private let inverses: UnsafeMutablePointer<Unmanaged<CompiledRelationship>?>
-  /// The relationships by their numbers.
+  /// The relationships, by number.
   private let ways: UnsafeMutablePointer<RelationshipWay>
-  /// The numbers of the relationships of each entity: of its slots, -1 for an attribute, and behind them those of its to-many relationships.
+  /// The relationship numbers of all entities: for each entity those of its slots, with -1 for attributes, followed by those of its to-many
+  /// relationships.
   private let numbers: UnsafeMutablePointer<Int32>
-  /// Where the numbers of each entity's slots, and of its to-many relationships, begin; behind them stands where all end.
+  /// The start indexes in `numbers`, two for each entity: of its slots and of its to-many relationships. The last element is the end of
+  /// `numbers`.
   private let starts: UnsafeMutablePointer<Int32>
   /// Whether some stored relationship has no inverse.
   var hasRelationshipsWithoutInverse: Bool { isMissingInverses }
@@ -24,12 +25,12 @@ struct NumberedModel: ~Copyable {
     isMissingInverses = model.relationships.contains { $0.inverseID == nil && !$0.isTransient }
     entities = .allocate(capacity: model.entities.count)
     for (number, entity) in model.entities.enumerated() {
-      // The model holds it.
+      // The model retains it.
       (entities + number).initialize(to: Unmanaged.passUnretained(entity))
     }
     inverses = .allocate(capacity: model.relationships.count)
     for (number, relationship) in model.relationships.enumerated() {
-      // The model holds it.
+      // The model retains it.
       (inverses + number).initialize(to: model.inverse(of: relationship).map { Unmanaged.passUnretained($0) })
     }
     ways = .allocate(capacity: model.relationships.count)
@@ -58,13 +59,13 @@ struct NumberedModel: ~Copyable {
     starts.deallocate()
   }
 
-  /// The entity of a number, which some ID has.
+  /// Returns the entity with a number, which must come from an ID.
   @inline(__always) func entity(numbered number: Int) -> CompiledEntity {
     ask(entity: number) { $0 }
   }
 
-  /// The entity of a number, which some ID has, not retained.
-  // The model that has the IDs holds it.
+  /// Returns the entity with a number, which must come from an ID, without retaining it.
+  // The model retains it.
   @inline(__always) func unretainedEntity(numbered number: Int) -> Unmanaged<CompiledEntity> {
     #if CIPHERDATA_CHECKS
       checkInvariant(model.entities.indices.contains(number), "the model has no entity \(number)")
@@ -72,20 +73,20 @@ struct NumberedModel: ~Copyable {
     return entities[number]
   }
 
-  /// Asks the entity of a number, which some ID has, without a reference to it.
+  /// Calls a closure with the entity of a number, which must come from an ID, without retaining it.
   @inline(__always) func ask<Answer>(entity number: Int, _ question: (CompiledEntity) -> Answer) -> Answer {
     unretainedEntity(numbered: number)._withUnsafeGuaranteedRef(question)
   }
 
-  /// The relationship back from one of the model; nil when there is none.
+  /// Returns the inverse of a relationship, or `nil`.
   @inline(__always) func inverse(of relationship: CompiledRelationship) -> CompiledRelationship? {
     inverses[relationship.id]?.takeUnretainedValue()
   }
 
-  /// The to-one relationship of an entity's slot; nil where that is no such.
+  /// Returns the to-one relationship of an entity's slot, or `nil` if the slot is not a to-one relationship.
   @inline(__always) func toOne(_ slot: Int, ofEntity number: UInt32) -> RelationshipWay? { way(slot, Int(number) &* 2) }
 
-  /// A to-many relationship of an entity; nil where there is none of the index.
+  /// Returns the to-many relationship of an entity with an index, or `nil` if there is none.
   @inline(__always) func toMany(_ index: Int, ofEntity number: UInt32) -> RelationshipWay? { way(index, Int(number) &* 2 &+ 1) }
 
   @inline(__always) private func way(_ index: Int, _ list: Int) -> RelationshipWay? {
@@ -95,9 +96,9 @@ struct NumberedModel: ~Copyable {
     return number < 0 ? nil : ways[number]
   }
 
-  /// A relationship of the model.
+  /// Returns the compact form of a relationship.
   func way(of relationship: CompiledRelationship) -> RelationshipWay { ways[relationship.id] }
 
-  /// The relationship back; nil when there is none.
+  /// Returns the inverse of a relationship, or `nil`.
   @inline(__always) func inverse(of way: RelationshipWay) -> RelationshipWay? { way.inverse < 0 ? nil : ways[way.inverse] }
 }

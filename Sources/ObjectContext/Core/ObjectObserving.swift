@@ -1,6 +1,4 @@
-// ObjectObserving: what the objects of a context tell whoever observes single ones of them.
-
-/// A property of an object, as observers know it: by its number.
+/// An observed property of an object, by number.
 enum ObservedProperty: Hashable {
   /// An attribute or a to-one relationship, by its slot.
   case slot(Int)
@@ -8,30 +6,30 @@ enum ObservedProperty: Hashable {
   case members(Int)
 }
 
-/// Observes single objects of a context, in its isolation. The context holds it.
+/// An observer of individual objects of a context, in the context's isolation. The context retains it.
 protocol ObjectObserving: AnyObject {
-  /// Whether objects tell which of their properties are read.
+  /// Whether the observer must be notified of property reads.
   var wantsReads: Bool { get }
 
-  /// An object has joined the context.
+  /// Called when an object was registered in the context.
   func noteRegistered(_ object: ManagedObject)
-  /// A property of an object was read.
+  /// Called when a property of an object was read.
   func noteRead(_ property: ObservedProperty, of object: ManagedObject)
-  /// An object that is observed leaves the context; an event that is about to be told tells of it, or ``tellLeaving()`` follows.
+  /// Called when an observed object leaves the context. The notification of the current event reports this, or ``tellLeaving()`` follows.
   func noteLeaving(_ object: ManagedObject)
-  /// Objects have left after the event that has told of it.
+  /// Called when objects have left the context after the event's notification.
   func tellLeaving()
-  /// An object that was observed is no more.
+  /// Called when an observed object is being deallocated.
   func noteDeath(of object: ObjectIdentifier)
 }
 
 extension ManagedObject {
-  /// An attribute or a to-one relationship is read by the application.
+  /// Reports that the application reads an attribute or a to-one relationship.
   @inline(__always) final func noteRead(_ slot: Int) {
     if flags.contains(.tellsReads) { tellRead(.slot(slot)) }
   }
 
-  /// A to-many relationship is read by the application.
+  /// Reports that the application reads a to-many relationship.
   @inline(__always) final func noteRead(toMany index: Int) {
     if flags.contains(.tellsReads) { tellRead(.members(index)) }
   }
@@ -40,14 +38,14 @@ extension ManagedObject {
     managedObjectContext?.observation?.noteRead(property, of: self)
   }
 
-  /// From now on the object tells what is read of it: no read goes straight to its row.
+  /// Starts reporting reads of the object. Reads no longer access its row directly.
   final func beginTellingReads() {
     flags.insert(.tellsReads)
     flags.remove(.writesInPlace)
     hideRow()
   }
 
-  /// The row that a property is read from once the read was told; nil where there is more to do.
+  /// The row to read a property from after the read was reported; `nil` if the read takes the slow path.
   final var toldRow: UnsafeRawPointer? {
     guard flags.contains(.tellsReads), flags.isDisjoint(with: [.isFault, .isInaccessible]) else { return nil }
     if let overlay { return overlay.isWhole ? UnsafeRawPointer(overlay.row) : nil }

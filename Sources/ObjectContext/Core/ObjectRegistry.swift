@@ -1,33 +1,33 @@
-// ObjectRegistry: the living objects of a context by their IDs, and the IDs and stores that new ones get.
 package import ObjectModel
 package import ObjectStore
 import Synchronization
 
-/// The living objects of a context by their IDs, unretained unless the context is to hold them; and of new objects the stores that they go to and the
-/// permanent IDs that they have got.
+/// The registered objects of a context by ID, and the assigned stores and permanent IDs of new objects. Objects are not retained unless
+/// ``ManagedObjectContext/retainsRegisteredObjects`` is set.
 ///
-/// Lies in the context itself, and what reads it is inlined, so that a look-up loads the fields that it needs and retains none of them. It calls nobody
-/// who may come back while it changes: the stores that want to hear of an object are returned, and told by the caller.
+/// The registry is stored inline in the context and its reads are inlined, so that a lookup loads only the fields it needs and retains none
+/// of them. While it is modified, it makes no call that could reenter the context: it returns the stores that observe a registration, and
+/// the caller notifies them.
 package struct ObjectRegistry: ~Copyable {
   private let rowSource: RowSource
-  /// The root of each entity.
+  /// The root entity of each entity.
   private let roots: [Int]
-  /// Objects with permanent keys: for each store, by the order in which they were met, a map for each entity that is a root.
+  /// Objects with permanent keys: for each store, in the order in which stores were first seen, one map for each root entity.
   private var maps: ContiguousArray<UnsafeMutablePointer<IdentityMap>> = []
-  /// The numbers of these stores' spaces.
+  /// The space numbers of these stores.
   private var spaces: ContiguousArray<UInt32> = []
-  /// Those of the stores that want to hear of objects.
+  /// Those of these stores that observe the registration of objects.
   private var listeners: [PersistentStore?] = []
   private var hasListeners = false
-  /// Objects that were never saved, by the distance of their key from the first.
+  /// Objects that were never saved, by the negated temporary key.
   private var temporaryMap = IdentityMap()
-  /// The permanent IDs of objects that had temporary ones when they were put into relationships.
+  /// The permanent IDs of objects that are still referred to by temporary ones, for example in relationships.
   private var permanentIDs = PermanentIDTable()
-  /// The stores that new objects were assigned to, by the objects' keys.
+  /// The stores that new objects were assigned to, by key.
   private var assignedSpaces: [Int64: UInt32] = [:]
-  /// The spaces that other new objects of each entity go to, as long as the coordinator has the stores that it had.
+  /// The default spaces for new objects of each entity. They are valid until the coordinator's stores change.
   private var homeSpaces: (storesVersion: Int, spaces: [UInt32]) = (-1, [])
-  /// The objects that the context holds; nil when it holds changed ones only.
+  /// The objects that the context retains; `nil` if it retains changed objects only.
   private var held: Set<ManagedObject>?
 
   package init(_ rowSource: RowSource, model: CompiledModel) {
@@ -43,27 +43,26 @@ package struct ObjectRegistry: ~Copyable {
     temporaryMap.deallocate()
   }
 
-  /// The root of an entity's tree.
   @inline(__always) func root(ofEntity number: Int) -> Int { roots[number] }
 
-  // MARK: Finding
+  // MARK: Lookup
 
-  /// The living object of a row; nil when nobody holds one.
+  /// Returns the registered object of a row, or `nil` if there is none in memory.
   @inline(__always) package func object(_ reference: ObjectReference, space: UInt32) -> ManagedObject? {
     if !spaces.isEmpty && spaces[0] == space { return maps[0][roots[reference.entity]].object(reference.key) }
     guard let index = Self.laterIndex(of: space, in: spaces) else { return nil }
     return maps[index][roots[reference.entity]].object(reference.key)
   }
 
-  /// The living object of a row as ``object(_:space:)`` gives it, not retained.
-  // `Unmanaged` is what the maps hold; whoever asks is done with it before anybody lets go of anything.
+  /// Returns the registered object of a row without retaining it; see ``object(_:space:)``.
+  // `Unmanaged` is how the maps store entries. Callers use the result only while nothing is released.
   @inline(__always) func unretainedObject(_ reference: ObjectReference, space: UInt32) -> Unmanaged<ManagedObject>? {
     if !spaces.isEmpty && spaces[0] == space { return maps[0][roots[reference.entity]].unretainedObject(reference.key) }
     guard let index = Self.laterIndex(of: space, in: spaces) else { return nil }
     return maps[index][roots[reference.entity]].unretainedObject(reference.key)
   }
 
-  /// The living object of a row where it takes no call to find it; nil also where more is to be looked at.
+  /// Returns the registered object of a row if it is found without a call. `nil` does not mean that there is none.
   // Not retained for the reason above.
   @inline(__always) func objectNearby(_ reference: ObjectReference, space: UInt32) -> Unmanaged<ManagedObject>? {
     if spaces.isEmpty || spaces[0] != space { return nil }
@@ -74,20 +73,20 @@ package struct ObjectRegistry: ~Copyable {
     spaces.firstIndex(of: space)
   }
 
-  /// The living object that was never saved.
+  /// Returns the registered object of a temporary reference.
   @inline(__always) package func newObject(_ reference: ObjectReference) -> ManagedObject? { temporaryMap.object(-reference.key) }
 
-  /// Visits every living object. The visitor neither makes objects nor lets go of any.
+  /// Calls a closure for each registered object. The closure must not create or release objects.
   func forEach(_ body: (ManagedObject) -> Void) {
     for maps in maps { for root in roots.indices where maps[root].count > 0 { maps[root].forEach(body) } }
     temporaryMap.forEach(body)
   }
 
-  // MARK: Coming and going
+  // MARK: Registration
 
-  /// Enters an object by its ID.
+  /// Registers an object by its ID.
   ///
-  /// - Returns: The store that wants to hear of it, if there is one.
+  /// - Returns: The store to notify of the registration, if any.
   package mutating func insert(_ object: ManagedObject) -> PersistentStore? {
     let objectID = object.currentID
     if objectID.isTemporaryID {
@@ -99,9 +98,9 @@ package struct ObjectRegistry: ~Copyable {
     return hasListeners ? listeners[index] : nil
   }
 
-  /// Forgets an object: it has died, or leaves the context.
+  /// Unregisters an object that is being deallocated or leaves the context.
   ///
-  /// - Returns: The store that wants to hear of it, if there is one.
+  /// - Returns: The store to notify, if any.
   package mutating func remove(_ object: ManagedObject) -> PersistentStore? {
     let objectID = object.currentID
     if objectID.isTemporaryID {
@@ -113,13 +112,12 @@ package struct ObjectRegistry: ~Copyable {
     return hasListeners ? listeners[index] : nil
   }
 
-  /// The store that wants to hear of an object, if there is one.
+  /// Returns the store to notify of an object's registration, if any.
   func listener(for objectID: ManagedObjectID) -> PersistentStore? {
     guard hasListeners, !objectID.isTemporaryID, let index = spaces.firstIndex(of: objectID.space) else { return nil }
     return listeners[index]
   }
 
-  /// The index of a store's maps.
   @inline(__always) private mutating func mapIndex(_ space: UInt32) -> Int {
     !spaces.isEmpty && spaces[0] == space ? 0 : laterMapIndex(space)
   }
@@ -137,43 +135,43 @@ package struct ObjectRegistry: ~Copyable {
     return spaces.count - 1
   }
 
-  // MARK: Holding
+  // MARK: Retaining
 
-  /// Whether all objects are held.
+  /// Whether all registered objects are retained.
   var holdsObjects: Bool { held != nil }
 
-  /// Holds an object if all are held.
+  /// Retains an object if all registered objects are retained.
   @inline(__always) mutating func hold(_ object: ManagedObject) {
     if held != nil { held?.insert(object) }
   }
 
-  /// Lets go of an object, which the caller holds.
+  /// Stops retaining an object. The caller must hold a reference to it.
   mutating func release(_ object: ManagedObject) {
     if held != nil { held?.remove(object) }
   }
 
-  /// Sets what is held: nil holds nothing from now on.
+  /// Replaces the retained objects; `nil` stops retaining.
   ///
-  /// - Returns: What was held until now. Some of it dies with the result, and is forgotten then.
+  /// - Returns: The objects retained until now. Some of them are deallocated with the result, and unregister themselves then.
   mutating func exchangeHeld(_ objects: Set<ManagedObject>?) -> Set<ManagedObject>? {
     let former = held
     held = objects
     return former
   }
 
-  // MARK: Temporary IDs and permanent ones
+  // MARK: Temporary and permanent IDs
 
   private static let lastTemporaryKey = Atomic<Int64>(0)
 
-  /// An ID that no other object of the process has.
+  /// Returns a temporary ID that is unique in the process.
   package static func makeTemporaryID(_ entity: CompiledEntity, space: UInt32) -> ManagedObjectID {
     let key = lastTemporaryKey.wrappingAdd(1, ordering: .relaxed).newValue
     return ManagedObjectID(space: space, entityNumber: UInt32(entity.number), key: -key)
   }
 
-  /// Gives a new object its permanent ID. Who knows it by the temporary one still finds it.
+  /// Assigns a new object its permanent ID. The object can still be found by its temporary reference.
   ///
-  /// - Returns: The store that wants to hear of it, if there is one.
+  /// - Returns: The store to notify of the registration, if any.
   package mutating func adopt(_ permanent: ManagedObjectID, for object: ManagedObject) -> PersistentStore? {
     let old = object.currentID
     temporaryMap.remove(-old.key, ifSame: object)
@@ -183,29 +181,29 @@ package struct ObjectRegistry: ~Copyable {
     return insert(object)
   }
 
-  /// The permanent ID of an object that had a temporary one; nil when it has none, or the table was emptied since.
+  /// Returns the permanent ID for a temporary reference, or `nil` if there is none or the table was cleared since.
   @inline(__always) package func permanentID(_ reference: ObjectReference) -> ManagedObjectID? { permanentIDs[reference] }
 
-  /// Whether some object has got a permanent ID that others may not know it by.
+  /// Whether some object may still be referred to by its former temporary ID.
   var hasPermanentIDs: Bool { !permanentIDs.isEmpty }
 
-  /// The reference of an object as it is saved: of a new object its permanent one.
+  /// Returns the reference to save for an object: the permanent one if a temporary reference has one.
   @inline(__always) package func savedReference(_ reference: ObjectReference) -> ObjectReference {
     reference.key < 0 ? permanentIDs[reference]?.reference ?? reference : reference
   }
 
-  /// Nobody knows an object by its temporary ID any more.
+  /// Clears the table of permanent IDs, once no temporary reference remains.
   package mutating func forgetPermanentIDs() { permanentIDs.removeAll() }
 
   // MARK: Stores of new objects
 
-  /// The space of the store that a new object goes to.
+  /// Returns the space of the store that a new object will be saved to.
   mutating func space(ofNew objectID: ManagedObjectID) -> UInt32 {
     if !assignedSpaces.isEmpty, let assigned = assignedSpaces[objectID.key] { return assigned }
     return homeSpace(ofEntity: Int(objectID.entityNumber))
   }
 
-  /// The space of the first store that holds an entity.
+  /// Returns the space of the first store that contains an entity.
   private mutating func homeSpace(ofEntity number: Int) -> UInt32 {
     let version = rowSource.storesVersion
     if homeSpaces.storesVersion == version { return homeSpaces.spaces[number] }
@@ -217,18 +215,18 @@ package struct ObjectRegistry: ~Copyable {
     return spaces[number]
   }
 
-  /// Whether a store was chosen for a new object.
+  /// Returns whether a new object was assigned to a store.
   func isAssigned(_ objectID: ManagedObjectID) -> Bool { assignedSpaces[objectID.key] != nil }
 
-  /// Chooses the store that a new object goes to.
+  /// Assigns a new object to a store.
   mutating func assign(_ objectID: ManagedObjectID, to space: UInt32) { assignedSpaces[objectID.key] = space }
 
-  /// The stores chosen for new objects, for ``restore(assignments:)``.
+  /// Returns the current assignments, for ``restore(assignments:)``.
   func assignments() -> [Int64: UInt32] { assignedSpaces }
 
-  /// Takes back the choices made since.
+  /// Restores earlier assignments.
   mutating func restore(assignments: [Int64: UInt32]) { assignedSpaces = assignments }
 
-  /// Forgets all choices.
+  /// Removes all assignments.
   mutating func forgetAssignments() { assignedSpaces = [:] }
 }

@@ -1,43 +1,45 @@
-// Overlay: the values of an object that differ from its row, in the layout of a row.
 import Foundation
 import ObjectModel
 import ObjectStore
 
 /// The values that were set on an object since its row was read or saved, and its transient values.
 ///
-/// They lie in memory that is laid out as a ``RowImage``, so that a property is read from it as from a row, and a save copies it as it is. Before the
-/// row stand three masks: the slots that have a value here, those set since the last save, and those set in the event under way. A *whole* overlay has
-/// a copy of all other values too: then it is read in place of the row. What does not fit in stands beside it.
+/// The values are stored in the layout of a ``RowImage``, so that property reads treat the overlay like a row, and a save copies it
+/// unchanged. Three bit masks precede the row: the slots that have a value here, those set since the last save, and those set in the
+/// current event. A *whole* overlay also contains a copy of all other values, and is read instead of the object's row. Values that do not
+/// fit into the row are stored outside it.
 ///
-/// It is an address, and its memory the object's that has it: that frees it, by ``free()``, and nobody keeps it beyond a call.
+/// An overlay is an address. Its memory belongs to the object, which frees it with `free()`; no other code keeps the overlay beyond a call.
 struct Overlay {
   private struct Head {
-    /// Where the row begins: behind the masks, which follow the head until the texts need more room; then row and masks move.
+    /// The address of the row. The masks precede it. Both follow the head until the texts need more space; then both move.
     var row: UnsafeMutableRawPointer
-    /// The bytes that there are for the row; its own size field says how many are used.
+    /// The number of bytes allocated for the row. The row's own size field is the number of bytes in use.
     var capacity: UInt32
-    /// The bytes of texts that others have taken the place of.
+    /// The number of bytes of texts that were replaced.
     var unusedBytes: UInt32 = 0
-    // The entity outlives the overlay: a model is never freed once it has given out IDs.
+    // The entity outlives the overlay: a model is never freed after it has issued IDs.
     let entity: Unmanaged<CompiledEntity>
-    /// Where the object's own row begins, which the object holds: it has no word for it beside the one that says where values are read from.
+    /// The address of the object's own row, which the object retains. It is stored here because the object itself has only `readWord`,
+    /// which refers to the overlay.
     var below: UnsafeRawPointer?
-    /// Values that are not in the row.
+    /// Values stored outside the row.
     var beside: ValuesBesideRow?
     let slotCount: UInt32
-    /// Whether all values of the object are in the row here.
+    /// Whether the row here contains all values of the object.
     var isWhole: Bool
   }
-  // Sound since one object has it, whose context's isolation admits one access at a time, and nobody asks it for anything once that has freed it.
+  // Safe because one object owns the memory, its context's isolation admits one access at a time, and the overlay is not used after that
+  // object has freed it.
   private let head: UnsafeMutablePointer<Head>
 
-  /// Texts and bytes that are longer stand beside the row: they are shared with who has set them, not copied.
+  /// Longer texts and data are stored outside the row: they are shared with the caller that set them, not copied.
   private static let longByteCount = 1_024
-  /// The bytes that a text is likely to need.
+  /// The number of bytes reserved for each text.
   private static let textRoom = 32
 
-  /// Memory for the head, the masks and a row in one piece.
-  // The entity outlives the overlay: a model is never freed once it has given out IDs.
+  /// Allocates the head, the masks and a row in one block.
+  // The entity outlives the overlay: a model is never freed after it has issued IDs.
   private init(_ entity: Unmanaged<CompiledEntity>, slotCount: Int, capacity: Int, isWhole: Bool) {
     let headSize = MemoryLayout<Head>.stride
     let prefix = headSize + Self.maskBytes(slotCount)
@@ -50,13 +52,14 @@ struct Overlay {
     (memory + headSize).initializeMemory(as: UInt8.self, repeating: 0, count: prefix - headSize)
   }
 
-  /// Memory for words. Swift's own way to it asks for an alignment that each piece has anyhow, through three more functions.
+  /// Allocates memory with `malloc`, whose alignment is sufficient. Swift's own function requests the alignment explicitly and makes three
+  /// more calls.
   private static func allocate(_ byteCount: Int) -> UnsafeMutableRawPointer {
-    // Where there is no memory left, the other way says so and ends.
+    // When memory is exhausted, Swift's function reports that and terminates the process.
     malloc(byteCount) ?? .allocate(byteCount: byteCount, alignment: 8)
   }
 
-  /// An empty overlay.
+  /// Creates an empty overlay.
   ///
   /// - Parameters:
   ///   - entity: The object's entity.
@@ -75,8 +78,9 @@ struct Overlay {
     (row + RowImage.wordsOffset + slotCount * 8).initializeMemory(as: UInt64.self, repeating: .max, count: Self.maskCount(slotCount))
   }
 
-  /// An overlay with all values of a row that somebody holds, none of which counts as set; nil where they are too many, or some are outside the row.
-  // The entity comes unretained, as the overlay keeps it: nothing is counted where an object is changed for the first time.
+  /// Creates an overlay with a copy of all values of a row, none of which counts as set. The caller retains the row during the call. Fails
+  /// if the row is too large, or if some values are stored outside it.
+  // The entity is passed unretained, as the overlay stores it, so that the first change of an object updates no reference count.
   init?(of entity: Unmanaged<CompiledEntity>, copying other: UnsafeRawPointer) {
     let (size, slotCount) = (RowImage.size(other), RowImage.slotCount(other))
     guard size <= Self.longByteCount, entity._withUnsafeGuaranteedRef({ !$0.hasTransientSlots && slotCount == $0.slots.count }),
@@ -86,7 +90,7 @@ struct Overlay {
     row.copyMemory(from: other, byteCount: size)
   }
 
-  /// Frees the memory. Whoever has the overlay calls it once, when nobody asks for its values any more.
+  /// Frees the memory. The owner calls this once, when the values are no longer needed.
   func free() {
     let memory = UnsafeMutableRawPointer(head)
     let masks = row - Self.maskBytes(slotCount)
@@ -97,19 +101,19 @@ struct Overlay {
 
   // MARK: Memory
 
-  /// Where its memory begins.
+  /// The start of the overlay's memory.
   @inline(__always) var address: UnsafeRawPointer { UnsafeRawPointer(head) }
-  /// Where the row begins. It moves when its texts need more room.
+  /// The address of the row. It changes when texts need more space.
   @inline(__always) var row: UnsafeMutableRawPointer { head.pointee.row }
-  /// Where the object's own row begins, which the object holds.
+  /// The address of the object's own row, which the object retains.
   @inline(__always) var below: UnsafeRawPointer? {
     get { head.pointee.below }
     nonmutating set { head.pointee.below = newValue }
   }
-  /// Whether all values of the object are in the row here.
+  /// Whether the row here contains all values of the object.
   @inline(__always) var isWhole: Bool { head.pointee.isWhole }
   @inline(__always) private var slotCount: Int { Int(head.pointee.slotCount) }
-  // The entity outlives the overlay: a model is never freed once it has given out IDs.
+  // The entity outlives the overlay: a model is never freed after it has issued IDs.
   @inline(__always) private var entity: Unmanaged<CompiledEntity> { head.pointee.entity }
   @inline(__always) private var capacity: Int { Int(head.pointee.capacity) }
   @inline(__always) private var unusedBytes: Int { Int(head.pointee.unusedBytes) }
@@ -123,10 +127,10 @@ struct Overlay {
 
   @inline(__always) private func addUnusedBytes(_ count: Int) { head.pointee.unusedBytes += UInt32(truncatingIfNeeded: count) }
 
-  /// The bytes of the row that are used.
+  /// The number of bytes of the row in use.
   @inline(__always) var size: Int { Int(row.load(as: UInt32.self)) }
 
-  /// Makes room for more bytes, and closes the gaps that replaced texts have left.
+  /// Allocates space for more bytes, and removes the gaps that replaced texts have left.
   private func makeRoom(_ count: Int) {
     let live = size - unusedBytes
     let (old, fixed, prefix) = (row, Self.fixedSize(slotCount), Self.maskBytes(slotCount))
@@ -164,13 +168,13 @@ struct Overlay {
 
   // MARK: Words
 
-  /// The word of a slot as it stands.
+  /// Returns the word of a slot.
   @inline(__always) func word(_ slot: Int) -> Int64 { row.load(fromByteOffset: RowImage.wordsOffset &+ slot &* 8, as: Int64.self) }
 
-  /// The bytes of a text or of bytes in the row.
+  /// Returns the bytes of a text or data slot.
   @inline(__always) func bytes(_ slot: Int) -> UnsafeRawBufferPointer { Self.bytes(row, word(slot)) }
 
-  /// Whether a slot has no value in the row.
+  /// Returns whether a slot has no value in the row.
   @inline(__always) func isNull(_ slot: Int) -> Bool {
     nulls.load(fromByteOffset: slot &>> 6 &* 8, as: UInt64.self) &>> UInt64(slot & 63) & 1 != 0
   }
@@ -193,7 +197,7 @@ struct Overlay {
     setNull(false, slot)
   }
 
-  /// Gives up the bytes of a slot, and its value.
+  /// Removes the value of a slot, and marks its bytes as unused.
   private func empty(_ slot: Int) {
     if !isNull(slot), hasBytes(slot) { addUnusedBytes(bytes(slot).count) }
     storeWord(0, slot)
@@ -207,7 +211,7 @@ struct Overlay {
       addUnusedBytes(old - new.count)
       return storeWord(Self.word(offset: Int(word(slot) & 0xFFFF_FFFF), count: new.count), slot)
     }
-    // Nothing of the old text is copied where more room is needed.
+    // Emptied first, so that allocating more space does not copy the old text.
     empty(slot)
     if size + new.count > capacity { makeRoom(new.count) }
     let end = size
@@ -241,35 +245,36 @@ struct Overlay {
     return slots
   }
 
-  /// Whether a slot has a value here, or that it has none.
+  /// Returns whether a slot has a value here, which may be null.
   @inline(__always) func has(_ slot: Int) -> Bool { isMarked(1, slot) }
-  /// Whether a slot was set since the last save.
+  /// Returns whether a slot was set since the last save.
   @inline(__always) func isDirty(_ slot: Int) -> Bool { isMarked(2, slot) }
-  /// Whether a slot was set since changes were last processed.
+  /// Returns whether a slot was set since changes were last processed.
   @inline(__always) func isChangedInEvent(_ slot: Int) -> Bool { isMarked(3, slot) }
-  /// The slots set since the last save: what ``ManagedObject/changedValues()`` reports.
+  /// The slots set since the last save, which ``ManagedObject/changedValues()`` reports.
   var dirty: SlotMask { slots(2) }
   /// The slots set since changes were last processed.
   var changedInEvent: SlotMask { slots(3) }
-  /// Of an entity of 1 to 64 slots, those set since the last save.
+  /// The bits of the slots set since the last save, for entities with 1 to 64 slots.
   @inline(__always) var dirtyBits: UInt64 { mask(2).load(as: UInt64.self) }
-  /// Of an entity of 1 to 64 slots, those that have no value in the row.
+  /// The bits of the slots without a value in the row, for entities with 1 to 64 slots.
   @inline(__always) var nullBits: UInt64 { nulls.load(as: UInt64.self) }
 
-  /// Changes were processed.
+  /// Clears the mask of slots set in the current event, after changes were processed.
   @inline(__always) func endEvent() {
     for word in 0..<Self.maskCount(slotCount) { mask(3).storeBytes(of: 0, toByteOffset: word &* 8, as: UInt64.self) }
   }
 
-  /// Whether a number of any slot is just a word: nobody refuses it, and each mask is one word.
+  /// Whether numbers can be written to any slot as plain words: no slot is derived, and each mask is one word.
   var takesWords: Bool { slotCount > 0 && slotCount <= 64 && entity._withUnsafeGuaranteedRef { !$0.hasDerivedSlots } }
 
   // MARK: Values
 
-  /// Whether the row here may be saved as it is: it has all values, and nothing else.
+  /// Whether the row can be saved as it is: it has all values and no gaps.
   var isCopyable: Bool { isWhole && unusedBytes == 0 }
 
-  /// What was not set is to be read from the object's row from now on: that is another, or a value here does not fit in.
+  /// Makes slots that were not set read from the object's own row from now on, because that row has changed or a value does not fit into
+  /// the row here.
   func becomePartial() {
     guard isWhole else { return }
     head.pointee.isWhole = false
@@ -277,7 +282,8 @@ struct Overlay {
     noteChange()
   }
 
-  /// The values by slot. Reading a large one reads all of it, and gives null when that fails: ask `external(_:)` first where that matters.
+  /// Accesses the value of a slot. Reading a large value loads all of it, and returns null if that fails; call `external(_:)` first if the
+  /// difference matters.
   subscript(slot: Int) -> Slot {
     get {
       if hasValuesBeside, let value = valueBeside(slot) { return value }
@@ -307,24 +313,24 @@ struct Overlay {
     }
   }
 
-  /// The number of a slot that takes numbers such as another one; null where it has none. Of a whole overlay.
+  /// Returns the number in a slot of a whole overlay, as the same kind of number as `other`, or null.
   @inline(__always) func number(at slot: Int, as other: Slot) -> Slot {
     if isNull(slot) { return .null }
     if case .real = other { return .real(Double(bitPattern: UInt64(bitPattern: word(slot)))) }
     return .int(word(slot))
   }
 
-  /// The large value of a slot that is not read yet.
+  /// Returns the large value of a slot that has not been loaded yet.
   @inline(__always) func external(_ slot: Int) -> ExternalData? { hasValuesBeside ? externalBeside(slot) : nil }
 
-  /// Sets a large value as a change.
+  /// Sets a large value and marks the slot as changed.
   func setExternal(_ value: ExternalData, at slot: Int) {
     becomePartial()
     set(.null, at: slot)
     valuesBeside().externals[slot] = value
   }
 
-  // MARK: Values beside the row
+  // MARK: Values outside the row
 
   private func valuesBeside() -> ValuesBesideRow {
     if let beside = head.pointee.beside { return beside }
@@ -348,7 +354,7 @@ struct Overlay {
 
   // MARK: Setting
 
-  /// Sets a value that is no change.
+  /// Sets a value without marking the slot as changed.
   func keep(_ value: Slot, at slot: Int) {
     #if CIPHERDATA_CHECKS
       checkInvariant(slot >= 0 && slot < slotCount, "the entity has no slot \(slot)")
@@ -358,16 +364,16 @@ struct Overlay {
     noteChange()
   }
 
-  /// Sets a value that is no change by itself, but is saved when the object is.
+  /// Sets a value that does not make the object changed, but is included in the object's next save.
   func setQuietly(_ value: Slot, at slot: Int) {
     keep(value, at: slot)
     mark(2, slot)
     noteChange()
   }
 
-  /// Sets a value as a change.
+  /// Sets a value and marks the slot as changed.
   func set(_ value: Slot, at slot: Int) {
-    // A slot of another model would write beside the memory of the values.
+    // A slot number of another model would write outside the memory of the values.
     precondition(slot >= 0 && slot < slotCount, "the entity has no such slot; generate the typed classes anew")
     self[slot] = value
     mark(1, slot)
@@ -376,18 +382,18 @@ struct Overlay {
     noteChange()
   }
 
-  /// A slot has the value of the object's row again: nothing was set.
+  /// Marks a slot as not set: it has the value of the object's own row again.
   func forget(_ slot: Int) {
-    // The whole row keeps it: it is the same.
+    // A whole row keeps its copy, which has the same value.
     if !isWhole { self[slot] = .null }
     for number in 1...3 { unmark(number, slot) }
     noteChange()
   }
 
-  /// The value of a slot stays and counts as no change.
+  /// Marks a slot as unchanged, and keeps its value.
   func becomeClean(_ slot: Int) { unmark(2, slot) }
 
-  /// Whether no slot has a value here by being set.
+  /// Whether no slot was set.
   var isEmpty: Bool { slots(1).isEmpty }
 
   @inline(__always) private func noteChange() {
@@ -397,17 +403,18 @@ struct Overlay {
   }
 }
 
-/// Values of an object that are not in its overlay's row.
+/// Values of an object that are stored outside its overlay's row.
 private final class ValuesBesideRow {
-  /// Those of transient attributes, and long ones, by slot.
+  /// Transient values and long values, by slot.
   var values: [Int: Slot] = [:]
-  /// Large values that are not read yet, by slot.
+  /// Large values that have not been loaded yet, by slot.
   var externals: [Int: ExternalData] = [:]
 }
 
 #if CIPHERDATA_CHECKS
   extension Overlay {
-    /// What is to be saved or was changed is here, what is not here is null unless all is, and texts lie behind the words and within the memory.
+    /// Checks that dirty and changed slots have a value here, that other slots are null unless the overlay is whole, and that texts are
+    /// between the words and the end of the memory.
     func _checkInvariants() {
       let fixed = Self.fixedSize(slotCount)
       checkInvariant(size >= fixed && size <= capacity, "the row has \(size) bytes of \(capacity)")

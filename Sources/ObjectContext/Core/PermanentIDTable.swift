@@ -1,11 +1,11 @@
-// PermanentIDTable: the permanent IDs of objects that had temporary ones.
 import ObjectModel
 
-/// The permanent IDs of objects, by their temporary references.
+/// The permanent IDs of objects, by temporary reference.
 ///
-/// Temporary keys count down through the process, so those of one save lie close together: an array holds them, and a dictionary what lies far off.
+/// Temporary keys count down in the process, so those of one save are close together. They are stored in an array, and distant ones in a
+/// dictionary.
 struct PermanentIDTable {
-  /// From the first key downwards; the key 0 stands for none.
+  /// The IDs from the first key downward. An ID with the key 0 is an empty entry.
   private var near: ContiguousArray<ManagedObjectID> = []
   private var firstKey: Int64 = 0
   private var far: [Int64: ManagedObjectID] = [:]

@@ -1,57 +1,56 @@
-// UnitOfWork: the changed objects of a context, held until they are saved.
-
-/// The changed objects of a context, and of them those of the event under way. Flags on the objects keep each in a list once; an object that left a state
-/// is skipped by its flags.
+/// The changed objects of a context, retained until they are saved, and the objects changed in the current event.
+///
+/// Flags on the objects prevent duplicate entries. An object that has left a state stays listed and is skipped because of its flags.
 package struct UnitOfWork: ~Copyable {
-  /// Objects inserted, in order.
+  /// Inserted objects, in order.
   package private(set) var inserted: [ManagedObject] = []
-  /// Objects updated, in order of their first change.
+  /// Updated objects, in the order of their first change.
   package private(set) var updated: [ManagedObject] = []
-  /// Objects deleted, in order.
+  /// Deleted objects, in order.
   package private(set) var deleted: [ManagedObject] = []
-  /// Objects whose versions are checked by the next save.
+  /// Objects whose versions the next save checks.
   private var locked: [ManagedObject] = []
-  /// Objects changed in the event under way.
+  /// Objects changed in the current event.
   private var pending: [ManagedObject] = []
-  /// How many of the deleted objects, from the first, had their delete rules applied.
+  /// The number of deleted objects, from the first, whose delete rules were applied.
   private var propagatedCount = 0
   /// Whether some deleted object was never saved.
   private var hasDeletedInsertions = false
-  /// Whether the delete rules of some objects wait for the save.
+  /// Whether the delete rules of some objects are deferred to the save.
   private var hasRulesWaiting = false
-  /// How many of the updated objects, from the first, have given up their changes.
+  /// The number of updated objects, from the first, that no longer have changes.
   private var unchangedCount = 0
-  /// How often the work, or some of it, was saved.
+  /// The number of saves, including partial ones.
   package private(set) var saveCount = 0
-  /// How many objects were inserted ever.
+  /// The number of insertions since the context was created.
   private(set) var insertionCount = 0
-  /// Who wants to know that an event begins, by number: its end is theirs to bring about.
+  /// Observers of the start of an event, by number. They are responsible for ending the event.
   private var beginningObservers: [UInt64: () -> Void] = [:]
 
-  /// No work.
+  /// Creates an empty unit of work.
   package init() {}
 
   /// Whether no object is inserted, updated or deleted.
   package var isEmpty: Bool { inserted.isEmpty && updated.isEmpty && deleted.isEmpty }
 
-  /// Whether some stored object is changed or deleted, on which the answers about others may depend.
+  /// Whether some stored object is changed or deleted, which can affect query results about other objects.
   var mayConcernOthers: Bool { !updated.isEmpty || !deleted.isEmpty }
 
-  /// Whether the versions of some objects are to be checked.
+  /// Whether the next save checks the versions of some objects.
   package var hasLocked: Bool { !locked.isEmpty }
 
-  /// The objects inserted, updated and deleted.
+  /// The inserted, updated and deleted objects.
   package var objects: [ManagedObject] { inserted + updated + deleted }
 
-  /// Those of the objects inserted, updated and deleted that meet a condition.
+  /// Returns the inserted, updated and deleted objects that meet a condition.
   package func filter(_ condition: (ManagedObject) -> Bool) -> [ManagedObject] {
     inserted.filter(condition) + updated.filter(condition) + deleted.filter(condition)
   }
 
-  /// The lists as they are now, with objects of which nothing is to be written any more.
+  /// All listed objects, including those that no longer need to be written.
   package var listed: SaveWork { SaveWork(inserted: inserted, updated: updated, deleted: deleted, locked: locked) }
 
-  /// What a save writes and checks as things stand.
+  /// Returns the objects that a save would write or check now.
   package func work() -> SaveWork {
     SaveWork(
       inserted: Self.those(of: inserted) { $0.isInserted }, updated: Self.those(of: updated) { $0.isUpdated },
@@ -59,14 +58,14 @@ package struct UnitOfWork: ~Copyable {
       locked: Self.those(of: locked) { !$0.hasChanges && $0.contextReference != nil })
   }
 
-  /// The objects that meet a condition: as a rule all, and then the list itself, which is not copied.
+  /// Returns the objects that meet a condition. Usually all do, and the list is returned without a copy.
   private static func those(of list: [ManagedObject], _ condition: (ManagedObject) -> Bool) -> [ManagedObject] {
     list.allSatisfy(condition) ? list : list.filter(condition)
   }
 
   // MARK: Changes
 
-  /// An object was inserted.
+  /// Records the insertion of an object.
   package mutating func noteInserted(_ object: ManagedObject) {
     object.flags.formUnion([.isListedAsInserted, .hasPendingChange])
     insertionCount += 1
@@ -75,28 +74,28 @@ package struct UnitOfWork: ~Copyable {
     if pending.count == 1 { tellBeginning() }
   }
 
-  /// An object was changed.
+  /// Records a change of an object.
   package mutating func noteUpdated(_ object: ManagedObject) {
     notePending(object)
     if object.flags.isDisjoint(with: [.isInserted, .isListedAsUpdated, .isInaccessible]) {
       object.flags.insert(.isListedAsUpdated)
       updated.append(object)
     } else if !object.flags.contains(.isUpdated) {
-      // A listed object that had given up its changes has some again.
+      // A listed object whose changes were discarded has changes again.
       unchangedCount = 0
     }
     object.flags.insert(.isUpdated)
   }
 
-  /// An object was deleted by undoing or redoing.
+  /// Records the deletion of an object by undo or redo.
   package mutating func noteUndone(_ object: ManagedObject) {
-    // A new one just leaves: what refers to it was taken back before.
+    // The references to a new object were already undone, so no rules need to be applied.
     object.flags.insert(object.flags.contains(.isInserted) ? .deletePropagated : .rulesWait)
     hasRulesWaiting = true
     noteDeleted(object)
   }
 
-  /// An object was deleted.
+  /// Records the deletion of an object.
   package mutating func noteDeleted(_ object: ManagedObject) {
     if object.flags.contains(.isDeleted) { return }
     object.flags.insert(.isDeleted)
@@ -108,7 +107,7 @@ package struct UnitOfWork: ~Copyable {
     notePending(object)
   }
 
-  /// Deletions are taken back; the objects are what else they were.
+  /// Reverts the deletions of objects. Their other states are unaffected.
   package mutating func takeBackDeletions(of objects: [ManagedObject]) {
     if objects.isEmpty { return }
     for object in objects { object.flags.subtract([.isDeleted, .isListedAsDeleted, .deletePropagated, .rulesWait]) }
@@ -117,14 +116,14 @@ package struct UnitOfWork: ~Copyable {
     hasDeletedInsertions = deleted.contains { $0.flags.contains(.isInserted) }
   }
 
-  /// A deletion is taken back; the object stays listed until ``dropTakenBack()``.
+  /// Reverts the deletion of an object. The object stays listed until ``dropTakenBack()``.
   package mutating func takeBackDeletion(of object: ManagedObject) {
     object.flags.subtract([.isDeleted, .deletePropagated, .rulesWait])
     object.flags.insert(.isBack)
     notePending(object)
   }
 
-  /// Objects whose deletions were taken back leave the list.
+  /// Removes objects whose deletions were reverted from the list of deleted objects.
   package mutating func dropTakenBack() {
     for object in deleted where !object.flags.contains(.isDeleted) { object.flags.remove(.isListedAsDeleted) }
     deleted.removeAll { !$0.flags.contains(.isDeleted) }
@@ -132,9 +131,9 @@ package struct UnitOfWork: ~Copyable {
     hasDeletedInsertions = deleted.contains { $0.flags.contains(.isInserted) }
   }
 
-  /// The delete rules of objects that undoing has deleted are applied next, by a save.
+  /// Releases the deferred delete rules of objects that undo has deleted, so that a save applies them next.
   ///
-  /// - Returns: False where there are no such objects.
+  /// - Returns: `false` if there are no such objects.
   package mutating func releaseRules() -> Bool {
     if !hasRulesWaiting { return false }
     hasRulesWaiting = false
@@ -143,13 +142,13 @@ package struct UnitOfWork: ~Copyable {
     return true
   }
 
-  /// The next save checks an object's version.
+  /// Makes the next save check the version of an object.
   package mutating func lock(_ object: ManagedObject) {
     object.flags.insert(.isLocked)
     locked.append(object)
   }
 
-  /// Objects that gave up their changes stay listed until all of them have.
+  /// Clears the list of updated objects if none of them has changes any more.
   package mutating func dropUnchanged() {
     while unchangedCount < updated.count, !updated[unchangedCount].flags.contains(.isUpdated) { unchangedCount += 1 }
     guard unchangedCount > 0, unchangedCount == updated.count else { return }
@@ -158,12 +157,12 @@ package struct UnitOfWork: ~Copyable {
     unchangedCount = 0
   }
 
-  // MARK: The event under way
+  // MARK: The current event
 
-  /// Whether something happened that the end of the event is to tell of or to tidy up.
+  /// Whether the end of the event has changes to report or objects to clean up.
   package var hasEvent: Bool { hasPendingChanges || hasDeletedInsertions }
 
-  /// Whether some object was changed in the event under way.
+  /// Whether some object was changed in the current event.
   package var hasPendingChanges: Bool { !pending.isEmpty }
 
   @inline(__always) private mutating func notePending(_ object: ManagedObject) {
@@ -173,11 +172,11 @@ package struct UnitOfWork: ~Copyable {
     if pending.count == 1 { tellBeginning() }
   }
 
-  /// Tells somebody, by the number of whom, when an event begins with a first change. He changes nothing then, and sees to it that the event ends; nil tells him
-  /// nothing more.
+  /// Registers an observer for the start of an event, that is its first change, or removes it if `observer` is `nil`. The observer must not
+  /// modify objects, and must ensure that the event ends.
   mutating func setBeginningObserver(_ number: UInt64, _ observer: (() -> Void)?) { beginningObservers[number] = observer }
 
-  /// Whether somebody sees to it that events end.
+  /// Whether an observer ensures that events end.
   var hasBeginningObservers: Bool { !beginningObservers.isEmpty }
 
   @inline(never) private func tellBeginning() {
@@ -185,10 +184,10 @@ package struct UnitOfWork: ~Copyable {
     for observer in beginningObservers.values { observer() }
   }
 
-  /// The objects changed in the event under way.
+  /// The objects changed in the current event.
   package var pendingObjects: [ManagedObject] { pending }
 
-  /// The objects changed in the event, which ends for them.
+  /// Returns the objects changed in the current event, and removes them from the event.
   package mutating func takePending() -> [ManagedObject] {
     let taken = pending
     pending = []
@@ -196,12 +195,13 @@ package struct UnitOfWork: ~Copyable {
     return taken
   }
 
-  /// Puts objects back into the event, those that are not in it.
+  /// Returns objects to the current event, unless they are part of it.
   package mutating func restorePending(_ objects: [ManagedObject]) {
     for object in objects { notePending(object) }
   }
 
-  /// The next deleted object whose delete rules were not applied, which counts as applied; nil when there is none. More come while rules cascade.
+  /// Returns the next deleted object whose delete rules were not applied, and marks them as applied. Returns `nil` if there is none.
+  /// Cascading rules can add more objects.
   package mutating func takeUnpropagated() -> ManagedObject? {
     while propagatedCount < deleted.count {
       let object = deleted[propagatedCount]
@@ -213,13 +213,13 @@ package struct UnitOfWork: ~Copyable {
     return nil
   }
 
-  /// Takes out new objects that were deleted and whose delete rules were applied.
+  /// Removes and returns new objects that were deleted and whose delete rules were applied.
   package mutating func takeDeletedInsertions() -> [ManagedObject] {
     guard hasDeletedInsertions else { return [] }
     let taken = deleted.filter { $0.flags.isSuperset(of: [.isInserted, .deletePropagated]) }
     if taken.isEmpty { return [] }
     if taken.count <= 4 {
-      // They came last, as a rule.
+      // Usually these objects are the most recent ones.
       for object in taken {
         if let position = inserted.lastIndex(where: { $0 === object }) { inserted.remove(at: position) }
         if let position = deleted.lastIndex(where: { $0 === object }) { deleted.remove(at: position) }
@@ -234,27 +234,27 @@ package struct UnitOfWork: ~Copyable {
     return taken
   }
 
-  /// The next save calls `willSave` on every object again. The end of the work says so of the objects that were saved.
+  /// Makes the next save call `willSave()` on every object again. After a successful save, removing the objects has the same effect.
   package func forgetWillSaveCalls() {
     listed.forEachChanged { $0.flags.remove(.willSaveCalled) }
   }
 
-  // MARK: The end of the work
+  // MARK: Completion
 
-  /// All of the work was saved: as ``removeAll()``.
+  /// Completes a save of all objects; see ``removeAll()``.
   @discardableResult
   package mutating func finishSave() -> FormerWork {
     saveCount += 1
     return removeAll()
   }
 
-  /// A part of the work was saved; the other stays.
+  /// Completes a save of some objects. The others remain.
   package mutating func finishSave(of part: SaveWork) {
     saveCount += 1
     remove(part.inserted + part.updated + part.deleted + part.locked)
   }
 
-  /// Forgets objects, which the caller holds.
+  /// Removes objects, which the caller must retain.
   package mutating func remove(_ objects: [ManagedObject]) {
     let gone = Set(objects)
     for object in gone { object.flags.subtract(Self.flags) }
@@ -272,9 +272,9 @@ package struct UnitOfWork: ~Copyable {
     .willSaveCalled, .isBack, .rulesWait,
   ]
 
-  /// Forgets all objects.
+  /// Removes all objects.
   ///
-  /// - Returns: What was listed. Objects that nobody else holds die with it, when the lists are whole again.
+  /// - Returns: The removed objects. Objects without other references are deallocated with the result, when the lists are consistent again.
   @discardableResult
   package mutating func removeAll() -> FormerWork {
     let former = FormerWork(listed: listed, pending: pending)
@@ -286,12 +286,12 @@ package struct UnitOfWork: ~Copyable {
     return former
   }
 
-  /// What was listed.
+  /// The contents of the lists before they were cleared.
   package struct FormerWork {
     fileprivate let listed: SaveWork
     fileprivate let pending: [ManagedObject]
 
-    /// All of it, an object of two lists once.
+    /// The objects of all lists, without duplicates.
     package var objects: [ManagedObject] {
       var seen = Set<ManagedObject>()
       return (listed.inserted + listed.updated + listed.deleted + listed.locked + pending).filter { seen.insert($0).inserted }
