@@ -1,22 +1,22 @@
-// BatchPortionLine: portions of rows from a task to the queue that writes them, one at a time.
 import Dispatch
 import Foundation
 import Synchronization
 
-/// When the rows of an asynchronous sequence take effect.
+/// The transactions in which the rows of an asynchronous sequence are committed.
 public enum BatchCommit: Sendable, Hashable {
-  /// All together, or none: in one transaction, from the first portion to the end of the sequence. Other saves to the store wait meanwhile.
+  /// One transaction for the whole sequence. Other saves to the store wait from the first chunk to the end of the sequence.
   case once
-  /// A number of rows at a time, each time in a transaction of its own: what was written before an error stays.
+  /// A transaction for each batch of the given number of rows. Batches committed before an error are kept.
   case every(rows: Int)
 
-  /// Whether a number of rows is to be committed.
+  /// Returns whether a batch of the given number of rows is complete.
   func isReached(by count: Int) -> Bool {
     if case .every(let rows) = self { count >= max(rows, 1) } else { false }
   }
 }
 
-/// Takes portions from a task and writes them on a queue of its own, where waiting and input and output harm nobody.
+/// Passes the chunks of a batch insert from a task to a dedicated queue that writes them, so that blocking I/O does not occupy a thread of
+/// the cooperative pool.
 final class BatchPortionLine: Sendable {
   private enum Message: Sendable {
     case portion(BatchInsertion)
@@ -25,7 +25,7 @@ final class BatchPortionLine: Sendable {
   }
   private struct State {
     var message: Message?
-    /// The task that waits until its portion was taken.
+    /// The continuation of the task, resumed when its message is received.
     var sender: CheckedContinuation<Void, Never>?
     var hasBegun = false
     var result: Result<Void, any Error>?
@@ -50,7 +50,8 @@ final class BatchPortionLine: Sendable {
     self.committed = committed
   }
 
-  /// Hands over a portion; waits until the one before it was taken.
+  /// Sends a chunk and waits until the queue receives it, which is after the previous chunk was written. With ``BatchCommit/every(rows:)``,
+  /// waits until the chunk was committed.
   func send(_ portion: BatchInsertion) async throws {
     if case .every = committing { return try await writeAlone(portion) }
     let hasBegun = state.withLock { state in
@@ -59,25 +60,25 @@ final class BatchPortionLine: Sendable {
     }
     if !hasBegun { queue.async { self.run() } }
     await put(.portion(portion))
-    // What went wrong with a portion before stops the sequence.
+    // The error of an earlier chunk ends the sequence.
     if case .failure(let error)? = state.withLock({ $0.result }) { throw error }
   }
 
-  /// Ends the sequence, and waits until all of it was committed.
+  /// Ends the sequence and waits until it was committed.
   func finish() async throws {
     guard state.withLock({ $0.hasBegun }) else { return }
     await put(.end)
     try await result()
   }
 
-  /// Gives up, and waits until nothing is under way any more.
+  /// Cancels the insert and waits until the transaction was rolled back.
   func cancel() async {
     guard state.withLock({ $0.hasBegun }) else { return }
     await put(.cancel)
     try? await result()
   }
 
-  // MARK: The task's side
+  // MARK: Task
 
   private func put(_ message: Message) async {
     await withCheckedContinuation { continuation in
@@ -115,7 +116,7 @@ final class BatchPortionLine: Sendable {
     }
   }
 
-  // MARK: The queue's side
+  // MARK: Queue
 
   private func run() {
     let result = Result {
@@ -135,7 +136,7 @@ final class BatchPortionLine: Sendable {
     waiter?.resume(with: result)
   }
 
-  /// Waits for the next portion; nil at the end.
+  /// Blocks until the next chunk is received. Returns nil at the end.
   private func next() throws -> BatchInsertion? {
     arrived.wait()
     let (message, sender) = state.withLock { state in

@@ -1,9 +1,9 @@
-// BatchPortionWriter: hands portions of a batch insertion to a store, after a look at what they refer to.
 import Foundation
 import ObjectModel
 import Synchronization
 
-/// Writes the portions of one batch insertion, one after the other, and tells of each transaction. Safe to use from any thread.
+/// Writes the chunks of a batch insert in sequence, after checking the objects that they refer to, and publishes the changes of each
+/// transaction. Safe to use from any thread.
 final class BatchPortionWriter: Sendable {
   private let entity: CompiledEntity
   private let model: CompiledModel
@@ -12,24 +12,24 @@ final class BatchPortionWriter: Sendable {
   private let resultType: BatchResultType
   private let publishes: Bool
   private let merges: Bool
-  /// The to-one relationships whose inverse has many.
+  /// The to-one relationships whose inverse is to-many.
   private let relationships: [CompiledRelationship]
 
   private struct State {
-    /// What was written in all.
+    /// All changes so far.
     var changes = BatchChanges()
-    /// What of it was told.
+    /// The number of changes that were published.
     var told = (inserted: 0, updated: 0, refreshed: 0)
-    /// The slots that some row since has given.
+    /// The slots given by any row since the last publication.
     var given = SlotMask()
-    /// The links of the rows since; nil where nobody knows them all, or there are too many.
+    /// The links changed since the last publication, or nil if they are unknown or too many.
     var links: LinkCollector?
-    /// What the caller's objects are to take over.
+    /// The change sets for the caller's objects.
     var changeSets: [ChangeSet] = []
-    /// Destinations that were found to be there.
+    /// The relationship destinations that are known to exist.
     var known: Set<ObjectReference> = []
 
-    /// A portion's links. The rows themselves, which may be large, are not kept.
+    /// Collects the links of a chunk. The rows themselves, which may be large, are not retained.
     mutating func note(_ written: BatchLinks) {
       let count = changes.inserted.count - told.inserted + changes.updated.count - told.updated
       if count > BatchLinks.greatestRowCount || links?.add(written) != true || links?.unlisted.isEmpty != true { links = nil }
@@ -37,10 +37,16 @@ final class BatchPortionWriter: Sendable {
   }
   private let state: Mutex<State>
 
+  /// Creates a writer.
+  ///
   /// - Parameters:
-  ///   - resultType: What the caller is answered.
+  ///   - entity: The entity of the rows.
+  ///   - model: The model of the coordinator.
+  ///   - store: The store to write to.
+  ///   - scope: The context of the requests.
+  ///   - resultType: The kind of result for the caller.
   ///   - publishes: Whether the coordinator publishes the changes.
-  ///   - merges: Whether the caller wants to know what its objects are to take over.
+  ///   - merges: Whether the caller merges the changes into its objects.
   init(
     entity: CompiledEntity, model: CompiledModel, store: PersistentStore, scope: RequestScope, resultType: BatchResultType, publishes: Bool,
     merges: Bool
@@ -56,7 +62,7 @@ final class BatchPortionWriter: Sendable {
     state = Mutex(State(links: LinkCollector(model)))
   }
 
-  /// Writes a portion; its rows get their keys. The caller holds the store, and calls ``finish()`` before it lets go.
+  /// Assigns keys to the rows of a chunk and writes them. The caller must hold the store's lock until it has called ``finish()``.
   func write(_ portion: BatchInsertion) throws {
     if portion.rows.isEmpty { return }
     try scope.cancellation?.check(.batchInsert)
@@ -93,9 +99,9 @@ final class BatchPortionWriter: Sendable {
     }
   }
 
-  /// Tells of what was written since the last call: at the end of each transaction, while the store is held.
+  /// Publishes the changes since the last call. Must be called at the end of each transaction, with the store's lock held.
   ///
-  /// - Returns: What the caller's objects are to take over; nil for nothing, or where the caller does not want to know.
+  /// - Returns: The changes that the caller merges, or nil if there are none or the caller does not merge.
   @discardableResult
   func finish() -> ChangeSet? {
     let (changes, given) = state.withLock { state in
@@ -113,7 +119,7 @@ final class BatchPortionWriter: Sendable {
     }
     var outcome = BatchOutcome(result: BatchResult(.insertion, resultType))
     outcome.add(changes, of: store, publishes: publishes, merges: merges) {
-      // Rows that were there already have lost values that nobody has read.
+      // The previous values of updated rows have not been read, so their changed slots are unknown.
       ChangeSet(
         changes, updatedSlots: nil, setting: relationships.filter { given.contains($0.index) }, of: store, scope: scope)
     }
@@ -121,7 +127,7 @@ final class BatchPortionWriter: Sendable {
     return outcome.changes.first
   }
 
-  /// The result of the whole insertion.
+  /// The result of the whole insert.
   var outcome: BatchOutcome {
     state.withLock { state in
       var outcome = BatchOutcome(result: BatchResult(.insertion, resultType), changes: state.changeSets)
@@ -130,7 +136,7 @@ final class BatchPortionWriter: Sendable {
     }
   }
 
-  /// Every object that a row refers to must be there.
+  /// Checks that all relationship destinations of a chunk exist.
   private func checkDestinations(of portion: BatchInsertion, known: inout Set<ObjectReference>) throws {
     let slots = entity.slots.filter { $0.relationship != nil }.map(\.index)
     var asked: [ObjectReference] = []
@@ -152,7 +158,7 @@ final class BatchPortionWriter: Sendable {
     }
   }
 
-  /// The error of a conflict, with the number of the row.
+  /// Returns a uniqueness error that names the row, by its index in the whole request.
   private static func naming(_ error: StoreError, _ portion: BatchInsertion) -> StoreError {
     let objectIDs = Set(error.constraintConflicts.flatMap(\.objectIDs).map(\.reference))
     guard let conflict = error.constraintConflicts.first, let position = portion.rows.lastIndex(where: { objectIDs.contains($0.reference) })
@@ -167,7 +173,7 @@ final class BatchPortionWriter: Sendable {
 }
 
 extension BatchChanges {
-  /// The same with each object once.
+  /// The changes with each object listed once.
   fileprivate var once: BatchChanges {
     if updated.isEmpty, refreshed.isEmpty { return self }
     var (changes, seen) = (self, Set(inserted))

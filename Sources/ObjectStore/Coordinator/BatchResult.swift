@@ -1,7 +1,6 @@
-// BatchResult: what a batch request has done, for its caller and between stores and coordinators.
 public import ObjectModel
 
-/// What a batch request has done: how many rows it concerned, or which, as the request's `resultType` says.
+/// The result of a batch request: the number or the IDs of the affected objects, depending on the request's `resultType`.
 ///
 /// ```swift
 /// var request = BatchDeleteRequest(entityName: "Book")
@@ -9,19 +8,20 @@ public import ObjectModel
 /// let gone = try context.execute(request).objectIDs
 /// ```
 public struct BatchResult: Sendable {
-  /// What was asked for.
+  /// The requested kind of result.
   public let resultType: BatchResultType
-  /// How many objects were inserted.
+  /// The number of inserted objects.
   public internal(set) var insertedCount = 0
-  /// How many objects were changed: by an update; as the stored rows of an insertion's conflicts; or by a deletion's delete rules.
+  /// The number of updated objects: those of a batch update, the stored rows that a batch insert changed because of a conflict, or the
+  /// objects that delete rules changed.
   public internal(set) var updatedCount = 0
-  /// How many objects were deleted, those included that delete rules led to.
+  /// The number of deleted objects, including cascades.
   public internal(set) var deletedCount = 0
-  /// The objects inserted, where ``BatchResultType/objectIDs`` was asked for.
+  /// The IDs of the inserted objects, if ``BatchResultType/objectIDs`` was requested.
   public internal(set) var insertedObjectIDs: [ManagedObjectID] = []
-  /// The objects changed, where IDs were asked for.
+  /// The IDs of the updated objects, if IDs were requested.
   public internal(set) var updatedObjectIDs: [ManagedObjectID] = []
-  /// The objects deleted, where IDs were asked for.
+  /// The IDs of the deleted objects, if IDs were requested.
   public internal(set) var deletedObjectIDs: [ManagedObjectID] = []
   private let kind: Kind
 
@@ -34,8 +34,8 @@ public struct BatchResult: Sendable {
     self.resultType = resultType
   }
 
-  /// How many objects the request concerned: inserted and, where they were there already, changed ones; updated ones; or deleted ones, those included
-  /// that delete rules led to.
+  /// The number of affected objects: for a batch insert, the inserted and the updated ones; for a batch update, the updated ones; for a
+  /// batch delete, the deleted ones, including cascades.
   public var count: Int {
     switch kind {
     case .insertion: insertedCount + updatedCount
@@ -44,7 +44,7 @@ public struct BatchResult: Sendable {
     }
   }
 
-  /// The objects that ``count`` counts, where ``BatchResultType/objectIDs`` was asked for.
+  /// The IDs of the objects that ``count`` includes, if ``BatchResultType/objectIDs`` was requested.
   public var objectIDs: [ManagedObjectID] {
     switch kind {
     case .insertion: insertedObjectIDs + updatedObjectIDs

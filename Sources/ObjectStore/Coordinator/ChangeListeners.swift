@@ -1,7 +1,6 @@
-// ChangeListeners: who hears of what the stores of a coordinator have committed.
 import Synchronization
 
-/// Those who want to hear of what the stores of one coordinator have committed. Safe to use from any thread.
+/// The observers of the commits to a coordinator's stores. Safe to use from any thread.
 final class ChangeListeners: Sendable {
   private struct State {
     var listeners: [UInt64: @Sendable (ChangeSet) -> Void] = [:]
@@ -9,12 +8,12 @@ final class ChangeListeners: Sendable {
   }
   private let state = Mutex(State())
 
-  /// Whether there is anybody: for nobody no change set is made.
+  /// Whether there are no observers, so that no change sets need to be created.
   var isEmpty: Bool { state.withLock { $0.listeners.isEmpty } }
 
-  /// Adds a listener. It is called on the thread that has committed, while the store waits: it takes a note and returns.
+  /// Adds an observer. It is called synchronously on the committing thread while the store's lock is held, so it must return quickly.
   ///
-  /// - Returns: The number that ``remove(_:)`` takes.
+  /// - Returns: The number to pass to ``remove(_:)``.
   func add(_ listener: @escaping @Sendable (ChangeSet) -> Void) -> UInt64 {
     state.withLock { state in
       state.lastNumber += 1
@@ -25,9 +24,9 @@ final class ChangeListeners: Sendable {
 
   func remove(_ number: UInt64) { _ = state.withLock { $0.listeners.removeValue(forKey: number) } }
 
-  /// Tells everybody.
+  /// Notifies all observers.
   func tell(_ changes: ChangeSet) {
-    // A listener may come or go meanwhile.
+    // Called without the lock, because observers may add or remove observers.
     let listeners = state.withLock { Array($0.listeners.values) }
     for listener in listeners { listener(changes) }
   }

@@ -1,18 +1,17 @@
-// ChangeSet+Listing: change sets made of lists of objects, such as another process has sent.
 public import ObjectModel
 
 extension ChangeSet {
-  /// Makes the change set of what somebody else has written to a store, for `mergeChanges(from:)` of a context: where an application is told by ways of
-  /// its own, such as a message of another process. A store that keeps a history tells more exactly.
+  /// Creates a change set from lists of objects that were changed elsewhere, for `mergeChanges(from:)` of a context. Use it if the
+  /// application has its own channel for such changes, such as a message from another process. The history of a store provides more detail.
   ///
-  /// Nothing more is known than the objects: each row of those updated is read anew when it is asked for, and so are the members of every to-many relationship.
+  /// Only the objects are known. Each updated row is read again when it is accessed, and so are the members of every to-many relationship.
   /// Core Data's counterpart is `mergeChanges(fromRemoteContextSave:into:)`.
   ///
   /// - Parameters:
-  ///   - inserted: The objects inserted.
-  ///   - updated: The objects updated.
-  ///   - deleted: The objects deleted.
-  ///   - store: The store. Objects of others are left out.
+  ///   - inserted: The inserted objects.
+  ///   - updated: The updated objects.
+  ///   - deleted: The deleted objects.
+  ///   - store: The store. Objects of other stores are ignored.
   public init(
     inserted: [ManagedObjectID] = [], updated: [ManagedObjectID] = [], deleted: [ManagedObjectID] = [], in store: PersistentStore
   ) {

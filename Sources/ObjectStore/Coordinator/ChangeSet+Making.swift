@@ -1,11 +1,10 @@
-// ChangeSet+Making: from what was written to what is told of it.
 package import ObjectModel
 
-/// Gathers the links that rows and requests add and remove.
+/// Collects the links that rows and requests add and remove.
 struct LinkCollector {
   private let model: CompiledModel
   private var byRelationship: [LinkChanges]
-  /// The to-one relationships of each entity that rows were seen of.
+  /// The to-one relationships by entity number, computed on first use.
   private var toOnes: [[CompiledRelationship]?]
   private(set) var reordered: [RelationshipOwner] = []
   var unlisted: Set<Int> = []
@@ -35,12 +34,12 @@ struct LinkCollector {
     byRelationship[relationship].removed.append(LinkChanges.Link(source: source, destination: destination))
   }
 
-  /// A new row's links.
+  /// Adds the links of an inserted row.
   mutating func add(_ row: RowImage) {
     for relationship in toOnes(of: row.entityNumber) { add(row.reference, row.reference(relationship.index), to: relationship.id) }
   }
 
-  /// The links of an update.
+  /// Adds the changed links of an update.
   mutating func add(_ update: SaveChangesRequest.Update) {
     let reference = update.row.reference
     for relationship in toOnes(of: reference.entity) where update.changedSlots.contains(relationship.index) {
@@ -52,7 +51,7 @@ struct LinkCollector {
     }
   }
 
-  /// The links of a deleted row.
+  /// Adds the removed links of a deleted row.
   mutating func add(deleted: SaveChangesRequest.VersionedReference) {
     for relationship in toOnes(of: deleted.reference.entity) {
       if let former = deleted.formerRow {
@@ -63,24 +62,24 @@ struct LinkCollector {
     }
   }
 
-  /// A link that was added or removed.
+  /// Adds one changed link.
   mutating func add(_ link: LinkChanges.Link, of relationship: Int, isAdded: Bool) {
     if isAdded { add(link.source, link.destination, to: relationship) } else { remove(link.source, link.destination, from: relationship) }
   }
 
-  /// The members of an ordered relationship were given an order.
+  /// Records a new order of a relationship's members.
   mutating func addOrder(of owner: RelationshipOwner) { reordered.append(owner) }
 
-  /// The links of a change of join tables and orders.
+  /// Adds the links of a relationship change.
   mutating func add(_ change: SaveChangesRequest.RelationshipChange) {
     for member in change.added { add(change.source, member, to: change.relationshipID) }
     for member in change.removed { remove(change.source, member, from: change.relationshipID) }
     if change.order != nil { reordered.append(RelationshipOwner(object: change.source, relationshipID: change.relationshipID)) }
   }
 
-  /// The links that a batch request has changed.
+  /// Adds the links that a batch request has changed.
   ///
-  /// - Returns: Whether the store has told them.
+  /// - Returns: False if the store does not report them or there are too many.
   mutating func add(_ links: BatchLinks) -> Bool {
     switch links {
     case .unknown: return false
@@ -99,13 +98,13 @@ struct LinkCollector {
     return true
   }
 
-  /// Links of a relationship have come or gone, nobody knows of which objects.
+  /// Records that links of a relationship have changed for unknown objects.
   mutating func addUnlisted(_ relationship: CompiledRelationship) {
     if relationship.isToMany { unlisted.insert(relationship.id) }
     if let inverse = model.inverse(of: relationship), inverse.isToMany { unlisted.insert(inverse.id) }
   }
 
-  /// Links that lead to objects of an entity have gone, nobody knows of which.
+  /// Records that links to objects of an entity were removed from unknown objects.
   mutating func addUnlistedLinks(toObjectsOf entity: Int) {
     for relationship in model.relationships
     where relationship.isToMany && model.entities[relationship.destinationEntity].subtree.contains(entity) {
@@ -115,7 +114,7 @@ struct LinkCollector {
 }
 
 extension ChangeSet {
-  /// What a save has written.
+  /// Creates the change set of a save.
   package init(_ request: SaveChangesRequest, _ outcome: SaveOutcome, of store: PersistentStore, scope: RequestScope) {
     let model = store.space.model
     let changes = BatchChanges(allOf: request, outcome)
@@ -130,18 +129,22 @@ extension ChangeSet {
     }
     for deleted in request.deleted { links.add(deleted: deleted) }
     for change in request.relationshipChanges { links.add(change) }
-    // Objects of which only relationships beside their rows were changed.
+    // Objects of which only relationships outside their rows were changed.
     for reference in changes.updated.dropFirst(request.updated.count) {
       slots.append(outcome.isEmpty ? SlotMask() : model.entities[reference.entity].derivedSlots)
     }
     self.init(changes, of: store, scope: scope, updatedSlots: slots, links: links)
   }
 
-  /// What a batch request has written.
+  /// Creates the change set of a batch request.
   ///
   /// - Parameters:
-  ///   - updatedSlots: The slots that were changed of all objects updated; nil where any may have been.
-  ///   - relationships: The relationships that were set; where the store does not tell the links, nobody knows of which objects.
+  ///   - changes: The changes of the batch request.
+  ///   - updatedSlots: The changed slots of all updated objects, or nil if any slot may have changed.
+  ///   - relationships: The relationships that were set. If the store does not report links, these relationships may have changed for any
+  ///     object.
+  ///   - store: The store.
+  ///   - scope: The context of the request.
   package init(
     _ changes: BatchChanges, updatedSlots: SlotMask?, setting relationships: [CompiledRelationship] = [], of store: PersistentStore,
     scope: RequestScope
@@ -162,7 +165,7 @@ extension ChangeSet {
 }
 
 extension CompiledEntity {
-  /// The slots whose values the store computes.
+  /// The slots of the derived attributes.
   package var derivedSlots: SlotMask {
     var mask = SlotMask()
     if hasDerivedSlots { for slot in slots where slot.isDerived { mask.insert(slot.index) } }

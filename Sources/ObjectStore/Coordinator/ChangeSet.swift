@@ -1,7 +1,6 @@
-// ChangeSet: what a save or a batch request changed, for everybody else.
 public import ObjectModel
 
-/// What a save or a batch request changed in a store, as a value that may go anywhere.
+/// The changes of a save or a batch request in a store, as a `Sendable` value.
 ///
 /// ```swift
 /// for await changes in container.persistentStoreCoordinator.changes() {
@@ -9,49 +8,49 @@ public import ObjectModel
 /// }
 /// ```
 ///
-/// ``ManagedObjectContext/mergeChanges(from:)-(ChangeSet)`` brings a context in step with it. A context whose ``ManagedObjectContext/automaticallyMergesChangesFromParent``
-/// is set does so by itself.
+/// ``ManagedObjectContext/mergeChanges(from:)-(ChangeSet)`` merges the changes into a context. A context whose
+/// ``ManagedObjectContext/automaticallyMergesChangesFromParent`` is set merges them automatically.
 public struct ChangeSet: Sendable {
-  /// The store's UUID.
+  /// The UUID of the store.
   public let storeIdentifier: String
-  /// The objects inserted.
+  /// The inserted objects.
   public let inserted: [ManagedObjectID]
-  /// The objects updated: their rows, or relationships of theirs that stand beside their rows.
+  /// The objects of which the rows, or relationships outside their rows, were updated.
   public let updated: [ManagedObjectID]
-  /// The objects deleted.
+  /// The deleted objects.
   public let deleted: [ManagedObjectID]
-  /// Other objects, of which only derived attributes were changed.
+  /// Other objects, of which only derived attributes were updated.
   public let refreshed: [ManagedObjectID]
-  /// The name of the context that saved.
+  /// The name of the context that made the changes.
   public let contextName: String?
-  /// The author that the context named.
+  /// The transaction author of the context.
   public let transactionAuthor: String?
-  /// The place in the store's history behind the transaction that they were written in; nil where the store keeps none.
+  /// The position after the transaction in the store's history, or nil if the store keeps no history.
   public let historyToken: PersistentHistoryToken?
-  /// The slots that were changed of each of the objects updated.
+  /// The changed slots of each updated object.
   package let updatedSlots: ChangedSlots
-  /// The links that were added and removed, by relationship. Those in join tables that went with a deleted object are not among them, nor are those by which
-  /// other objects referred to one that a batch request deleted: the object is told.
+  /// The added and removed links, by relationship. Links that were removed with a deleted object are omitted if they are in join tables, or
+  /// if the object was deleted by a batch request and they refer to it.
   package let links: [LinkChanges]
-  /// The ordered relationships whose members were given an order.
+  /// The ordered relationships whose members were reordered.
   package let reordered: [RelationshipOwner]
-  /// The numbers of further to-many relationships whose members were changed: nobody knows of which objects.
+  /// The numbers of further to-many relationships whose members have changed for unknown objects.
   package let unlistedRelationships: Set<Int>
-  /// Whether nothing is listed although anything may have been changed.
+  /// Whether any object of the store may have changed although none is listed.
   package let isWhole: Bool
-  /// The number of the context that made the changes; 0 for none.
+  /// The number of the context that made the changes, or 0 if there is none.
   package let origin: UInt64
-  /// The open store that they went through: its row cache knows of them. Nil for what a history tells.
+  /// The open store through which the changes were made, and whose row cache includes them. Nil for changes read from a history.
   package let source: ObjectIdentifier?
 
-  /// Makes the change set of what was written to a store.
+  /// Creates the change set of a write to a store.
   ///
   /// - Parameters:
-  ///   - changes: The objects.
+  ///   - changes: The changed objects.
   ///   - store: The store.
-  ///   - scope: Who has written.
-  ///   - updatedSlots: What was changed of the objects updated.
-  ///   - links: What was changed of relationships.
+  ///   - scope: The context of the request.
+  ///   - updatedSlots: The changed slots of the updated objects.
+  ///   - links: The changed links.
   init(
     _ changes: BatchChanges, of store: PersistentStore, scope: RequestScope, updatedSlots: ChangedSlots, links: LinkCollector
   ) {
@@ -72,7 +71,7 @@ public struct ChangeSet: Sendable {
     source = ObjectIdentifier(store)
   }
 
-  /// Makes the change set of what a history tells.
+  /// Creates a change set from lists of objects, or from a history.
   init(
     ofStore storeIdentifier: String, inserted: [ManagedObjectID], updated: [ManagedObjectID], updatedSlots: ChangedSlots,
     deleted: [ManagedObjectID], refreshed: [ManagedObjectID], links: LinkCollector?, isWhole: Bool, token: PersistentHistoryToken?,
@@ -90,7 +89,7 @@ public struct ChangeSet: Sendable {
     self.source = source
   }
 
-  /// Makes the change set of changes that nobody has listed.
+  /// Creates a change set for changes that are not listed.
   package init(wholeOf store: PersistentStore) {
     storeIdentifier = store.identifier
     (inserted, updated, deleted, refreshed) = ([], [], [], [])
@@ -101,20 +100,24 @@ public struct ChangeSet: Sendable {
     source = ObjectIdentifier(store)
   }
 
-  /// Whether nothing was changed. False, although no object is listed, for a transaction that had begun before anybody listened.
+  /// Whether nothing was changed.
+  ///
+  /// A change set may list no objects and not be empty: if a transaction began before the first observer was added, any object may have
+  /// changed.
   public var isEmpty: Bool {
     inserted.isEmpty && updated.isEmpty && deleted.isEmpty && refreshed.isEmpty && unlistedRelationships.isEmpty && !isWhole
   }
 
-  /// The objects that it tells of.
+  /// All listed objects.
   package var references: some Sequence<ObjectReference> { [inserted, updated, deleted, refreshed].joined().lazy.map(\.reference) }
 
-  /// Visits the to-many relationships, with the objects that they belong to, that members have left or reached, or whose members have another order.
+  /// Calls a closure with each to-many relationship of an object whose members were added, removed, or reordered.
   ///
-  /// One may come several times. What is in ``unlistedRelationships`` does not come.
+  /// A relationship may be visited several times. Relationships in ``unlistedRelationships`` are not visited.
   /// - Parameters:
   ///   - model: The model of the store.
-  ///   - isWanted: Whether a relationship is of interest; asked once for each.
+  ///   - isWanted: Returns whether to visit a relationship. Called once for each relationship and not once for each object.
+  ///   - body: The closure.
   package func forEachOwner(
     in model: CompiledModel, isWanted: (CompiledRelationship) -> Bool, _ body: (RelationshipOwner) -> Void
   ) {
@@ -134,15 +137,15 @@ public struct ChangeSet: Sendable {
   }
 }
 
-/// A to-many relationship of an object.
+/// A to-many relationship of a particular object.
 package struct RelationshipOwner: Sendable, Hashable {
   /// The object.
   package let object: ObjectReference
-  /// The relationship's number.
+  /// The number of the relationship.
   package let relationshipID: Int
 }
 
-/// Which slots of objects were changed, object by object in an order that is known: one mask for all that follow each other with the same.
+/// The changed slots of a sequence of objects, run-length encoded: consecutive objects with the same changed slots share one mask.
 package struct ChangedSlots: Sendable {
   private struct Run: Sendable {
     var end: Int
@@ -154,10 +157,10 @@ package struct ChangedSlots: Sendable {
 
   /// The number of objects.
   package var count: Int { runs.last?.end ?? 0 }
-  /// How many masks stand for them.
+  /// The number of runs.
   package var runCount: Int { runs.count }
 
-  /// Adds objects; nil where any slot may have changed.
+  /// Appends the changed slots of objects. Nil means that any slot may have changed.
   mutating func append(_ mask: SlotMask?, count: Int = 1) {
     guard count > 0 else { return }
     if let last = runs.indices.last, runs[last].mask == mask {
@@ -167,7 +170,7 @@ package struct ChangedSlots: Sendable {
     }
   }
 
-  /// The slots changed of the object at a position; nil where any may have been.
+  /// The changed slots of the object at a position, or nil if any may have changed.
   package subscript(position: Int) -> SlotMask? {
     var (low, high) = (0, runs.count)
     while low < high {

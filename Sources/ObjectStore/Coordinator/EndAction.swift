@@ -1,6 +1,4 @@
-// EndAction: what is done when nobody has something any more.
-
-/// Does something when its last holder lets it go.
+/// Runs a closure when it is deallocated.
 final class EndAction: Sendable {
   private let body: @Sendable () -> Void
   init(_ body: @escaping @Sendable () -> Void) { self.body = body }

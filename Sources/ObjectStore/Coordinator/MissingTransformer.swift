@@ -1,14 +1,12 @@
-// MissingTransformer: what a model needs and nobody has registered.
-
 /// An attribute whose transformer is not registered.
 public struct MissingTransformer: Sendable, Hashable, CustomStringConvertible {
   /// The entity that declares the attribute.
   public let entityName: String
-  /// The attribute; a part of a composite has a dotted name.
+  /// The name of the attribute. Attributes of composites have dotted names.
   public let attributeName: String
-  /// The name to register a transformer under.
+  /// The name under which to register a transformer.
   public let transformerName: String
 
-  /// The attribute and the name, in words.
+  /// A message that names the attribute and the transformer.
   public var description: String { "“\(entityName).\(attributeName)” needs the transformer “\(transformerName)”" }
 }

@@ -1,35 +1,35 @@
-// PersistentStore+Generations: the states of an open store that are held.
 import Foundation
 import ObjectModel
 import Synchronization
 
-/// The states of a store that somebody holds; they hold themselves.
+/// Weak references to the generations of a store that contexts and tokens hold.
 struct PinnedGenerations {
   private struct Entry {
     weak var generation: PinnedGeneration?
   }
   private var entries: [Entry] = []
 
-  /// Those that can still be read, in the order in which they were begun.
+  /// The generations that can still be read, oldest first.
   var living: [PinnedGeneration] { entries.compactMap(\.generation).filter { !$0.isOver } }
 
   mutating func set(_ living: [PinnedGeneration]) { entries = living.map { Entry(generation: $0) } }
 }
 
 extension PersistentStore {
-  /// How many states of a store may be held: each of an encrypted store has a connection of its own.
+  /// The maximum number of generations of a store. In an encrypted store, each takes a connection.
   package static let maximumGenerationCount = 16
 
-  /// The states of the store that contexts and tokens of this process hold, the oldest first. Long ones keep the store's log from beginning anew, so this tells
-  /// who does, and since when.
+  /// The generations of the store that contexts and tokens of this process hold, oldest first. A generation held for a long time prevents
+  /// the write-ahead log from being reset; this property shows which contexts hold it and since when.
   public var queryGenerations: [QueryGeneration] { pinned.withLock { $0.living }.map(\.description) }
 
-  /// The state of the store now, which holds still.
+  /// Returns a generation for the current state of the store.
   ///
-  /// - Throws: ``StoreError`` with ``StoreError/Code/unsupported``, ``StoreError/Code/tooManyQueryGenerations``, or what the store throws.
+  /// - Throws: ``StoreError`` with ``StoreError/Code/unsupported`` or ``StoreError/Code/tooManyQueryGenerations``; rethrows the errors of
+  ///   the store.
   package func pin(_ scope: RequestScope) throws -> PinnedGeneration {
     let generation = try incrementalStore.currentGeneration(in: scope)
-    // What is let go of is let go of outside of the lock.
+    // `living` outlives the lock, so that no generation is deallocated while the lock is held.
     let (found, living) = pinned.withLock { pinned -> (PinnedGeneration?, [PinnedGeneration]) in
       let living = pinned.living
       if let known = living.first(where: { $0.generation === generation }) { return (known, living) }

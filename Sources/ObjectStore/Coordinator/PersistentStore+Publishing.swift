@@ -1,16 +1,15 @@
-// PersistentStore+Publishing: what was committed is told, in the order of the commits, whoever has written it.
 import Foundation
 import Synchronization
 
-/// What the transactions under way in a store have written so far.
+/// The changes of the running transactions of a store.
 struct UncommittedChanges {
-  /// How many transactions are under way, one inside the other.
+  /// The nesting depth of running transactions.
   private(set) var depth = 0
   private var changeSets: [ChangeSet] = []
-  /// Whether something was written while nobody listened, of which no change set was made.
+  /// Whether something was written while there were no observers, so that its change set was not created.
   private var isIncomplete = false
 
-  /// Where a transaction began.
+  /// The state at the beginning of a transaction.
   struct Mark {
     fileprivate let count: Int
     fileprivate let isIncomplete: Bool
@@ -24,16 +23,16 @@ struct UncommittedChanges {
   mutating func add(_ changes: ChangeSet) { changeSets.append(changes) }
   mutating func addUnheard() { isIncomplete = true }
 
-  /// The innermost transaction is undone, and with it all that was written since a mark.
+  /// Discards the changes of the innermost transaction, which was rolled back.
   mutating func rollBack(to mark: Mark) {
     depth -= 1
     changeSets.removeSubrange(mark.count...)
     isIncomplete = mark.isIncomplete
   }
 
-  /// The innermost transaction has succeeded.
+  /// Ends the innermost transaction, which has succeeded.
   ///
-  /// - Returns: What is committed now: nothing as long as there is an outer one. Nil for what nobody has kept.
+  /// - Returns: The committed changes. Empty if there is an outer transaction; nil if change sets are missing.
   mutating func commit() -> [ChangeSet]? {
     depth -= 1
     guard depth == 0 else { return [] }
@@ -43,10 +42,12 @@ struct UncommittedChanges {
 }
 
 extension PersistentStore {
-  /// Tells whoever listens of what was written: at once, or within a transaction as soon as that is committed, and never when it is undone.
+  /// Notifies observers of a write: immediately, or within a transaction when it is committed. If it is rolled back, observers are not
+  /// notified.
   ///
-  /// Whoever writes to the store calls it, once the row cache knows, and holding ``saving``: so the change sets of a store come in the order of its commits.
-  /// - Parameter makeChangeSet: Called only where somebody listens.
+  /// Must be called after each write, when the row cache has been updated, and with ``saving`` held. Change sets of a store are therefore
+  /// published in the order of its commits.
+  /// - Parameter makeChangeSet: Called only if there are observers.
   package func publish(_ makeChangeSet: () -> ChangeSet) {
     guard !listeners.isEmpty else {
       uncommitted.withLock { if $0.depth > 0 { $0.addUnheard() } }
@@ -61,12 +62,12 @@ extension PersistentStore {
     if isCommitted { listeners.tell(changes) }
   }
 
-  /// Runs requests to the store as one transaction, during which its row cache keeps nothing new and nobody is told what they write.
+  /// Runs requests to the store as one transaction. Until it ends, the row cache keeps no new rows and observers are not notified.
   package func performTransaction(_ body: () throws -> Void) throws {
     saving.lock()
     defer { saving.unlock() }
     let mark = uncommitted.withLock { $0.begin() }
-    // Rows that are not committed must not reach other contexts through the row cache.
+    // Uncommitted rows must not reach other contexts through the row cache.
     cache.suspend()
     do {
       try incrementalStore.performTransaction(body)
@@ -77,7 +78,7 @@ extension PersistentStore {
     }
     cache.resume()
     guard let changeSets = uncommitted.withLock({ $0.commit() }) else {
-      // Somebody listens now who did not when the transaction began.
+      // An observer was added after the transaction began.
       if !listeners.isEmpty { listeners.tell(ChangeSet(wholeOf: self)) }
       return
     }

@@ -1,35 +1,35 @@
-// PersistentStore: an open store, as its coordinator knows it.
 public import Foundation
 package import ObjectModel
 import Synchronization
 
-/// An open store of a ``PersistentStoreCoordinator``: its identifier, its metadata, and how it was opened.
+/// An open store of a ``PersistentStoreCoordinator``, with its identifier, metadata, and description.
 ///
-/// ``ManagedObjectContext/assign(_:to:)`` takes one where several stores could hold a new object. It may be kept and sent anywhere; once it is removed, its requests throw
-/// ``StoreError`` with ``StoreError/Code/noOpenStore``.
+/// If several stores contain an entity, ``ManagedObjectContext/assign(_:to:)`` selects the store of a new object. The reference can be kept
+/// and is safe to use from any thread. After the store is removed, requests throw ``StoreError`` with ``StoreError/Code/noOpenStore``.
 public final class PersistentStore: Sendable {
-  /// What the store was opened with.
+  /// The description that the store was opened with.
   public let storeDescription: PersistentStoreDescription
-  /// The store's UUID.
+  /// The UUID of the store.
   public let identifier: String
-  /// The object that keeps the rows, of the class registered for the type.
+  /// The underlying store, an instance of the class that is registered for the type.
   public let incrementalStore: any IncrementalStore
-  /// The numbers of the entities it holds.
+  /// The numbers of the entities in the store.
   package let entityNumbers: Set<Int>
-  /// Where the copy lies that a migration made before it began; nil where opening the store ran no migration, or no copy was asked for.
+  /// The location of the backup that was made before a migration, or nil if opening the store ran no migration or no backup was requested.
   public let migrationBackupURL: URL?
   package let space: ObjectIDSpace
   package let cache: RowCache
-  /// Held from a save's beginning until the row cache and the listeners have it, and throughout a transaction: they see saves in the store's order.
+  /// Serializes saves and transactions. Held until the row cache and the observers have been updated, so that they see saves in the order
+  /// of their commits.
   let saving = NSRecursiveLock()
-  /// Who hears of what is committed: the coordinator's listeners.
+  /// The coordinator's observers of commits.
   let listeners: ChangeListeners
-  /// What transactions under way have written; touched by who holds ``saving``.
+  /// The changes of running transactions. Accessed with ``saving`` held.
   let uncommitted = Mutex(UncommittedChanges())
-  /// The states of the store that contexts and tokens hold.
+  /// The generations that contexts and tokens hold.
   let pinned = Mutex(PinnedGenerations())
   private let storedMetadata: Mutex<StoreMetadata>
-  /// The transaction of the history up to which others' commits were told; nil where the store keeps none.
+  /// The last history transaction by others of which observers were notified, or nil if the store keeps no history.
   let toldPosition = Mutex<HistoryPosition?>(nil)
 
   init(
@@ -47,23 +47,23 @@ public final class PersistentStore: Sendable {
     storedMetadata = Mutex(metadata)
   }
 
-  /// The kind of the store.
+  /// The type of the store.
   public var type: StoreType { storeDescription.type }
-  /// Where the store is; nil for stores without a file.
+  /// The location of the store, or nil for stores without a file.
   public var url: URL? { storeDescription.url }
-  /// Whether the store is only read.
+  /// Whether the store is read-only.
   public var isReadOnly: Bool { storeDescription.isReadOnly }
-  /// The configuration it holds; nil for all entities.
+  /// The model configuration of the store, or nil for all entities.
   public var configurationName: String? { storeDescription.configuration }
-  /// What the store knows of itself.
+  /// The metadata of the store.
   public var metadata: StoreMetadata { storedMetadata.withLock { $0 } }
 
-  /// Takes over what the store says of itself after a change that came from elsewhere than the application.
+  /// Updates the cached metadata after the store has changed it.
   func update(_ metadata: StoreMetadata) { storedMetadata.withLock { $0 = metadata } }
 
-  /// Changes what the application keeps in the metadata, at once.
+  /// Replaces the application's entries in the metadata immediately.
   ///
-  /// - Throws: ``StoreError`` where the metadata cannot be written.
+  /// - Throws: ``StoreError`` if the metadata cannot be written.
   public func setUserMetadata(_ metadata: [String: String]) throws {
     try incrementalStore.setUserMetadata(metadata)
     storedMetadata.withLock { $0.userMetadata = metadata }

@@ -1,13 +1,15 @@
-// PersistentStoreCoordinator+Adopting: coordinators over stores that somebody else has opened.
 package import ObjectModel
 
 extension PersistentStoreCoordinator {
-  /// A coordinator over an open store, which whoever opened it closes. All entities of the model are the store's.
+  /// Creates a coordinator for a store that is already open. The caller remains responsible for closing the store, which contains all
+  /// entities of the model.
   ///
   /// - Parameters:
-  ///   - store: The store, open.
-  ///   - model: A model with the numbers of the one that the store was opened with.
-  ///   - isReadOnly: Whether saves are refused.
+  ///   - store: The open store.
+  ///   - metadata: The metadata of the store.
+  ///   - model: A model with the same entity and property numbers as the model that the store was opened with.
+  ///   - isReadOnly: Whether saves are rejected.
+  ///   - rowCacheLimit: The maximum size of the row cache in bytes.
   package convenience init(
     adopting store: any IncrementalStore, metadata: StoreMetadata, model: CompiledModel, isReadOnly: Bool, rowCacheLimit: Int
   ) {

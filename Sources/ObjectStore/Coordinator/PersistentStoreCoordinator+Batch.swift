@@ -1,20 +1,21 @@
-// PersistentStoreCoordinator+Batch: batch requests on their way from contexts to stores.
 import Foundation
 import ObjectModel
 import ObjectQuery
 
-/// What a batch request has done, for its caller.
+/// The outcome of a batch request for its caller.
 package struct BatchOutcome: Sendable {
   package var result: BatchResult
-  /// What the caller's objects are to take over, by store.
+  /// The changes that the caller merges into its objects, one change set a store.
   package var changes: [ChangeSet] = []
 
-  /// Adds what was written to a store, and tells of it.
+  /// Adds the changes in a store, and publishes them.
   ///
   /// - Parameters:
+  ///   - changes: The changes.
+  ///   - store: The store.
   ///   - publishes: Whether the coordinator publishes the changes.
-  ///   - merges: Whether the caller wants to know.
-  ///   - makeChangeSet: Called once, where somebody wants to know.
+  ///   - merges: Whether the caller merges the changes.
+  ///   - makeChangeSet: Called at most once, if the change set is needed.
   mutating func add(
     _ changes: BatchChanges, of store: PersistentStore, publishes: Bool, merges: Bool, _ makeChangeSet: () -> ChangeSet
   ) {
@@ -38,9 +39,12 @@ extension PersistentStore {
 }
 
 extension PersistentStoreCoordinator {
-  /// Runs a batch update in each store that holds the entity; each has a transaction of its own.
+  /// Runs a batch update in each store that contains the entity, in a transaction for each store.
   ///
-  /// - Parameter done: Is told what was written, store by store, also where a later store fails.
+  /// - Parameters:
+  ///   - request: The batch update.
+  ///   - scope: Returns the context of the request for a store.
+  ///   - done: Receives the outcome for the stores that succeeded, even if a later store fails.
   package func execute(_ request: BatchUpdateRequest, scope: (PersistentStore) -> RequestScope, done: (BatchOutcome) -> Void) throws {
     let stores = try stores(holding: request.entityName, affectedStores: request.affectedStores, operation: .batchUpdate)
     var outcome = BatchOutcome(result: BatchResult(.update, request.resultType))
@@ -56,9 +60,12 @@ extension PersistentStoreCoordinator {
     }
   }
 
-  /// Runs a batch deletion in each store that holds objects concerned; each has a transaction of its own.
+  /// Runs a batch delete in each store concerned, in a transaction for each store.
   ///
-  /// - Parameter done: Is told what was written, store by store, also where a later store fails.
+  /// - Parameters:
+  ///   - request: The batch delete.
+  ///   - scope: Returns the context of the request for a store.
+  ///   - done: Receives the outcome for the stores that succeeded, even if a later store fails.
   package func execute(_ request: BatchDeleteRequest, scope: (PersistentStore) -> RequestScope, done: (BatchOutcome) -> Void) throws {
     let stores: [PersistentStore]
     if let fetch = request.fetch {
@@ -82,8 +89,8 @@ extension PersistentStoreCoordinator {
     }
   }
 
-  /// The slots and relationships that a batch update sets. The slots are nil where it changes other ones too: the former partners of one-to-one
-  /// relationships lose theirs.
+  /// Returns the slots and relationships that a batch update sets. The slots are nil if other slots change too: setting a one-to-one
+  /// relationship nullifies it in the previous partners.
   private func assigned(by request: BatchUpdateRequest) -> (slots: SlotMask?, relationships: [CompiledRelationship]) {
     guard let entity = compiledModel.entity(named: request.entityName) else { return (nil, []) }
     var slots: SlotMask? = SlotMask()
@@ -92,7 +99,7 @@ extension PersistentStoreCoordinator {
       switch entity.property(named: name) {
       case .attribute(let slot):
         slots?.insert(slot.index)
-        // The first value of a composite brings default values.
+        // The first value of a composite also sets its default values.
         for composite in entity.composites where composite.slots.contains(slot.index) {
           for part in composite.slotsWithDefaults { slots?.insert(part) }
         }
@@ -122,7 +129,7 @@ extension PersistentStoreCoordinator {
     return found
   }
 
-  /// The stores that hold an entity, all of which can be written to.
+  /// Returns the stores that contain an entity. Throws if one of them is read-only.
   private func stores(holding entityName: String, affectedStores: [String]?, operation: StoreOperation) throws -> [PersistentStore] {
     let stores = try openStores(holding: try entity(named: entityName, operation: operation), affectedStores: affectedStores, operation)
     try checkWritable(stores, operation)
@@ -141,9 +148,13 @@ extension PersistentStoreCoordinator {
     return entity
   }
 
-  /// Runs a batch request in one store; the row cache forgets what it changed.
+  /// Runs a batch request in one store and removes the changed rows from the row cache.
   ///
-  /// - Parameter done: Is told what was written before anybody else writes to the store.
+  /// - Parameters:
+  ///   - request: The batch request.
+  ///   - store: The store.
+  ///   - scope: The context of the request.
+  ///   - done: Receives the changes while the store's lock is held.
   private func execute(
     _ request: PersistentStoreRequest, in store: PersistentStore, scope: RequestScope, done: (BatchChanges) -> Void
   ) throws {

@@ -1,9 +1,8 @@
-// PersistentStoreCoordinator+BatchInsert: the rows of a batch on their way to a store, in portions.
 import Foundation
 package import ObjectModel
 
 extension PersistentStoreCoordinator {
-  /// The store that new rows of an entity go to, and the entity.
+  /// Returns the store for new rows of an entity, and the entity.
   package func storeForInsertion(
     of entityName: String, affectedStores: [String]?
   ) throws -> (entity: CompiledEntity, store: PersistentStore) {
@@ -17,7 +16,7 @@ extension PersistentStoreCoordinator {
     return (entity, store)
   }
 
-  /// Inserts the rows of a batch into the first store that holds the entity. More than a portion are one transaction of the store.
+  /// Runs a batch insert in the first store that contains the entity. Several chunks are written in one transaction.
   package func execute(
     _ request: BatchInsertRequest, entityName: String, scope: (PersistentStore) -> RequestScope, done: (BatchOutcome) -> Void
   ) throws {
@@ -27,7 +26,7 @@ extension PersistentStoreCoordinator {
       publishes: request.publishesChanges, merges: request.mergesChanges)
     let builder = BatchRowBuilder(entity: entity, model: compiledModel, space: store.space)
     let source = request.makeSource()
-    /// Takes rows until the portion is full; false when there are none any more.
+    /// Reads rows until the chunk is full. Returns false if there are no more rows.
     func fill() throws -> Bool {
       while !builder.isFull {
         guard try source(builder) else { return false }
@@ -51,9 +50,17 @@ extension PersistentStoreCoordinator {
     done(writer.outcome)
   }
 
-  /// Inserts rows that come one after the other into a store, off the caller's isolation.
+  /// Inserts the rows of an asynchronous sequence into a store, outside the caller's isolation.
   ///
-  /// - Parameter committed: Is told what each transaction has written, as soon as it is committed.
+  /// - Parameters:
+  ///   - rows: The rows, as values by property name.
+  ///   - entity: The entity of the rows.
+  ///   - store: The store.
+  ///   - scope: The context of the request.
+  ///   - onConflict: The handling of rows whose unique values are taken.
+  ///   - committing: The transactions in which the rows are committed.
+  ///   - resultType: The kind of result to return.
+  ///   - committed: Receives the changes of each transaction after its commit.
   package func insert<Rows: AsyncSequence & Sendable>(
     _ rows: Rows, of entity: CompiledEntity, into store: PersistentStore, scope: RequestScope, onConflict: BatchConflictPolicy,
     committing: BatchCommit, resultType: BatchResultType, committed: @escaping @Sendable (ChangeSet) -> Void

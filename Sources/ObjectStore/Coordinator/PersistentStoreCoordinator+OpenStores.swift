@@ -1,41 +1,44 @@
-// PersistentStoreCoordinator+OpenStores: which open stores a request is for, and what is said where there are none.
 package import ObjectModel
 
 extension StoreError {
-  /// No store is open that could answer.
+  /// Returns the error for a request while no store is open.
   ///
-  /// - Parameter operation: What was asked.
+  /// - Parameter operation: The requested operation.
   package static func noOpenStore(_ operation: StoreOperation) -> StoreError {
     StoreError(.noStoreOpen, operation: operation)
   }
 
-  /// The store of an object is not open.
+  /// Returns the error for an object whose store is not open.
   package static func noOpenStore(of objectID: ManagedObjectID, _ operation: StoreOperation) -> StoreError {
     return StoreError(.storeOfObjectNotOpen(objectID), operation: operation)
   }
 }
 
 extension PersistentStoreCoordinator {
-  /// Throws where no store is open at all.
+  /// Throws if no store is open.
   package func checkOpen(_ operation: StoreOperation) throws(StoreError) {
     if persistentStores.isEmpty { throw .noOpenStore(operation) }
   }
 
-  /// The open store of an object.
+  /// Returns the open store of an object.
   ///
-  /// - Throws: ``StoreError`` with ``StoreError/Code/noOpenStore`` where it is not open: whether there is such an object nobody knows.
+  /// - Throws: ``StoreError`` with ``StoreError/Code/noOpenStore`` if the store is not open, because it is then unknown whether the object
+  ///   exists.
   package func openStore(of objectID: ManagedObjectID, _ operation: StoreOperation) throws(StoreError) -> PersistentStore {
     if let store = store(numbered: objectID.space) { return store }
     throw .noOpenStore(of: objectID, operation)
   }
 
-  /// The open stores that hold an entity's objects: at least one.
+  /// Returns the open stores that contain objects of an entity. The result is never empty, because a request that no store can answer must
+  /// not return an empty result.
   ///
   /// - Parameters:
-  ///   - includesSubentities: Whether stores that hold only entities below it count.
-  ///   - affectedStores: The identifiers of the stores that are meant; nil for all.
-  /// - Throws: ``StoreError`` with ``StoreError/Code/noOpenStore`` where no store is open, or one that is meant is not, with
-  ///   ``StoreError/Code/entityNotInStore`` where none holds the entity: that there are no objects would be said by nobody who has looked.
+  ///   - entity: The entity.
+  ///   - includesSubentities: Whether to include stores that contain only subentities.
+  ///   - affectedStores: The identifiers of the requested stores, or nil for all.
+  ///   - operation: The requested operation.
+  /// - Throws: ``StoreError`` with ``StoreError/Code/noOpenStore`` if no store, or a requested store, is not open; with
+  ///   ``StoreError/Code/entityNotInStore`` if no store contains the entity.
   package func openStores(
     holding entity: CompiledEntity, includesSubentities: Bool = true, affectedStores: [String]?, _ operation: StoreOperation
   ) throws(StoreError) -> [PersistentStore] {
@@ -52,9 +55,12 @@ extension PersistentStoreCoordinator {
     throw entityNotInStore(entity, isNamed: affectedStores != nil, operation)
   }
 
-  /// No open store holds an entity.
+  /// Returns the error for an entity that no open store contains.
   ///
-  /// - Parameter isNamed: Whether the request names the stores that are meant.
+  /// - Parameters:
+  ///   - entity: The entity.
+  ///   - isNamed: Whether the request names its stores.
+  ///   - operation: The requested operation.
   package func entityNotInStore(_ entity: CompiledEntity, isNamed: Bool = false, _ operation: StoreOperation) -> StoreError {
     let configurations = compiledModel.model.configurations.filter { $0.entityNames.contains(entity.name) }.map(\.name)
     return StoreError(.entityInNoOpenStore(entity.name, isNamed: isNamed, configurations: configurations), operation: operation)

@@ -1,12 +1,15 @@
-// PersistentStoreCoordinator+Requests: the requests of contexts, on their way through the row cache to a store.
 import Foundation
 package import ObjectModel
 package import ObjectQuery
 
 extension PersistentStoreCoordinator {
-  /// Answers a fetch from one store; rows go into its row cache.
+  /// Executes a fetch in one store, and enters fetched rows into the row cache.
   ///
-  /// - Parameter pinned: The state that is read, with a row cache of its own; nil for the newest.
+  /// - Parameters:
+  ///   - specification: The fetch.
+  ///   - store: The store.
+  ///   - scope: The context of the request.
+  ///   - pinned: The generation to read, which has its own row cache, or nil for the newest state.
   package func fetch(
     _ specification: FetchSpecification, from store: PersistentStore, scope: RequestScope, pinned: PinnedGeneration? = nil
   ) throws -> PersistentStoreResult {
@@ -22,7 +25,7 @@ extension PersistentStoreCoordinator {
     return result
   }
 
-  /// What a fetch of IDs finds in one store, in no order.
+  /// Returns the unordered result of a fetch of IDs in one store.
   package func foundObjects(
     _ specification: FetchSpecification, in store: PersistentStore, scope: RequestScope, pinned: PinnedGeneration? = nil
   ) throws -> FoundObjects {
@@ -40,7 +43,7 @@ extension PersistentStoreCoordinator {
     return .ids(ids)
   }
 
-  /// How one store would answer a fetch.
+  /// Explains how one store would execute a fetch.
   package func explain(
     _ specification: FetchSpecification, from store: PersistentStore, scope: RequestScope
   ) throws -> FetchExplanation.StorePart {
@@ -49,18 +52,21 @@ extension PersistentStoreCoordinator {
     return part
   }
 
-  /// The stores that hold an entity's objects.
+  /// Returns the open stores that contain objects of an entity, which may be none.
   package func stores(holding entity: CompiledEntity, affectedStores: [String]?) -> [PersistentStore] {
     persistentStores.filter { store in
       (affectedStores?.contains(store.identifier) ?? true) && entity.subtree.contains { store.entityNumbers.contains($0) }
     }
   }
 
-  /// The rows of objects of one store, read from it.
+  /// Reads the rows of objects from one store.
   ///
   /// - Parameters:
-  ///   - isPassing: Whether they are let go soon, one batch of very many after the other; others go into the row cache.
-  ///   - pinned: The state that is read, with a row cache of its own; nil for the newest.
+  ///   - objectIDs: The IDs of the objects.
+  ///   - store: The store.
+  ///   - scope: The context of the request.
+  ///   - isPassing: Whether the rows are short-lived, as in an enumeration in batches. If so, they are not entered into the row cache.
+  ///   - pinned: The generation to read, which has its own row cache, or nil for the newest state.
   package func readRows(
     of objectIDs: [ManagedObjectID], from store: PersistentStore, scope: RequestScope, isPassing: Bool = false,
     pinned: PinnedGeneration? = nil
@@ -75,7 +81,7 @@ extension PersistentStoreCoordinator {
     return rows
   }
 
-  /// The row of an object of one store, read from it; it goes into the row cache of what the reader reads.
+  /// Reads the row of an object with a row reader, and enters it into the row cache that belongs to the reader's state.
   package func readRow(_ reference: ObjectReference, into cache: RowCache, with reader: any RowReader) throws -> RowImage? {
     let generation = cache.generation
     guard let row = try reader.row(reference) else { return nil }
@@ -83,9 +89,9 @@ extension PersistentStoreCoordinator {
     return row
   }
 
-  /// Saves to one store; the row cache takes the new rows over, and whoever listens is told.
+  /// Saves to one store, updates the row cache, and notifies observers.
   ///
-  /// - Returns: What was written beside what the request says.
+  /// - Returns: The rows that were written in addition to the request.
   @discardableResult
   package func save(_ request: SaveChangesRequest, to store: PersistentStore, scope: RequestScope) throws -> SaveOutcome {
     if store.isReadOnly {
@@ -94,7 +100,7 @@ extension PersistentStoreCoordinator {
     let request = store.incrementalStore.takesExternalData ? request : try request.withBytesInRows(scope.objectIDSpace.model)
     store.saving.lock()
     defer { store.saving.unlock() }
-    // Not afterwards: what is saved is saved.
+    // Not checked after the save, which cannot be undone.
     try scope.cancellation?.check(.save)
     let outcome: SaveOutcome
     do {
@@ -106,7 +112,7 @@ extension PersistentStoreCoordinator {
       for index in error.mergeConflicts.indices {
         error.mergeConflicts[index].cachedRow = store.cache.row(error.mergeConflicts[index].objectID.reference)
       }
-      // The cache held what others have changed since.
+      // The cached rows are outdated.
       store.cache.remove(error.mergeConflicts.map(\.objectID.reference))
       throw error
     }
@@ -115,7 +121,7 @@ extension PersistentStoreCoordinator {
     return outcome
   }
 
-  /// Runs saves and fetches as one transaction of each open store.
+  /// Runs saves and fetches in one transaction for each open store.
   package func performTransaction(_ body: () throws -> Void) throws {
     try checkOpen(.transaction)
     try performTransaction(of: persistentStores[...], body)

@@ -1,9 +1,8 @@
-// PersistentStoreCoordinator+Transformers: transformers that a model names and nobody has registered.
 import Foundation
 import ObjectModel
 
 extension PersistentStoreCoordinator {
-  /// The attributes of the model whose transformers are not registered at this moment: using such an attribute throws. See
+  /// The attributes of the model whose transformers are currently not registered. Using such an attribute throws. See
   /// ``PersistentStoreDescription/requiresTransformers``.
   public var missingTransformers: [MissingTransformer] { missingTransformers(of: Array(compiledModel.entities.indices)) }
 

@@ -1,13 +1,13 @@
-// PersistentStoreCoordinator: the open stores of a model, and the way of every request to them.
 public import Foundation
 public import ObjectModel
 import ObjectQuery
 import Synchronization
 
-/// The open stores of one model. It routes requests to them, shares the rows they read among all contexts, and tells what each save changed.
+/// The open stores of one model. A coordinator routes requests to its stores, shares their rows among all contexts through a row cache, and
+/// notifies observers of changes.
 ///
-/// A ``PersistentContainer`` makes one. An application makes one itself for stores that come and go, or for several containers over the
-/// same stores:
+/// A ``PersistentContainer`` creates a coordinator. Create one directly to add and remove stores dynamically, or to share stores between
+/// containers:
 ///
 /// ```swift
 /// let coordinator = try PersistentStoreCoordinator(managedObjectModel: model)
@@ -15,36 +15,36 @@ import Synchronization
 /// let context = ManagedObjectContext(coordinator: coordinator)
 /// ```
 ///
-/// It is safe to use from any thread. Opening, closing and replacing stores throw ``StoreError``. The rows that it keeps take at most as many bytes as its
-/// limit says.
+/// A coordinator is safe to use from any thread. Opening, closing, and replacing stores throws ``StoreError``. The cached rows of each
+/// store take at most the number of bytes given by its limit.
 public final class PersistentStoreCoordinator: Sendable {
-  /// The model, frozen.
+  /// The compiled model.
   package let compiledModel: CompiledModel
-  /// The space of the IDs of objects that were never saved.
+  /// The ID space of objects that were never saved.
   package let temporarySpace: ObjectIDSpace
-  /// The bytes of rows that each store's row cache may hold; 32 MiB by default.
+  /// The maximum size of each store's row cache in bytes. 32 MiB by default.
   package let rowCacheLimit: Int
 
   private struct State {
     var stores: [PersistentStore] = []
-    /// The files of stores that are being opened.
+    /// The URLs of the stores that are being opened.
     var openingURLs: Set<URL> = []
   }
   private let state = Mutex(State())
-  /// Who hears of what the stores commit.
+  /// The observers of commits through this coordinator.
   let listeners = ChangeListeners()
-  /// Who hears of what others commit to them.
+  /// The observers of commits by other processes and coordinators.
   let remoteListeners = RemoteChangeListeners()
   private let version = Atomic<Int>(0)
 
-  /// Makes a coordinator without stores.
+  /// Creates a coordinator without stores.
   ///
-  /// - Throws: ``ModelValidationError`` with every mistake of the model.
+  /// - Throws: ``ModelValidationError`` with all validation errors of the model.
   public convenience init(managedObjectModel model: ManagedObjectModel, rowCacheLimit: Int = 32 << 20) throws(ModelValidationError) {
     self.init(compiledModel: try .compiling(model), rowCacheLimit: rowCacheLimit)
   }
 
-  /// Makes a coordinator without stores for a frozen model.
+  /// Creates a coordinator without stores for a compiled model.
   package init(compiledModel: CompiledModel, rowCacheLimit: Int = 32 << 20) {
     self.compiledModel = compiledModel
     self.rowCacheLimit = rowCacheLimit
@@ -58,34 +58,36 @@ public final class PersistentStoreCoordinator: Sendable {
 
   private static let storeClasses = Mutex<[StoreType: any IncrementalStore.Type]>([.inMemory: InMemoryStore.self])
 
-  /// Makes a class of stores available under a type, for stores that are added later; nil takes the type away. The last registration holds.
+  /// Registers a store class for a store type, or removes the registration if the class is nil. Applies to stores that are added later. A
+  /// later registration replaces an earlier one.
   public static func registerStoreClass(_ storeClass: (any IncrementalStore.Type)?, forStoreType type: StoreType) {
     storeClasses.withLock { $0[type] = storeClass }
   }
 
-  /// The classes registered, by type.
+  /// The registered store classes, by type.
   public static var registeredStoreTypes: [StoreType: any IncrementalStore.Type] { storeClasses.withLock { $0 } }
 
   // MARK: Stores
 
-  /// Changes whenever a store is added or removed.
+  /// A number that changes when a store is added, removed, or replaced.
   package var storesVersion: Int { version.load(ordering: .acquiring) }
 
-  /// The open stores, in the order they were added.
+  /// The open stores, in the order in which they were added.
   public var persistentStores: [PersistentStore] { state.withLock { $0.stores } }
 
-  /// The open store at a URL; nil when there is none.
+  /// Returns the open store at a URL, or nil if there is none.
   public func persistentStore(for url: URL) -> PersistentStore? {
     persistentStores.first { $0.url?.standardizedFileURL == url.standardizedFileURL }
   }
 
-  /// Opens a store, or creates it.
+  /// Opens a store, or creates it if it does not exist.
   ///
-  /// It asks the key provider first, if there is one. The work blocks: call it where that does no harm (``PersistentContainer`` does so on a queue). A store
-  /// that was written with another model is migrated first, where the description allows it and its kind can.
+  /// First, the key is obtained from the key provider, if there is one. Opening blocks the current thread for file operations, so call it
+  /// from a suitable thread (``PersistentContainer`` uses a queue). A store that was written with another model is migrated, if its
+  /// description allows it and its type supports it.
   /// - Throws: ``StoreError``; with the codes `migrationNeeded`, `mappingNotInferred`, `migrationConstraintViolation`, `migrationFailed`,
-  ///   `storeNewerThanModel`, `cancelled` or `modelIncompatible` when the store was written with another model and could not follow. A failed open
-  ///   leaves the coordinator, and the files, as they were.
+  ///   `storeNewerThanModel`, `cancelled`, or `modelIncompatible` if the store was written with another model and was not migrated. After
+  ///   an error, the coordinator and the files are unchanged.
   @discardableResult
   public func addPersistentStore(with description: PersistentStoreDescription) async throws -> PersistentStore {
     let url = description.url?.standardizedFileURL
@@ -104,7 +106,7 @@ public final class PersistentStoreCoordinator: Sendable {
     return opened
   }
 
-  /// Opens a store without adding it. A migration ends with the task that waits for it, as by the description's cancellation.
+  /// Opens a store without adding it. Canceling the task cancels a migration, as does the description's cancellation.
   private func openUnlessCanceled(_ description: PersistentStoreDescription) async throws -> PersistentStore {
     var description = description
     let cancellation = description.migrationCancellation ?? RequestCancellation()
@@ -117,7 +119,8 @@ public final class PersistentStoreCoordinator: Sendable {
     }
   }
 
-  /// Opens a store without adding it. Where that fails, the files that it has made are gone; the caller keeps them, or takes them back.
+  /// Opens a store without adding it. If opening fails, the files that it created are removed. Otherwise the caller must keep or remove
+  /// them.
   func open(_ description: PersistentStoreDescription) async throws -> PersistentStore {
     guard let storeClass = Self.registeredStoreTypes[description.type] else { throw Self.unknownType(description) }
     guard let numbers = compiledModel.entityNumbers(inConfiguration: description.configuration) else {
@@ -158,7 +161,7 @@ public final class PersistentStoreCoordinator: Sendable {
     return opened
   }
 
-  /// Closes a store whose opening failed, and removes the files that it has made.
+  /// Closes a store that could not be opened, and removes the files that it created.
   static func abandon(_ store: any IncrementalStore, withContents: Bool = false) {
     try? store.close()
     (store as? any FileMakingStore)?.takeBackFiles(withContents: withContents)
@@ -170,7 +173,7 @@ public final class PersistentStoreCoordinator: Sendable {
       path: description.url?.path)
   }
 
-  /// Puts an opened store in the place of another, which is not closed.
+  /// Replaces a store by another open store. The old store is not closed.
   func exchange(_ store: PersistentStore, for opened: PersistentStore) {
     state.withLock { state in
       if let index = state.stores.firstIndex(where: { $0 === store }) { state.stores[index] = opened } else { state.stores.append(opened) }
@@ -179,13 +182,13 @@ public final class PersistentStoreCoordinator: Sendable {
     store.cache.removeAll()
   }
 
-  /// Enters an open store.
+  /// Adds an open store.
   func add(_ store: PersistentStore) {
     state.withLock { $0.stores.append(store) }
     version.add(1, ordering: .releasing)
   }
 
-  /// A store that cannot compute derived attributes must not hold entities that have some: their values would be wrong.
+  /// Throws if a store that does not compute derived attributes would contain an entity that has one.
   private func checkNothingDerived(_ numbers: [Int], _ description: PersistentStoreDescription) throws {
     for number in numbers {
       let entity = compiledModel.entities[number]
@@ -196,7 +199,7 @@ public final class PersistentStoreCoordinator: Sendable {
     }
   }
 
-  /// The filters of derived attributes are texts until now: a model knows nothing of predicates.
+  /// Validates the filters of derived attributes, which the model treats as plain strings.
   private func checkFilters(_ numbers: [Int], _ description: PersistentStoreDescription) throws {
     for derivation in compiledModel.derivations where derivation.filter != nil && numbers.contains(derivation.entity) {
       do {
@@ -210,9 +213,9 @@ public final class PersistentStoreCoordinator: Sendable {
     }
   }
 
-  /// Closes a store. Objects of it that are still alive can no longer be read from it.
+  /// Closes a store and removes it. Existing objects of the store can no longer read from it.
   ///
-  /// - Throws: ``StoreError`` where something could not be put in order; the store is closed.
+  /// - Throws: ``StoreError`` if an operation of the cleanup fails. The store is closed nevertheless.
   public func remove(_ store: PersistentStore) throws {
     state.withLock { $0.stores.removeAll { $0 === store } }
     version.add(1, ordering: .releasing)
@@ -220,20 +223,20 @@ public final class PersistentStoreCoordinator: Sendable {
     try store.incrementalStore.close()
   }
 
-  /// The ID that a URI stands for; nil when its store is not open, or the URI is not one of an object.
+  /// Returns the object ID for a URI, or nil if the store is not open or the URI does not identify an object.
   public func managedObjectID(forURIRepresentation url: URL) -> ManagedObjectID? {
     if (url.host ?? "").isEmpty { return temporarySpace.objectID(forURI: url) }
     return persistentStores.lazy.compactMap { $0.space.objectID(forURI: url) }.first
   }
 
-  /// The open store that an ID belongs to; nil for temporary IDs and closed stores.
+  /// Returns the open store of an ID, or nil if the ID is temporary or its store is not open.
   public func persistentStore(of objectID: ManagedObjectID) -> PersistentStore? {
     objectID.isTemporaryID ? nil : store(numbered: objectID.space)
   }
 
   package func store(numbered space: UInt32) -> PersistentStore? {
     state.withLock { state in
-      // One store is the rule.
+      // Fast path for a single store.
       if state.stores.count == 1, state.stores[0].space.number == space { return state.stores[0] }
       return state.stores.first { $0.space.number == space }
     }
@@ -241,7 +244,8 @@ public final class PersistentStoreCoordinator: Sendable {
 
   // MARK: Changes
 
-  /// What is written through this coordinator from now on, as soon as it is committed, in the order of each store's commits.
+  /// Returns an asynchronous sequence of later changes through this coordinator, published after each commit in the order of each store's
+  /// commits.
   public func changes() -> AsyncStream<ChangeSet> {
     AsyncStream { continuation in
       let number = addObserver { continuation.yield($0) }
@@ -249,7 +253,7 @@ public final class PersistentStoreCoordinator: Sendable {
     }
   }
 
-  /// Adds a listener: called on the thread that has committed, while the store waits.
+  /// Adds an observer, which is called on the committing thread while the store's lock is held.
   package func addObserver(_ observer: @escaping @Sendable (ChangeSet) -> Void) -> UInt64 {
     listeners.add(observer)
   }

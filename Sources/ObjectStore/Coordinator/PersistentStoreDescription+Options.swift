@@ -1,16 +1,15 @@
-// PersistentStoreDescription+Options: a description out of a dictionary of options, as the class of its store has them.
 public import Foundation
 
 extension PersistentStoreDescription {
-  /// Describes a store by a dictionary of options, for example out of a configuration file. Their names are those of the description's
+  /// Creates a description from a dictionary of options, such as a configuration file. The names of options are those of the description's
   /// properties.
   ///
   /// - Parameters:
-  ///   - type: The kind of store, whose class says which options it has.
-  ///   - url: Where the store is; nil for stores without a file.
+  ///   - type: The type of the store, whose class defines the available options.
+  ///   - url: The location of the store, or nil for stores without a file.
   ///   - options: The options by name.
-  /// - Throws: ``StoreError`` with ``StoreError/Code/invalidOption`` where the store has no option of the name, as it has none of Core Data's names, or a value
-  ///   has another type; with ``StoreError/Code/unknownStoreType`` where nothing is registered for the type.
+  /// - Throws: ``StoreError`` with ``StoreError/Code/invalidOption`` if an option is unknown (including Core Data's option names) or its
+  ///   value is of another type; with ``StoreError/Code/unknownStoreType`` if no class is registered for the type.
   public init(type: StoreType, url: URL? = nil, options: [String: any Sendable]) throws(StoreError) {
     self.init(type: type, url: url)
     guard let storeClass = PersistentStoreCoordinator.registeredStoreTypes[type] else {

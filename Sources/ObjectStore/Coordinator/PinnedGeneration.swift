@@ -1,20 +1,19 @@
-// PinnedGeneration: a state of an open store that contexts read, with a row cache of its own.
 import Foundation
 import ObjectModel
 import Synchronization
 
-/// A state of a store that contexts read; all contexts that read the same state share one, and with it the rows that one of them has read.
+/// A generation of a store with its own row cache. All contexts that read the same generation share one instance and its cached rows.
 package final class PinnedGeneration: Sendable, Hashable {
-  /// The bytes of rows that are kept at hand for each.
+  /// The maximum size of the row cache in bytes.
   static let cacheLimit = 4 << 20
   private static let lastNumber = Atomic<Int>(0)
 
   package let store: PersistentStore
   package let generation: any StoreGeneration
   package let cache: RowCache
-  /// When it was begun.
+  /// The time at which the generation was created.
   let begun = Date()
-  /// A number that no other has.
+  /// A number that is unique in the process.
   package let number = lastNumber.wrappingAdd(1, ordering: .relaxed).newValue
   private let holders = Mutex<[UInt64: QueryGeneration.Holder]>([:])
 
@@ -23,24 +22,26 @@ package final class PinnedGeneration: Sendable, Hashable {
     cache = RowCache(model: model, byteLimit: Self.cacheLimit)
   }
 
-  /// Each state has one object.
+  /// Compares identity: there is one instance for each generation.
   package static func == (one: PinnedGeneration, other: PinnedGeneration) -> Bool { one === other }
   package func hash(into hasher: inout Hasher) { hasher.combine(number) }
 
-  /// Whether it can be read no more.
+  /// Whether the generation can no longer be read.
   package var isOver: Bool { generation.isOver }
 
-  /// A context reads it from now on.
+  /// Records that a context reads the generation.
   ///
-  /// - Parameter number: What the context is known by until it releases it.
+  /// - Parameters:
+  ///   - number: The number that identifies the context in ``release(_:)``.
+  ///   - name: The name of the context.
   package func hold(_ number: UInt64, named name: String?) {
     holders.withLock { $0[number] = QueryGeneration.Holder(contextName: name, since: Date()) }
   }
 
-  /// A context reads it no more.
+  /// Records that a context no longer reads the generation.
   package func release(_ number: UInt64) { holders.withLock { $0[number] = nil } }
 
-  /// What is told of it.
+  /// A snapshot for ``PersistentStore/queryGenerations``.
   var description: QueryGeneration {
     QueryGeneration(begun: begun, holders: holders.withLock { $0.values.sorted { $0.since < $1.since } })
   }

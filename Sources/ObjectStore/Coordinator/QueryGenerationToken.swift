@@ -1,7 +1,7 @@
-// QueryGenerationToken: names states of stores that hold still, for contexts to read.
 public import Foundation
 
-/// Names a state of a coordinator's stores, for ``ManagedObjectContext/setQueryGeneration(from:)``.
+/// A token for a query generation: a state of a coordinator's stores that a context can be pinned to with
+/// ``ManagedObjectContext/setQueryGeneration(from:)``.
 ///
 /// ```swift
 /// try context.setQueryGeneration(from: .current)
@@ -9,21 +9,22 @@ public import Foundation
 /// let token = context.queryGenerationToken
 /// ```
 ///
-/// The state holds still as long as somebody has its token, or a context reads it. A token may go anywhere, and any number of contexts of the coordinator may
-/// read its state; another process, or a later run of the program, cannot. It does not say whether its state can still be read: who pins a context to it is told.
+/// The generation exists as long as its token is referenced or a context is pinned to it. A token is `Sendable`, and any number of contexts
+/// of the coordinator can be pinned to its generation. Tokens are not valid in other processes or later runs of the program. A token does
+/// not show whether its generation can still be read; pinning a context to an expired generation throws.
 public struct QueryGenerationToken: Sendable, Hashable {
-  /// Stands for the state of the stores when the context reads them next.
+  /// A token for the state of the stores at the context's next read.
   public static let current = QueryGenerationToken([])
 
-  /// The states, one for each store; none for ``current``.
+  /// The generations, one for each store. Empty for ``current``.
   package let generations: Set<PinnedGeneration>
 
   package init(_ generations: some Sequence<PinnedGeneration>) { self.generations = Set(generations) }
 
-  /// The place in the histories of the stores behind what the state shows: what was written since is what a history has after it. Nil for ``current``, and where no
-  /// store keeps a history.
+  /// The position in the stores' histories after the last transaction that the generation includes. Fetching the history after it returns
+  /// the later transactions. Nil for ``current``, and if no store keeps a history.
   ///
-  /// - Throws: ``StoreError``, with ``StoreError/Code/queryGenerationExpired`` where the state can be read no more.
+  /// - Throws: ``StoreError``, with ``StoreError/Code/queryGenerationExpired`` if the generation can no longer be read.
   public var historyToken: PersistentHistoryToken? {
     get throws {
       var positions: [String: HistoryPosition] = [:]
@@ -35,18 +36,18 @@ public struct QueryGenerationToken: Sendable, Hashable {
   }
 }
 
-/// A state of a store that somebody holds, as ``PersistentStore/queryGenerations`` tells it. It holds nothing itself.
+/// A description of a query generation in use, returned by ``PersistentStore/queryGenerations``. It does not keep the generation alive.
 public struct QueryGeneration: Sendable, Hashable {
-  /// A context that reads it.
+  /// A context that is pinned to the generation.
   public struct Holder: Sendable, Hashable {
     /// The name that the context had when it was pinned.
     public let contextName: String?
-    /// Since when it does.
+    /// The time at which the context was pinned.
     public let since: Date
   }
 
-  /// When the state was the newest.
+  /// The time at which the generation was created.
   public let begun: Date
-  /// The contexts that read it, in the order in which they came; none where only tokens name it.
+  /// The contexts that are pinned to the generation, in the order in which they were pinned. Empty if only tokens reference it.
   public let holders: [Holder]
 }

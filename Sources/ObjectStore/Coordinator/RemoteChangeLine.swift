@@ -1,7 +1,7 @@
-// RemoteChangeLine: what of others' commits somebody has not taken yet, and all who take.
 import Synchronization
 
-/// The changes that wait for one who takes them: one for each store, however slow he is.
+/// The pending remote changes for one consumer. Changes of the same store are combined, so a slow consumer has at most one pending change a
+/// store.
 final class RemoteChangeLine: Sendable {
   private let waiting = Mutex<[RemoteStoreChange]>([])
   private let signal: AsyncStream<Void>
@@ -20,21 +20,21 @@ final class RemoteChangeLine: Sendable {
     continuation.yield()
   }
 
-  /// Nothing more comes.
+  /// Ends the stream.
   func finish() { continuation.finish() }
 
-  /// Waits for the next; nil at the end, and when the task is cancelled.
+  /// Waits for the next change. Returns nil at the end of the stream and if the task is canceled.
   func next() async -> RemoteStoreChange? {
     while true {
       if let change = waiting.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) { return change }
-      // One at a time waits here.
+      // There is only one consumer.
       var iterator = signal.makeAsyncIterator()
       guard await iterator.next() != nil else { return nil }
     }
   }
 }
 
-/// Those who take what others have committed to the stores of one coordinator.
+/// The consumers of remote changes of one coordinator.
 final class RemoteChangeListeners: Sendable {
   private struct State {
     var lines: [UInt64: RemoteChangeLine] = [:]
@@ -51,7 +51,7 @@ final class RemoteChangeListeners: Sendable {
       state.lines[state.lastNumber] = line
       return state.lastNumber
     }
-    // Goes with the stream.
+    // Unregisters the consumer when the stream is deallocated.
     let place = EndAction { [weak self] in self?.state.withLock { $0.lines[number] = nil } }
     return AsyncStream {
       defer { withExtendedLifetime(place) {} }

@@ -1,7 +1,6 @@
-// RemoteStoreChange: what others have committed to an open store, as a value and as a notification.
 public import Foundation
 
-/// Others have committed to an open store: another process, or another coordinator of this one.
+/// A change of an open store by another process, or by another coordinator of this process.
 ///
 /// ```swift
 /// for await change in container.persistentStoreCoordinator.remoteChanges() {
@@ -9,19 +8,21 @@ public import Foundation
 /// }
 /// ```
 ///
-/// One may stand for several commits. Who fetches after it sees them all.
+/// A value may represent several commits. Fetches that start afterwards include all of them.
 public struct RemoteStoreChange: Sendable {
-  /// The store's UUID.
+  /// The UUID of the store.
   public let storeIdentifier: String
-  /// Where the store is; nil for stores without a file.
+  /// The location of the store, or nil for stores without a file.
   public let url: URL?
-  /// Whether it is known what was changed: then the coordinator's ``PersistentStoreCoordinator/changes()`` has told it before. Otherwise anything may have
-  /// been: the coordinator has forgotten the rows that it kept of the store, and objects of contexts are as they were until they are refreshed.
+  /// Whether the changed objects are known.
+  ///
+  /// If true, ``PersistentStoreCoordinator/changes()`` has already reported them. If false, any object may have changed: the coordinator
+  /// has cleared its row cache for the store, and objects in contexts keep their values until they are refreshed.
   public let isExtentKnown: Bool
-  /// The place behind the commits in the store's history; nil where the store keeps none, or it cannot be read.
+  /// The position after the commits in the store's history, or nil if the store keeps no history or it cannot be read.
   public let historyToken: PersistentHistoryToken?
 
-  /// What became of this and a later one that nobody has taken in between.
+  /// Combines the change with a later one.
   func joined(with later: RemoteStoreChange) -> RemoteStoreChange {
     RemoteStoreChange(
       storeIdentifier: storeIdentifier, url: later.url, isExtentKnown: isExtentKnown && later.isExtentKnown,
@@ -30,20 +31,22 @@ public struct RemoteStoreChange: Sendable {
 }
 
 extension Notification.Name {
-  /// Posted after others have committed to an open store whose description has ``PersistentStoreDescription/postsRemoteChangeNotifications``, on a queue of
-  /// the store's own. The object is the coordinator; the user info has the store's UUID, URL and history token under the keys of
-  /// ``PersistentStoreCoordinator/NotificationKey``.
+  /// Posted after another process or coordinator has committed to an open store whose description has
+  /// ``PersistentStoreDescription/postsRemoteChangeNotifications`` set.
+  ///
+  /// The notification is posted on a queue of the store. The object is the coordinator. The user info contains the store's UUID, URL, and
+  /// history token under the keys of ``PersistentStoreCoordinator/NotificationKey``.
   public static let persistentStoreRemoteChange = Notification.Name("CipherData.PersistentStoreRemoteChange")
 }
 
 extension PersistentStoreCoordinator {
-  /// The keys of the notification's user info, with Core Data's values.
+  /// The user info keys of the notification. The raw values are Core Data's.
   public enum NotificationKey: String, Sendable, Hashable, CaseIterable {
-    /// The store's UUID, a `String`.
+    /// The UUID of the store, a `String`.
     case storeUUID = "NSStoreUUID"
-    /// The store's `URL`.
+    /// The `URL` of the store.
     case storeURL = "storeURL"
-    /// The place behind the commits in the store's history, a ``PersistentHistoryToken``; absent where the store keeps none.
+    /// The position after the commits in the store's history, a ``PersistentHistoryToken``. Absent if the store keeps no history.
     case historyToken = "historyToken"
   }
 }

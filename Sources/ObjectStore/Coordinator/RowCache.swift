@@ -1,34 +1,34 @@
-// RowCache: a store's rows as they were last read or saved, shared by all contexts.
 import Foundation
 package import ObjectModel
 import Synchronization
 
-/// A store's rows as they were last read or saved. Bounded: when it holds more than its limit, the pages that came first go.
+/// A cache of a store's rows as they were last read or saved. If the size exceeds the limit, the oldest pages are evicted (first in, first
+/// out).
 ///
-/// Contexts of many threads look up rows all the time: they take no lock, and so wait for nobody who has lost his processor with one in his hands. Of those who
-/// put rows in, neighbouring pages are under different locks, each held for one page at a time.
-package final class RowCache: RowTableSource, @unchecked Sendable {  // `parts` never moves; what lies in it is under locks or atomic
+/// Contexts look up rows on many threads. Lookups take no lock, so readers never block on a preempted lock holder. Writers lock one part of
+/// the cache for one page at a time; neighboring pages belong to different parts.
+package final class RowCache: RowTableSource, @unchecked Sendable {  // `parts` is constant; its contents are locked or atomic
   private let roots: [Int]
   private let limit: Int
-  /// The parts, each under its lock. Plain memory: to find one costs no reference that all threads would count.
+  /// The parts, each with its own lock. Manually allocated memory avoids reference counting that all threads would contend for.
   private let parts: UnsafeMutablePointer<Part>
   private let partCount: Int
-  /// Grows with each save, so that a reader that began before one does not put old rows over new ones.
+  /// A counter that each save increments, so that a read that started before the save does not overwrite newer rows.
   ///
-  /// It grows before a save's rows are put in, and is compared under the lock of the part that gets a row that was read. So either the save finds that row,
-  /// and puts its own over it, or who has read sees that the number has grown.
+  /// A save increments the counter before it enters its rows. A reader compares it under the lock of the part that its row is entered into.
+  /// Therefore either the save finds the row of the reader and overwrites it, or the reader sees that the counter has changed.
   private let saves = Atomic<Int>(0)
-  /// Transactions under way, during which nothing new is kept.
+  /// The number of running transactions, during which no new rows are kept.
   private let suspensions = Atomic<Int>(0)
-  /// The bytes of all parts, as of the last change that is complete.
+  /// The size of all parts in bytes, as of the last completed change.
   private let byteCount = Atomic<Int>(0)
-  /// The number of pages that ever came.
+  /// The number of pages created so far.
   private let turns = Atomic<Int>(0)
   #if CIPHERDATA_CHECKS
     private let kinds: [[SlotKind]]
   #endif
 
-  /// A lock with what it guards, and how many read that without it; far enough from the next for a processor's cache.
+  /// A lock with its pages, and the number of readers that access them without the lock. Padded, so that parts do not share a cache line.
   private struct Part: ~Copyable {
     let content: Mutex<RowCachePart>
     private let finder: RowPages.Finder
@@ -41,7 +41,7 @@ package final class RowCache: RowTableSource, @unchecked Sendable {  // `parts` 
       self.content = Mutex(content)
     }
 
-    /// Looks at the entry of a key without the lock, see ``RowCachePart/retired``; with it where that is not enough.
+    /// Looks up the entry of a key, without the lock if possible (see ``RowCachePart/retired``), otherwise with it.
     @inline(__always) func look<Result: Sendable>(
       root: Int, key: Int64, _ body: (borrowing RowEntry) -> Result?
     ) -> Result? {
@@ -61,33 +61,35 @@ package final class RowCache: RowTableSource, @unchecked Sendable {  // `parts` 
 
     private func locked<Result: Sendable>(_ body: (borrowing RowCachePart) -> Result) -> Result { content.withLock { body($0) } }
 
-    /// Changes what is under the lock; gives by how many bytes there is more.
+    /// Changes the pages under the lock and returns the change of their size in bytes.
     @inline(__always) func change(_ body: (inout RowCachePart) -> Void) -> Int {
       content.withLock { part in
         let count = part.byteCount
         body(&part)
-        // The sum of none is a change too: it comes in one order with those of the readers.
+        // Adding 0 is a read-modify-write operation, which is totally ordered with those of the readers.
         if !part.retired.isEmpty, readers.add(0, ordering: .acquiringAndReleasing).newValue == 0 { part.releaseRetired() }
         return part.byteCount - count
       }
     }
   }
 
-  /// The bytes that are worth a lock of their own, and how many locks there are at most.
+  /// The minimum capacity of a part in bytes, and the maximum number of parts.
   private static let (partLimit, maximumPartCount) = (1 << 20, 16)
 
-  /// From how many changed rows on it pays to put those of a part in together.
+  /// The minimum number of updated rows for which grouping them by part pays off.
   private static let rowsWorthSorting = 64
 
-  /// How many rows of a save are put into a part before others get its lock: as many as take some 20 µs.
+  /// The maximum number of rows that a save enters before it releases the lock of a part: about 20 µs.
   private static let rowsUnderLock = 256
 
-  /// Of a save that inserts more rows than these none is kept.
+  /// The maximum number of inserted rows of a save that are kept. If there are more, none is kept.
   private static let maximumInserted = 1_000
 
-  /// An empty cache.
+  /// Creates an empty cache.
   ///
-  /// - Parameter byteLimit: The bytes of rows that it may hold.
+  /// - Parameters:
+  ///   - model: The model of the store.
+  ///   - byteLimit: The maximum size in bytes.
   package init(model: CompiledModel, byteLimit: Int) {
     roots = model.entities.map(\.root)
     limit = byteLimit
@@ -105,7 +107,7 @@ package final class RowCache: RowTableSource, @unchecked Sendable {  // `parts` 
 
   @inline(__always) private func index(root: Int, number: Int64) -> Int { (Int(truncatingIfNeeded: number) &+ root) & (partCount &- 1) }
 
-  /// Looks something up in the part of a key.
+  /// Looks up the entry of a row.
   @inline(__always) private func look<Result: Sendable>(
     _ reference: ObjectReference, _ body: (borrowing RowEntry) -> Result?
   ) -> Result? {
@@ -113,24 +115,24 @@ package final class RowCache: RowTableSource, @unchecked Sendable {  // `parts` 
     return parts[index(root: root, number: reference.key >> 9)].look(root: root, key: reference.key, body)
   }
 
-  /// Changes rows of one page, and lets pages go where there is more than there may be.
+  /// Changes rows of one page and evicts pages if the limit is exceeded.
   @inline(__always) private func change(root: Int, number: Int64, _ body: (inout RowCachePart) -> Void) {
     change(index(root: root, number: number), body)
   }
 
-  /// Changes rows of a part, and lets pages go where there is more than there may be.
+  /// Changes rows of one part and evicts pages if the limit is exceeded.
   @inline(__always) private func change(_ index: Int, _ body: (inout RowCachePart) -> Void) {
     let change = parts[index].change { part in
       body(&part)
       #if CIPHERDATA_CHECKS
-        // A page has 512 places to look at.
+        // A check visits all 512 entries of a page.
         if part.pacer.isDue(part.pages.count * 64) { check(index, part) }
       #endif
     }
     if change != 0, byteCount.add(change, ordering: .relaxed).newValue > limit { shrink() }
   }
 
-  /// Lets the pages go that came first, until the limit is kept or one is left.
+  /// Evicts the oldest pages until the size is within the limit or one page is left.
   @inline(never) private func shrink() {
     while byteCount.load(ordering: .relaxed) > limit {
       var (oldest, turn, pageCount) = (0, Int.max, 0)
@@ -150,22 +152,22 @@ package final class RowCache: RowTableSource, @unchecked Sendable {  // `parts` 
     byteCount.add(parts[index].change(body), ordering: .relaxed)
   }
 
-  /// A number that changes with every save; pass it to ``insert(_:readAt:)``.
+  /// A number that changes with every save. Pass it to ``insert(_:readAt:)``.
   package var generation: Int { saves.load(ordering: .acquiring) }
 
-  /// Under the lock of a part: whether what was read at a generation may be kept in it.
+  /// Returns whether rows read at a generation may be kept. Must be called under the lock of a part.
   @inline(__always) private func mayKeep(_ generation: Int) -> Bool {
     saves.load(ordering: .acquiring) == generation && suspensions.load(ordering: .acquiring) == 0
   }
 
   // MARK: Reading
 
-  /// Keeps rows that were read, unless a save came between.
+  /// Enters rows that were read, unless a save has happened since.
   package func insert(_ rows: RowList, readAt generation: Int) {
     insert(rows, Self.now()) { mayKeep(generation) }
   }
 
-  /// Keeps rows page by page, as they come, where that may be, which is asked under the lock of each.
+  /// Enters rows page by page in their order. `mayKeep` is called under the lock of each page.
   private func insert(_ rows: RowList, _ now: UInt32, where mayKeep: () -> Bool) {
     var position = 0
     while position < rows.count {
@@ -193,14 +195,18 @@ package final class RowCache: RowTableSource, @unchecked Sendable {  // `parts` 
     }
   }
 
-  /// Keeps one row that was read, unless a save came between.
+  /// Enters a row that was read, unless a save has happened since.
   package func insert(_ row: RowImage, readAt generation: Int) {
     enter(row, Self.now(), where: { mayKeep(generation) }) { part, entries in enter(row.base, row.reference, into: entries, of: &part) }
   }
 
-  /// Enters one row, where that may be, which is asked under the lock of its page.
+  /// Enters one row. `mayKeep` is called under the lock of its page.
   ///
-  /// - Parameter put: Puts it among the entries of its page; gives by how many bytes the rows have grown.
+  /// - Parameters:
+  ///   - row: The row.
+  ///   - now: The current time.
+  ///   - mayKeep: Returns whether to enter the row.
+  ///   - put: Stores the row in an entry and returns the change in size in bytes.
   @inline(__always) private func enter(
     _ row: RowImage, _ now: UInt32, where mayKeep: () -> Bool,
     _ put: (inout RowCachePart, RowEntries) -> Int
@@ -216,9 +222,9 @@ package final class RowCache: RowTableSource, @unchecked Sendable {  // `parts` 
     }
   }
 
-  /// Puts a row in unless a newer one is there.
+  /// Stores a row unless the entry contains a newer one.
   ///
-  /// - Returns: By how many bytes the rows have grown.
+  /// - Returns: The change in size in bytes.
   @inline(__always) private func enter(
     _ row: UnsafeRawPointer, _ reference: ObjectReference, into entries: RowEntries, of part: inout RowCachePart
   ) -> Int {
@@ -226,7 +232,7 @@ package final class RowCache: RowTableSource, @unchecked Sendable {  // `parts` 
     if entries.hasRow(index) {
       let entry = entries[index]
       if entry.pointee.row == row {
-        // One that was at hand already.
+        // The row is already cached.
         entry.pointee.renew(part.time)
         return 0
       }
@@ -237,7 +243,8 @@ package final class RowCache: RowTableSource, @unchecked Sendable {  // `parts` 
 
   private func nextTurn() -> Int { turns.add(1, ordering: .relaxed).oldValue }
 
-  /// Hundredths of a second of a clock that is read in a few nanoseconds: 497 days until they begin anew.
+  /// Returns the time of a monotonic clock in hundredths of a second, which can be read in a few nanoseconds. It wraps around after 497
+  /// days.
   private static func now() -> UInt32 {
     var time = timespec()
     #if os(Linux)
@@ -248,28 +255,28 @@ package final class RowCache: RowTableSource, @unchecked Sendable {  // `parts` 
     return UInt32(truncatingIfNeeded: time.tv_sec * 100 + time.tv_nsec / 10_000_000)
   }
 
-  /// The row of an object; nil when it is not at hand or older than a number of seconds.
+  /// Returns the cached row of an object, or nil if it is not cached or older than a number of seconds.
   package func row(_ reference: ObjectReference, notOlderThan age: Double) -> RowImage? {
     let image = look(reference) { entry in
-      // First the time: a row that comes meanwhile is newer.
+      // The time is read first: a row that replaces the entry in between is newer.
       Double(Self.now() &- entry.time) <= age * 100 ? entry.image : nil
     }
     return image?.entityNumber == reference.entity ? image : nil
   }
 
-  /// The row of an object; nil when it is not at hand.
+  /// Returns the cached row of an object, or nil if it is not cached.
   package func row(_ reference: ObjectReference) -> RowImage? {
     let image = look(reference) { $0.image }
-    // A reference may name another entity of the tree than the row: its slots are others.
+    // A reference can name another entity of the tree than the row's, which has other slots.
     return image?.entityNumber == reference.entity ? image : nil
   }
 
-  /// Whether the row of an object is at hand.
+  /// Returns whether the row of an object is cached.
   package func hasRow(_ reference: ObjectReference) -> Bool {
     look(reference) { $0.entityNumber } == reference.entity
   }
 
-  /// The rows of a page as they are now.
+  /// Returns the current rows of a page.
   package func rowTable(root: Int, number: Int64) -> RowTable? {
     parts[index(root: root, number: number)].content.withLock {
       $0.pages.page(root: root, number: number)?._withUnsafeGuaranteedRef { $0.shared }
@@ -278,7 +285,7 @@ package final class RowCache: RowTableSource, @unchecked Sendable {  // `parts` 
 
   // MARK: Saves
 
-  /// Takes over what a save wrote.
+  /// Updates the cache with the rows of a save.
   package func apply(_ request: SaveChangesRequest, _ outcome: SaveOutcome = SaveOutcome()) {
     saves.add(1, ordering: .sequentiallyConsistent)
     guard suspensions.load(ordering: .acquiring) == 0 else {
@@ -288,7 +295,7 @@ package final class RowCache: RowTableSource, @unchecked Sendable {  // `parts` 
       return
     }
     let now = Self.now()
-    // An import, whose rows would drive out what is read: who inserts so many lets them go, or holds them himself.
+    // The rows of a large import would evict rows that are in use, and are rarely read again through the cache.
     if request.inserted.count <= Self.maximumInserted { insert(request.inserted, now) { true } }
     set(request.updated, now)
     for row in outcome.refreshed { set(row, now) }
@@ -296,13 +303,13 @@ package final class RowCache: RowTableSource, @unchecked Sendable {  // `parts` 
     for deleted in request.deleted { removeRow(deleted.reference) }
   }
 
-  /// Puts the rows of updates in: those of one part together, as long as others are not to wait for its lock.
+  /// Enters the rows of updates, grouped by part, in batches that limit the time under a lock.
   private func set(_ updates: [SaveChangesRequest.Update], _ now: UInt32) {
     if updates.count < Self.rowsWorthSorting {
       for update in updates { set(update.row, now) }
       return
     }
-    // The request holds the rows.
+    // The request keeps the rows alive.
     var rows = ContiguousArray<ContiguousArray<UnsafeRawPointer>>(repeating: [], count: partCount)
     for position in updates.indices {
       let row = updates[position].row.base
@@ -324,7 +331,7 @@ package final class RowCache: RowTableSource, @unchecked Sendable {  // `parts` 
     enter(row, now, where: { true }) { part, entries in part.set(row.base, at: Int(row.key & 511), in: entries) }
   }
 
-  /// Forgets rows, as after a conflict. Reads that began before keep nothing.
+  /// Removes rows, for example after a conflict. Reads that started earlier do not enter their rows.
   package func remove(_ references: some Sequence<ObjectReference>) {
     saves.add(1, ordering: .sequentiallyConsistent)
     for reference in references { removeRow(reference) }
@@ -337,20 +344,21 @@ package final class RowCache: RowTableSource, @unchecked Sendable {  // `parts` 
     }
   }
 
-  /// A transaction begins: until ``resume()`` nothing new is kept, and rows that it changes are forgotten.
+  /// Suspends the cache at the beginning of a transaction. Until ``resume()``, no new rows are kept, and rows that the transaction changes
+  /// are removed.
   package func suspend() { suspensions.add(1, ordering: .sequentiallyConsistent) }
 
-  /// Whether a transaction is under way, and so nothing new is kept.
+  /// Whether a transaction is running and no new rows are kept.
   package var isSuspended: Bool { suspensions.load(ordering: .acquiring) > 0 }
 
-  /// A transaction has ended.
+  /// Resumes the cache at the end of a transaction.
   package func resume() {
-    // The generation first: who reads while nothing is kept is not to keep it afterwards.
+    // The counter is incremented first, so that reads during the transaction do not enter their rows afterwards.
     saves.add(1, ordering: .sequentiallyConsistent)
     suspensions.subtract(1, ordering: .sequentiallyConsistent)
   }
 
-  /// Forgets everything.
+  /// Removes all rows.
   package func removeAll() {
     saves.add(1, ordering: .sequentiallyConsistent)
     for index in 0..<partCount { changeAll(of: index) { $0.removeAll() } }
@@ -359,7 +367,7 @@ package final class RowCache: RowTableSource, @unchecked Sendable {  // `parts` 
 
 #if CIPHERDATA_CHECKS
   extension RowCache {
-    /// Checks the cache as it is now, while nobody changes it.
+    /// Checks the whole cache. No other thread may change it at the same time.
     package func _checkInvariants() {
       var (sum, pageCount) = (0, 0)
       for index in 0..<partCount {

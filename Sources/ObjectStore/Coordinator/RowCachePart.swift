@@ -1,20 +1,20 @@
-// RowCachePart: the pages of a row cache that are under one lock.
 import ObjectModel
 
-/// The pages of a row cache whose numbers leave the same remainder. Whoever changes one has the lock of its part.
+/// The pages of a row cache that share a lock: those whose numbers have the same remainder. All mutations require the lock.
 struct RowCachePart: ~Copyable {
   private(set) var pages: RowPages
-  /// What was taken out of entries and tables, for those who are reading without the lock.
+  /// Objects that were removed from entries and tables, kept alive for readers without the lock.
   ///
-  /// A reader counts himself before he loads an address, and takes himself off when he has a reference of his own, or needs none. Both are changes of one
-  /// number. Whoever changes the part looks at that number after what he has taken out cannot be found any more, by a change of it too: where it is 0,
-  /// those who came before have gone, and those who come afterwards see what he has written. Then all of this may be released.
+  /// A reader increments the reader count before it loads an address, and decrements it when it has retained the object or no longer needs
+  /// it. Both are atomic read-modify-write operations on one number. A writer reads the count in the same way, after the removed objects
+  /// can no longer be found. If it is 0, earlier readers have finished and later readers see the writer's changes, so the removed objects
+  /// can be released.
   private(set) var retired: [AnyObject] = []
-  /// The pages in the order in which they came; nil for those that went.
+  /// The pages in the order of their creation; nil for evicted pages.
   private var order: [RowPage?] = []
   private var firstLive = 0
   private(set) var byteCount = 0
-  /// The time of the work under way.
+  /// The time of the current operation.
   var time: UInt32 = 0
   #if CIPHERDATA_CHECKS
     var pacer = CheckPacer()
@@ -22,39 +22,42 @@ struct RowCachePart: ~Copyable {
 
   init(treeCount: Int, shift: Int) { pages = RowPages(treeCount: treeCount, shift: shift) }
 
-  /// The page of a number, made if there is none.
+  /// Returns the page for a number, creating it if necessary.
   ///
-  /// - Parameter turn: Gives the place of a new page among those of all parts.
-  // `Unmanaged`: pages stay under the part's lock, which every caller has.
+  /// - Parameters:
+  ///   - root: The number of the root entity.
+  ///   - number: The number of the page.
+  ///   - turn: Returns the position of a new page in the creation order of all parts.
+  // `Unmanaged`: pages stay alive under the part's lock, which every caller holds.
   mutating func page(root: Int, number: Int64, turn: () -> Int) -> Unmanaged<RowPage> {
     if let page = pages.page(root: root, number: number) { return page }
     let page = RowPage(root: root, number: number, turn: turn())
     if let old = pages.insert(page) { retired.append(old) }
     byteCount += RowPage.ownSize
     order.append(page)
-    // `order` and `pages` hold it.
+    // `order` and `pages` retain it.
     return Unmanaged.passUnretained(page)
   }
 
-  /// Looks at the entry of a key under the lock.
+  /// Looks up the entry of a key under the lock.
   borrowing func look<Result>(root: Int, key: Int64, _ body: (borrowing RowEntry) -> Result?) -> Result? {
     pages.page(root: root, number: key >> 9)?._withUnsafeGuaranteedRef { $0.entries.look(at: Int(key & 511), body) } ?? nil
   }
 
-  /// The entries of a page, to be changed.
+  /// Returns the entries of a page for a mutation, copied first if they are shared.
   @inline(__always) mutating func entriesToChange(of page: RowPage) -> RowEntries {
     if let former = page.separate() { retired.append(former) }
     return page.entries
   }
 
-  /// Puts a row into its place, which is held from now on.
+  /// Stores a row in an entry and retains it.
   ///
-  /// - Returns: By how many bytes the rows have grown.
+  /// - Returns: The change in size in bytes.
   @inline(__always) mutating func set(_ row: UnsafeRawPointer, at index: Int, in entries: RowEntries) -> Int {
     set(row, at: index, in: entries, sizeOfFormer: RowImage.size)
   }
 
-  /// - Parameter sizeOfFormer: Gives the bytes of the row that lay there.
+  /// - Parameter sizeOfFormer: Returns the size of the previous row in bytes.
   @inline(__always) private mutating func set(
     _ row: UnsafeRawPointer, at index: Int, in entries: RowEntries, sizeOfFormer: (UnsafeRawPointer) -> Int
   ) -> Int {
@@ -67,9 +70,9 @@ struct RowCachePart: ~Copyable {
     return change
   }
 
-  /// Where a row goes, and what lies there.
+  /// The entry for a row, and its previous row.
   private struct Place {
-    // A page stays as long as the part is locked.
+    // Pages stay alive while the part is locked.
     let page: Unmanaged<RowPage>
     let entries: RowEntries
     let index: Int
@@ -77,17 +80,18 @@ struct RowCachePart: ~Copyable {
     var formerSize = 0
   }
 
-  /// How many places are looked at together.
+  /// The number of entries that are prefetched together.
   private static var placesAtOnce: Int { 16 }
 
-  /// Puts rows into their places, which are held from now on.
+  /// Stores rows in their entries and retains them.
   ///
   /// - Parameters:
+  ///   - rows: The addresses of the rows.
   ///   - roots: The root of each entity.
-  ///   - turn: Gives the place of a new page among those of all parts.
+  ///   - turn: Returns the position of a new page in the creation order of all parts.
   mutating func set(_ rows: ArraySlice<UnsafeRawPointer>, roots: [Int], turn: () -> Int) {
-    // The places and the rows in them have been left alone for long, and lie far from the processor. It fetches those of some rows side by side, as long as no
-    // reference is counted between them.
+    // The entries and their previous rows are probably not in the processor's caches. Loads for several rows overlap as long as there is no
+    // reference counting in between.
     withUnsafeTemporaryAllocation(of: Place.self, capacity: Self.placesAtOnce) { places in
       for start in stride(from: rows.startIndex, to: rows.endIndex, by: Self.placesAtOnce) {
         let some = rows[start..<min(start + Self.placesAtOnce, rows.endIndex)]
@@ -108,7 +112,7 @@ struct RowCachePart: ~Copyable {
   }
 
   @inline(__always) private mutating func set(_ row: UnsafeRawPointer, at place: Place) {
-    // Another one lies there where a row came twice.
+    // The previous row differs from the prefetched one if a row occurs twice.
     let change = set(row, at: place.index, in: place.entries, sizeOfFormer: { $0 == place.former ? place.formerSize : RowImage.size($0) })
     place.page._withUnsafeGuaranteedRef { count(change, in: $0) }
   }
@@ -124,16 +128,16 @@ struct RowCachePart: ~Copyable {
     retire(row)
   }
 
-  /// Rows that lay side by side come out together, as a rule: their chunk is kept once.
+  /// Retires a row's chunk. Neighboring rows are usually removed together, so their chunk is retired once.
   @inline(__always) private mutating func retire(_ row: UnsafeRawPointer) {
-    let chunk = RowImage.chunk(of: row).takeRetainedValue()  // the reference that the entry had
+    let chunk = RowImage.chunk(of: row).takeRetainedValue()  // takes over the reference of the entry
     if retired.last !== chunk { retired.append(chunk) }
   }
 
-  /// Releases what was taken out: nobody who reads without the lock can have it.
+  /// Releases removed objects. No reader without the lock may still access them.
   mutating func releaseRetired() { retired.removeAll(keepingCapacity: retired.count <= 512) }
 
-  /// The page that came first, of those that are still there.
+  /// Returns the oldest page.
   mutating func firstPage() -> RowPage? {
     while firstLive < order.count {
       if let page = order[firstLive] { return page }
@@ -142,7 +146,7 @@ struct RowCachePart: ~Copyable {
     return nil
   }
 
-  /// Lets the page go that came first, if it is the one that came at a turn.
+  /// Evicts the oldest page, if it is the one created at the given turn.
   mutating func removeFirstPage(cameAt turn: Int) {
     guard let page = firstPage(), page.turn == turn else { return }
     byteCount -= page.byteCount
@@ -156,7 +160,7 @@ struct RowCachePart: ~Copyable {
     }
   }
 
-  /// Lets all pages go.
+  /// Evicts all pages.
   mutating func removeAll() {
     while let page = firstPage() { removeFirstPage(cameAt: page.turn) }
   }
@@ -164,19 +168,19 @@ struct RowCachePart: ~Copyable {
 
 #if CIPHERDATA_CHECKS
   extension RowCachePart {
-    /// Every page is in the order once, bytes are counted as they are, and rows lie under their own keys.
+    /// Checks that every page is in the order once, sizes are correct, and rows are stored under their own keys.
     ///
     /// - Parameters:
     ///   - roots: The root of each entity.
-    ///   - kinds: The kinds of each entity's slots.
-    ///   - isOwn: Whether a page belongs to this part.
+    ///   - kinds: The slot kinds of each entity.
+    ///   - isOwn: Returns whether a page belongs to this part.
     func _checkInvariants(roots: [Int], kinds: [[SlotKind]], isOwn: (RowPage) -> Bool) {
       let order = order.compactMap { $0 }
       let pageCount = pages.count
       checkInvariant(order.count == pageCount, "\(pageCount) pages, \(order.count) in order")
       var sum = 0
       for page in order {
-        // `Unmanaged` for the sake of the addresses, which are compared.
+        // `Unmanaged`: only the addresses are compared.
         let isFound = pages.page(root: page.root, number: page.number)?.toOpaque() == Unmanaged.passUnretained(page).toOpaque()
         checkInvariant(isFound && isOwn(page), "page \(page.number) of tree \(page.root) is not found")
         var size = RowPage.ownSize

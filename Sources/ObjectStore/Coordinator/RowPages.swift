@@ -1,17 +1,16 @@
-// RowPages: the pages of a row cache, found by entity tree and number.
 import ObjectModel
 import Synchronization
 
-/// 512 neighbouring keys of one entity tree.
+/// The rows of 512 neighboring keys of one entity tree.
 final class RowPage {
   let number: Int64
-  // One word: of each page memory is given out in steps of 16 bytes. A model has at most 65,536 entities.
+  // Combined into one word, because allocations are rounded up to 16 bytes. A model has at most 65,536 entities.
   private let turnAndRoot: Int
-  // Read and written under the lock of the page's part only, one access at a time.
+  // Accessed only under the lock of the page's part, one access at a time.
   @exclusivity(unchecked) private var table = RowTable()
-  /// Where the table's entries begin, for those who read without the lock as well.
+  /// The address of the table's entries, for readers without the lock.
   private let start: Atomic<UnsafeMutablePointer<RowEntry>>
-  // Under the lock, as the table.
+  // Accessed under the lock, like the table.
   @exclusivity(unchecked) var byteCount = RowPage.ownSize
 
   init(root: Int, number: Int64, turn: Int) {
@@ -20,17 +19,17 @@ final class RowPage {
     start = Atomic(table.entries.start)
   }
 
-  /// The root of the rows' entities.
+  /// The number of the root entity.
   var root: Int { turnAndRoot & 0xffff }
-  /// The page's place among those of a cache, by when they came.
+  /// The position of the page in the creation order of the cache.
   var turn: Int { turnAndRoot >> 16 }
 
   var entries: RowEntries { @inline(__always) get { RowEntries(start.load(ordering: .acquiring)) } }
 
-  /// What is in the page now: nobody changes it any more.
+  /// The current table, which is immutable from now on.
   var shared: RowTable { table }
 
-  /// Makes sure that nobody else has a part in the entries, which are to be changed; gives the table that others have, where there are such.
+  /// Replaces a shared table by a copy, so that the entries can be changed. Returns the previous table if it was shared.
   @inline(__always) func separate() -> RowTable? {
     if isKnownUniquelyReferenced(&table) { return nil }
     let former = table
@@ -39,14 +38,14 @@ final class RowPage {
     return former
   }
 
-  /// What a page takes beside its rows. Rows read here and there have nearly a page each, so it must count.
+  /// The size of a page without its rows, in bytes. With random access there is nearly one page for each row, so it is counted.
   static var ownSize: Int { RowTable.size * MemoryLayout<RowEntry>.stride + 224 }
 }
 
-/// Pages by number without its lowest bits, as many as there may be.
+/// An array of pages, indexed by page number without its lowest bits.
 final class RowPageTable {
   let capacity: Int
-  /// The address of each page, to which the table has one reference; 0 where there is none.
+  /// The addresses of the pages, each retained by the table; 0 if there is no page.
   private let pages: UnsafeMutablePointer<Atomic<UInt>>
 
   init(capacity: Int) {
@@ -60,63 +59,64 @@ final class RowPageTable {
     pages.deinitialize(count: capacity).deallocate()
   }
 
-  // `Unmanaged`: a page stays while the caller has the part's lock or is one of its readers.
+  // `Unmanaged`: pages stay alive while the caller holds the part's lock or is one of its readers.
   @inline(__always) func page(at index: Int) -> Unmanaged<RowPage>? {
     UnsafeRawPointer(bitPattern: pages[index].load(ordering: .acquiring)).map { Unmanaged.fromOpaque($0) }
   }
 
-  /// Puts a page where none is.
+  /// Stores a page at an empty index.
   func set(_ page: RowPage, at index: Int) {
-    // `Unmanaged`: the reference that `take` gives away.
+    // `Unmanaged`: the reference is balanced by `take`.
     pages[index].store(UInt(bitPattern: Unmanaged.passRetained(page).toOpaque()), ordering: .releasing)
   }
 
-  /// Takes a page out.
+  /// Removes a page and returns it.
   func take(at index: Int) -> RowPage? {
     let address = pages[index].load(ordering: .relaxed)
     pages[index].store(0, ordering: .releasing)
-    // `Unmanaged`: the reference that `set` took.
+    // `Unmanaged`: takes over the reference of `set`.
     return UnsafeRawPointer(bitPattern: address).map { Unmanaged<RowPage>.fromOpaque($0).takeRetainedValue() }
   }
 }
 
-/// The pages of one part by entity tree and number: in a table for each tree while numbers are low, as they are in nearly every store, else in a dictionary.
+/// The pages of one part by entity tree and page number. Pages with low numbers, as in nearly every store, are in a table for each tree,
+/// others in a dictionary.
 ///
-/// Of each tree the pages have numbers that leave the same remainder, so that a table has a place for each number without its lowest bits. Look-ups in the
-/// tables are loads of addresses and retain nothing; they may be made by the part's readers without its lock. Whatever is taken out goes to
-/// the caller, who keeps it for them.
+/// The pages of a tree within a part have numbers with the same remainder, so a table is indexed by the number without its lowest bits. A
+/// lookup in a table loads addresses without retaining anything, and readers of the part can perform it without the lock. Removed objects
+/// are returned to the caller, which keeps them alive for these readers.
 struct RowPages: ~Copyable {
-  /// What can be looked up without the lock. It stays where it is as long as the pages.
+  /// Access to the tables without the lock. Its memory is stable for the lifetime of the pages.
   struct Finder: @unchecked Sendable {  // the words behind the pointer are atomic
     fileprivate let trees: UnsafeMutablePointer<Tree>
     fileprivate let shift: Int64
 
-    /// The page of a number; nil when there is none, or where it would lie in a dictionary.
-    // `Unmanaged`, since the caller has the part's lock or is one of its readers.
+    /// Returns the page for a number, or nil if there is none or its number belongs into the dictionary.
+    // `Unmanaged`: the caller holds the part's lock or is one of its readers.
     @inline(__always) func page(root: Int, number: Int64) -> Unmanaged<RowPage>? {
       guard let address = UnsafeRawPointer(bitPattern: trees[root].table.load(ordering: .acquiring)) else { return nil }
       let index = number >> shift
-      // `Unmanaged`: the tree has a reference, or whoever took it away keeps it for the readers.
+      // `Unmanaged`: the tree retains the table, or the part keeps a replaced table alive for its readers.
       return Unmanaged<RowPageTable>.fromOpaque(address)._withUnsafeGuaranteedRef { table in
         index >= 0 && index < Int64(table.capacity) ? table.page(at: Int(index)) : nil
       }
     }
 
-    /// Whether pages of a tree lie in a dictionary, which is read under the lock only.
+    /// Returns whether pages of a tree are in a dictionary, which requires the lock.
     @inline(__always) func hasOthers(root: Int) -> Bool { trees[root].hasOthers.load(ordering: .acquiring) }
   }
 
   fileprivate struct Tree: ~Copyable {
-    /// The address of the table, to which the tree has one reference; 0 where there is none.
+    /// The address of the table, which the tree retains; 0 if there is none.
     let table = Atomic<UInt>(0)
     let hasOthers = Atomic<Bool>(false)
   }
 
-  /// Pages below this number, of 2²⁴ keys, lie in the tables, which then take at most 256 KiB in all parts.
+  /// The upper bound of page numbers in tables, for 2²⁴ keys. The tables of a tree take at most 256 KiB in all parts.
   private static let densePages = 1 << 15
 
   let finder: Finder
-  /// How many entities the model has; trees are numbered by their roots.
+  /// The number of entities in the model. Trees are identified by the number of their root entity.
   private let treeCount: Int
   private var others: [Int: [Int64: RowPage]] = [:]
   private(set) var count = 0
@@ -133,16 +133,16 @@ struct RowPages: ~Copyable {
     finder.trees.deinitialize(count: treeCount).deallocate()
   }
 
-  /// The page of a number; nil when there is none.
-  // `Unmanaged`, since the part's lock keeps the page for as long as the caller looks at it.
+  /// Returns the page for a number, or nil if there is none.
+  // `Unmanaged`: the part's lock keeps the page alive while the caller accesses it.
   @inline(__always) func page(root: Int, number: Int64) -> Unmanaged<RowPage>? {
     if let page = finder.page(root: root, number: number) { return page }
     if others.isEmpty { return nil }
-    // The dictionary holds it: `Unmanaged` for the same reason.
+    // `Unmanaged`: the dictionary retains the page.
     return others[root]?[number].map(Unmanaged.passUnretained)
   }
 
-  /// Enters a page that is not there yet; gives what was taken out for it.
+  /// Inserts a page. Returns a table that was replaced, which the caller must keep alive for readers.
   mutating func insert(_ page: RowPage) -> AnyObject? {
     count += 1
     guard page.number >= 0, page.number < Int64(Self.densePages) else {
@@ -158,7 +158,7 @@ struct RowPages: ~Copyable {
     }
     let capacity = min(max(index + 1, (old?.capacity ?? 0) * 2, 8), Self.densePages >> Int(finder.shift))
     let grown = RowPageTable(capacity: capacity)
-    // Each table has references of its own: readers may still be in the old one.
+    // Each table retains its pages separately, because readers may still use the old table.
     for index in 0..<(old?.capacity ?? 0) { old?.page(at: index)?._withUnsafeGuaranteedRef { grown.set($0, at: index) } }
     grown.set(page, at: index)
     return Self.exchange(finder.trees + page.root, grown)
@@ -166,18 +166,18 @@ struct RowPages: ~Copyable {
 
   private func table(root: Int) -> RowPageTable? {
     guard let address = UnsafeRawPointer(bitPattern: finder.trees[root].table.load(ordering: .relaxed)) else { return nil }
-    // `Unmanaged`: the tree has a reference, the caller gets one more.
+    // `Unmanaged`: returns a new reference; the tree keeps its own.
     return Unmanaged<RowPageTable>.fromOpaque(address).takeUnretainedValue()
   }
 
   private static func exchange(_ tree: UnsafeMutablePointer<Tree>, _ table: RowPageTable?) -> RowPageTable? {
     let old = tree.pointee.table.load(ordering: .relaxed)
-    // `Unmanaged`: the tree's reference, given away by the next exchange.
+    // `Unmanaged`: the tree's reference, released by the next exchange.
     tree.pointee.table.store(table.map { UInt(bitPattern: Unmanaged.passRetained($0).toOpaque()) } ?? 0, ordering: .releasing)
     return UnsafeRawPointer(bitPattern: old).map { Unmanaged<RowPageTable>.fromOpaque($0).takeRetainedValue() }
   }
 
-  /// Takes a page out; the caller keeps it as long as somebody may still read it.
+  /// Removes a page. The caller must keep it alive as long as readers may access it.
   mutating func remove(_ page: RowPage) {
     let index = page.number >> finder.shift
     if let table = table(root: page.root), index >= 0, index < Int64(table.capacity), table.take(at: Int(index)) != nil {
