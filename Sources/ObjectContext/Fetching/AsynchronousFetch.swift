@@ -40,12 +40,7 @@ public final class AsynchronousFetch<Result> {
   private let reports: AsyncStream<FetchProgress>.Continuation
   private var reading: FetchReading
 
-  /// Starts a fetch.
-  ///
-  /// - Parameters:
-  ///   - specification: The request.
-  ///   - context: The context that the results belong to.
-  ///   - results: Creates the results in the context's isolation.
+  /// - Parameter results: Creates the results in the context's isolation.
   init(_ specification: FetchSpecification, context: ManagedObjectContext, results: @escaping (FetchAnswers) throws -> [Result]) throws {
     self.specification = specification
     self.context = context
@@ -151,11 +146,9 @@ extension FetchSpecification {
 struct FetchAnswers: Sendable {
   /// The matching IDs by ID space; nil if they are fetched when the objects are created.
   var ids: [UInt32: [ManagedObjectID]]? = [:]
-  /// The rows read for the matching IDs.
   var rows: [(space: UInt32, rows: RowList)] = []
 }
 
-/// A store read in progress on a queue.
 private struct FetchReading {
   let task: Task<FetchAnswers, any Error>
   private let asked: FetchSpecification
@@ -208,8 +201,8 @@ private struct FetchReading {
 
   /// Returns whether the results are still valid for the current state of the context and the stores.
   ///
-  /// - Parameter accepts: Whether to accept results that saves by other contexts may have made stale. Any fetch can become stale in this
-  ///   way before its objects are used.
+  /// - Parameter accepts: Whether to accept results that other contexts' saves have made stale, as can happen to any fetch before its
+  ///   objects are used.
   func isCurrent(for specification: FetchSpecification, in context: ManagedObjectContext, acceptingOthersSaves accepts: Bool) throws -> Bool
   {
     try context.prepareFetch()

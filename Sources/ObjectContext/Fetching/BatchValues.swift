@@ -14,7 +14,6 @@ import ObjectStore
 /// Key paths are those of typed queries: an unknown property name or a value of the wrong type does not compile. All values are computed
 /// from the rows as they were before the update.
 public struct BatchValues<Object>: Sendable {
-  /// The assigned values by property name.
   var properties: [String: (any Sendable)?] = [:]
 
   init() {}

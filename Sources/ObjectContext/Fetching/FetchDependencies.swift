@@ -6,7 +6,6 @@ import ObjectStore
 struct FetchDependency {
   /// The relationships from a result to the objects; empty for the results themselves.
   let way: [CompiledRelationship]
-  /// The entity numbers of the objects.
   let entities: Range<Int>
   /// The attributes and to-one relationships that the results depend on.
   var slots = SlotMask()
@@ -91,7 +90,6 @@ struct FetchDependencies {
     }
   }
 
-  /// Records the properties that an expression reads.
   mutating func add(_ expression: ResolvedExpression) {
     switch expression {
     case .constant, .groupAggregate: break
@@ -111,7 +109,6 @@ struct FetchDependencies {
     }
   }
 
-  /// Records the properties that are read from the members of a collection.
   private mutating func add(_ collection: ResolvedCollection, _ members: (inout FetchDependencies) -> Void) {
     let way = follow(collection.steps, from: scopes[collection.scope])
     let relationship = collection.relationship.relationship

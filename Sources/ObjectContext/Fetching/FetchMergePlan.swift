@@ -142,8 +142,6 @@ struct FetchMergePlan {
   /// Finds each position by binary search, which reads the values of few stored objects.
   ///
   /// - Parameters:
-  ///   - stored: The stored results.
-  ///   - changed: The changed objects.
   ///   - element: Converts a changed object to a result.
   ///   - object: Returns the object of the stored result at an index; nil if its row no longer exists.
   func merge<Element>(

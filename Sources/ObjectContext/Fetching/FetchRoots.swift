@@ -6,7 +6,6 @@ import ObjectStore
 ///
 /// Uses the relationship values of loaded objects where possible, and otherwise one fetch for each batch of objects.
 struct FetchRoots {
-  /// The maximum number of objects in one fetch.
   static var batchSize: Int { 500 }
 
   private let way: [CompiledRelationship]
@@ -16,13 +15,10 @@ struct FetchRoots {
   /// The changed objects, including some that have left the context.
   private let known: [ManagedObjectID: ManagedObject]
 
-  /// Creates a finder for one dependency.
-  ///
   /// - Parameters:
   ///   - dependency: The dependency, whose path ends at the changed objects.
   ///   - entity: The entity of the results.
   ///   - affectedStores: The stores to search; nil for all.
-  ///   - context: The context.
   ///   - known: The changed objects.
   init(
     _ dependency: FetchDependency, of entity: CompiledEntity, affectedStores: [String]?, in context: ManagedObjectContext,

@@ -48,7 +48,6 @@ extension ManagedObject {
     return objects
   }
 
-  /// Returns the value of a key path of this object as a predicate constant.
   private func constant(_ path: [String]) throws -> FetchConstant {
     guard !path.isEmpty else { return .object(objectID) }
     switch try value(forKeyPath: path.joined(separator: ".")) {

@@ -47,7 +47,6 @@ extension ManagedObjectContext {
       model: model)
   }
 
-  /// Returns the number of rows of a fetch with dictionary results.
   func countDictionaries(_ request: FetchSpecification) throws -> Int {
     let (specification, entity, stores) = try prepareDictionaries(request, .count)
     if stores.count > 1 {
@@ -134,7 +133,6 @@ extension ManagedObjectContext {
     return windowed(specification, columns: columns, rows: rows, entity)
   }
 
-  /// Applies the offset and the limit to rows.
   private func windowed(
     _ specification: FetchSpecification, columns: [DictionaryRows.Column], rows: [DictionaryResults.Row], _ entity: CompiledEntity
   ) -> DictionaryResults {

@@ -49,7 +49,6 @@ extension ManagedObjectContext {
     return count
   }
 
-  /// Returns the number of results of a plan for a count.
   func count(of plan: FetchMergePlan) throws -> Int {
     var total = 0
     if let split = plan.split {

@@ -13,16 +13,13 @@ extension ManagedObjectContext {
     return try assembled(plan, stored: objects)
   }
 
-  /// Calls a closure for each stored object that satisfies the remaining conditions, in the order of the stores. Skips changed objects.
+  /// Visits the stored objects that satisfy the remaining conditions, in the order of the stores. Skips changed objects.
   ///
   /// Reads rows in pages and releases those of objects that do not match.
   ///
   /// - Parameters:
-  ///   - plan: The plan of the fetch.
-  ///   - split: The conditions that stores can evaluate and the remaining ones.
-  ///   - limit: The maximum number of calls.
+  ///   - limit: The maximum number of visits.
   ///   - storedIDs: The IDs that the stores have already returned, by ID space.
-  ///   - body: The closure.
   func forEachFiltered(
     _ plan: FetchMergePlan, _ split: FetchSplit, limit: Int = .max, storedIDs: [UInt32: [ManagedObjectID]]? = nil,
     _ body: (ManagedObject) -> Void

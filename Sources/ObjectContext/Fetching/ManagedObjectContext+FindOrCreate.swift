@@ -150,7 +150,6 @@ private struct UniqueKey {
     declaringEntity = top
   }
 
-  /// The values of the properties.
   struct Values: Hashable {
     /// The values to compare. Texts are compared as bytes, because Swift treats canonically equivalent texts as equal.
     fileprivate(set) var identity: [Slot] = []
@@ -162,7 +161,6 @@ private struct UniqueKey {
     func hash(into hasher: inout Hasher) { hasher.combine(identity) }
   }
 
-  /// Converts the values given by a caller.
   func values(_ given: [any FetchConstantConvertible]) throws -> Values {
     guard given.count == slots.count else {
       throw StoreError(.notAsManyValues(keys: slots.count, values: given.count), operation: .findOrCreate)
@@ -206,7 +204,6 @@ private struct UniqueKey {
     if case .text(let text) = value { .bytes(Data(text.utf8)) } else { value }
   }
 
-  /// Sets the values of a new object.
   func set(_ values: Values, of object: ManagedObject) {
     for (position, slot) in slots.enumerated() {
       if let related = values.related[position] {

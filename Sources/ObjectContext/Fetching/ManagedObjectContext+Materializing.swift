@@ -75,12 +75,9 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Returns the objects with the given IDs and loads their rows; nil for a row that no longer exists.
-  ///
-  /// Sends one request for the missing rows of each store.
+  /// Returns the objects with the given IDs and loads their rows, with one request for each store; nil for a row that no longer exists.
   ///
   /// - Parameters:
-  ///   - ids: The IDs.
   ///   - refresh: Whether to read the current rows of all objects. Unsaved changes are kept.
   ///   - isPassing: Whether the objects are one batch of many, whose rows need not be cached.
   func objects(
@@ -122,10 +119,7 @@ extension ManagedObjectContext {
 
   /// Returns the IDs of the objects that a store finds.
   ///
-  /// - Parameters:
-  ///   - specification: The request.
-  ///   - store: The store.
-  ///   - known: The IDs that the stores have already returned, by ID space.
+  /// - Parameter known: The IDs that the stores have already returned, by ID space.
   func storedIDs(
     _ specification: FetchSpecification, in store: PersistentStore, known: [UInt32: [ManagedObjectID]]?
   ) throws -> [ManagedObjectID] {
@@ -138,9 +132,7 @@ extension ManagedObjectContext {
   /// Returns the IDs of a plan's results: merged, sorted, and limited. Creates only the stored objects that the merge compares with changed
   /// objects.
   ///
-  /// - Parameters:
-  ///   - plan: The plan.
-  ///   - storedIDs: The IDs that the stores have already returned, by ID space.
+  /// - Parameter storedIDs: The IDs that the stores have already returned, by ID space.
   func objectIDs(of plan: FetchMergePlan, storedIDs: [UInt32: [ManagedObjectID]]? = nil) throws -> [ManagedObjectID] {
     if let split = plan.split {
       guard !plan.needsMerging, !plan.sortsAnew else { return try filtered(plan, split, storedIDs: storedIDs).map(\.objectID) }

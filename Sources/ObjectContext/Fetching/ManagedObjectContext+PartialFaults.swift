@@ -70,7 +70,6 @@ extension ManagedObject {
     flags.insert(.isPartial)
   }
 
-  /// Discards the values of a partially read row.
   final func forgetPartialRow() {
     guard flags.contains(.isPartial) else { return }
     flags.remove(.isPartial)

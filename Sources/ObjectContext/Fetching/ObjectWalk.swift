@@ -75,10 +75,7 @@ extension ManagedObjectContext {
 
   /// Reads a batch of objects and prefetches their relationships.
   ///
-  /// - Parameters:
-  ///   - ids: The IDs of the objects.
-  ///   - specification: The request, for its prefetching and refreshing options.
-  ///   - isPassing: Whether this is one batch of many, whose rows need not be cached.
+  /// - Parameter isPassing: Whether this is one batch of many, whose rows need not be cached.
   /// - Returns: The objects, nil for rows that no longer exist, and the intermediate objects of prefetched paths.
   func readBatch(
     _ ids: some Collection<ManagedObjectID>, _ specification: FetchSpecification?, isPassing: Bool = false

@@ -20,16 +20,9 @@ final class PagedObjects {
     let companions: [ManagedObject]
   }
 
-  /// The maximum number of retained pages.
   static var heldPages: Int { 3 }
 
-  /// Creates a list without reading any rows.
-  ///
-  /// - Parameters:
-  ///   - ids: The IDs.
-  ///   - pageSize: The number of objects in a page.
-  ///   - specification: The request whose prefetching, faulting, and refreshing options apply to each page.
-  ///   - context: The context.
+  /// - Parameter specification: The request whose prefetching, faulting, and refreshing options apply to each page.
   init(_ ids: [ManagedObjectID], pageSize: Int, specification: FetchSpecification? = nil, context: ManagedObjectContext) {
     self.ids = ids
     self.pageSize = max(pageSize, 1)

@@ -23,7 +23,6 @@ package final class QueueExecutor: SerialExecutor, TaskExecutor {
   /// Traps if the caller is not running on the queue.
   package func checkIsolated() { dispatchPrecondition(condition: .onQueue(queue)) }
 
-  /// Runs a closure on the queue.
   func run<Result: Sendable>(_ work: @escaping @Sendable () throws -> Result) async throws -> Result {
     try await withCheckedThrowingContinuation { continuation in
       queue.async { continuation.resume(with: Swift.Result(catching: work)) }

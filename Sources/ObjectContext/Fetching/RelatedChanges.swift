@@ -19,11 +19,7 @@ struct RelatedChanges {
 
   /// Finds the unsaved changes that affect a fetch; nil if there are none.
   ///
-  /// - Parameters:
-  ///   - specification: The request.
-  ///   - entity: The request's entity.
-  ///   - resolved: The resolved request, if the caller has one.
-  ///   - context: The context.
+  /// - Parameter resolved: The resolved request, if the caller has one.
   init?(
     of specification: FetchSpecification, _ entity: CompiledEntity, _ resolved: ResolvedFetch?, _ context: ManagedObjectContext
   ) throws {

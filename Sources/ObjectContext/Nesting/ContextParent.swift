@@ -27,7 +27,6 @@ final class ContextParent: ParentSource {
 
   // MARK: IDs
 
-  /// Assigns permanent IDs to all inserted objects.
   private func numberNewObjects() throws {
     let count = context.unitOfWork.insertionCount
     if count == numberedCount { return }

@@ -162,7 +162,6 @@ struct NestedSave {
     try link(object, update.row, entity.referenceSlots.filter(update.changedSlots.contains))
   }
 
-  /// Sets an attribute to the value in a row.
   private func set(_ slot: CompiledSlot, of object: ManagedObject, from row: RowImage) {
     if slot.kind == .bytes, let external = row.external(slot.index) { return object._setExternalData(external, at: slot.index) }
     if row.isNull(slot.index), !object.hasValue(slot.index) { return }
@@ -171,7 +170,6 @@ struct NestedSave {
 
   // MARK: Links
 
-  /// Sets to-one relationships and their inverses.
   private func link(_ object: ManagedObject, _ row: RowImage, _ slots: [Int]) throws {
     for slot in slots {
       let reference = row.reference(slot)

@@ -71,12 +71,10 @@ public struct KeyValueError: Error, Sendable, Hashable, CustomStringConvertible 
         ? "to-one, to-many and ordered relationships have functions of their own" : CloseName.advice(for: key, among: names))
   }
 
-  /// Creates the error for setting a property to a value of the wrong type.
   init(setting key: String, of entity: CompiledEntity, to value: Any?, expected: String) {
     self.init(.wrongType, key: key, entityName: entity.name, detail: Self.difference(of: value, from: expected))
   }
 
-  /// Creates the error for reading a value as the wrong type.
   init(reading key: String, of entity: CompiledEntity, a value: Any, as type: Any.Type) {
     self.init(.wrongType, key: key, entityName: entity.name, detail: "it is of the type \(Swift.type(of: value)), and is read as \(type)")
   }

@@ -18,7 +18,6 @@ extension ManagedObject {
     context.handedOut.note(value as AnyObject, self, slot, stored: bytes) { try encoded($0, at: slot) }
   }
 
-  /// Encodes a value of a transformable attribute.
   final func encoded(_ value: AnyObject, at slot: Int) throws -> Data {
     let property = compiledEntity.slots[slot]
     do { return try AttributeTransformers.data(from: value, transformerName: property.attribute?.valueTransformerName) } catch {

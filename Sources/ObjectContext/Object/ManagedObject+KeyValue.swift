@@ -89,7 +89,6 @@ extension ManagedObject {
     noteGivenOut(value, slot, stored: stored)
   }
 
-  /// Encodes a value of a `transformable` attribute.
   final func transformedSlot(of value: (any Sendable)?, at slot: Int) throws(KeyValueError) -> Slot {
     try slotValue(from: value, for: compiledEntity.slots[slot])
   }
@@ -253,12 +252,10 @@ extension ManagedObject {
     try swiftValue(value, attribute, entityName: entityName, objectID).map { AttributeConversion.untyped($0, of: attribute.type) }
   }
 
-  /// Converts a Swift value to a slot of an attribute.
   final func slotValue(from value: Any?, for slot: CompiledSlot) throws(KeyValueError) -> Slot {
     try Self.slotValue(from: value, for: slot, entityName: compiledEntity.name)
   }
 
-  /// Converts a Swift value to a slot of an attribute of an entity.
   static func slotValue(from value: Any?, for slot: CompiledSlot, entityName: String) throws(KeyValueError) -> Slot {
     do { return try AttributeConversion.slot(from: value, for: slot) } catch {
       let (code, detail): (KeyValueError.Code, String?) =

@@ -4,10 +4,7 @@ import ObjectStore
 extension ManagedObject {
   /// Returns a row with the object's current values: set values over those of its own row. Does not fire a fault.
   ///
-  /// - Parameters:
-  ///   - key: The row's key.
-  ///   - version: The row's version.
-  ///   - known: Converts the reference in a changed relationship to the one to store; null for none.
+  /// - Parameter known: Converts the reference in a changed relationship to the one to store; null for none.
   final func presentRow(key: Int64, version: Int64, known: (ObjectReference) -> ObjectReference) -> RowImage {
     let (entity, overlay, image) = (compiledEntity, overlay, image)
     let writer = RowWriter(rowCapacity: 1)

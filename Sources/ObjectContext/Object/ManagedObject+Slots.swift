@@ -120,7 +120,6 @@ extension ManagedObject {
     hideRow()
   }
 
-  /// Sets the default values of a new object.
   final func setDefaults(of entity: CompiledEntity) {
     if entity.slotsWithDefaults.isEmpty { return }
     let overlay = overlayForWriting(of: entity)

@@ -56,7 +56,6 @@ extension ManagedObjectContext {
 }
 
 extension ManagedObject {
-  /// Stops tracking reads of the object.
   fileprivate final func endTellingReads() {
     flags.remove(.tellsReads)
     updatePlainRow()

@@ -6,15 +6,11 @@ import Observation
 ///
 /// Objects store only two flags. All other state is stored here, and only for observed objects.
 final class ObjectObservation: ObjectObserving {
-  /// The observers of an object.
   private struct Entry {
     /// The registrar that tracks reads; nil until a property has been read.
     var registrar: ObservationRegistrar?
-    /// The slots that have been read.
     var slots = SlotMask()
-    /// The to-many relationships that have been read.
     var toMany = SlotMask()
-    /// The change sequences.
     var watches: [ObjectWatch] = []
   }
 
@@ -65,7 +61,6 @@ final class ObjectObservation: ObjectObserving {
     return made
   }
 
-  /// Adds a change sequence of an object.
   func add(_ watch: ObjectWatch, of object: ManagedObject) {
     object.flags.insert(.isObserved)
     entries[ObjectIdentifier(object), default: Entry()].watches.append(watch)
@@ -82,7 +77,6 @@ final class ObjectObservation: ObjectObserving {
     for watch in entry.watches { watch.finish() }
   }
 
-  /// Discards all tracked reads.
   func forgetReads() {
     entries = entries.compactMapValues { $0.watches.isEmpty ? nil : Entry(watches: $0.watches) }
   }

@@ -3,7 +3,6 @@ import ObjectStore
 
 /// The source of one object's change sequence, with the values last reported.
 final class ObjectWatch {
-  /// An observed property.
   enum Property {
     case attribute(CompiledSlot)
     case toOne(CompiledRelationship)
@@ -28,7 +27,6 @@ final class ObjectWatch {
   private var values: [Value] = []
   private var wasDeleted: Bool
   private let continuation: AsyncStream<ObjectChange>.Continuation
-  /// Whether the sequence has ended.
   private(set) var isOver = false
 
   init(_ object: ManagedObject, _ properties: [Property], _ continuation: AsyncStream<ObjectChange>.Continuation) {
@@ -41,7 +39,6 @@ final class ObjectWatch {
 
   deinit { continuation.finish() }
 
-  /// Ends the sequence.
   func finish() {
     isOver = true
     continuation.finish()

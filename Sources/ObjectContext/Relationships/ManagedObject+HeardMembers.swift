@@ -29,10 +29,7 @@ extension ManagedObject {
 
   /// Undoes an addition, if the member is still present.
   ///
-  /// - Parameters:
-  ///   - reference: The member.
-  ///   - index: The relationship's to-many index.
-  ///   - marks: The member's state before it was added.
+  /// - Parameter marks: The member's state before it was added.
   /// - Returns: Whether anything changed.
   @discardableResult
   final func takeBackAddition(of reference: ObjectReference, at index: Int, _ marks: UndoRecord.Marks) -> Bool {
@@ -50,10 +47,7 @@ extension ManagedObject {
 
   /// Undoes a removal.
   ///
-  /// - Parameters:
-  ///   - reference: The member.
-  ///   - index: The relationship's to-many index.
-  ///   - marks: The member's state before it was removed.
+  /// - Parameter marks: The member's state before it was removed.
   /// - Returns: Whether anything changed.
   @discardableResult
   final func takeBackRemoval(of reference: ObjectReference, at index: Int, _ marks: UndoRecord.Marks) -> Bool {

@@ -313,10 +313,7 @@ extension ManagedObject {
 
   /// Adds a member without updating the inverse.
   ///
-  /// - Parameters:
-  ///   - reference: The member.
-  ///   - index: The relationship's to-many index.
-  ///   - isStored: If the members are not loaded, whether the link is stored; nil if this is unknown.
+  /// - Parameter isStored: If the members are not loaded, whether the link is stored; nil if this is unknown.
   final func addMember(_ reference: ObjectReference, at index: Int, isStored: Bool? = nil) {
     if hearsWrites { return addMemberHeard(reference, at: index, isStored: isStored) }
     if let state = toManyStates.unretained(index) {
@@ -355,10 +352,8 @@ extension ManagedObject {
   /// Visits the members of a to-many relationship without retaining them.
   ///
   /// - Parameters:
-  ///   - index: The relationship's to-many index.
   ///   - isHeld: Whether the context retains new objects for a while, as it does for objects returned to applications.
   ///   - reserve: Called first with the number of members.
-  ///   - body: The visitor.
   // Each member is alive during its visit, as in `visitMembers`.
   final func forEachMember(_ index: Int, isHeld: Bool = true, reserve: (Int) -> Void, body: (Unmanaged<ManagedObject>) -> Void) {
     guard let context = managedObjectContext, let state = loadedState(index) else { return }

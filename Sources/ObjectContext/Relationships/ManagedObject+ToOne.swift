@@ -127,9 +127,7 @@ extension ManagedObject {
 
   /// Returns the destination of a to-one relationship.
   ///
-  /// - Parameters:
-  ///   - slot: The relationship's slot number.
-  ///   - isHeld: Whether the context retains a new object for a while, as it does for objects returned to applications.
+  /// - Parameter isHeld: Whether the context retains a new object for a while, as it does for objects returned to applications.
   final func destination(_ slot: Int, isHeld: Bool = true) -> ManagedObject? {
     let reference = referenceValue(slot)
     if reference.isNull { return nil }

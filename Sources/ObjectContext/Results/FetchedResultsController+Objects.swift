@@ -69,7 +69,6 @@ extension FetchedResultsController {
 
   // MARK: Objects
 
-  /// Returns the objects of a section.
   func objects(inSection name: String) -> [Object] {
     guard let list = results?.list, let section = sections?.firstIndex(where: { $0.name == name }) else { return [] }
     return objects(in: list.range(ofSection: section))
@@ -88,9 +87,7 @@ extension FetchedResultsController {
 
   /// Returns the object with an ID.
   ///
-  /// - Parameters:
-  ///   - id: The ID.
-  ///   - known: The object, if the caller has it. The context no longer finds a deleted object.
+  /// - Parameter known: The object, if the caller has it. The context no longer finds a deleted object.
   func object(with id: ManagedObjectID, known: ManagedObject?) -> Object {
     let object = known ?? managedObjectContext.object(with: id)
     // The class of every result was checked. Only an ID that is no longer valid yields a placeholder object.

@@ -193,7 +193,6 @@ public final class FetchedResultsController<Object: ManagedObject> {
     tellSnapshot()
   }
 
-  /// Stops updating the results after an error.
   private func end(_ error: ResultsError) {
     (results, touched) = (nil, nil)
     forgetSections()
@@ -266,7 +265,6 @@ public final class FetchedResultsController<Object: ManagedObject> {
     return delegate.controller(self, sectionIndexTitleForSectionName: name)
   }
 
-  /// Returns the uppercase first letter of a name.
   func defaultIndexTitle(ofSection name: String) -> String? { name.first.map { String($0).uppercased() } }
 
   /// The distinct index titles of the sections, in order.

@@ -122,7 +122,6 @@ extension LiveResults {
   /// - Parameters:
   ///   - placed: The kept results, in the order of the new list.
   ///   - sections: The sections that were removed or inserted. Their results always count as moved.
-  ///   - change: The change to add the results to.
   private func tell(_ placed: [Placed], notIn sections: Set<Int32>, _ change: inout ResultsChange) {
     let mayStay = placed.map { $0.oldGap == $0.newGap && $0.oldSection == $0.newSection && !sections.contains($0.newSection) }
     // Results in the same gap between unaffected results stay only if they keep their relative order. Gaps are ordered already.

@@ -13,7 +13,6 @@ final class LiveResults {
   /// The objects that remain registered for their unsaved changes after another context deleted their rows.
   private var outliving: Set<ManagedObjectID> = []
 
-  /// Fetches the results.
   init(_ question: ResultsQuestion, in context: ManagedObjectContext) throws {
     self.context = context
     self.question = question
@@ -122,7 +121,6 @@ final class LiveResults {
     return result
   }
 
-  /// Replaces the contents of the list.
   func load(_ found: Found) {
     list.load(found.ids, values: found.values, sections: found.sections)
     var names = names
@@ -155,9 +153,7 @@ final class LiveResults {
   /// Returns whether an object remained registered only for its unsaved changes and has discarded them. Only the store can determine
   /// whether its row exists.
   ///
-  /// - Parameters:
-  ///   - object: The object.
-  ///   - wasDeleted: Whether another context has just deleted its row.
+  /// - Parameter wasDeleted: Whether another context has just deleted its row.
   func isGoneBelow(_ object: ManagedObject, wasDeleted: Bool) -> Bool {
     if object.hasChanges {
       if wasDeleted { outliving.insert(object.currentID) }
@@ -166,16 +162,13 @@ final class LiveResults {
     return !outliving.isEmpty && outliving.remove(object.currentID) != nil
   }
 
-  /// Returns the name of a section.
   func name(ofSection number: Int32) -> String { question.section == nil ? "" : question.name(ofSection: names.value(of: number)) }
 
   // MARK: Changes
 
   /// Updates the results after changes.
   ///
-  /// - Parameters:
-  ///   - touched: The changes.
-  ///   - willChange: Called before the results change, if they do.
+  /// - Parameter willChange: Called before the results change, if they do.
   /// - Throws: The errors of reading values; ``ResultsError/sectionsOutOfOrder(section:entity:)``, after which the results are invalid.
   func update(by touched: TouchedResults, willChange: () -> Void) throws -> ResultsChange {
     if touched.isEmpty { return ResultsChange() }

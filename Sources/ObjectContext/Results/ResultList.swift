@@ -53,7 +53,6 @@ final class ResultList {
   /// Replaces the contents with sorted results.
   ///
   /// - Parameters:
-  ///   - ids: The IDs of the results.
   ///   - values: The sort values of all results, concatenated.
   ///   - sections: The section numbers of the results; empty if there are no sections.
   func load(_ ids: [ManagedObjectID], values: [Slot], sections: [Int32]) {
@@ -100,13 +99,11 @@ final class ResultList {
     return (pieces[number], position - before)
   }
 
-  /// Returns the ID of the result at a position.
   func id(at position: Int) -> ManagedObjectID {
     let (piece, index) = place(position)
     return piece.ids[index]
   }
 
-  /// Returns the result at a position.
   func item(at position: Int) -> ResultItem {
     let (piece, index) = place(position)
     return item(of: piece, at: index)
@@ -118,7 +115,6 @@ final class ResultList {
       section: isSectioned ? piece.sections[index] : 0)
   }
 
-  /// Returns the IDs of the results in a range of positions.
   func ids(in range: Range<Int>) -> [ManagedObjectID] {
     var ids: [ManagedObjectID] = []
     guard !range.isEmpty else { return ids }
@@ -138,7 +134,6 @@ final class ResultList {
   /// The number of sections; 1 if there are no section names.
   var sectionCount: Int { isSectioned ? starts.total : 1 }
 
-  /// Returns the range of positions of a section.
   func range(ofSection section: Int) -> Range<Int> {
     guard isSectioned else { return 0..<count }
     return start(ofSection: section)..<(section + 1 < sectionCount ? start(ofSection: section + 1) : count)
@@ -169,7 +164,6 @@ final class ResultList {
     return (section, position - first)
   }
 
-  /// Returns the number of a section's name.
   func name(ofSection section: Int) -> Int32 {
     guard isSectioned else { return 0 }
     let (piece, index) = place(start(ofSection: section))
@@ -197,7 +191,6 @@ final class ResultList {
 
   // MARK: Changing
 
-  /// Removes a result.
   func remove(_ id: ManagedObjectID) {
     guard let piece = piecesByID.removeValue(forKey: QuickID(id)), let index = piece.ids.firstIndex(of: id) else { return }
     piece.ids.remove(at: index)

@@ -28,9 +28,7 @@ struct ResultOrder {
 
   /// Returns the positions of results in sorted order; nil if the results are already sorted.
   ///
-  /// - Parameters:
-  ///   - ids: The IDs of the results.
-  ///   - values: The sort values of all results, concatenated.
+  /// - Parameter values: The sort values of all results, concatenated.
   func positions(of ids: [ManagedObjectID], _ values: [Slot]) -> [Int]? {
     guard let first = keys.first else { return nil }
     var entries: ContiguousArray<(word: UInt64, position: Int)> = []

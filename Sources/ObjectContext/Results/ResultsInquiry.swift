@@ -73,7 +73,6 @@ struct ResultsInquiry {
     return decisions
   }
 
-  /// Creates the decision for an object that is a result.
   private func decision(of object: ManagedObject, touchedAs id: ManagedObjectID) throws -> ResultsDecision {
     let section = question.section == nil ? 0 : results.names.number(of: try question.section(of: object))
     let item = ResultItem(id: object.currentID, values: try question.values(of: object), section: section)
@@ -89,7 +88,6 @@ struct ResultsInquiry {
     }
   }
 
-  /// Fetches objects whose values are not in memory.
   private func fetch(_ ids: [ManagedObjectID]) throws -> [ResultsDecision] {
     if ids.isEmpty { return [] }
     if hasUnsavedRelated {

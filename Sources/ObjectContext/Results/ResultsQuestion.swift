@@ -95,7 +95,6 @@ struct ResultsQuestion {
   /// Whether the request has a limit or an offset.
   var hasWindow: Bool { specification.fetchLimit > 0 || specification.fetchOffset > 0 }
 
-  /// Returns whether objects of an entity can be results.
   func mayHave(_ entityNumber: Int) -> Bool { numbers.contains(entityNumber) }
 
   /// Returns whether the request includes an object's store.
@@ -104,7 +103,6 @@ struct ResultsQuestion {
   /// Returns whether an object matches the predicate, including unsaved changes.
   func isMet(by object: ManagedObject) throws -> Bool { try matching.matches(object) }
 
-  /// Returns the sort values of an object.
   func values(of object: ManagedObject) throws -> [Slot] {
     if hasWindow { return [] }
     if let plainSlots { return try plainSlots.map { try object.readSlotValue($0.index) } }

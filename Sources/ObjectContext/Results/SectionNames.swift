@@ -21,13 +21,10 @@ struct SectionNames {
     return number
   }
 
-  /// Returns the value of a number.
   func value(of number: Int32) -> Slot { values[Int(number)] }
 
-  /// Returns the number of results in a section.
   func count(of number: Int32) -> Int { counts[Int(number)] }
 
-  /// Changes the number of results in a section.
   mutating func add(_ difference: Int, to number: Int32) { counts[Int(number)] += difference }
 
   /// Releases the numbers of empty sections.

@@ -59,10 +59,8 @@ struct TouchedResults {
     }
   }
 
-  /// Returns whether a result's own values changed.
   func isUpdated(_ id: ManagedObjectID) -> Bool { areValuesUnknown || own[id]?.isUpdated ?? false }
 
-  /// Returns whether a result's own values changed that are not sort values.
   func hasOtherChanges(_ id: ManagedObjectID) -> Bool { areValuesUnknown || own[id]?.hasOtherChanges ?? false }
 
   /// The decisions that need no evaluation: values changed, but none that affects positions.
@@ -78,7 +76,6 @@ struct TouchedResults {
   /// Records that anything may have changed.
   mutating func noteEverything() { (isUnknown, areValuesUnknown) = (true, true) }
 
-  /// Records an event.
   mutating func note(_ event: ContextEvent, in context: ManagedObjectContext) {
     if event.kind == .reset || event.isWhole { return noteEverything() }
     for change in event.refreshed { note(change.object.currentID, change.slots, change.toMany, change.object) }
