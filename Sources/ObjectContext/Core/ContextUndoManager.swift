@@ -201,7 +201,7 @@ public final class ContextUndoManager {
     return group
   }
 
-  /// Performs an operation, and adds its changes to the group that was undone or redone last.
+  /// Performs an operation, and adds its changes to the group that was undone or redone last, unless other changes were made since.
   func addToLastDone(_ work: () -> Void) {
     guard openGroups.isEmpty, isRecording, let group = lastActivity == .undoing ? redoStack.last : undoStack.last else { return work() }
     let byteCount = group.byteCount

@@ -98,7 +98,7 @@ public final class ManagedObjectContext {
   /// The objects that were reached most recently through relationships.
   // Accessed for each object that is created; unchecked for the same reason.
   @exclusivity(unchecked) var recentObjects = RecentObjects()
-  /// What the context knows about the members of to-many relationships.
+  /// Tracking data about the members of to-many relationships.
   // Accessed for each member of a relationship; unchecked for the same reason.
   @exclusivity(unchecked) var memberStates: MemberStates
   /// The results of fetched properties.

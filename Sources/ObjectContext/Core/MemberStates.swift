@@ -1,7 +1,7 @@
 package import ObjectModel
 
-/// What a context knows about the members of to-many relationships: the relationships for which some object has a state, and the deleted
-/// rows that members may still refer to.
+/// Tracking data about the members of to-many relationships in a context: the relationships for which some object has a state, and the
+/// deleted rows that members may still include.
 ///
 /// The states themselves are stored in the objects. This type is consulted before objects are visited, so that unused relationships cost
 /// nothing.
@@ -11,7 +11,7 @@ package struct MemberStates: ~Copyable {
   private var isTouched: [Bool]
   /// Deleted rows that objects may still list as members.
   private var gone: Set<ObjectReference> = []
-  /// Whether an inverse that is not the inverse's inverse is being set.
+  /// Whether an asymmetric inverse is being set: one whose own inverse is another relationship.
   private var isFollowing = false
   /// The number of deleted rows above which they are removed from the members.
   private static var goneLimit: Int { 4_096 }
@@ -48,7 +48,7 @@ package struct MemberStates: ~Copyable {
 
   // MARK: Asymmetric inverses
 
-  /// Starts setting an inverse that does not lead back to the relationship. Returns `false` if one is already being set: further ones are
+  /// Starts setting an asymmetric inverse, whose own inverse is another relationship. Returns `false` if one is already being set: further ones are
   /// not followed then.
   package mutating func beginFollowing() -> Bool {
     if isFollowing { return false }

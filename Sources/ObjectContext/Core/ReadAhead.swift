@@ -1,54 +1,55 @@
-// ReadAhead: how many of an object's siblings are read with it, and which.
-
-/// How far ahead of who walks through a group is read, as a file system does for who reads a file: in the walker's steps, a few at first, and four times
-/// as many each time that half of the last ones were of use.
+/// The read-ahead state of a traversal through a group, similar to a file system's: siblings are read along the traversal's stride, a few
+/// at first, and four times as many each time that at least half of the last ones were used.
 ///
-/// It knows positions only. A *miss* is an object that has to be read; whoever walks says which of the positions read with it were asked for later.
+/// The state contains positions only. A *miss* is an object that has to be read. The caller reports which of the positions read with it
+/// were used later.
 package struct ReadAhead {
-  /// How many are read at first, the one that is missed among them.
+  /// The number of objects to read on the first miss, including the missing one.
   package static var firstSize: Int { 4 }
-  /// How many positions are looked at for those that are to be read: nobody may wait for a walk through all of them.
+  /// The maximum number of positions to examine for objects to read. It bounds the time that a miss takes in a large group.
   package static var window: Int { 4_000 }
-  /// Misses that are no farther apart are those of one walk, though their distances differ: what lies between may be at hand. So are those whose
-  /// distances are few steps of one length.
+  /// The maximum distance of misses that always belong to one traversal, even if their distances differ, since the objects between them may
+  /// be in memory. Misses also belong to one traversal if their distances are at most `fewSteps` multiples of a common step.
   private static var nearby: Int { 64 }
   private static var fewSteps: Int { 8 }
 
-  /// How many rows are read for each miss of a walk without any order, on average, once it has shown that it goes everywhere: a statement costs about as much.
+  /// The average number of rows to read per random miss once a traversal has proved to be random. Reading that many rows costs about as
+  /// much as a statement.
   private static var rowsPerScatteredMiss: Int { 64 }
 
   private var startSize = ReadAhead.firstSize
-  /// The distance of the positions that are read together; negative for who goes backwards.
+  /// The distance of the positions that are read together. It is negative for a backward traversal.
   package private(set) var stride = 1
-  /// How many positions were to be read with the last miss, this one among them; 0 before the first.
+  /// The number of positions to read for the last miss, including the missing one; 0 before the first miss.
   private var size = 0
-  /// The last miss, its distance from the one before, and the position at which the walk from it has ended.
+  /// The position of the last miss, its distance from the previous one, and the position at which the read-ahead ended.
   private var last = 0
   private var distance = 0
   private var end = 0
-  /// How many siblings were read with the last miss, and how many of them were asked for since.
+  /// The number of siblings that were read with the last miss, and how many of them were used since.
   private var readCount = 0
   private var usedCount = 0
-  /// How many misses in a row found what was read before them of little use.
+  /// The number of consecutive misses whose previous read-ahead was mostly unused.
   private var failures = 0
-  /// How many misses stood in no order since there was one, and how many siblings were read with them.
+  /// The number of random misses since the last ordered one, and the number of siblings read with them.
   private var scatteredMisses = 0
   private var scatteredReads = 0
-  /// Whether the last miss stood in no order.
+  /// Whether the last miss was random.
   package private(set) var isScattered = false
 
   package init() {}
 
-  /// - Parameter startSize: How many are read with the first miss.
+  /// - Parameter startSize: The number of objects to read on the first miss.
   package init(startSize: Int) { self.startSize = startSize }
 
-  /// A miss.
+  /// Records a miss, and returns what to read.
   ///
   /// - Parameters:
   ///   - position: The position of the missing object.
-  ///   - limit: How many may be read together.
-  ///   - patience: How many misses in no order are read alone, until it is clear that the walk goes everywhere.
-  /// - Returns: How many are to be read, that object among them; where to go on; and whether that is not where the last walk has ended.
+  ///   - limit: The maximum number of objects to read together.
+  ///   - patience: The number of random misses to read alone before the traversal is considered random.
+  /// - Returns: The number of objects to read, including the missing one; the position to continue at; and whether that is not the end of
+  ///   the last read-ahead.
   package mutating func miss(
     at position: Int, limit: Int, patience: Int = .max
   ) -> (size: Int, start: Int, isNewWalk: Bool) {
@@ -61,7 +62,7 @@ package struct ReadAhead {
     let distance = position - last
     let isAhead = stride > 0 ? position >= end : position <= end
     if readCount == 0, size > 1, isAhead {
-      // All that was looked at was at hand.
+      // All siblings that were examined were in memory.
     } else if readCount > 0, usedCount * 2 >= readCount {
       size = isAhead ? min(size * 4, limit) : min(Self.firstSize, limit)
       (failures, scatteredMisses, scatteredReads) = (0, 0, 0)
@@ -74,10 +75,10 @@ package struct ReadAhead {
     return (size, position + stride, !isOnWay)
   }
 
-  /// Whether the next miss is the first, and many are read with it.
+  /// Whether the next miss is the first, and reads many objects.
   package var beginsWithMany: Bool { size == 0 && startSize > Self.firstSize }
 
-  /// A miss where as many are read together as somebody has said.
+  /// Records a miss for a fixed batch size.
   package mutating func fixedMiss(at position: Int, size: Int) -> (size: Int, start: Int, isNewWalk: Bool) {
     let isAhead = stride > 0 ? position >= end : position <= end
     let former = stride
@@ -86,7 +87,7 @@ package struct ReadAhead {
     return (size, position + stride, !isAhead || stride != former)
   }
 
-  /// What was read last was of little use: the misses are farther apart than was thought, or there is no order in them.
+  /// Handles a mostly unused read-ahead: the distance between misses is larger than assumed, or the misses are random.
   private mutating func fail(_ distance: Int, _ limit: Int, _ patience: Int) {
     failures += 1
     let former = self.distance
@@ -107,17 +108,17 @@ package struct ReadAhead {
 
   private static func commonDivisor(_ a: Int, _ b: Int) -> Int { b == 0 ? max(a, 1) : commonDivisor(b, a % b) }
 
-  /// A walk from the last miss has ended.
+  /// Records the end of the read-ahead for the last miss.
   ///
   /// - Parameters:
-  ///   - position: The first position that it has not looked at.
-  ///   - count: How many siblings are read with the miss.
+  ///   - position: The first position that was not examined.
+  ///   - count: The number of siblings to read with the miss.
   package mutating func finish(at position: Int, count: Int) {
     (end, readCount) = (position, count)
     if isScattered { scatteredReads += count }
   }
 
-  /// An object that did not have to be read was asked for.
+  /// Records the use of an object that did not have to be read.
   @inline(__always) package mutating func noteUse(of position: Int) {
     if stride > 0 ? position > last && position < end : position < last && position > end { usedCount += 1 }
   }

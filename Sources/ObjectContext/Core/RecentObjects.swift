@@ -1,37 +1,39 @@
-// RecentObjects: the objects that relationships have led to last, held for a while.
 import ObjectModel
 
-/// The last objects that were made because a relationship led to them, held until as many others came, or the event ends.
+/// The last objects that were created because a relationship led to them, retained until enough newer ones replace them or the event ends.
 ///
-/// Nobody else may hold such an object: `book.author?.name` lets go of it at once, and the next book of the author would make it anew. Objects are held in
-/// small blocks, in the order in which they came; the oldest block goes when there are too many objects, or too many bytes of rows. It touches no other
-/// part of the context, and lets go of nothing itself: what it gives up is returned, and dies with the caller's copy.
+/// Such an object may have no other reference: `book.author?.name` releases the author at once, and the author's next book would create it
+/// again. Objects are retained in small blocks in the order of creation. The oldest block is released when there are too many objects or
+/// too many bytes of rows.
+///
+/// This type does not access other parts of the context. It does not release objects itself but returns them, so that they are deallocated
+/// with the caller's copy.
 package struct RecentObjects: ~Copyable {
-  /// How many objects are held at most.
+  /// The maximum number of retained objects.
   package static var limit: Int { 8_192 }
-  /// How many bytes the rows of the objects may take that got them while they were held.
+  /// The maximum number of bytes of rows that were loaded while their objects were retained.
   package static var byteLimit: Int { 16 << 20 }
-  /// The objects of a block.
+  /// The number of objects per block.
   private static var blockSize: Int { 128 }
 
   private struct Block {
     var objects: ContiguousArray<ManagedObject> = []
-    /// The bytes of rows that came while this block was the newest.
+    /// The bytes of rows loaded while this block was the newest.
     var byteCount = 0
   }
 
-  /// The oldest first.
+  /// The blocks, with the oldest first.
   private var blocks: ContiguousArray<Block> = []
   private var byteCount = 0
 
   package init() {}
 
-  /// How many objects are held.
+  /// The number of retained objects.
   package var count: Int { blocks.reduce(0) { $0 + $1.objects.count } }
 
-  /// Holds an object that was just made.
+  /// Retains an object that was just created.
   ///
-  /// - Returns: The objects that have to go for it.
+  /// - Returns: The objects that are released in exchange.
   @inline(__always) package mutating func hold(_ object: ManagedObject) -> ContiguousArray<ManagedObject> {
     let last = blocks.count - 1
     guard last >= 0, blocks[last].objects.count < Self.blockSize else { return holdInNewBlock(object) }
@@ -48,10 +50,10 @@ package struct RecentObjects: ~Copyable {
     return blocks.count * Self.blockSize > Self.limit ? dropOldest() : []
   }
 
-  /// An object that is held, or was, has got a row.
+  /// Records that a row was loaded for an object that is or was retained.
   ///
-  /// - Parameter size: The bytes of the row.
-  /// - Returns: The objects that have to go for it.
+  /// - Parameter size: The size of the row in bytes.
+  /// - Returns: The objects that are released in exchange.
   @inline(__always) package mutating func noteRow(size: Int) -> ContiguousArray<ManagedObject> {
     let last = blocks.count - 1
     if last < 0 { return [] }
@@ -73,9 +75,9 @@ package struct RecentObjects: ~Copyable {
     return block.objects
   }
 
-  /// Lets go of all objects.
+  /// Removes all objects.
   ///
-  /// - Returns: The objects that were held.
+  /// - Returns: The objects that were retained.
   package mutating func removeAll() -> [ContiguousArray<ManagedObject>] {
     if blocks.isEmpty { return [] }
     let held = blocks.map(\.objects)
@@ -93,7 +95,7 @@ package struct RecentObjects: ~Copyable {
 
 #if CIPHERDATA_CHECKS
   extension RecentObjects {
-    /// The limits are kept, no block is empty, and bytes are counted as they are.
+    /// Checks that the limits are respected, that no block is empty, and that the byte counts match.
     package func _checkInvariants() {
       checkInvariant(count <= Self.limit, "\(count) objects are held")
       checkInvariant(byteCount <= Self.byteLimit, "\(byteCount) bytes are held")

@@ -1,19 +1,21 @@
-// ReferenceList: references in order, each once, found and removed in constant time.
 import ObjectModel
 
-/// References in order, each once. A few are searched one by one, and more that came in the order of their numbers by halves, as the many new objects
-/// of a bulk insertion do; others have an index. Removing leaves a hole there, and holes are closed when they prevail.
+/// An ordered set of references.
+///
+/// Short lists are searched linearly. Longer ones use binary search if the references were added in the order of their numbers, as in a
+/// bulk insertion, and otherwise a hash index. Removing a reference from an indexed list leaves a hole; holes are removed when they make up
+/// more than half of the list.
 struct ReferenceList {
-  /// How the references follow each other. As long as that is by their numbers there are no holes.
+  /// The order of the references by number. Ordered lists have no holes.
   private enum Order { case ascending, descending, mixed }
 
   /// The references; null where one was removed.
   private var items: [ObjectReference] = []
-  /// Where the references lie in `items`, found by open addressing: 1 more than the position, 0 for nothing, -1 for one that was removed. The
-  /// references are our own numbers, so that a multiplication spreads them well enough; a `Dictionary` takes several times as long.
+  /// A hash index with open addressing: the position in `items` plus 1, 0 for an empty slot, -1 for a removed reference. The references are
+  /// numbers that the library assigns, so a multiplication is a sufficient hash. A `Dictionary` takes several times as long.
   private var slots: [Int32] = []
   private var usedSlots: Int32 = 0
-  /// How many of the references were removed.
+  /// The number of removed references.
   private var holeCount: Int32 = 0
   private var order = Order.ascending
   private static let unindexedCount = 8
@@ -27,7 +29,6 @@ struct ReferenceList {
   @inline(__always) var count: Int { items.count &- Int(holeCount) }
   @inline(__always) var isEmpty: Bool { count == 0 }
 
-  /// The references in order.
   var elements: [ObjectReference] { holeCount == 0 ? items : items.filter { !$0.isNull } }
 
   private func position(of reference: ObjectReference) -> Int? {
@@ -36,7 +37,7 @@ struct ReferenceList {
     return slot(of: reference).map { Int(slots[$0]) - 1 }
   }
 
-  /// Where a reference stands among ordered ones.
+  /// Returns the position of a reference in an ordered list.
   private func sortedPosition(of reference: ObjectReference) -> Int? {
     var (low, high) = (0, items.count)
     while low < high {
@@ -46,7 +47,7 @@ struct ReferenceList {
     return low < items.count && items[low] == reference ? low : nil
   }
 
-  /// Whether a reference comes after another in the order of the list.
+  /// Returns whether a reference comes after another one in the order of the list.
   @inline(__always) private func follows(_ reference: ObjectReference, _ other: ObjectReference) -> Bool {
     order == .ascending ? reference.rawValue > other.rawValue : reference.rawValue < other.rawValue
   }
@@ -56,7 +57,7 @@ struct ReferenceList {
     return Int(truncatingIfNeeded: hash >> 32) & (count - 1)
   }
 
-  /// The slot that names a reference.
+  /// Returns the index slot of a reference.
   private func slot(of reference: ObjectReference) -> Int? {
     var slot = Self.firstSlot(reference, slots.count)
     while slots[slot] != 0 {
@@ -66,7 +67,7 @@ struct ReferenceList {
     return nil
   }
 
-  /// Enters the last reference.
+  /// Adds the last reference to the index.
   private mutating func indexLast() {
     if Int(usedSlots) * 2 >= slots.count { return reindex() }
     enter(items.count - 1)
@@ -81,11 +82,11 @@ struct ReferenceList {
 
   func contains(_ reference: ObjectReference) -> Bool { position(of: reference) != nil }
 
-  /// Adds a reference at the end; false when it is there already.
+  /// Appends a reference; returns `false` if the list already contains it.
   @discardableResult
   mutating func append(_ reference: ObjectReference) -> Bool {
     if let last = items.last {
-      // What follows the last of ordered references is none of them.
+      // A reference that follows the last one of an ordered list cannot be in the list.
       if order == .mixed || !follows(reference, last) {
         if contains(reference) { return false }
         loseOrder(for: reference)
@@ -100,17 +101,17 @@ struct ReferenceList {
     return true
   }
 
-  /// A reference comes that does not follow the last one.
+  /// Updates the order before a reference is appended that does not follow the last one.
   private mutating func loseOrder(for reference: ObjectReference) {
     if items.count == 1, reference.rawValue < items[0].rawValue { order = .descending } else { order = .mixed }
   }
 
-  /// Removes a reference; false when it is not there.
+  /// Removes a reference; returns `false` if the list does not contain it.
   @discardableResult
   mutating func remove(_ reference: ObjectReference) -> Bool {
     guard let position = position(of: reference) else { return false }
     if order != .mixed {
-      // Closing the gap in many would take long if each of them went.
+      // Beyond this distance the list becomes an indexed one, since closing the gap on each removal would take quadratic time.
       if items.count - position <= 256 {
         items.remove(at: position)
         return true
@@ -132,10 +133,10 @@ struct ReferenceList {
     reindex()
   }
 
-  /// Takes all references out, with others in the place of those of new objects.
+  /// Empties the list and returns its references, with those of new objects replaced.
   mutating func take(replacing saved: (ObjectReference) -> ObjectReference) -> [ObjectReference] {
     let hasNewObjects = hasNewObjects
-    // What nobody else has is changed where it is.
+    // Swapped, so that an array without other references is modified in place.
     var taken: [ObjectReference] = []
     if holeCount == 0 { swap(&taken, &items) } else { taken = elements }
     self = ReferenceList()
@@ -145,12 +146,12 @@ struct ReferenceList {
     return taken
   }
 
-  /// Whether some reference is that of a new object.
+  /// Whether some reference belongs to a new object.
   var hasNewObjects: Bool { items.contains { $0.key < 0 } }
 
-  /// Puts other references in the place of those of new objects. All stay different.
+  /// Replaces the references of new objects. The references must remain unique.
   ///
-  /// - Parameter saved: The reference that takes the place of one; called for each, once.
+  /// - Parameter saved: Returns the replacement of a reference; called once for each.
   mutating func replaceNewObjects(_ saved: (ObjectReference) throws -> ObjectReference) rethrows {
     if !hasNewObjects { return }
     var (isAscending, isDescending) = (true, true)
@@ -163,7 +164,7 @@ struct ReferenceList {
       }
       previous = reference
     }
-    // Without holes, as ordered ones are.
+    // Ordered lists have no holes.
     order = holeCount > 0 ? .mixed : isAscending ? .ascending : isDescending ? .descending : .mixed
     reindex()
   }
@@ -181,7 +182,7 @@ struct ReferenceList {
 
 #if CIPHERDATA_CHECKS
   extension ReferenceList {
-    /// Each reference stands here once and is found where it stands, and what is counted is there.
+    /// Checks that each reference is contained once and found at its position, and that the counts match.
     func _checkInvariants() {
       let elements = elements
       checkInvariant(elements.count == count, "\(elements.count) references in a list that counts \(count)")

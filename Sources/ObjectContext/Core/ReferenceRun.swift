@@ -1,27 +1,26 @@
-// ReferenceRun: references in order, which take no memory while their keys follow each other.
 package import ObjectModel
 
-/// References in order. Those of one entity whose keys follow each other, as those of most fetches of all objects do, are their first and their number.
+/// An array of references. If the references belong to one entity and have consecutive keys, as in most fetches of all objects, only the
+/// first one and the count are stored.
 package struct ReferenceRun {
   private var first = ObjectReference(rawValue: 0)
-  /// All of them; nil while they follow each other.
+  /// All references; `nil` while they are consecutive.
   private var list: [ObjectReference]?
   package private(set) var count = 0
 
   package init() {}
 
-  /// References as they are given.
+  /// Creates an array of the given references.
   package init(_ references: [ObjectReference]) {
     list = references
     count = references.count
   }
 
-  /// The reference at a position, which there has to be.
+  /// Returns the reference at a valid position.
   @inline(__always) package subscript(position: Int) -> ObjectReference {
     list.map { $0[position] } ?? ObjectReference(rawValue: first.rawValue + Int64(position))
   }
 
-  /// Appends a reference.
   @inline(__always) package mutating func append(_ reference: ObjectReference) {
     if list == nil, count == 0 || reference.rawValue == first.rawValue + Int64(count) {
       if count == 0 { first = reference }
@@ -35,6 +34,6 @@ package struct ReferenceRun {
     if list?.append(reference) == nil { list = (0..<count).map { self[$0] } + [reference] }
   }
 
-  /// The bytes it holds.
+  /// The number of bytes allocated.
   package var byteCount: Int { (list?.count ?? 0) * 8 }
 }

@@ -1,12 +1,11 @@
-// RelationshipWay: a relationship in plain numbers.
 import ObjectModel
 
-/// A relationship in plain numbers: what is asked where a member comes.
+/// A compact description of a relationship by numbers, for changes of members.
 struct RelationshipWay {
   /// The relationship's to-many index, or its slot.
   let index: Int
   let isToMany: Bool
-  /// The number of the relationship back; -1 where there is none.
+  /// The number of the inverse relationship; -1 if there is none.
   let inverse: Int
   private let firstDestination: UInt32
   private let destinationCount: UInt32
@@ -20,6 +19,6 @@ struct RelationshipWay {
     destinationCount = UInt32(destinations.count)
   }
 
-  /// Whether it leads to objects of an entity.
+  /// Returns whether the destination can be an object of an entity.
   @inline(__always) func leads(toEntity number: UInt32) -> Bool { number &- firstDestination < destinationCount }
 }

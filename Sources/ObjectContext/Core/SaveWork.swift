@@ -1,4 +1,3 @@
-// SaveWork: the objects of one save.
 package import ObjectModel
 package import ObjectStore
 
@@ -13,7 +12,7 @@ package struct SaveWork {
   /// Unchanged objects whose versions are checked.
   package let locked: [ManagedObject]
 
-  /// Calls a closure for the objects inserted, updated and deleted. No list of the lists is made for it, which each small save would pay for.
+  /// Calls a closure for the inserted, updated and deleted objects, without concatenating the lists, which would slow down small saves.
   @inline(__always) package func forEachChanged(_ body: (ManagedObject) throws -> Void) rethrows {
     for object in inserted { try body(object) }
     for object in updated { try body(object) }
@@ -22,7 +21,7 @@ package struct SaveWork {
 
   package var isEmpty: Bool { inserted.isEmpty && updated.isEmpty && deleted.isEmpty && locked.isEmpty }
 
-  /// The ID of one of the objects in a store.
+  /// Returns the ID of one of the objects in a store.
   package func first(inSpace space: UInt32) -> ManagedObjectID? {
     func isThere(_ object: ManagedObject) -> Bool { object.currentID.space == space }
     let object =
@@ -34,12 +33,12 @@ package struct SaveWork {
     inserted == other.inserted && updated == other.updated && deleted == other.deleted
   }
 
-  /// What was saved in the end, after a merge policy has taken objects out.
+  /// Returns the objects that were saved after a merge policy has removed some of them.
   ///
   /// - Parameters:
-  ///   - gone: Objects that are in no store.
-  ///   - merged: New objects that stand for stored ones now.
-  ///   - restored: Objects that are not deleted after all.
+  ///   - gone: Objects that are not in a store.
+  ///   - merged: New objects that now represent stored ones.
+  ///   - restored: Objects that were not deleted.
   package func without(_ gone: Set<ManagedObject>, merged: Set<ManagedObject>, restored: Set<ManagedObject>) -> SaveWork {
     SaveWork(
       inserted: inserted.filter { !gone.contains($0) && !merged.contains($0) },
@@ -47,7 +46,7 @@ package struct SaveWork {
       deleted: deleted.filter { !gone.contains($0) && !restored.contains($0) }, locked: locked)
   }
 
-  /// What of it is in some stores.
+  /// Returns the objects that are in the given stores.
   package func part(inStores stores: [PersistentStore]) -> SaveWork {
     let spaces = Set(stores.map(\.space.number))
     func isThere(_ object: ManagedObject) -> Bool { spaces.contains(object.currentID.space) }

@@ -1,9 +1,9 @@
-// ToManyState: what an object knows of one to-many relationship: the stored members and what was changed since.
 import ObjectModel
 
-/// One to-many relationship of one object. The stored members are never copied: changes are kept beside them, also while the members are not loaded.
+/// The state of one to-many relationship of one object: the stored members and the changes since. The stored members are never copied, and
+/// changes can be recorded before the members are loaded.
 final class ToManyState {
-  /// What few states have.
+  /// Rarely needed data, allocated on demand.
   private final class Rearrangement {
     var removed: Set<ObjectReference> = []
     var moved: Set<ObjectReference> = []
@@ -13,24 +13,25 @@ final class ToManyState {
 
   let relationship: CompiledRelationship
   /// The state of the object's next relationship that has one: see ``ToManyStates``.
-  // Exclusivity is unchecked for the reason below.
+  // Exclusivity is unchecked for the reason given at `added`.
   @exclusivity(unchecked) fileprivate(set) var next: ToManyState?
-  /// The stored members; nil while they are not loaded.
-  // A range of the array that they were read into with other objects' members. Touched in its context's isolation alone.
+  /// The stored members; `nil` while they are not loaded.
+  // A slice of the array into which the members of several objects were read. Accessed only in the context's isolation.
   @exclusivity(unchecked) private(set) var base: ArraySlice<ObjectReference>?
-  /// Members added since, in order. While the base is not loaded some of them may be in it.
-  // A context's isolation admits one access at a time, and nothing here calls back: the checks cost as much as adding a member.
+  /// The members added since, in order. While the stored members are not loaded, some of these may be among them.
+  // A context's isolation admits one access at a time, and no code here calls back. Exclusivity checks would cost as much as adding a
+  // member.
   @exclusivity(unchecked) private(set) var added = ReferenceList()
-  /// What was removed or put into another order; nil as long as nothing was.
+  /// Removals and changes of the order; `nil` if there are none.
   @exclusivity(unchecked) private var rearrangement: Rearrangement?
   /// The relationship's to-many index.
   fileprivate let index: Int32
-  /// Where the members stand in their fetch group, for batch faulting.
+  /// The members' fetch group and the position of the first member in it, for batch faulting.
   @exclusivity(unchecked) var memberGroup: UInt32 = 0
   @exclusivity(unchecked) var memberGroupStart: UInt32 = 0
-  /// Whether members came, went or moved in the event under way.
+  /// Whether members were added, removed or moved in the current event.
   @exclusivity(unchecked) var isChangedInEvent = false
-  /// Whether the base was read with another object's, and was not asked for yet.
+  /// Whether the stored members were read together with another object's, and have not been used yet.
   @exclusivity(unchecked) var isReadAhead = false
   #if CIPHERDATA_CHECKS
     private var pacer = CheckPacer()
@@ -49,39 +50,39 @@ final class ToManyState {
     return made
   }
 
-  /// Members removed since.
+  /// The members removed since.
   private(set) var removed: Set<ObjectReference> {
     get { rearrangement?.removed ?? [] }
     _modify { yield &rearrangementForWriting().removed }
   }
-  /// Members taken out and added again before the stored ones were read: in an ordered relationship they have moved to the end.
+  /// Members removed and added again before the stored members were loaded. In an ordered relationship they have moved to the end.
   private var moved: Set<ObjectReference> {
     get { rearrangement?.moved ?? [] }
     _modify { yield &rearrangementForWriting().moved }
   }
-  /// All members in their order, once an ordered relationship was rearranged.
+  /// All members in order, if an ordered relationship was reordered.
   private(set) var explicitOrder: [ObjectReference]? {
     get { rearrangement?.explicitOrder }
     _modify { yield &rearrangementForWriting().explicitOrder }
   }
-  /// The base as a set, made when a large one is searched.
+  /// The stored members as a set, created when a long list is searched.
   private var baseSet: Set<ObjectReference>? {
     get { rearrangement?.baseSet }
     _modify { yield &rearrangementForWriting().baseSet }
   }
 
   var isLoaded: Bool { base != nil }
-  /// Whether the stored members are loaded and somebody has asked for them: nothing is to be done before they are looked at.
+  /// Whether the stored members are loaded and in use, so that reading them needs no preparation.
   var isInUse: Bool { isLoaded && !isReadAhead }
   var isChanged: Bool { !added.isEmpty || rearrangement != nil && (!removed.isEmpty || explicitOrder != nil) }
 
-  /// Takes the stored members.
+  /// Sets the stored members.
   ///
-  /// - Returns: Members whose addition or removal turned out to be no change.
+  /// - Returns: The members whose addition or removal turned out not to be a change.
   @discardableResult
   func load(_ members: ArraySlice<ObjectReference>) -> [ObjectReference] {
     base = members
-    // As nearly always.
+    // The usual case.
     if rearrangement == nil, added.isEmpty {
       noteChange()
       return []
@@ -103,12 +104,12 @@ final class ToManyState {
     return unchanged
   }
 
-  /// Whether a reference is a stored member; nil while the stored members are not loaded.
+  /// Returns whether a reference is a stored member; `nil` while the stored members are not loaded.
   func isStored(_ reference: ObjectReference) -> Bool? { isLoaded ? baseContains(reference) : nil }
 
-  /// Drops a pending change of an unread member if it changes nothing, as the other end of the link shows.
+  /// Removes a pending change of a member that is not loaded if the inverse relationship shows that it changes nothing.
   ///
-  /// - Parameter isStored: Whether the member is a stored one; nil where the other end is unread too.
+  /// - Parameter isStored: Whether the member is a stored one; `nil` if the inverse is not loaded either.
   func settle(_ reference: ObjectReference, isStored: Bool?) {
     guard !isLoaded, let isStored else { return }
     if isStored {
@@ -119,7 +120,7 @@ final class ToManyState {
     noteChange()
   }
 
-  /// Members in an order given before they were read anew; those that it does not name come last.
+  /// Applies an order that was set before the members were loaded again. Members that are not in it come last.
   private func rearrange(by order: [ObjectReference]) {
     explicitOrder = nil
     let current = members
@@ -136,7 +137,7 @@ final class ToManyState {
     return made.contains(reference)
   }
 
-  /// The members as they are now. The base must be loaded.
+  /// The current members. The stored members must be loaded.
   var members: [ObjectReference] {
     if let explicitOrder { return explicitOrder }
     guard let base else { return added.elements }
@@ -146,23 +147,24 @@ final class ToManyState {
     return result
   }
 
-  /// The members as they are now, without a copy where nothing was changed. The base must be loaded.
+  /// The current members, without a copy if nothing was changed. The stored members must be loaded.
   var visibleMembers: ArraySlice<ObjectReference> {
     if let base, !isChanged { return base }
     return members[...]
   }
 
-  /// How many members there are now. The base must be loaded.
+  /// The number of current members. The stored members must be loaded.
   var count: Int { explicitOrder?.count ?? (base?.count ?? 0) - removed.count + added.count }
 
-  /// Whether an object is a member now. The base must be loaded.
+  /// Returns whether a reference is a current member. The stored members must be loaded.
   func contains(_ reference: ObjectReference) -> Bool {
     added.contains(reference) || (baseContains(reference) && !removed.contains(reference))
   }
 
-  /// Adds a member at the end; false when it was one already, as far as is known.
+  /// Appends a member; returns `false` if it is known to be a member already.
   ///
-  /// - Parameter isStored: For unread members, whether it is a stored one; nil where the other end does not show that either.
+  /// - Parameter isStored: If the members are not loaded, whether the reference is a stored member; `nil` if the inverse is not loaded
+  ///   either.
   @discardableResult
   func add(_ reference: ObjectReference, isStored: Bool? = nil) -> Bool {
     let wasRemoved = rearrangement != nil && removed.contains(reference)
@@ -173,7 +175,8 @@ final class ToManyState {
     if isStored == true, !isLoaded, !wasRemoved || !relationship.isOrdered {
       if !wasRemoved { return false }
     } else if !isLoaded || !wasRemoved {
-      // Unread members may or may not have had it: it is added, and taken out of the additions again if it turns out to have been there.
+      // If the members are not loaded, the reference may already be one of them. It is recorded as added, and loading the members corrects
+      // that.
       if baseContains(reference) || !added.append(reference) { return false }
     }
     if rearrangement != nil { explicitOrder?.append(reference) }
@@ -182,9 +185,9 @@ final class ToManyState {
     return true
   }
 
-  /// Takes a member out; false when it was none.
+  /// Removes a member; returns `false` if it is not a member.
   ///
-  /// - Parameter isStored: As for ``add(_:isStored:)``.
+  /// - Parameter isStored: See ``add(_:isStored:)``.
   @discardableResult
   func remove(_ reference: ObjectReference, isStored: Bool? = nil) -> Bool {
     let wasAdded = added.remove(reference)
@@ -193,7 +196,7 @@ final class ToManyState {
     } else if reference.key > 0, isStored ?? true {
       guard removed.insert(reference).inserted || wasAdded else { return false }
     } else if !wasAdded {
-      // A new object, and one that is not stored, can only have been added here.
+      // A new object, or one that is not stored, is a member only if it was added here.
       return false
     }
     if rearrangement != nil { explicitOrder?.removeAll { $0 == reference } }
@@ -202,9 +205,9 @@ final class ToManyState {
     return true
   }
 
-  // MARK: Taking changes back
+  // MARK: Undo
 
-  /// What is known of a reference.
+  /// Returns the state of a reference, to be recorded for undo.
   func marks(of reference: ObjectReference) -> UndoRecord.Marks {
     var marks: UndoRecord.Marks = isLoaded ? [] : [.isUnread]
     if added.contains(reference) { marks.insert(.wasAdded) }
@@ -212,7 +215,8 @@ final class ToManyState {
     return marks
   }
 
-  /// Whether a change that was made without a look at the members was none. They must have been read since, and not been saved.
+  /// Returns whether a change that was made before the members were loaded turned out to change nothing. The members must be loaded and not
+  /// saved since.
   func isVoid(_ kind: UndoRecord.Kind, of reference: ObjectReference, _ marks: UndoRecord.Marks) -> Bool {
     switch kind {
     case .added: !marks.contains(.wasRemoved) && baseContains(reference)
@@ -221,9 +225,10 @@ final class ToManyState {
     }
   }
 
-  /// Takes an addition back; false where there is nothing to take back. A stored member that was added without a look at the members stays.
+  /// Undoes an addition; returns `false` if there is nothing to undo. A stored member that was added before the members were loaded
+  /// remains.
   ///
-  /// - Parameter marks: What was known of the reference before it was added.
+  /// - Parameter marks: The state of the reference before it was added.
   func takeBackAddition(of reference: ObjectReference, _ marks: UndoRecord.Marks) -> Bool {
     if marks.contains(.isVoid) { return false }
     if added.remove(reference) {
@@ -243,9 +248,10 @@ final class ToManyState {
     return true
   }
 
-  /// Takes a removal back; false where there is nothing to take back. What was removed without a look at the members, and was none, becomes none.
+  /// Undoes a removal; returns `false` if there is nothing to undo. A reference that was removed before the members were loaded, and was
+  /// not a member, does not become one.
   ///
-  /// - Parameter marks: What was known of the reference before it was removed.
+  /// - Parameter marks: The state of the reference before it was removed.
   func takeBackRemoval(of reference: ObjectReference, _ marks: UndoRecord.Marks) -> Bool {
     if marks.contains(.isVoid) { return false }
     if rearrangement != nil, removed.remove(reference) != nil {
@@ -264,7 +270,7 @@ final class ToManyState {
     return true
   }
 
-  /// Gives the members an order. They must be the members that there are.
+  /// Sets the order of the members. It must contain exactly the current members.
   func setOrder(_ order: [ObjectReference]) {
     isChangedInEvent = true
     keep(order)
@@ -276,12 +282,12 @@ final class ToManyState {
     noteChange()
   }
 
-  /// Forgets an order that is the stored one.
+  /// Removes an explicit order that equals the stored one.
   func forgetStoredOrder() {
     if rearrangement != nil, let explicitOrder { keep(explicitOrder) }
   }
 
-  /// Forgets the changes.
+  /// Discards the changes.
   func discardChanges() {
     isChangedInEvent = false
     added = ReferenceList()
@@ -294,7 +300,7 @@ final class ToManyState {
     }
   }
 
-  /// Forgets the stored members but keeps the changes.
+  /// Unloads the stored members, and keeps the changes.
   func unload(keepingOrder: Bool = true) {
     base = nil
     guard rearrangement != nil else { return }
@@ -302,9 +308,9 @@ final class ToManyState {
     if !keepingOrder { explicitOrder = nil }
   }
 
-  /// Forgets that a member is stored, since its row was deleted.
+  /// Removes a stored member whose row was deleted.
   ///
-  /// - Returns: The order of an ordered relationship with the member in its place; nil if it was no stored member.
+  /// - Returns: For an ordered relationship, the order that includes the member; `nil` if it was not a stored member.
   func forgetStored(_ reference: ObjectReference) -> [ObjectReference]? {
     guard isLoaded, baseContains(reference) else { return nil }
     let order = contains(reference) && relationship.isOrdered ? members : nil
@@ -312,25 +318,25 @@ final class ToManyState {
     return order
   }
 
-  /// Forgets members whose rows are gone.
+  /// Removes members whose rows were deleted.
   func forget(_ gone: Set<ObjectReference>) {
     if base?.contains(where: gone.contains) ?? false { base?.removeAll(where: gone.contains) }
     if rearrangement != nil {
       if explicitOrder?.contains(where: gone.contains) ?? false { explicitOrder?.removeAll(where: gone.contains) }
-      // What is no member any more cannot be taken out: it would be counted twice.
+      // `removed` must be a subset of the stored members, or `count` would be wrong.
       if base != nil, !removed.isEmpty { removed.subtract(gone) }
       baseSet = nil
     }
     noteChange()
   }
 
-  /// The changes were saved: the members as they are now become the base, with references of new objects replaced by their saved ones.
+  /// Makes the current members the stored ones after a save, and replaces the references of new objects.
   func commit(replacing saved: (ObjectReference) -> ObjectReference) {
     if let order = explicitOrder, isLoaded {
       base = order.map(saved)[...]
       baseSet = nil
     } else if isLoaded {
-      // One member more or less of many must not cost a walk through all: saves come one after the other.
+      // Few additions and removals in a long list must not take time proportional to its length: saves may follow each other quickly.
       removeFromBase()
       let arrived = added.take(replacing: saved)
       if baseSet != nil { baseSet?.formUnion(arrived) }
@@ -352,16 +358,16 @@ final class ToManyState {
     if baseSet != nil { baseSet?.subtract(removed) }
   }
 
-  /// The members added since, as they are saved.
+  /// Returns the members added since, as they are saved.
   ///
-  /// - Parameter saved: The reference that a new object is saved by, which it is known by here from now on.
+  /// - Parameter saved: Returns the permanent reference of a new object, which also replaces the temporary one here.
   func savedAdditions(_ saved: (ObjectReference) -> ObjectReference) -> [ObjectReference] {
     added.replaceNewObjects(saved)
     if rearrangement != nil { explicitOrder = explicitOrder?.map(saved) }
     return added.elements
   }
 
-  /// References of new objects were replaced by permanent ones.
+  /// Replaces the references of new objects by permanent ones.
   func replace(_ saved: (ObjectReference) -> ObjectReference) {
     if base?.contains(where: { $0.key < 0 }) ?? false { base = base?.map(saved)[...] }
     added.replaceNewObjects(saved)
@@ -380,8 +386,8 @@ final class ToManyState {
   }
 }
 
-/// The states of an object's to-many relationships, of those that were touched, in the order of their indexes. Each has the next one: an object with one
-/// state needs no list for it.
+/// The states of an object's to-many relationships that were read or changed, in the order of their indexes. The states form a linked list,
+/// so that an object with a single state needs no separate list.
 struct ToManyStates: Sequence {
   private(set) var first: ToManyState?
 
@@ -399,17 +405,17 @@ struct ToManyStates: Sequence {
 
   @inline(__always) var isEmpty: Bool { first == nil }
 
-  /// The state of a to-many index; nil where nobody has touched it.
+  /// Returns the state of a to-many index; `nil` if it was neither read nor changed.
   @inline(__always) subscript(index: Int) -> ToManyState? {
     guard let first else { return nil }
     return Int(first.index) == index ? first : later(index)
   }
 
-  /// The state of a to-many index, not retained: for the object's own use of it, during which nobody takes it out.
-  // The object holds its states.
+  /// Returns the state of a to-many index without retaining it. The object must not remove it while it is in use.
+  // The object retains its states.
   @inline(__always) func unretained(_ index: Int) -> Unmanaged<ToManyState>? {
     guard let first else { return nil }
-    // Held as above.
+    // Retained by the object, as above.
     return Int(first.index) == index ? Unmanaged.passUnretained(first) : later(index).map { Unmanaged.passUnretained($0) }
   }
 
@@ -422,7 +428,7 @@ struct ToManyStates: Sequence {
     return nil
   }
 
-  /// Adds the state of a relationship that has none.
+  /// Inserts the state of a relationship that has none.
   mutating func insert(_ state: ToManyState) {
     #if CIPHERDATA_CHECKS
       checkInvariant(self[Int(state.index)] == nil, "the relationship has a state")
@@ -437,7 +443,7 @@ struct ToManyStates: Sequence {
     previous.next = state
   }
 
-  /// Keeps the states that meet a condition.
+  /// Removes the states that do not meet a condition.
   mutating func filter(_ condition: (ToManyState) -> Bool) {
     var kept = ToManyStates()
     var state = first
@@ -451,7 +457,8 @@ struct ToManyStates: Sequence {
 
 #if CIPHERDATA_CHECKS
   extension ToManyState {
-    /// Of loaded members: the additions are none of them, the removals are, and an order is one of those that remain.
+    /// Checks that, if the members are loaded, additions are not stored members, removals are, and an explicit order contains exactly the
+    /// current members.
     func _checkInvariants() {
       let name = relationship.name
       added._checkInvariants()

@@ -1,51 +1,50 @@
-// UndoGroup: the changes that are undone together, as records of what was before them.
 import ObjectModel
 import ObjectStore
 
-/// Changes that are undone together: what was before them, in the order in which they came.
+/// A group of changes that are undone together: records of the state before each change, in order.
 ///
-/// Of a value, and of the order of members, the first record counts: an open group that is asked has a table of what it has records of. What few records need
-/// stands in lists beside them.
+/// For a value, or for the order of members, only the first record is needed. An open group has a hash table of these records to avoid
+/// duplicates. Data that few records need is stored in separate lists.
 final class UndoGroup {
-  /// An action of the application. It does not hold its target.
+  /// An action of the application. It does not retain its target.
   struct Action {
     weak var target: AnyObject?
     let run: (AnyObject) -> Void
   }
 
-  /// The order of members of an object that nobody had read when one of them was deleted.
+  /// The order of an object's members that were not loaded when one of them was deleted.
   struct KeptOrder {
     let owner: ManagedObjectID
     let index: Int
     let members: [ObjectReference]
   }
 
-  /// The name of what was done.
+  /// The name of the action.
   var name = ""
-  // Written by every recorded change, in its context's isolation, which admits one access at a time; nothing under an access calls back. So it is for what
-  // else such a change writes.
+  // Written by every recorded change, in the context's isolation, which admits one access at a time; no call made during an access reenters
+  // the group. The same applies to the other properties that such a change writes.
   @exclusivity(unchecked) private(set) var records = ContiguousArray<UndoRecord>()
-  /// Objects that went, each held, with all that it had.
+  /// Deleted objects with all their values, which the group retains.
   private(set) var objects: [ManagedObject] = []
   private(set) var orders: [[ObjectReference]] = []
   private(set) var externals: [ExternalData] = []
-  /// The application's actions; nil for one that was taken out.
+  /// The application's actions; `nil` for an action that was removed.
   private(set) var actions: [Action?] = []
   private(set) var groups: [UndoGroup] = []
-  /// Orders that are restored once everything else is there again.
+  /// Orders that are restored after everything else.
   private(set) var keptOrders: [KeptOrder] = []
-  /// The bytes that it counts with, those of its groups among them.
+  /// The size of the group in bytes, including nested groups.
   // Unchecked for the reason above.
   @exclusivity(unchecked) var byteCount = 0
-  /// Whether a save has nothing to do with it any more: no record names an object by a temporary ID, and no value is only in a store.
+  /// Whether saves no longer affect the group: no record refers to an object by a temporary ID, and no value exists only in a store.
   // Unchecked for the reason above.
   @exclusivity(unchecked) var isSettled = false
-  /// Where the records of values and orders stand in `records`, found by open addressing: 1 more than the place, 0 for nothing.
+  /// A hash table with open addressing for the records of values and orders: the index in `records` plus 1, or 0.
   // Unchecked for the reason above.
   @exclusivity(unchecked) private var places = ContiguousArray<Int32>()
   // Unchecked for the reason above.
   @exclusivity(unchecked) private var enteredCount = 0
-  /// How many records were looked at for the table.
+  /// The number of records that were examined for the table.
   // Unchecked for the reason above.
   @exclusivity(unchecked) private var seenCount = 0
 
@@ -61,14 +60,14 @@ final class UndoGroup {
       }
   }
 
-  // MARK: Adding
+  // MARK: Recording
 
   @inline(__always) func append(_ record: UndoRecord) {
     isSettled = false
     records.append(record)
   }
 
-  /// Adds a value or an order.
+  /// Appends a record of a value or an order.
   @inline(__always) func append(
     _ object: ObjectReference, _ space: UInt32, _ property: Int, _ kind: UndoRecord.Kind, _ former: Slot, _ marks: UndoRecord.Marks = []
   ) {
@@ -104,7 +103,7 @@ final class UndoGroup {
 
   func keep(_ order: KeptOrder) { keptOrders.append(order) }
 
-  /// Takes the last record out, which is that of a group.
+  /// Removes the last record and returns its group; `nil` if the last record is not a group.
   func removeLastGroup() -> UndoGroup? {
     guard records.last?.kind == .group, let group = groups.last else { return nil }
     records.removeLast()
@@ -114,13 +113,13 @@ final class UndoGroup {
     return group
   }
 
-  /// Takes actions out.
+  /// Removes the actions of a target.
   func removeActions(of target: AnyObject) {
     for place in actions.indices where actions[place]?.target === target { actions[place] = nil }
     for group in groups { group.removeActions(of: target) }
   }
 
-  /// Forgets everything.
+  /// Removes everything.
   func removeAll() {
     records = []
     (objects, orders, externals, actions, groups, keptOrders) = ([], [], [], [], [], [])
@@ -128,7 +127,7 @@ final class UndoGroup {
     removeTable()
   }
 
-  /// Nothing is added any more: the table goes, and memory that is not used.
+  /// Releases the table and unused memory, after the last record was added.
   func close() {
     removeTable()
     if records.capacity > records.count + records.count / 4 {
@@ -139,9 +138,9 @@ final class UndoGroup {
     }
   }
 
-  // MARK: What was recorded already
+  // MARK: Lookup
 
-  /// Whether there is a record of a value or an order.
+  /// Returns whether the group has a record of a value or an order.
   func has(_ object: ObjectReference, _ space: UInt32, _ property: Int, isOrder: Bool) -> Bool {
     while seenCount < records.count { enterNext() }
     if places.isEmpty { return false }
@@ -158,7 +157,7 @@ final class UndoGroup {
     return false
   }
 
-  /// Enters the next record in the table, if it is of a value or an order.
+  /// Adds the next record to the table if it is of a value or an order.
   private func enterNext() {
     let number = seenCount
     seenCount += 1
@@ -185,20 +184,20 @@ final class UndoGroup {
 
   private func removeTable() { (places, enteredCount, seenCount) = ([], 0, 0) }
 
-  // MARK: Over saves
+  // MARK: Saves
 
-  /// Visits the records, which may be changed.
+  /// Calls a closure with each record, which it may change.
   func update(_ body: (inout UndoRecord) -> Void) {
-    // It finds them by what they name.
+    // The table hashes the object references, which the closure may replace.
     removeTable()
     for number in records.indices { body(&records[number]) }
   }
 
-  /// Puts other references into the orders.
+  /// Replaces the references of new objects in the orders.
   func updateOrders(_ saved: (ObjectReference) -> ObjectReference) {
     for number in orders.indices where orders[number].contains(where: { $0.key < 0 }) { orders[number] = orders[number].map(saved) }
   }
 
-  /// A large value is bytes from now on.
+  /// Replaces a large value by its loaded bytes.
   func replaceExternal(_ number: Int, with bytes: ExternalData) { externals[number] = bytes }
 }

@@ -1,82 +1,80 @@
-// UndoRecord: one thing about one object as it was before a group of changes.
 import ObjectModel
 
-/// One thing about one object as it was before a group of changes: what the group's undoing brings back.
+/// A record of one aspect of an object's state before a group of changes, which undoing the group restores.
 ///
-/// It names the object by its reference and does not hold it: what is held is as many bytes as a number and a few marks.
+/// A record identifies the object by reference and does not retain it. It is as small as a number and a few flags.
 struct UndoRecord {
-  /// What there was.
+  /// The kind of state that was recorded.
   enum Kind: UInt8 {
-    /// A value of a slot.
+    /// The value of a slot.
     case value
-    /// A large value of a slot, which stands in the group's list.
+    /// The large value of a slot, which is in the group's list.
     case external
-    /// A member came: it was none.
+    /// A member was added.
     case added
-    /// A member went: it was one.
+    /// A member was removed.
     case removed
-    /// The order of members, which stands in the group's list.
+    /// The order of members, which is in the group's list.
     case order
-    /// The object came: it was not there.
+    /// The object was inserted.
     case inserted
-    /// The object went: it was there, and stands in the group's list.
+    /// The object was deleted. It is in the group's list.
     case deleted
-    /// An action of the application, which stands in the group's list.
+    /// An action of the application, which is in the group's list.
     case action
-    /// A group of changes, which stands in the group's list.
+    /// A nested group, which is in the group's list.
     case group
   }
 
-  /// Further facts about a member or a transient value.
+  /// Additional information about a member or a transient value.
   struct Marks: OptionSet {
     let rawValue: UInt8
-    /// The stored members were not read: whether it is one of them was not known.
+    /// The stored members were not loaded: it was unknown whether the reference was one of them.
     static let isUnread = Marks(rawValue: 1)
-    /// It was among the additions.
+    /// The reference was among the additions.
     static let wasAdded = Marks(rawValue: 2)
-    /// It was among the removals.
+    /// The reference was among the removals.
     static let wasRemoved = Marks(rawValue: 4)
     /// The change was saved since.
     static let isSaved = Marks(rawValue: 8)
-    /// It has turned out that nothing was changed: what was added was a stored member, or what was removed was none.
+    /// The change turned out to change nothing: an added reference was a stored member already, or a removed one was not.
     static let isVoid = Marks(rawValue: 16)
-    /// A transient value was not changed since the last save: no row says so afterwards.
+    /// A transient value was unchanged since the last save, which cannot be determined from a row later.
     static let wasClean = Marks(rawValue: 32)
   }
 
-  /// The object; of an action or a group nothing.
+  /// The object; null for an action or a group.
   var reference: ObjectReference
   var space: UInt32
   /// The slot, or the to-many index.
   let property: UInt16
   let kind: Kind
   var marks: Marks
-  /// The value, the member's reference, or a place in a list of the group.
+  /// The value, the member's reference, or an index in a list of the group.
   var former: Slot
 
-  /// The bytes that a record counts with, and its place in the table of an open group.
+  /// The number of bytes to count for a record, including its entry in the table of an open group.
   static let byteCount = MemoryLayout<UndoRecord>.stride + 8
 
-  /// Whether the first record of its object and property counts.
+  /// Whether only the first record for its object and property is needed.
   @inline(__always) var isOfValueOrOrder: Bool { kind == .value || kind == .external || kind == .order }
 
-  /// The place in the list of the group that the kind says.
+  /// The index in the group's list for this kind of record.
   var place: Int {
     if case .int(let place) = former { Int(place) } else { 0 }
   }
 
-  /// The member.
   var member: ObjectReference {
     if case .int(let word) = former { ObjectReference(rawValue: word) } else { ObjectReference(rawValue: 0) }
   }
 }
 
 extension Slot {
-  /// The bytes of a value outside the record that has it.
+  /// The number of bytes of a value that are stored outside its record.
   var bytesBesideRecord: Int {
     switch self {
     case .null, .int, .real: 0
-    // Texts of up to fifteen bytes and bytes of up to fourteen have no memory of their own.
+    // Texts of up to 15 bytes and data of up to 14 bytes are stored inline.
     case .text(let text): text.utf8.count > 15 ? text.utf8.count + 32 : 0
     case .bytes(let bytes): bytes.count > 14 ? bytes.count + 64 : 0
     }

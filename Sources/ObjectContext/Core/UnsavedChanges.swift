@@ -1,17 +1,16 @@
-// UnsavedChanges: what becomes of unsaved changes when others' changes are merged: nothing of them goes without being told.
 import ObjectModel
 import ObjectStore
 
-/// The unsaved changes that a merge has met.
+/// The unsaved changes that a merge of other changes affects, so that the context can report each of them.
 struct UnsavedChanges {
-  /// The unsaved values of objects that others have deleted, by object and name.
+  /// The unsaved values of objects that were deleted elsewhere, by object and property name.
   private(set) var discarded: [ManagedObjectID: [String: (any Sendable)?]] = [:]
-  /// The properties that were changed on both sides, by object.
+  /// The properties changed both here and elsewhere, by object.
   private(set) var overridden: [ManagedObjectID: Set<String>] = [:]
-  /// Changed objects with the rows that their changes lay above.
+  /// Changed objects with the rows that they had before the merge.
   private var former: [(object: ManagedObject, row: RowImage)] = []
 
-  /// An object leaves since others have deleted it.
+  /// Records the unsaved values of an object that was deleted elsewhere.
   mutating func noteDiscarded(_ object: ManagedObject) {
     guard object.flags.contains(.isUpdated), !object.flags.contains(.isDeleted) else { return }
     var values: [String: (any Sendable)?] = [:]
@@ -36,7 +35,7 @@ struct UnsavedChanges {
     (one.entityNumber, one.key) < (other.entityNumber, other.key)
   }
 
-  /// Objects are about to take the rows of others.
+  /// Records the rows of objects before the merge replaces them.
   mutating func begin(_ objects: [ManagedObject]) {
     for object in objects {
       guard let overlay = object.overlay, !overlay.dirty.isEmpty, let row = object.image else { continue }
@@ -44,7 +43,7 @@ struct UnsavedChanges {
     }
   }
 
-  /// They have them: what is different now was changed by others.
+  /// Compares the rows after the merge: values that differ were changed elsewhere.
   mutating func end() {
     for (object, row) in former {
       guard let overlay = object.overlay, let now = object.image else { continue }

@@ -1,9 +1,10 @@
-// WholeWord: words that are stored whole though a bit of them has changed.
 import CProcessor
 
-/// Keeps the compiler from storing the one byte of a word in which a bit has changed. A processor that loads the word soon after has to wait until that byte
-/// has reached the memory, behind all that was stored before it, since it cannot put the word together from a store and from memory: some 40 ns for a fault
-/// that was fired, and more than the rest of it.
+/// Forces a word to be stored as a whole, although only one bit of it has changed.
+///
+/// Without this, the compiler stores only the changed byte. A processor cannot forward a partial store to a load of the whole word, so the
+/// next load waits until the store and all earlier ones have completed. For a fault that was fired, that takes about 40 ns, more than
+/// everything else.
 enum WholeWord {
   @inline(__always) static func of(_ word: Int) -> Int {
     Int(truncatingIfNeeded: cipherdata_opaque(UInt64(truncatingIfNeeded: word)))
