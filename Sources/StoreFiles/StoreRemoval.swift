@@ -1,13 +1,15 @@
 import Foundation
 import StoreKeys
 
-/// Removes stores.
+/// Removes stores with all their files. No key is needed, so that a store with a forgotten passphrase can be removed.
 package enum StoreRemoval {
-  /// Removes a store: its key file first, overwritten, so that whatever survives of the rest is unreadable; then the database with its log and the
-  /// files of its large values. As long as something of it is left, the rest may be missing, so an interrupted removal is finished by another.
+  /// Removes a store.
   ///
-  /// - Parameter lock: Takes the database from everybody.
-  /// - Throws: `.busy` where somebody has the store open; then nothing is touched. `.noSuchFile` where nothing of a store is there.
+  /// The key file is overwritten and removed first, so that remaining data is unreadable. Then the database, its log, and the files of
+  /// large values are removed. If the removal is interrupted, calling the function again completes it, even if some files are missing.
+  ///
+  /// - Parameter lock: Locks the database exclusively.
+  /// - Throws: `.busy` if the store is open anywhere, and nothing is changed; `.noSuchFile` if no file of the store exists.
   package static func destroy(_ storePath: String, lock: DatabaseLocking) throws {
     let path = try StoreFile.absolutePath(storePath)
     func checkIsThere(_ names: [String]) throws {
@@ -16,8 +18,8 @@ package enum StoreRemoval {
       }
     }
     let (names, keys) = (names(of: path), KeyFileStorage.path(for: path))
-    // Before the lock, whose folder may be missing too; and under it, since somebody else may have been faster. The file of the lock may be all that a killed
-    // process has left: it goes with this lock.
+    // Check before locking, since the folder of the lock can be missing too, and again with the lock, since another process may have
+    // removed the store. A killed process can leave only the lock file, which is removed with this lock.
     try checkIsThere(names + [KeyFileStorage.lockPath(for: keys)])
     try KeyFileStorage.withLock(for: keys) {
       try checkIsThere(names)
@@ -25,12 +27,12 @@ package enum StoreRemoval {
       let lock = try lock.take(path, .destroy)
       defer { withExtendedLifetime(lock) {} }
       try removeAll(path)
-      // A link would lead nowhere, and be in the way of a new store.
+      // A dangling link would prevent the creation of a new store.
       if StoreFile.isLink(storePath) { try StoreFile.remove(storePath) }
     }
   }
 
-  /// All that may belong to a store, what a killed rotation or replacement has left included.
+  /// Returns the paths of all files that a store can have, including those of a killed rotation or replacement.
   static func names(of path: String) -> [String] {
     let others = [StoreFile.rotationPath(for: path), StoreFile.creationPath(for: path)]
     return [path, KeyFileStorage.path(for: path), KeyFileStorage.pendingPath(for: path)] + others
@@ -40,7 +42,7 @@ package enum StoreRemoval {
 
   private static func removeAll(_ path: String) throws {
     for name in [KeyFileStorage.path(for: path), KeyFileStorage.pendingPath(for: path)] {
-      // It may be kept elsewhere.
+      // The key file can be a link to another location.
       let place = StoreFile.place(of: name)
       overwrite(place)
       try StoreFile.remove(place)
@@ -57,9 +59,9 @@ package enum StoreRemoval {
     try StoreFile.syncFolder(of: path)
   }
 
-  /// Removes a store that was made just now, and that holds nothing: the database first, so that no store is left without its keys. The caller holds its locks.
+  /// Removes a new, empty store. The database is removed first, so that no store is left without its keys. The caller holds the locks.
   ///
-  /// - Returns: Whether all is gone.
+  /// - Returns: Whether all files were removed.
   package static func removeNew(_ path: String, hasKeyFile: Bool) -> Bool {
     let names =
       [path] + (hasKeyFile ? [KeyFileStorage.path(for: path)] : []) + StoreFile.companionSuffixes.map { path + $0 } + [
@@ -67,7 +69,7 @@ package enum StoreRemoval {
       ]
     var isRemoved = true
     for name in names where (try? StoreFile.remove(name)) == nil && (try? StoreFile.remove(name)) == nil {
-      // Without its key file a database that could not be removed would be lost.
+      // If the database cannot be removed, keep its key file.
       if name == path { return false }
       isRemoved = false
     }
@@ -76,7 +78,7 @@ package enum StoreRemoval {
     return isRemoved
   }
 
-  /// Writes random bytes over a small file. It is the best that can be done from here: drives and snapshots may keep the old ones.
+  /// Overwrites a small file with random bytes. This is best effort: drives and snapshots can keep the old content.
   private static func overwrite(_ path: String) {
     guard let size = StoreFile.size(path), size <= KeyFile.maximumSize, let noise = try? Cryptography.randomBytes(size) else { return }
     let descriptor = Descriptors.open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW)

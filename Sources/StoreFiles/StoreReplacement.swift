@@ -1,32 +1,34 @@
 import Foundation
 import StoreKeys
 
-/// Puts a copy of a store in another's place.
+/// Replaces a store with a copy of another one: the database, the key file, and the files of large values change together.
 ///
-/// The copy is made complete in a folder of its own; renaming that folder to a name that every opening looks for is the moment at which the new store
-/// counts. Moving its files to their places comes after it, and is finished by the next opening where it was interrupted.
+/// The copy is completed in a separate folder. Renaming that folder to a name that every opening checks commits the replacement. Then its
+/// files are moved to their locations. If that is interrupted, the next opening completes it.
 package enum StoreReplacement {
-  /// The store's name inside the folder. It is always the same, so that a renamed folder says what it is for.
+  /// The store's name in the folder. It is constant, so that the files can be found after the folder is renamed.
   private static let storeName = "store"
-  /// Stands in the folder of a store without a key file.
+  /// The name of a marker file in the folder of a store without a key file.
   private static let keylessName = "keyless"
 
-  /// The folder that counts.
+  /// Returns the path of the folder that commits a replacement.
   static func folder(for storePath: String) -> String {
     StoreFile.folder(of: storePath) + "/." + StoreFile.name(of: storePath) + ".replacement"
   }
 
-  /// Replaces a store, or makes one where there is none, by what `copy` writes to the path it is given: a whole store with its key file.
+  /// Replaces a store, or creates one if there is none.
   ///
-  /// - Parameter needsFreePlace: Whether it is an error if there is a store, or a key file, when the new one is complete.
-  /// - Throws: `.busy` where somebody has the store open, and what `copy` throws; the store is as it was then.
+  /// - Parameters:
+  ///   - needsFreePlace: Whether it is an error if a store or a key file exists when the new one is complete.
+  ///   - copy: Writes a whole store with its key file to the path that it receives.
+  /// - Throws: `.busy` if the store is open anywhere, or any error of `copy`. The store is unchanged then.
   package static func replace(
     _ storePath: String, lock: DatabaseLocking, needsFreePlace: Bool = false, copy: @Sendable (_ path: String) async throws -> Void
   ) async throws {
     let path = try StoreFile.absolutePath(storePath)
     try StoreFile.checkName(path)
     try finish(path, lock: lock)
-    // Said before the work is done; it is checked again when it counts.
+    // Fail early. The lock is taken again for the replacement itself.
     _ = try lock.take(path, .replace)
     let stage = try StoreFile.temporaryName(beside: path)
     guard mkdir(stage, 0o700) == 0 else { throw StoreAccessError.system(errno, path: stage, operation: .replace) }
@@ -39,7 +41,7 @@ package enum StoreReplacement {
       try giveToOwner(of: path, stage: stage)
       try StoreFile.syncFolder(of: staged)
       try KeyFileStorage.withLock(for: KeyFileStorage.path(for: path)) {
-        // Another one may have been killed while this one copied: its folder has the name.
+        // Another process may have been killed during its replacement while this one copied.
         try finishLocked(path, lock: lock)
         let isFree = try StoreRemoval.names(of: path).allSatisfy { try !StoreFile.isThere($0, operation: .replace) }
         if needsFreePlace {
@@ -50,12 +52,13 @@ package enum StoreReplacement {
         let lock = try lock.take(path, .replace)
         guard rename(stage, folder(for: path)) == 0 else { throw system(stage) }
         do { try StoreFile.syncFolder(of: path) } catch {
-          // Nothing was moved yet. Without the name the folder does not count.
+          // Nothing was moved yet. Without its name, the folder has no effect.
           _ = rename(folder(for: path), stage)
           throw error
         }
         do { try move(path) } catch {
-          // A caller that gets an error expects no new store. What was there before is not to be had back: there the next opening finishes the work.
+          // After an error, no new store must remain. If an old store existed, it cannot be restored, and the next opening completes the
+          // replacement.
           if isFree { removeAll(path) }
           throw error
         }
@@ -67,7 +70,8 @@ package enum StoreReplacement {
     }
   }
 
-  /// Removes a store that was being moved to a place where nothing was: the folder first, by which the next opening would finish it.
+  /// Removes a store that was being moved to an unused location. The folder is removed first, since the next opening would complete the
+  /// replacement with it.
   private static func removeAll(_ path: String) {
     for _ in 0..<2 where StoreFile.exists(folder(for: path)) { try? StoreFile.removeFolder(folder(for: path)) }
     for name in [path, KeyFileStorage.path(for: path)] + StoreFile.companionSuffixes.map({ path + $0 }) {
@@ -76,24 +80,24 @@ package enum StoreReplacement {
     try? StoreFile.removeFolder(StoreFile.supportPath(for: path))
   }
 
-  /// Gives the new store, and the folder that it waits in, to whom the old one belongs.
+  /// Transfers the new store and its folder to the owner of the old one.
   private static func giveToOwner(of path: String, stage: String) throws {
     guard let owner = FileOwner(of: path) else { return }
     try owner.giveTree(stage)
-    // These two may have owners of their own.
+    // These can have different owners.
     let staged = stage + "/" + storeName
     try FileOwner(of: KeyFileStorage.path(for: path))?.giveTree(KeyFileStorage.path(for: staged))
     try FileOwner(of: StoreFile.supportPath(for: path))?.giveTree(StoreFile.supportPath(for: staged))
   }
 
-  /// Finishes a replacement that was interrupted; usually there is none, and one look tells.
+  /// Completes an interrupted replacement. Usually there is none, which costs one system call.
   package static func finish(_ storePath: String, lock: DatabaseLocking) throws {
     let path = try StoreFile.absolutePath(storePath)
     guard StoreFile.exists(folder(for: path)) else { return }
     try KeyFileStorage.withLock(for: KeyFileStorage.path(for: path)) { try finishLocked(path, lock: lock) }
   }
 
-  /// The same for a caller that holds the lock.
+  /// Completes an interrupted replacement. The caller holds the lock.
   static func finishLocked(_ path: String, lock: DatabaseLocking) throws {
     guard StoreFile.exists(folder(for: path)) else { return }
     let lock = try lock.take(path, .finishReplacement)
@@ -101,12 +105,12 @@ package enum StoreReplacement {
     withExtendedLifetime(lock) {}
   }
 
-  /// Moves the files to their places. Each step may be done already: the order makes all of them repeatable.
+  /// Moves the files to their locations. The order makes all steps repeatable after an interruption.
   private static func move(_ path: String) throws {
     let folder = folder(for: path)
     let staged = folder + "/" + storeName
     if StoreFile.exists(staged) {
-      // An old log would be taken for the new database's.
+      // SQLite would apply an old log to the new database.
       for suffix in StoreFile.companionSuffixes { try StoreFile.remove(path + suffix) }
       let support = StoreFile.supportPath(for: staged)
       if StoreFile.exists(support) {
@@ -122,7 +126,7 @@ package enum StoreReplacement {
       try StoreFile.remove(KeyFileStorage.pendingPath(for: path))
       guard rename(staged, path) == 0 else { throw system(staged) }
     }
-    // A folder without files is none that anybody needs.
+    // Removes the folder of large values if it is empty.
     rmdir(StoreFile.supportPath(for: path))
     try StoreFile.syncFolder(of: path)
     try StoreFile.removeFolder(folder)

@@ -1,8 +1,9 @@
 import Foundation
 
-/// A clock that is read in a few nanoseconds, and goes in steps of a few milliseconds.
+/// A monotonic clock with a resolution of a few milliseconds that takes a few nanoseconds to read. Use it for frequent checks that do not
+/// need the exact time.
 package enum CoarseClock {
-  /// Nanoseconds since some moment; never fewer than before.
+  /// The time in nanoseconds since an arbitrary point. It never decreases.
   @inlinable package static func now() -> UInt64 {
     var time = timespec()
     #if os(Linux)

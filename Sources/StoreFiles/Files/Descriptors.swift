@@ -2,15 +2,16 @@ import Foundation
 package import StoreKeys
 import Synchronization
 
-/// Asks before work begins that needs descriptors.
+/// Opens files, and checks for free file descriptors before operations that need several: the dispatch library terminates the process if it
+/// cannot open its own.
 package enum Descriptors {
-  /// A database, its log, the log's index, a folder, and what dispatch takes for its timers.
+  /// The number of descriptors for a database, its log, the log's index, a folder, and the dispatch library's timers.
   static let needed = 8
-  /// What dispatch opens when it is first given a timer, and keeps.
+  /// The number of descriptors that the dispatch library opens for its first timer and keeps.
   private static let neededByDispatch = 5
   private static let hasTimers = Mutex(false)
 
-  /// Opens a file as the system does, and again where a signal has interrupted it.
+  /// Opens a file, and retries if a signal interrupts the call.
   static func open(_ path: String, _ flags: Int32, mode: mode_t = 0) -> Int32 {
     while true {
       let descriptor = Foundation.open(path, flags, mode)
@@ -18,12 +19,12 @@ package enum Descriptors {
     }
   }
 
-  /// Fails where so few descriptors are left that opening a store could end the process.
+  /// Throws if too few descriptors are left to open a store without risking termination of the process.
   package static func check(path: String?) throws(StoreAccessError) {
     guard areFree(needed) else { throw .system(EMFILE, path: path, operation: .open) }
   }
 
-  /// Whether a timer can be made without danger; the first one opens descriptors, and later ones share them.
+  /// Returns whether a timer can be created safely. The first timer opens descriptors that later ones share.
   package static func mayMakeTimer() -> Bool {
     hasTimers.withLock { hasTimers in
       if !hasTimers { hasTimers = areFree(neededByDispatch) }
@@ -32,9 +33,10 @@ package enum Descriptors {
   }
 
   private static func areFree(_ count: Int) -> Bool {
-    // The first is looked up, and says whether the whole system has one left; the others are copies: each open would walk the path again.
+    // The first descriptor is opened by path, which also checks the system-wide limit. The others are duplicates, which need no path
+    // lookup.
     let first = open("/dev/null", O_RDONLY | O_CLOEXEC)
-    // Whatever else may be wrong with that device, it is not this.
+    // Other errors of the device do not concern descriptors.
     guard first >= 0 else { return errno != EMFILE && errno != ENFILE }
     var descriptors = [first]
     defer { for descriptor in descriptors { _ = close(descriptor) } }
@@ -47,18 +49,18 @@ package enum Descriptors {
     return true
   }
 
-  /// Whether the last descriptors below the process's limit are free, as they nearly always are: then there are as many, and two calls tell. False says
-  /// nothing.
+  /// Returns whether the last descriptors below the process's limit are free, as they nearly always are. This proves with two system calls
+  /// that enough are left. `false` proves nothing.
   private static func areLastFree(_ count: Int) -> Bool {
     #if canImport(Glibc)
       var limit = rlimit()
       guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0, let end = Int32(exactly: limit.rlim_cur), end > count
       else { return false }
-      // A number that is no open descriptor is answered at once.
+      // `poll` reports descriptors that are not open immediately.
       var asked = (1...count).map { pollfd(fd: end - Int32($0), events: 0, revents: 0) }
       return poll(&asked, nfds_t(count), 0) == count && asked.allSatisfy { $0.revents == Int16(POLLNVAL) }
     #else
-      // Elsewhere the system may have a lower limit of its own.
+      // Other systems can have a lower limit of their own.
       return false
     #endif
   }

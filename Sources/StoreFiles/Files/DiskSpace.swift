@@ -1,9 +1,9 @@
 import Foundation
 package import StoreKeys
 
-/// What is left of a file system.
+/// The free space of a file system.
 package enum DiskSpace {
-  /// The bytes that this process may still write where a file stands; nil where the file system does not say.
+  /// Returns the number of bytes that this process can still write in a file's folder, or `nil` if the file system does not report it.
   package static func available(beside path: String) -> Int? {
     var status = statvfs()
     guard statvfs(StoreFile.folder(of: path), &status) == 0, status.f_blocks > 0 else { return nil }
@@ -11,9 +11,9 @@ package enum DiskSpace {
     return Int(clamping: UInt64(blocks).multipliedReportingOverflow(by: UInt64(status.f_frsize)).partialValue)
   }
 
-  /// Refuses a work that needs more than is left.
+  /// Checks that there is enough space for an operation.
   ///
-  /// - Throws: `.noRoom`. Where nobody knows what is left, the work has to find out.
+  /// - Throws: `.noRoom` if the free space is known and insufficient.
   package static func require(_ bytes: Int, beside path: String, operation: StoreAccessError.Operation) throws(StoreAccessError) {
     guard let available = available(beside: path), available < bytes else { return }
     throw StoreAccessError(.noRoom(needed: bytes, available: available), path: path, operation: operation)

@@ -1,6 +1,6 @@
 package import Foundation
 
-/// A file as the kernel knows it.
+/// The identity of a file in the kernel, independent of its name.
 package struct FileIdentity: Sendable, Equatable {
   private let device: UInt64
   private let inode: UInt64
@@ -10,7 +10,7 @@ package struct FileIdentity: Sendable, Equatable {
     inode = UInt64(truncatingIfNeeded: status.st_ino)
   }
 
-  /// The file that stands at a path now; nil where there is none.
+  /// Creates the identity of the file at a path, or returns `nil` if there is none.
   package init?(path: String) {
     var status = stat()
     guard stat(path, &status) == 0 else { return nil }

@@ -1,14 +1,16 @@
 import Foundation
 package import StoreKeys
 
-/// Owner, group and permissions of a file. Without them root, who changes somebody's keys, would lock that somebody out.
+/// The owner, group and permissions of a file.
+///
+/// Files that replace or accompany those of a store's owner get the same ones. Otherwise, a key change by root would lock the owner out.
 package struct FileOwner: Sendable, Hashable {
   let user: uid_t
   let group: gid_t
   /// The permission bits.
   let mode: mode_t
 
-  /// Those of a file or folder; nil where nothing stands at the path.
+  /// Reads the values of a file or folder, or returns `nil` if the path does not exist.
   package init?(of path: String) {
     var status = stat()
     guard stat(path, &status) == 0 else { return nil }
@@ -19,22 +21,23 @@ package struct FileOwner: Sendable, Hashable {
     (self.user, self.group, self.mode) = (user, group, mode)
   }
 
-  /// The same for a file that is no program, such as one of a large value.
+  /// The same owner with the permissions for a file that is not executable, such as that of a large value.
   var ofFile: FileOwner { FileOwner(user: user, group: group, mode: mode & 0o666) }
 
-  /// The same for a folder: who may read or write files may look for them or add some.
+  /// The same owner with the permissions for a folder: read permission on files implies search permission.
   var ofFolder: FileOwner { FileOwner(user: user, group: group, mode: mode & 0o666 | (mode & 0o444) >> 2) }
 
-  /// Gives a file that this process has made to the owner.
+  /// Transfers a file that this process created to the owner.
   ///
   /// - Parameters:
-  ///   - replacing: Whether the file takes the place of the owner's: it fails where that would lock the owner out. Otherwise as much is done as may be.
+  ///   - replacing: Whether the file replaces one of the owner's. It is then an error if the owner would lose access. Otherwise, the
+  ///     transfer is best effort.
   package func give(_ descriptor: Int32, path: String, replacing: Bool = true) throws(StoreAccessError) {
     var status = stat()
     guard fstat(descriptor, &status) == 0 else { throw .system(errno, path: path, operation: Self.operation) }
     var bits = mode
     if status.st_uid != user || status.st_gid != group, fchown(descriptor, user, group) != 0 {
-      // Who is not root can at most give the file to a group of his.
+      // A process without root privileges can at most change the group to another of its own groups.
       let keepsGroup = status.st_gid == group || fchown(descriptor, uid_t.max, group) == 0
       let groupMayAll = keepsGroup && (mode >> 3) & 0o6 == (mode >> 6) & 0o6
       guard !replacing || status.st_uid == user || groupMayAll else {
@@ -45,7 +48,7 @@ package struct FileOwner: Sendable, Hashable {
     guard fchmod(descriptor, bits) == 0 else { throw .system(errno, path: path, operation: Self.operation) }
   }
 
-  /// The same for a file or folder at a path where nobody else can put anything, with what is in it.
+  /// Transfers a file, or a folder with its content. The path must not be writable by other users.
   func giveTree(_ path: String) throws {
     var status = stat()
     guard lstat(path, &status) == 0, [S_IFREG, S_IFDIR].contains(status.st_mode & S_IFMT) else { return }

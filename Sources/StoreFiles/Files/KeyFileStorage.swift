@@ -1,11 +1,11 @@
 import Foundation
 package import StoreKeys
 
-/// Reads and writes key files.
+/// Reads and writes key files. They are replaced atomically, and edited by one process at a time.
 package enum KeyFileStorage {
-  /// The key file's name beside a store.
+  /// Returns the path of a store's key file.
   package static func path(for storePath: String) -> String { storePath + ".keys" }
-  /// The name under which a new store's key file waits until the store stands at its place.
+  /// Returns the temporary path of a new store's key file, before the store exists at its location.
   package static func pendingPath(for storePath: String) -> String { storePath + ".keys.new" }
 
   package static func read(_ path: String) throws(StoreAccessError) -> [UInt8] {
@@ -28,8 +28,10 @@ package enum KeyFileStorage {
     return bytes
   }
 
-  /// Replaces the file as a whole, durably; who could read and write the old one can the new one, a new file its owner alone. After a crash either the
-  /// old or the new one stands there. A file that a link leads to is replaced where it is.
+  /// Replaces the file atomically and durably. The new file has the owner and permissions of the old one; without an old one, only its
+  /// owner can access it.
+  ///
+  /// After a crash, either the old or the new file exists. If the path is a symbolic link, its target is replaced.
   package static func write(_ bytes: [UInt8], to path: String, mayReplace: Bool = true) throws(StoreAccessError) {
     let path = mayReplace ? StoreFile.place(of: path) : path
     let temporary = try StoreFile.temporaryName(beside: path)
@@ -55,7 +57,7 @@ package enum KeyFileStorage {
       try StoreFile.syncFolder(of: path)
     } catch {
       unlink(temporary)
-      // A caller that gets an error expects no new file.
+      // After an error, no new file must remain.
       if isPlaced { unlink(path) }
       throw error
     }
@@ -71,22 +73,23 @@ package enum KeyFileStorage {
     }
   }
 
-  /// The name of the file whose lock keeps others from editing the key file. It is there only while somebody edits.
+  /// Returns the path of the lock file that serializes edits of the key file. It exists only during an edit.
   static func lockPath(for path: String) -> String { path + ".lock" }
 
-  /// Runs `body` while no other process edits the key file, or exchanges the store.
+  /// Runs `body` while no other process edits the key file or replaces the store.
   ///
-  /// The lock is on a file of its own that only the owner can open: the folder's could be taken, and kept, by everybody who may read it.
+  /// The lock is on a separate file that only the owner can open. A lock on the folder could be taken and kept by any user with read
+  /// permission.
   ///
-  /// - Parameter operation: What the lock is wanted for, as errors tell it.
-  /// - Throws: `.busy` where somebody has the lock for longer than the limit.
+  /// - Parameter operation: The operation that needs the lock, for errors.
+  /// - Throws: `.busy` if another process holds the lock for longer than the limit.
   package static func withLock<Result>(
     for path: String, operation: StoreAccessError.Operation = .lockKeyFile, timeoutMilliseconds: Int = 10_000, _ body: () throws -> Result
   ) throws -> Result {
     let lockPath = lockPath(for: path)
     let descriptor = try lock(lockPath, operation, timeoutMilliseconds: timeoutMilliseconds)
     defer {
-      // In this order: whoever waits for a file that has lost its name looks for another.
+      // Unlink before closing: a process that waits for a file without a name opens the path again.
       unlink(lockPath)
       _ = Foundation.close(descriptor)
     }
@@ -100,10 +103,10 @@ package enum KeyFileStorage {
     while true {
       let descriptor = Descriptors.open(path, O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW, mode: 0o600)
       let error = descriptor < 0 ? errno : 0
-      // Another user's file, root's for example, who edits the key file.
+      // The file of another user, such as root, who edits the key file.
       let isAnothers = error == EACCES && StoreFile.exists(path)
       guard descriptor >= 0 || isAnothers else {
-        // Where no file can be made, the error is the folder's.
+        // If no file can be created, report the error of the folder.
         if [EACCES, ENOENT, EPERM, EROFS].contains(error) { try StoreFile.checkFolder(StoreFile.folder(of: path), operation: operation) }
         throw .system(error, path: path, operation: operation)
       }
@@ -111,7 +114,7 @@ package enum KeyFileStorage {
         if flock(descriptor, LOCK_EX | LOCK_NB) == 0 {
           var status = stat()
           if fstat(descriptor, &status) == 0, FileIdentity(path: path) == FileIdentity(status) { return descriptor }
-          // Its owner has removed it before this one locked it.
+          // The previous owner removed the file before it was locked here.
           _ = Foundation.close(descriptor)
           continue
         }

@@ -1,12 +1,14 @@
 import Foundation
 
-/// Locks of files have no queue: whoever waits asks again from time to time. A writer that saves without pause is without its lock for a moment between two
-/// saves, which take milliseconds where the disk is synced. SQLite's own timeout asks 58 times in five seconds, and often in vain. This one asks some thousand
-/// times a second, at times of chance.
+/// Waits between attempts to take a file lock, with random backoff.
 ///
-/// Used by one thread at a time.
+/// File locks have no queue, so a waiting process must retry. A writer that saves continuously releases its lock only for a moment between
+/// saves, which take milliseconds if the disk is synced. SQLite's own busy timeout makes 58 attempts in 5 seconds, and often fails. This
+/// class makes about a thousand attempts per second, at random intervals.
+///
+/// Only one thread at a time may use an instance.
 package final class LockWaiting {
-  /// How long is waited; with 0 or less not at all.
+  /// The maximum waiting time, in milliseconds. With 0 or less, there is no waiting.
   package var milliseconds: Int
   private var start: UInt64 = 0
   private var attempt = 0
@@ -16,7 +18,7 @@ package final class LockWaiting {
   /// Begins a new wait.
   package func restart() { attempt = 0 }
 
-  /// Waits before a lock is asked for again.
+  /// Pauses before the next attempt.
   ///
   /// - Returns: Whether there was time left.
   package func pause() -> Bool {
@@ -24,7 +26,7 @@ package final class LockWaiting {
     if attempt == 0 { start = now }
     let (waited, limit) = (now - start, UInt64(max(0, milliseconds)) * 1_000_000)
     guard waited < limit else { return false }
-    // Who has waited for ten seconds waits for long work, which is not worth so many questions.
+    // After 10 seconds, the holder is probably in a long operation, so attempts become less frequent.
     let longest: UInt64 = waited < 10_000_000_000 ? min(100_000 << UInt64(min(attempt, 5)), 2_000_000) : 20_000_000
     let pause = min(UInt64.random(in: longest / 4...longest), limit - waited)
     usleep(UInt32(pause / 1_000) + 1)

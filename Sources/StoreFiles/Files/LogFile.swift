@@ -1,12 +1,12 @@
 import Foundation
 import StoreKeys
 
-/// An open log or journal. It has no locks of its own, so that opening and closing it disturbs nobody.
+/// An open log or journal. These files have no locks of their own, so opening and closing them does not affect SQLite's connections.
 struct LogFile: ~Copyable {
   private let descriptor: Int32
   private let path: String
 
-  /// nil where there is none.
+  /// Opens the file, or returns `nil` if there is none.
   init?(opening path: String) throws(StoreAccessError) {
     descriptor = Descriptors.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     self.path = path
@@ -17,9 +17,9 @@ struct LogFile: ~Copyable {
 
   deinit { if descriptor >= 0 { _ = Foundation.close(descriptor) } }
 
-  /// Reads a part. What cannot be read is no end of the log, and neither is what comes in pieces: the log would count as checked.
+  /// Reads a range. Read errors and partial reads are not treated as the end of the log, which would then count as verified.
   ///
-  /// - Returns: How many bytes were read: fewer than `size` where the file ends.
+  /// - Returns: The number of bytes read, less than `size` at the end of the file.
   func read(_ size: Int, at offset: Int, into buffer: UnsafeMutableRawBufferPointer) throws(StoreAccessError) -> Int {
     var position = 0
     while position < size {
@@ -33,7 +33,7 @@ struct LogFile: ~Copyable {
 }
 
 extension UnsafeMutableRawBufferPointer {
-  /// The 32-bit number at an offset, as logs and journals have it.
+  /// Returns the big-endian 32-bit number at an offset, as used in logs and journals.
   func bigEndian(at offset: Int) -> UInt32 {
     UInt32(bigEndian: UnsafeRawBufferPointer(self).loadUnaligned(fromByteOffset: offset, as: UInt32.self))
   }

@@ -1,22 +1,22 @@
 import Synchronization
 
-/// Called with how far a long work is; answers whether to go on.
+/// Called with the progress of a long operation; returns whether to continue.
 package typealias ProgressHandler = @Sendable (_ done: Int, _ total: Int) -> Bool
 
-/// Parts of a long work, of which each counts for itself.
+/// Combines the progress of the parts of a long operation, each with its own units.
 package struct WorkShare: Sendable {
   private let handler: ProgressHandler?
   private let total: Int
 
-  /// Shares out a work.
+  /// Creates a share of an operation.
   ///
-  /// - Parameter total: The units of all parts together.
+  /// - Parameter total: The sum of the units of all parts.
   package init(_ handler: ProgressHandler?, total: Int) {
     self.handler = handler
     self.total = max(1, total)
   }
 
-  /// What a part tells: whatever it counts, it is so many units of the whole. Nil where nobody listens.
+  /// Returns the handler for a part that counts as `units` of the whole, or `nil` if there is no handler.
   package func part(from start: Int, units: Int) -> ProgressHandler? {
     guard let handler else { return nil }
     let total = total
@@ -27,9 +27,10 @@ package struct WorkShare: Sendable {
   }
 }
 
-/// What a long work tells, made one fraction: the total is that of the first report, what is done only rises, and is the whole once, when the work has succeeded.
+/// Converts the progress of several phases to one fraction. Its total is that of the first report. The completed amount never decreases,
+/// and equals the total once, after success.
 package final class RisingProgress: Sendable {
-  /// Runs a work, which may tell any units of any of its phases, and tells the whole when it has succeeded.
+  /// Runs an operation that can report any units in any phase, and reports completion after success.
   package static func telling<Result>(
     _ handler: ProgressHandler?, _ work: (ProgressHandler?) async throws -> sending Result
   ) async throws -> sending Result {
@@ -44,13 +45,13 @@ package final class RisingProgress: Sendable {
 
   private init(_ handler: ProgressHandler?) { self.handler = handler }
 
-  /// What the work tells, in any units; nil where nobody listens.
+  /// The handler for the phases, or `nil` if there is no handler.
   private var phases: ProgressHandler? {
     guard let handler else { return nil }
     return { done, total in
       let (risen, whole) = self.state.withLock { state in
         if state.total == 0 { state.total = max(1, total) }
-        // Another total is another phase's, or a better estimate: the share counts.
+        // A different total belongs to another phase or is a better estimate, so only the fraction counts.
         let units = total == state.total || total <= 0 ? done : Int(Double(done) / Double(total) * Double(state.total))
         state.done = max(state.done, min(units, state.total - 1))
         return state
@@ -59,7 +60,7 @@ package final class RisingProgress: Sendable {
     }
   }
 
-  /// Tells that all is done. Nothing can be stopped any more.
+  /// Reports completion. Cancellation has no effect anymore.
   private func finish() {
     guard let handler else { return }
     let total = state.withLock { max(1, $0.total) }

@@ -1,12 +1,15 @@
 import Foundation
 package import StoreKeys
 
-/// File-system work on stores and key files.
+/// File-system operations on stores and key files: paths, checks before opening, exclusive creation, and syncing.
+///
+/// They never open a database file that a connection may have open: closing any descriptor of it would release the connection's locks.
 package enum StoreFile {
-  /// The files that SQLite keeps beside a database.
+  /// The suffixes of the files that SQLite creates next to a database.
   package static let companionSuffixes = ["-wal", "-shm", "-journal"]
 
-  /// An absolute path, so that no name is taken for `:memory:` or a URI, and none is cut at a NUL. Of a link to a file it is that of the file.
+  /// Returns an absolute path, so that SQLite does not interpret it as `:memory:` or a URI. Paths with NUL characters are rejected.
+  /// Symbolic links to a file are resolved.
   package static func absolutePath(_ path: String) throws(StoreAccessError) -> String {
     guard !path.isEmpty, !path.utf8.contains(0) else {
       throw StoreAccessError(.noSuchFile, path: nil, operation: .open, circumstance: .unusablePath)
@@ -14,13 +17,13 @@ package enum StoreFile {
     return place(of: path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path)
   }
 
-  /// The file that a path leads to where there are links to it: all that belongs to a store stands beside the file, not beside a link. A link that leads
-  /// nowhere is left as it is.
+  /// Resolves symbolic links to a file. The files of a store are next to the database file, not next to a link. A dangling link is returned
+  /// unchanged.
   package static func place(of path: String) -> String {
     var place = path
-    // As many as the system follows.
+    // The system's limit for symbolic links.
     for _ in 0..<40 {
-      // Most are no links: that is one call, without memory of its own.
+      // Most paths are not links, which costs one call without allocation.
       guard isLink(place) else { return place == path || exists(place) ? place : path }
       guard let target = try? FileManager.default.destinationOfSymbolicLink(atPath: place) else { return path }
       place = target.hasPrefix("/") ? target : folder(of: place) + "/" + target
@@ -33,14 +36,14 @@ package enum StoreFile {
     return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFLNK
   }
 
-  /// The longest path of a database that SQLite takes, in bytes: with the name of its journal it has to stay within 512.
+  /// The maximum length of a database path, in bytes. With the suffix of its journal, it must not exceed SQLite's limit of 512.
   package static let longestPath = 504
-  /// How much longer than a store's name the longest name beside it is: that of the folder of a replacement.
+  /// The number of bytes by which the longest name next to a store, that of the replacement folder, exceeds the store's name.
   private static let longestAddition = ".".utf8.count + ".replacement".utf8.count
-  /// A copy that is made in a folder of its own beside the store.
+  /// The length of the temporary name of a copy in its own folder next to the store.
   private static let longestWaitingName = "/.cipherdata-000000000000/.cipherdata-000000000000".utf8.count
 
-  /// Refuses a new store where not all that stands beside it some day could have its name: it could neither be rotated nor removed then.
+  /// Checks that all files next to a new store can have their names. Otherwise, the store could later be neither rotated nor removed.
   package static func checkName(_ path: String) throws(StoreAccessError) {
     let (place, name) = (folder(of: path), name(of: path))
     let known = pathconf(place, Int32(_PC_NAME_MAX))
@@ -50,13 +53,13 @@ package enum StoreFile {
     else { throw StoreAccessError(.io(ENAMETOOLONG), path: path, operation: .create, circumstance: .nameTooLong) }
   }
 
-  /// The folder of a path.
+  /// Returns the folder of a path.
   package static func folder(of path: String) -> String {
     guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
     return slash == path.startIndex ? "/" : String(path[..<slash])
   }
 
-  /// The last part of a path. By bytes: to look for the bounds of characters takes long, and each opening asks.
+  /// Returns the last component of a path. It searches bytes, since searching for character boundaries is slow and each opening calls it.
   static func name(of path: String) -> String {
     let slash = UInt8(ascii: "/")
     guard let last = path.utf8.lastIndex(where: { $0 != slash }) else { return path }
@@ -64,34 +67,34 @@ package enum StoreFile {
     return String(Substring(upToName.lastIndex(of: slash).map { upToName[$0...].dropFirst() } ?? upToName))
   }
 
-  /// Whether something stands at the path.
+  /// Returns whether the path exists. Errors count as `false`.
   package static func exists(_ path: String) -> Bool {
     var status = stat()
     return lstat(path, &status) == 0
   }
 
-  /// Whether something stands at the path, for callers to whom "it cannot be told" is not "no".
+  /// Returns whether the path exists, for callers that must distinguish errors from `false`.
   ///
-  /// - Throws: What the system reports, unless it is that nothing has the name.
+  /// - Throws: Any system error other than that the path does not exist.
   package static func isThere(_ path: String, operation: StoreAccessError.Operation) throws(StoreAccessError) -> Bool {
     var status = stat()
     if lstat(path, &status) == 0 { return true }
     let number = errno
-    // Nothing has a name that is too long, or that stands below a file.
+    // A path that is too long, or below a file, cannot exist.
     if [ENOENT, ENOTDIR, ENAMETOOLONG].contains(number) { return false }
     throw .system(number, path: path, operation: operation)
   }
 
-  /// The file's size, `nil` where there is none.
+  /// Returns the file's size in bytes, or `nil` if there is no file.
   package static func size(_ path: String) -> Int? {
     var status = stat()
     return stat(path, &status) == 0 ? Int(status.st_size) : nil
   }
 
-  /// The names in a folder; nil where there is none that can be read.
+  /// Returns the names in a folder, or `nil` if the folder does not exist or cannot be read.
   package static func names(in folder: String) -> [String]? { try? FileManager.default.contentsOfDirectory(atPath: folder) }
 
-  /// Refuses what cannot be a store, before SQLite would take an empty file for a new database or hang on a pipe.
+  /// Rejects files that cannot be a store, since SQLite would take an empty file for a new database, and block on a pipe.
   @discardableResult
   package static func checkBeforeOpening(_ path: String) throws(StoreAccessError) -> FileIdentity {
     var status = stat()
@@ -100,16 +103,16 @@ package enum StoreFile {
       throw StoreAccessError(.notAStore(.notARegularFile), path: path, operation: .open)
     }
     guard status.st_size > 0 else { throw StoreAccessError(.notAStore(.empty), path: path, operation: .open) }
-    // A plain database may have pages of 512 bytes: what the header says decides above that size.
+    // A plaintext database can have pages of 512 bytes. For larger files, the header decides.
     guard status.st_size >= 512 else { throw StoreAccessError(.notAStore(.stub), path: path, operation: .open) }
     return FileIdentity(status)
   }
 
-  /// Creates an empty file that only its owner may read, and opens it to be written; an existing one is refused.
+  /// Creates an empty file that only its owner can access, and opens it for writing. Throws if it exists.
   package static func openExclusively(_ path: String) throws(StoreAccessError) -> Int32 {
     let descriptor = Descriptors.open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, mode: 0o600)
     guard descriptor >= 0 else { throw .system(errno, path: path, operation: .create) }
-    // The umask may only take rights away; the owner must keep both.
+    // The umask may have removed permissions that the owner needs.
     guard fchmod(descriptor, 0o600) == 0 else {
       let number = errno
       _ = Foundation.close(descriptor)
@@ -119,11 +122,11 @@ package enum StoreFile {
     return descriptor
   }
 
-  /// Creates an empty file; an existing one is refused.
+  /// Creates an empty file. Throws if it exists.
   ///
   /// - Parameters:
-  ///   - owner: Whose it is to be; where there is none it is this process's, and only its owner may read it.
-  ///   - replacing: Whether it will take the place of that owner's file.
+  ///   - owner: The owner of the file. With `nil`, it belongs to this process's user, and only that user can access it.
+  ///   - replacing: Whether it will replace that owner's file.
   package static func createExclusively(_ path: String, for owner: FileOwner? = nil, replacing: Bool = true) throws(StoreAccessError) {
     let descriptor = try openExclusively(path)
     defer { _ = Foundation.close(descriptor) }
@@ -135,11 +138,11 @@ package enum StoreFile {
     }
   }
 
-  /// Makes a database file under another name, fills it, makes it durable, and gives it its name. An existing file is refused; on an
-  /// error nothing is left.
+  /// Creates a database file with a temporary name, fills it, makes it durable, and renames it. Throws if the path exists. After an error,
+  /// no files remain.
   ///
-  /// - Parameter isAlone: Whether the caller has the lock of the key file, so that no other process creates this database. What a killed process has left of it is
-  ///   removed then.
+  /// - Parameter isAlone: Whether the caller holds the lock of the key file, so that no other process creates this database. Leftovers of a
+  ///   killed process are removed then.
   package static func createComplete(_ path: String, isAlone: Bool = false, _ fill: (String) throws -> Void) throws {
     for name in [path] + companionSuffixes.map({ path + $0 }) where exists(name) {
       throw StoreAccessError(.fileExists, path: name, operation: .create)
@@ -155,22 +158,22 @@ package enum StoreFile {
     try createExclusively(temporary)
     defer { removeDatabase(temporary) }
     do { try fill(temporary) } catch let error as StoreAccessError where error.path == temporary {
-      // The caller asked for the store, not for this file.
+      // Report the path that the caller passed, not the temporary one.
       throw error.with(kind: error.kind, path: path)
     }
     try syncFile(temporary)
-    // A hard link fails where the name is taken, which a rename would not.
+    // Creating a hard link fails if the name exists, unlike renaming.
     guard link(temporary, path) == 0 else { throw StoreAccessError.system(errno, path: path, operation: .create) }
     do {
       try syncFolder(of: path)
     } catch {
-      // Who is told of an error expects nothing here.
+      // After an error, no file must remain.
       unlink(path)
       throw error
     }
   }
 
-  /// Makes a file's bytes durable. No connection may have it open.
+  /// Makes a file's content durable. No connection may have the file open.
   package static func syncFile(_ path: String) throws(StoreAccessError) {
     let descriptor = Descriptors.open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { throw .system(errno, path: path, operation: .sync) }
@@ -180,9 +183,9 @@ package enum StoreFile {
     guard code == 0 else { throw .system(number, path: path, operation: .sync) }
   }
 
-  /// A name in the same folder that nobody uses.
+  /// Returns an unused name in the same folder.
   ///
-  /// - Throws: An error that names the folder where there is none, or where nothing can be created in it: nobody should read of a file that was to be.
+  /// - Throws: An error for the folder if it does not exist or is not writable, instead of one for the temporary file.
   package static func temporaryName(beside path: String) throws(StoreAccessError) -> String {
     let place = folder(of: path)
     try checkFolder(place)
@@ -198,19 +201,19 @@ package enum StoreFile {
     let code = fsync(descriptor)
     let number = errno
     _ = Foundation.close(descriptor)
-    // Some file systems have nothing to sync for a folder and say so.
+    // Some file systems do not support syncing folders, and report `EINVAL`.
     guard code == 0 || number == EINVAL else { throw .system(number, path: folder, operation: .sync) }
   }
 
-  /// Removes a database and what SQLite keeps beside it; what is not there is no error.
+  /// Removes a database and SQLite's files next to it. Missing files are not an error.
   package static func removeDatabase(_ path: String) {
     unlink(path)
     for suffix in companionSuffixes { unlink(path + suffix) }
   }
 
-  /// Whether something can be made in a folder.
+  /// Checks that files can be created in a folder.
   ///
-  /// - Throws: The error of the folder, which is what has to be mended, and not of the file that was to be made in it.
+  /// - Throws: An error for the folder, which needs to be fixed, instead of one for the file to create.
   package static func checkFolder(
     _ folder: String, operation: StoreAccessError.Operation = .create
   ) throws(StoreAccessError) {
@@ -225,13 +228,13 @@ package enum StoreFile {
       circumstance: isOther ? .fileInPlaceOfFolder : .noFolder)
   }
 
-  /// Removes a file; one that is not there is no error.
+  /// Removes a file. A missing file is not an error.
   package static func remove(_ path: String) throws(StoreAccessError) {
-    // A name that is too long for the file system is none that stands there.
+    // A name that is too long for the file system cannot exist.
     guard unlink(path) == 0 || errno == ENOENT || errno == ENAMETOOLONG else { throw .system(errno, path: path, operation: .remove) }
   }
 
-  /// Removes a folder with what is in it; one that is not there is no error.
+  /// Removes a folder with its content. A missing folder is not an error.
   package static func removeFolder(_ path: String) throws {
     guard StoreFile.exists(path) else { return }
     do {
@@ -241,27 +244,27 @@ package enum StoreFile {
     }
   }
 
-  /// The error of the system behind one of Foundation's.
+  /// Converts an error of Foundation to the system error that caused it.
   static func failure(_ error: any Error, path: String, operation: StoreAccessError.Operation) -> StoreAccessError {
     let number = ((error as? CocoaError)?.underlying as? POSIXError)?.code.rawValue ?? EIO
     let kind = StoreAccessError.kind(ofSystemError: number, operation: operation)
     return StoreAccessError(kind, path: path, operation: operation, systemError: number, underlying: error)
   }
 
-  /// The hidden folder beside a store that holds what belongs to it beyond the database.
+  /// Returns the path of the hidden folder next to a store that contains its large values.
   package static func supportPath(for storePath: String) -> String {
     let name = name(of: storePath)
     return folder(of: storePath) + "/." + name + "_SUPPORT"
   }
 
-  /// A database that is being made, until it is complete and gets its name.
+  /// Returns the temporary path of a database during its creation.
   static func creationPath(for path: String) -> String { folder(of: path) + "/." + name(of: path) + ".new" }
 
-  /// A store's copy, under a new data key or without unused pages, until it takes the store's place.
+  /// Returns the temporary path of a store's copy, with a new data key or without unused pages, before it replaces the store.
   package static func rotationPath(for storePath: String) -> String { storePath + ".new" }
 
-  /// Removes the copy that a killed rotation or compaction has left; usually there is none, and one look tells. The caller has the database open with a log: whoever
-  /// makes such a copy has it alone.
+  /// Removes the leftover copy of a killed rotation or compaction. Usually there is none, which costs one system call. The caller has the
+  /// database open with a log; such a copy is made only while the store is not open elsewhere.
   ///
   /// - Returns: Whether there was one.
   @discardableResult

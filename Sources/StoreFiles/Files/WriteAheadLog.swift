@@ -1,21 +1,21 @@
 import Foundation
 package import StoreKeys
 
-/// Reads frames of a write-ahead log.
+/// Reads the frames of a write-ahead log without SQLite.
 package enum WriteAheadLog {
   package static let headerSize = 32
   package static let frameHeaderSize = 24
 
-  /// One page in the log.
+  /// A page in the log.
   package struct Frame {
     package let page: UInt32
-    /// True where the frame ends a transaction.
+    /// Whether the frame ends a transaction.
     package let isCommit: Bool
-    /// Where the page stands in the log.
+    /// The offset of the page in the log.
     package let offset: Int
   }
 
-  /// Whether some frame is page 1 written with the key.
+  /// Returns whether a frame contains a page 1 written with the key.
   package static func holdsAuthenticFirstPage(_ path: String, authenticator: PageAuthenticator) throws(StoreAccessError) -> Bool {
     var isFound = false
     try forEachFrame(path, pageSize: authenticator.format.pageSize) { (frame, page) throws(StoreAccessError) in
@@ -25,23 +25,23 @@ package enum WriteAheadLog {
     return isFound
   }
 
-  /// Whether every page that SQLite would take from the log was written with the key.
+  /// Returns whether every page that SQLite would read from the log was written with the key.
   package static func isAuthentic(_ path: String, authenticator: PageAuthenticator) throws(StoreAccessError) -> Bool {
     var hasBadFrame = false
     var isAuthentic = true
     let hasPageSize = try forEachFrame(path, pageSize: authenticator.format.pageSize) { (frame, page) throws(StoreAccessError) in
       if try !authenticator.isAuthentic(page, number: frame.page) { hasBadFrame = true }
-      // What no commit follows is not taken.
+      // Frames without a later commit are ignored.
       if frame.isCommit, hasBadFrame { isAuthentic = false }
       return isAuthentic
     }
     return isAuthentic && hasPageSize
   }
 
-  /// Calls `body` with each frame that SQLite would take as whole, until it says false: the frames of the current round of the log, as long
-  /// as their sums continue each other.
+  /// Calls `body` with each frame that SQLite would accept, until it returns `false`. These are the frames of the log's current generation,
+  /// as long as their checksums are continuous.
   ///
-  /// Returns false where the log is sound and has pages of another size. A log that SQLite would ignore has no frames.
+  /// - Returns: `false` if the log is valid but has pages of another size. A log that SQLite would ignore has no frames.
   @discardableResult
   package static func forEachFrame(
     _ path: String, pageSize: Int, _ body: (Frame, UnsafeMutableRawBufferPointer) throws(StoreAccessError) -> Bool
@@ -73,7 +73,7 @@ package enum WriteAheadLog {
     return true
   }
 
-  /// Where the newest committed copy of each page stands.
+  /// Returns the offset of the newest committed version of each page.
   package static func newestPages(_ path: String, pageSize: Int) throws(StoreAccessError) -> [UInt32: Int] {
     var committed: [UInt32: Int] = [:]
     var pending: [UInt32: Int] = [:]
@@ -88,7 +88,7 @@ package enum WriteAheadLog {
     return committed
   }
 
-  /// How many pages and transactions the log holds since it was last begun anew; what no commit follows does not count.
+  /// Returns the numbers of committed pages and transactions in the log since its last reset.
   package static func extent(_ path: String, pageSize: Int) throws(StoreAccessError) -> (pages: Int, commits: Int) {
     var (pages, committed, commits) = (0, 0, 0)
     try forEachFrame(path, pageSize: pageSize) { frame, _ in
@@ -99,7 +99,7 @@ package enum WriteAheadLog {
     return (committed, commits)
   }
 
-  /// Reads a page of the log; false where the log ends before it.
+  /// Reads a page of the log, or returns `false` if the log ends before it.
   package static func read(
     _ path: String, into page: UnsafeMutableRawBufferPointer, offset: Int
   ) throws(StoreAccessError) -> Bool {
@@ -107,14 +107,14 @@ package enum WriteAheadLog {
     return try file.read(page.count, at: offset, into: page) == page.count
   }
 
-  /// Makes all that was written into the log durable. Where there is none, its frames are in the database, which is durable then.
+  /// Makes the log durable. If there is no log, its frames are already durable in the database.
   static func sync(_ path: String) throws(StoreAccessError) {
     do throws(StoreAccessError) {
       try StoreFile.syncFile(path)
     } catch  where error.kind == .noSuchFile {}
   }
 
-  /// SQLite's running sum over pairs of 32-bit words.
+  /// SQLite's running checksum over pairs of 32-bit words.
   private struct Sum {
     let isBigEndian: Bool
     private var first: UInt32 = 0

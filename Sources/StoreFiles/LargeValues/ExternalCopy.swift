@@ -1,10 +1,12 @@
 import Foundation
 import StoreKeys
 
-/// Copies of the files of large values.
+/// Copies the files of large values with a copy of their store.
 package enum ExternalCopy {
-  /// Copies the files of values into another store's folder, encrypting them anew where its key is another; what else lies there goes. They are durable
-  /// in the end. The caller holds the source's lock.
+  /// Copies the files of values to another store's folder, and makes them durable.
+  ///
+  /// Files are encrypted again if the key differs. Other files in the target folder are removed by its next sweep. The caller holds the
+  /// source's lock.
   package static func copy(
     _ ids: [Int64], from source: ExternalFolder, to target: ExternalFolder, lock: ExternalFolder.Lock? = nil,
     progress: ProgressHandler? = nil

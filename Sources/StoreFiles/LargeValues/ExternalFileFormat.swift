@@ -1,7 +1,7 @@
 import Foundation
 import StoreKeys
 
-/// How the file of a large value is laid out. `Documentation/FileFormat.md` describes it.
+/// The layout of the file of a large value. `Documentation/FileFormat.md` describes it.
 enum ExternalFileFormat {
   static let magic = Array("CipherDX".utf8)
   static let version: UInt16 = 1
@@ -9,9 +9,9 @@ enum ExternalFileFormat {
   static let chunkSize = 1 << chunkBits
   static let saltSize = 32
   static let headerSize = 8 + 2 + 1 + 1 + saltSize
-  /// The true size, at the end of the padded content.
+  /// The size of the field with the actual size, at the end of the padded content.
   static let trailerSize = 8
-  /// No file says that a value is smaller than this.
+  /// The minimum padded size. Smaller values cannot be distinguished by their file sizes.
   static let minimumPaddedSize = 4096
 
   static func header(salt: [UInt8]) -> [UInt8] {
@@ -24,7 +24,8 @@ enum ExternalFileFormat {
     return writer.bytes
   }
 
-  /// The size that content and trailer are padded to: PADMÉ, which tells of a size no more than its magnitude and a few bits, for at most 12 % more.
+  /// Returns the size to which content and trailer are padded by the PADMÉ scheme. It reveals only the magnitude and a few bits of the
+  /// size, and adds at most 12 %.
   static func paddedSize(_ count: Int) -> Int {
     let size = max(count + trailerSize, minimumPaddedSize)
     let exponent = Int.bitWidth - 1 - size.leadingZeroBitCount
@@ -33,7 +34,7 @@ enum ExternalFileFormat {
     return (size + mask) & ~mask
   }
 
-  /// The chunks of a file of so many bytes, and the size of the last one's content; nil where no file has that size.
+  /// Returns the number of chunks in a file, and the size of the last chunk's content, or `nil` if the file size is not possible.
   static func chunks(fileSize: Int) -> (count: Int, lastSize: Int)? {
     let body = fileSize - headerSize
     let whole = chunkSize + Cryptography.tagSize

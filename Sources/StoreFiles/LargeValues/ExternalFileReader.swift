@@ -1,9 +1,10 @@
 package import Foundation
 import StoreKeys
 
-/// Reads one file, which may be removed meanwhile: of any length, a chunk of 64 KiB at a time.
+/// Reads the file of a large value in chunks of 64 KiB. All bytes that it returns are authenticated. The file can be removed while it is
+/// open.
 package final class ExternalFileReader {
-  /// The true number of bytes.
+  /// The size of the value, in bytes.
   package private(set) var count = 0
   private let path: String
   private let cipher: ChunkCipher
@@ -40,7 +41,7 @@ package final class ExternalFileReader {
     self.lastSize = lastSize
   }
 
-  /// Reads the header; trusts nothing.
+  /// Reads and validates the header, which is untrusted.
   private static func examine(
     _ descriptor: Int32, _ path: String, id: Int64, keys: ExternalKeys
   ) throws -> (cipher: ChunkCipher, count: Int, lastSize: Int) {
@@ -64,7 +65,7 @@ package final class ExternalFileReader {
     return (cipher, chunks.count, chunks.lastSize)
   }
 
-  /// The last chunk knows how long the value is.
+  /// Reads the value's size from the last chunk.
   private func readSize() throws {
     let trailer = try chunk(chunkCount - 1).suffix(ExternalFileFormat.trailerSize)
     let size = trailer.reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
@@ -75,7 +76,7 @@ package final class ExternalFileReader {
 
   deinit { _ = Foundation.close(descriptor) }
 
-  /// The next bytes; nil at the end.
+  /// Returns the next bytes, or `nil` at the end.
   package func next() throws -> Data? {
     guard position < count else { return nil }
     let data = try chunk(index).prefix(count - position)
@@ -84,7 +85,7 @@ package final class ExternalFileReader {
     return data
   }
 
-  /// Checks every chunk, the padding too.
+  /// Verifies every chunk, including the padding.
   package func verify() throws {
     for index in 0..<chunkCount { _ = try chunk(index) }
   }
@@ -110,7 +111,7 @@ package final class ExternalFileReader {
         pread(descriptor, $0.baseAddress?.advanced(by: position), count - position, off_t(offset + position))
       }
       if size < 0 && errno == EINTR { continue }
-      // A file that became shorter was cut by somebody.
+      // The file was truncated while it was open.
       guard size > 0 else { throw size < 0 ? .system(errno, path: path, operation: operation) : damaged(path) }
       position += size
     }

@@ -1,11 +1,11 @@
 import Foundation
 import StoreKeys
 
-/// Writes one file. Without `finish` it leaves none.
+/// Writes and encrypts the file of a large value, with one chunk in memory at a time. The file is removed unless ``finish()`` is called.
 package final class ExternalFileWriter {
   /// The value's number.
   package let id: Int64
-  /// The bytes written so far.
+  /// The number of bytes written so far.
   package private(set) var count = 0
   private let path: String
   private let cipher: ChunkCipher
@@ -18,7 +18,7 @@ package final class ExternalFileWriter {
   private let sealed = UnsafeMutableRawBufferPointer.allocate(
     byteCount: ExternalFileFormat.chunkSize + Cryptography.tagSize, alignment: 16)
 
-  /// - Parameter owner: Whose the file is to be, as far as this process may give it.
+  /// - Parameter owner: The owner of the file, as far as this process can set it.
   init(path: String, id: Int64, keys: ExternalKeys, owner: FileOwner? = nil) throws {
     self.path = path
     self.id = id
@@ -48,7 +48,7 @@ package final class ExternalFileWriter {
     try fill(bytes)
   }
 
-  /// Pads, makes the file durable, and gives the digest (SHA-256) of the bytes. The folder's entry is not durable yet.
+  /// Pads the file, makes it durable, and returns the SHA-256 digest of the bytes. The folder's entry is not durable yet.
   package func finish() throws -> [UInt8] {
     var left = ExternalFileFormat.paddedSize(count) - ExternalFileFormat.trailerSize - count
     let zeros = [UInt8](repeating: 0, count: min(left, 4096))
@@ -70,7 +70,7 @@ package final class ExternalFileWriter {
   private func fill(_ bytes: UnsafeRawBufferPointer) throws {
     var position = 0
     while position < bytes.count {
-      // A full chunk waits for what follows: the last one is sealed as such.
+      // A full chunk is sealed when more bytes follow, since the last one is sealed differently.
       if filled == plain.count { try sealChunk(isLast: false) }
       let size = min(bytes.count - position, plain.count - filled)
       UnsafeMutableRawBufferPointer(rebasing: plain[filled..<filled + size])

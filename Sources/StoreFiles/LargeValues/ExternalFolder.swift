@@ -4,10 +4,11 @@ package import Synchronization
 
 /// The folder of a store's large values, with the keys of its files.
 ///
-/// Whoever writes a file that no row refers to yet holds the folder's lock with others; who removes files holds it alone. So nobody takes a file that
-/// waits for its commit for an orphan, and a copy of the store finds the files of its snapshot. The kernel gives back the locks of a process that dies.
+/// Writing files that no row refers to yet needs a shared lock on the folder; removing files needs an exclusive lock. So files that wait
+/// for their commit are not removed as unreferenced, and a copy of the store finds the files of its snapshot. The kernel releases the locks
+/// of a process that ends.
 package struct ExternalFolder: Sendable {
-  /// The folder.
+  /// The path of the folder.
   package let path: String
   package let keys: ExternalKeys
   private let storePath: String
@@ -18,12 +19,12 @@ package struct ExternalFolder: Sendable {
     keys = try ExternalKeys(key)
   }
 
-  /// Stands here while files may lie here that nothing refers to.
+  /// The name of the file that exists while there may be unreferenced files.
   private static let pendingName = "pending"
-  /// Stands here when it must be found out which they are.
+  /// The name of the file that exists while a sweep is needed to find unreferenced files.
   private static let orphansName = "orphans"
 
-  /// Holds a file for each open store that puts removals off until a sync.
+  /// The name of the folder with a file for each open store that defers removals until a sync.
   private static let waitingName = "waiting"
 
   private var waitingPath: String { path + "/" + Self.waitingName }
@@ -35,7 +36,7 @@ package struct ExternalFolder: Sendable {
 
   // MARK: Files
 
-  /// Begins the file of a new value. The caller holds the lock.
+  /// Creates the file of a new value. The caller holds the lock.
   package func makeFile(id: Int64? = nil) throws -> ExternalFileWriter {
     let id = try id ?? ExternalKeys.newID()
     return try ExternalFileWriter(path: filePath(id), id: id, keys: keys, owner: FileOwner(of: storePath)?.ofFile)
@@ -46,12 +47,12 @@ package struct ExternalFolder: Sendable {
     try ExternalFileReader(path: filePath(id), id: id, keys: keys)
   }
 
-  /// Removes the files of values; those that are not there are no error.
+  /// Removes the files of values. Missing files are not an error.
   package func removeFiles(_ ids: some Sequence<Int64>) {
     for id in ids { if let file = try? filePath(id) { unlink(file) } }
   }
 
-  /// The bytes of the files of values; those that are not there count nothing.
+  /// Returns the total size of the files of values, in bytes. Missing files are ignored.
   package func size(of ids: some Sequence<Int64>) -> Int {
     ids.reduce(0) { sum, id in sum + ((try? filePath(id)).flatMap(StoreFile.size) ?? 0) }
   }
@@ -68,22 +69,22 @@ package struct ExternalFolder: Sendable {
     deinit { _ = Foundation.close(descriptor) }
   }
 
-  /// Takes the lock with others, to write files; makes the folder where there is none.
+  /// Takes a shared lock for writing files. Creates the folder if it does not exist.
   package func lockForWriting() throws -> Lock {
     if !exists {
       try makeFolder(path)
       try StoreFile.syncFolder(of: path)
     }
     guard let lock = try lock(LOCK_SH) else { throw StoreAccessError(.externalDataMissing, path: path, operation: .lock) }
-    // Whoever is not alone may die unnoticed by the others: the last one has to look for what is left over.
+    // With several writers, a crash of one goes unnoticed by the others, so the last one has to search for unreferenced files.
     try mark(StoreFile.exists(pendingPath) ? orphansPath : pendingPath)
     return lock
   }
 
-  /// Notes that a later sweep is needed.
+  /// Records that a sweep is needed later.
   package func requestSweep() { try? mark(orphansPath) }
 
-  /// Whether a sweep is needed at the end of some writing.
+  /// Whether a sweep is needed after the current writes.
   package var needsSweep: Bool { StoreFile.exists(orphansPath) }
 
   func mark(_ file: String) throws {
@@ -96,7 +97,7 @@ package struct ExternalFolder: Sendable {
     }
   }
 
-  /// Makes a folder that belongs to the store's owner.
+  /// Creates a folder that belongs to the store's owner.
   private func makeFolder(_ folder: String) throws {
     guard mkdir(folder, 0o700) == 0 else {
       if errno == EEXIST { return }
@@ -109,16 +110,16 @@ package struct ExternalFolder: Sendable {
     try owner.give(descriptor, path: folder, replacing: false)
   }
 
-  /// Takes the lock with others, so that nobody removes files; nil where there is no folder.
+  /// Takes a shared lock that prevents the removal of files, or returns `nil` if the folder does not exist.
   package func lockForReading() throws -> Lock? { try lock(LOCK_SH) }
 
-  /// Takes the lock alone, if nobody else has it; nil where somebody has, or there is no folder.
+  /// Takes an exclusive lock without waiting, or returns `nil` if the folder is locked or does not exist.
   package func lockForRemoving() throws -> Lock? { try lock(LOCK_EX | LOCK_NB) }
 
   private func lock(_ operation: Int32) throws -> Lock? {
     while true {
       guard let lock = try lockOnce(operation) else { return nil }
-      // A replacement of the store puts another folder here; the lock of the old one is worth nothing then.
+      // A replacement of the store replaces the folder, which makes a lock on the old one useless.
       var status = stat()
       guard fstat(lock.descriptor, &status) == 0 else { throw StoreAccessError.system(errno, path: path, operation: .lock) }
       if FileIdentity(path: path) == FileIdentity(status) { return lock }
@@ -143,40 +144,40 @@ package struct ExternalFolder: Sendable {
 
   // MARK: What lies here
 
-  /// Whether somebody who wrote here did not get to the end: there may be files that nothing refers to.
+  /// Whether a writer did not finish, so that there may be unreferenced files.
   package var isPending: Bool { StoreFile.exists(pendingPath) || needsSweep || StoreFile.exists(waitingPath) }
 
-  /// Notes that an open store keeps files which it has let go of until the next sync. The caller takes part in the lock.
+  /// Records that an open store keeps dropped files until the next sync. The caller holds a share of the lock.
   package func beginWaiting(_ name: String) throws {
     try makeFolder(waitingPath)
     try mark(waitingPath + "/" + name)
   }
 
-  /// Takes the note back. The caller holds the lock alone.
+  /// Removes that record. The caller holds the exclusive lock.
   package func endWaiting(_ name: String) {
     unlink(waitingPath + "/" + name)
-    // It stays as long as another store's note is in it.
+    // Fails, as intended, while the folder contains the record of another store.
     rmdir(waitingPath)
   }
 
-  /// Makes durable what was committed until now: a power cut brings back no row without its file.
+  /// Makes all commits so far durable, so that a power failure cannot restore rows whose files are removed.
   package func syncLog() throws {
     try WriteAheadLog.sync(storePath + "-wal")
     Self.logObserver.withLock { $0 }?(storePath)
   }
 
-  /// Told of each sync of a log, for tests.
+  /// Called after each sync of a log, for tests.
   package static let logObserver = Mutex<(@Sendable (_ storePath: String) -> Void)?>(nil)
 
-  /// Nothing is left over. The caller holds the lock alone.
+  /// Records that there are no unreferenced files. The caller holds the exclusive lock.
   package func clearPending() {
     unlink(pendingPath)
     unlink(orphansPath)
   }
 
-  /// The names of what could be files of values, and of what is not ours.
+  /// Returns the names that can be files of values, and those of foreign files.
   ///
-  /// - Throws: Where the folder cannot be read: nothing is known of its files then. A folder that is not there has none.
+  /// - Throws: An error if the folder cannot be read. A missing folder has no files.
   package func names() throws -> (files: Set<String>, foreign: [String]) {
     var names: [String] = []
     do { names = try FileManager.default.contentsOfDirectory(atPath: path) } catch {
@@ -193,14 +194,14 @@ package struct ExternalFolder: Sendable {
     name.utf8.count == 32 && name.utf8.allSatisfy { (48...57).contains($0) || (97...102).contains($0) }
   }
 
-  /// Removes the files that belong to none of the values. The caller holds the lock alone and has read the numbers since.
+  /// Removes all files except those of the given values. The caller holds the exclusive lock, and has read the numbers after taking it.
   ///
-  /// - Returns: How many files were removed.
+  /// - Returns: The number of removed files.
   @discardableResult
   package func sweep(keeping ids: some Sequence<Int64>) throws -> Int {
     var orphans = try names().files
     for id in ids { orphans.remove(try keys.name(id)) }
-    // Whoever let go of them may have committed without a sync.
+    // The commits that dropped them may not be synced.
     if !orphans.isEmpty { try syncLog() }
     for name in orphans { unlink(path + "/" + name) }
     clearPending()

@@ -1,7 +1,7 @@
 import Foundation
 package import StoreKeys
 
-/// The keys of a store's files, derived from its data key and salt: with the data key they change all, names too.
+/// The keys and names of the files of large values, derived from the store's data key and salt. A new data key changes all of them.
 package struct ExternalKeys: Sendable {
   private let names: SecretBytes
   private let contents: SecretBytes
@@ -12,18 +12,18 @@ package struct ExternalKeys: Sendable {
     contents = try Cryptography.derivedKey(from: root, purpose: "CipherData external contents")
   }
 
-  /// The name of a value's file: 32 hexadecimal digits that tell nobody without the key anything.
+  /// Returns the name of a value's file: 32 hexadecimal digits that reveal nothing without the key.
   package func name(_ id: Int64) throws -> String {
     let code = try Cryptography.hmac(names, Self.bytes(id), hash: .sha256).prefix(16)
     return code.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
   }
 
-  /// The key of one file: of its value's number and its own salt.
+  /// Returns the key of a file, derived from its value's number and its salt.
   func key(_ id: Int64, salt: [UInt8]) throws -> SecretBytes {
     try Cryptography.derivedKey(from: contents, purpose: "CipherData external file", context: Self.bytes(id) + salt)
   }
 
-  /// A random number for a new value.
+  /// Returns a random number for a new value.
   package static func newID() throws -> Int64 {
     let bytes = try Cryptography.randomBytes(8)
     let number = bytes.withUnsafeBytes { $0.loadUnaligned(as: UInt64.self) } >> 1

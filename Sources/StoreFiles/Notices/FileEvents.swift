@@ -2,31 +2,31 @@ import Foundation
 import StoreKeys
 import Synchronization
 
-/// News of files from the kernel, through one descriptor.
+/// File-system events from inotify, through one descriptor. Other systems are not supported yet.
 final class FileEvents: Sendable {
-  /// What is wanted to be known of a file or folder.
+  /// The events to observe for a file or folder.
   enum Interest {
-    /// That a file's times or names change.
+    /// Changes of a file's times or names.
     case touches
-    /// That something is written into a file.
+    /// Writes to a file.
     case writing
-    /// Nothing but the end of the file; the watch keeps its place.
+    /// Only the removal of the file. The watch remains.
     case nothing
-    /// That files come into a folder, or leave it.
+    /// Files that are added to a folder or removed from it.
     case entries
   }
 
-  /// A piece of news.
+  /// An event.
   struct Event {
     enum Kind { case touched, written, entry, ended, overflow }
     let kind: Kind
-    /// The number of what is watched.
+    /// The number of the watch.
     let watch: Int32
-    /// The name of what has come into a folder or left it.
+    /// The name of the file that was added to a folder or removed from it.
     let name: String
   }
 
-  /// What the system is to answer in tests, in place of what it would.
+  /// An error that tests make the system calls return.
   enum Refusal: Sendable { case instance(Int32), watch(Int32) }
   static let refusal = Mutex<Refusal?>(nil)
 
@@ -35,7 +35,7 @@ final class FileEvents: Sendable {
   deinit { _ = close(descriptor) }
 
   #if os(Linux)
-    /// - Throws: `.notWatchable` where the process or the user has too many already.
+    /// - Throws: `.notWatchable` if the process or the user has reached a limit.
     init(path: String) throws(StoreAccessError) {
       var number: Int32?
       if case .instance(let error) = Self.refusal.withLock({ $0 }) { number = error }
@@ -43,9 +43,9 @@ final class FileEvents: Sendable {
       guard descriptor >= 0 else { throw Self.failure(number ?? errno, path: path, isInstance: true) }
     }
 
-    /// Watches a file or folder, or changes what is wanted of one that is watched.
+    /// Watches a file or folder, or changes the events of an existing watch.
     ///
-    /// - Returns: The watch's number: the same for a file that is watched already.
+    /// - Returns: The watch's number, the same for a file that is already watched.
     func watch(_ path: String, for interest: Interest) throws(StoreAccessError) -> Int32 {
       if case .watch(let error) = Self.refusal.withLock({ $0 }) { throw Self.failure(error, path: path) }
       let mask =
@@ -60,17 +60,17 @@ final class FileEvents: Sendable {
       return number
     }
 
-    /// Ends a watch. One that has ended already is no error.
+    /// Ends a watch. It is not an error if it has already ended.
     func unwatch(_ number: Int32) { inotify_rm_watch(descriptor, number) }
 
-    /// Makes news of nothing, for who waits for some: the end of a watch is news.
+    /// Triggers an event that resumes a thread waiting for one: the end of a watch is an event.
     ///
     /// - Parameter path: A file that is not watched.
     func wake(by path: String) {
       if let number = try? watch(path, for: .nothing) { unwatch(number) }
     }
 
-    /// Hands over the news that have come since it was last asked.
+    /// Calls `body` with each event since the last call.
     func forEach(_ body: (Event) -> Void) {
       withUnsafeTemporaryAllocation(byteCount: 16_384, alignment: 16) { buffer in
         while true {
@@ -81,7 +81,7 @@ final class FileEvents: Sendable {
           }
           var offset = 0
           while offset + Self.headerSize <= size {
-            // The kernel hands over whole events only, each with the size of its name.
+            // The kernel returns complete events only, each with the size of its name.
             let watch = buffer.loadUnaligned(fromByteOffset: offset, as: Int32.self)
             let mask = buffer.loadUnaligned(fromByteOffset: offset + 4, as: UInt32.self)
             let length = Int(buffer.loadUnaligned(fromByteOffset: offset + 12, as: UInt32.self))

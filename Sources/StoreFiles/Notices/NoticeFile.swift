@@ -1,15 +1,15 @@
 import Foundation
 package import StoreKeys
 
-/// The file beside a store whose times change with every commit. Who wants to hear of commits makes it; who commits touches it where it is.
+/// The empty file next to a store whose times change with every commit. Observers of commits create it; writers touch it if it exists.
 package enum NoticeFile {
-  /// What the file's name has after the database's.
+  /// The suffix of the file's name after the database's name.
   package static let suffix = "-changes"
 
-  /// The file's name beside a database.
+  /// Returns the path of a database's notice file.
   package static func path(for databasePath: String) -> String { databasePath + suffix }
 
-  /// Makes the file where there is none; who may write the store may touch it.
+  /// Creates the file if it does not exist, with permissions that allow all writers of the store to touch it.
   package static func make(for databasePath: String) throws(StoreAccessError) {
     let path = path(for: databasePath)
     if StoreFile.exists(path) { return }
@@ -22,9 +22,9 @@ package enum NoticeFile {
   }
 }
 
-/// Tells whoever waits of the commits of one connection.
+/// Notifies observers in other processes of the commits of one connection.
 package struct CommitNotice {
-  /// How long it is taken for granted that nobody waits where nobody did.
+  /// The time in nanoseconds for which a missing notice file is not looked up again.
   static let trust: UInt64 = 20_000_000
 
   package let path: String
@@ -32,11 +32,11 @@ package struct CommitNotice {
 
   package init(databasePath: String) { path = NoticeFile.path(for: databasePath) }
 
-  /// Touches the file where it is, after a commit.
+  /// Touches the file after a commit, if it exists.
   ///
-  /// One call of the system by name, so that one who comes to wait later is heard of. Where nobody waits the call looks up a name in vain, which takes a
-  /// microsecond or three: of many commits one in 20 ms does so. Who begins to wait knows that, and looks at the log as well. A link is touched itself, never
-  /// what it leads to.
+  /// The file is touched by name with one system call, so that later observers are found. Without an observer, the failed lookup takes 1 to
+  /// 3 µs, and happens at most once in 20 ms. New observers therefore also check the log. A symbolic link is touched itself, not its
+  /// target.
   package mutating func touch() {
     let now = CoarseClock.now()
     guard now >= lookAgain else { return }

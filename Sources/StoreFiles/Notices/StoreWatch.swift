@@ -2,23 +2,24 @@ import Foundation
 package import StoreKeys
 import Synchronization
 
-/// Watches the files of one store, until it is ended or let go.
+/// A watch of one store's files. It ends with ``end()`` or when it is released.
 package final class StoreWatch: Sendable {
   private let number: Mutex<UInt64?>
 
   /// Begins to watch.
   ///
   /// - Parameters:
-  ///   - databasePath: The database, by the name that SQLite has for it: its log stands beside that.
-  ///   - tell: Called on the thread that watches, which serves the whole process, whenever somebody may have committed, also oneself: it takes a note.
-  /// - Throws: `.notWatchable` where the system, or the process, has no means left; there is no other way to hear.
+  ///   - databasePath: The path of the database as SQLite resolves it. Its log is next to that path.
+  ///   - tell: Called after each possible commit, including those of this process. It runs on the thread that serves all watches of the
+  ///     process, so it must only schedule work.
+  /// - Throws: `.notWatchable` if the system or the process has no watches left. There is no fallback.
   package init(databasePath: String, tell: @escaping @Sendable () -> Void) throws(StoreAccessError) {
     number = Mutex(try StoreWatchLine.shared.add(databasePath: databasePath, tell: tell))
   }
 
   deinit { end() }
 
-  /// Ends it; a call under way may still come.
+  /// Ends the watch. A callback that is already running completes.
   package func end() {
     let number = number.withLock { number in
       defer { number = nil }
@@ -27,6 +28,6 @@ package final class StoreWatch: Sendable {
     if let number { StoreWatchLine.shared.remove(number) }
   }
 
-  /// How often the thread that watches has woken up, for tests.
+  /// The number of times the watching thread was resumed, for tests.
   package static var wakeUpCount: Int { StoreWatchLine.shared.wakeUps.load(ordering: .relaxed) }
 }

@@ -2,48 +2,49 @@ import Foundation
 import StoreKeys
 import Synchronization
 
-/// What all watched stores of the process have in common. The thread lives as long as there is one, and sleeps as long as nobody writes.
+/// The thread and the inotify descriptor that all watched stores of the process share. The thread exists while a store is watched, and
+/// sleeps while there are no writes.
 ///
-/// A touch of the notice file comes after its commit, and is told at once. What is written into the log comes before the commit counts, so after it one is
-/// told again, and again. Until the next time that one is told neither file is listened to: a large transaction wakes nobody for each of its pages, and many
-/// small ones, oneself's above all, nobody for each.
+/// The notice file is touched after a commit, so its event is reported at once. A write to the log precedes the commit, so it is reported
+/// again after several delays. Events of both files are ignored until the next report. Therefore, neither the pages of a large transaction
+/// nor many small transactions, especially those of this process, each resume the thread.
 final class StoreWatchLine: Sendable {
   static let shared = StoreWatchLine()
 
-  /// When, in milliseconds after something was written into the log, it is looked at again.
+  /// The delays in milliseconds after a write to the log at which the store is checked again.
   private static let delays: [UInt64] = [5, 20, 80, 320]
-  /// The same where there is no notice file, and so nothing comes after a commit whose sync takes long.
+  /// The delays without a notice file, when no event follows a commit whose sync takes long.
   private static let delaysWithoutNotice = delays + [1_280, 5_120]
 
   fileprivate struct Store {
     let databasePath: String
-    /// The names in the folder that concern the store.
+    /// The names of the store's files in the folder.
     let names: Set<String>
     let tell: @Sendable () -> Void
     var notice: Int32?
     var log: Int32?
     var folder: Int32?
-    /// Since when it is looked at again and again, which of the delays is the next, and before which it ends.
+    /// The start of the current series of checks, the index of the next delay, and the index at which the series ends.
     var looking: (since: UInt64, step: Int, end: Int)?
 
     var noticePath: String { NoticeFile.path(for: databasePath) }
     var logPath: String { databasePath + "-wal" }
 
-    /// When to look again.
+    /// The time of the next check.
     var due: UInt64? { looking.map { $0.since + StoreWatchLine.delaysWithoutNotice[$0.step] * 1_000_000 } }
 
-    /// Something was written into the log, or may have been.
+    /// Begins a full series of checks, after a possible write to the log.
     mutating func lookAtLog(from now: UInt64) {
       looking = (now, 0, (notice == nil ? StoreWatchLine.delaysWithoutNotice : StoreWatchLine.delays).count)
     }
 
-    /// It was touched: once more it is looked at, for those who touch it soon after.
+    /// Schedules one more check after the notice file was touched, for commits that follow soon.
     mutating func lookOnceMore(from now: UInt64) {
-      // What waits for a later look begins anew.
+      // A series that has passed its first delay starts again.
       if looking.map({ $0.step > 0 }) ?? true { looking = (now, 0, looking?.end ?? 1) }
     }
 
-    /// The time for a look has come.
+    /// Moves to the next delay, when a check is due.
     mutating func advance() {
       guard let now = looking else { return }
       looking = now.step + 1 < now.end ? (now.since, now.step + 1, now.end) : nil
@@ -54,7 +55,7 @@ final class StoreWatchLine: Sendable {
     var events: FileEvents?
     var stores: [UInt64: Store] = [:]
     var lastNumber: UInt64 = 0
-    /// Who has each watch: stores in one folder share that of the folder, several coordinators of a store all.
+    /// The stores that use each watch. Stores in one folder share its watch; several coordinators of one store share all.
     var users: [Int32: Set<UInt64>] = [:]
   }
   private let state = Mutex(State())
@@ -66,7 +67,7 @@ final class StoreWatchLine: Sendable {
     try state.withLock { state throws(StoreAccessError) in
       if let events = state.events {
         let number = try state.add(databasePath, tell, events)
-        // The thread is to wait no longer than for the first look.
+        // Resume the thread, so that it waits no longer than until the first check.
         events.wake(by: databasePath)
         return number
       }
@@ -79,7 +80,7 @@ final class StoreWatchLine: Sendable {
   }
 
   func remove(_ number: UInt64) {
-    // The end of the last watch is news too: it wakes the thread, which ends.
+    // The end of the last watch is an event that resumes the thread, which then exits.
     state.withLock { state in if let events = state.events { state.remove(number, events) } }
   }
 
@@ -87,7 +88,7 @@ final class StoreWatchLine: Sendable {
 
   private func start(_ events: FileEvents) {
     let thread = Thread { [self] in
-      // The store that it was begun for waits for its first look.
+      // The first store needs its first check at once.
       var timeout: Int32 = 0
       while let next = turn(events, timeout) { timeout = next }
     }
@@ -96,9 +97,9 @@ final class StoreWatchLine: Sendable {
     thread.start()
   }
 
-  /// Waits once, and tells whom it concerns.
+  /// Waits once, and notifies the affected stores.
   ///
-  /// - Returns: How long to wait the next time, for `poll`; nil at the end.
+  /// - Returns: The next timeout for `poll`, or `nil` at the end.
   private func turn(_ events: FileEvents, _ timeout: Int32) -> Int32? {
     var waiting = pollfd(fd: events.descriptor, events: Int16(POLLIN), revents: 0)
     _ = poll(&waiting, 1, timeout)
@@ -131,7 +132,7 @@ extension StoreWatchLine.State {
     let number = lastNumber
     stores[number] = StoreWatchLine.Store(databasePath: databasePath, names: names, tell: tell)
     do throws(StoreAccessError) {
-      // The folder first: what comes into it from here on is seen.
+      // Watch the folder first, so that files created from here on are noticed.
       set(\.folder, try events.watch(StoreFile.folder(of: databasePath), for: .entries), of: number, events)
       try follow(number, events)
     } catch {
@@ -142,12 +143,12 @@ extension StoreWatchLine.State {
       remove(number, events)
       throw StoreAccessError(.notWatchable(.nothingToWatch), path: databasePath, operation: .watch)
     }
-    // A commit may be under way whose pages are in the log already, by somebody who does not know yet that there is a notice file.
+    // A commit may be in progress with its pages already in the log, by a process that has not found the notice file yet.
     stores[number]?.lookAtLog(from: DispatchTime.now().uptimeNanoseconds)
     return number
   }
 
-  /// Takes the watches of a store's files as they stand there now: files may have come anew. What is missing is looked for again when the folder changes.
+  /// Updates the watches of a store's files, which may have been replaced. Missing files are looked up again when the folder changes.
   fileprivate mutating func follow(_ number: UInt64, _ events: FileEvents) throws(StoreAccessError) {
     guard let store = stores[number] else { return }
     var failure: StoreAccessError?
@@ -157,14 +158,14 @@ extension StoreWatchLine.State {
       do throws(StoreAccessError) {
         set(place, try file(path, for: interest, events), of: number, events)
       } catch {
-        // The other one may still be had.
+        // The other file may still be watchable.
         failure = error
       }
     }
     if let failure { throw failure }
   }
 
-  /// A file's watch; nil where there is none, or one that this process may not read: then nobody is heard by it.
+  /// Returns a file's watch, or `nil` if the file does not exist or is not readable.
   private func file(_ path: String, for interest: FileEvents.Interest, _ events: FileEvents) throws(StoreAccessError) -> Int32? {
     do throws(StoreAccessError) {
       return try events.watch(path, for: interest)
@@ -195,12 +196,12 @@ extension StoreWatchLine.State {
     for watch in [store.notice, store.log, store.folder] { if let watch { release(watch, of: number, events) } }
   }
 
-  /// Takes a piece of news.
+  /// Processes an event.
   ///
-  /// - Parameter concerned: Gets the stores that are to be looked at now.
+  /// - Parameter concerned: Receives the stores to check now.
   fileprivate mutating func take(_ event: FileEvents.Event, at now: UInt64, _ events: FileEvents, _ concerned: inout Set<UInt64>) {
     guard event.kind != .overflow else {
-      // News are lost, nobody knows of whom.
+      // Events of unknown stores were lost, so check all.
       for number in stores.keys { renew(number, at: now, events, &concerned) }
       return
     }
@@ -210,7 +211,7 @@ extension StoreWatchLine.State {
       case .touched:
         guard store.notice == event.watch else { continue }
         stores[number]?.lookOnceMore(from: now)
-        // Who touches it before the next look is seen by that.
+        // The next check covers later touches.
         _ = try? events.watch(store.noticePath, for: .nothing)
         concerned.insert(number)
       case .written:
@@ -229,28 +230,28 @@ extension StoreWatchLine.State {
     if event.kind == .ended { users[event.watch] = nil }
   }
 
-  /// Something may have happened to the files themselves: they are found again, and looked at as after something was written.
+  /// Finds the files of a store again after they may have changed, and begins a full series of checks.
   private mutating func renew(_ number: UInt64, at now: UInt64, _ events: FileEvents, _ concerned: inout Set<UInt64>) {
     guard let store = stores[number] else { return }
-    // Somebody may have tidied up. Without the database there is nothing to tell of.
+    // The notice file may have been deleted. Without the database, there is nothing to report.
     if !StoreFile.exists(store.noticePath), StoreFile.exists(store.databasePath) { try? NoticeFile.make(for: store.databasePath) }
-    // What cannot be watched any more is tried again with the next news; nobody is there to be told of an error.
+    // There is no caller to report errors to. The next event tries again.
     try? follow(number, events)
     stores[number]?.lookAtLog(from: now)
     concerned.insert(number)
   }
 
-  /// Listens to the files again of the stores that are due to be looked at.
+  /// Watches the files of the stores that are due for a check again.
   fileprivate mutating func lookAgain(at now: UInt64, _ events: FileEvents, _ concerned: inout Set<UInt64>) {
     for (number, store) in stores where store.due.map({ $0 <= now }) ?? false {
       stores[number]?.advance()
-      // Before the look: what is written after it is news.
+      // Watch before the check, so that later writes cause an event.
       try? follow(number, events)
       concerned.insert(number)
     }
   }
 
-  /// How long `poll` may wait.
+  /// Returns the timeout for `poll`, in milliseconds.
   fileprivate func timeout(at now: UInt64) -> Int32 {
     guard let due = stores.values.compactMap(\.due).min() else { return -1 }
     return due <= now ? 0 : Int32(clamping: (due - now + 999_999) / 1_000_000)
