@@ -1,9 +1,8 @@
-// BatchInsertRequest+Objects: rows of a batch insertion, filled through the typed properties of a class.
 import ObjectModel
 public import ObjectStore
 
 extension BatchInsertRequest {
-  /// Inserts rows that a closure fills through the properties of a class, one after the other.
+  /// Creates a request whose rows a closure fills one by one through the typed properties of a class.
   ///
   /// ```swift
   /// var lines = file.lines.makeIterator()
@@ -15,12 +14,12 @@ extension BatchInsertRequest {
   /// }
   /// ```
   ///
-  /// The object only carries values: it belongs to no context, and no fetch returns it. Properties that the closure does not set get their default values.
-  /// To-one relationships take saved objects; to-many relationships cannot be set.
+  /// The object only carries values: it does not belong to a context, and fetches do not return it. Properties that the closure does not
+  /// set have their default values. To-one relationships accept saved objects only; to-many relationships cannot be set.
   /// - Parameters:
-  ///   - type: The class, which is in the context's class table.
-  ///   - onConflict: What happens to rows whose unique values are taken.
-  ///   - managedObjectHandler: Fills an object and returns false; returns true, which adds no row, when there are no more.
+  ///   - type: The class, which must be in the context's class table.
+  ///   - onConflict: The policy for rows whose unique values are already taken.
+  ///   - managedObjectHandler: Fills an object and returns `false`, or returns `true`, without adding a row, when there are no more rows.
   public init<Object: ManagedObject>(
     _ type: Object.Type, onConflict: BatchConflictPolicy = .error, managedObjectHandler: @escaping (Object) throws -> Bool
   ) {
@@ -43,14 +42,15 @@ extension BatchInsertRequest {
 }
 
 extension BatchInsertRequest {
-  /// The request for rows of an entity that is named, whichever entity the class is that of.
+  /// Returns the request for rows of a named entity, which need not be the entity of the class.
   package func named(_ entityName: String) -> BatchInsertRequest {
     BatchInsertRequest(entityName: entityName, onConflict: onConflict, makeSource: makeSource)
   }
 }
 
 extension ManagedObject {
-  /// Keeps the destination of a row of a batch insertion; no key stands for an object that is not in the row's store.
+  /// Sets the destination of a to-one relationship in a row of a batch insertion. A destination that is not saved in the row's store is set
+  /// as an invalid reference.
   final func setDestinationOfRow(_ destination: ManagedObject?, at slot: Int) {
     guard let destination else { return setReference(ObjectReference(rawValue: 0), at: slot) }
     let isSaved = destination.currentID.space == currentID.space && !destination.currentID.isTemporaryID

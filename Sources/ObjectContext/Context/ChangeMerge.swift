@@ -1,14 +1,13 @@
-// ChangeMerge: one change set of others, brought into a context: only the objects that it names, and the owners of the links that it names, are touched.
 import ObjectModel
 import ObjectStore
 
-/// The merging of one change set.
+/// The merge of one change set into a context. It accesses only the objects in the change set and the owners of the links in it.
 struct ChangeMerge {
   private let changes: ChangeSet
   private let store: PersistentStore
   private let context: ManagedObjectContext
   private var space: UInt32 { store.space.number }
-  /// The to-many relationships that were told to read their members anew, by object: for whoever observes the context.
+  /// The to-many relationships whose members were unloaded, by object, for the context's observers.
   private var touched: [ManagedObject: SlotMask] = [:]
   private let isObserved: Bool
 
@@ -54,8 +53,8 @@ struct ChangeMerge {
     objectIDs.compactMap { context.registeredObject($0.reference, space: space) }
   }
 
-  /// Whether an object whose row others have deleted stays, with its unsaved changes: where the merge policy gives these the last word, and the save brings the row
-  /// back.
+  /// Returns whether an object with unsaved changes remains although its row was deleted elsewhere: the merge policy gives its changes
+  /// precedence, and the save inserts the row again.
   private func outlivesItsRow(_ object: ManagedObject) -> Bool {
     guard object.flags.contains(.isUpdated), !object.flags.contains(.isDeleted) else { return false }
     if context.intake.keepsChangedObjects { return true }
@@ -65,9 +64,9 @@ struct ChangeMerge {
     }
   }
 
-  /// Objects whose rows others have deleted leave.
+  /// Removes objects whose rows were deleted elsewhere from the context.
   private func removeDeleted(_ objects: [ManagedObject], keeping kept: Set<ManagedObject>) {
-    // Before the objects leave: of the others only members that stand in join tables are remembered.
+    // Recorded before the objects leave. Of the other rows, only members stored in join tables are recorded.
     let gone = kept.isEmpty ? changes.deleted : changes.deleted.filter { id in !kept.contains { $0.currentID == id } }
     context.memberStates.noteGoneFromJoins(gone, butNotOf: changes.unlistedRelationships)
     if !objects.isEmpty { context.unitOfWork.remove(objects) }
@@ -84,12 +83,12 @@ struct ChangeMerge {
 
   // MARK: Members
 
-  /// The owners that members have left or reached read their members anew when they are asked for.
+  /// Unloads the members of relationships whose owners the change set lists, so that they are read again on demand.
   private mutating func unloadListedMembers() {
     var owners: [(object: ManagedObject, state: ToManyState)] = []
     var last: RelationshipOwner?
     changes.forEachOwner(in: context.model, isWanted: { context.memberStates.mayHaveState(of: $0) }) { owner in
-      // Many members of one owner come one after the other.
+      // Members of the same owner are adjacent.
       if owner == last { return }
       last = owner
       let index = context.model.relationships[owner.relationshipID].index
@@ -100,7 +99,7 @@ struct ChangeMerge {
     for (object, state) in owners { unload(state, of: object) }
   }
 
-  /// Nobody knows whose members of some relationships were changed: all that were read of these are read anew.
+  /// Unloads all members of relationships for which the change set does not list the owners.
   private mutating func unloadUnlistedMembers() {
     let relationships = changes.unlistedRelationships.filter { context.memberStates.mayHaveState(of: context.model.relationships[$0]) }
     if relationships.isEmpty { return }
@@ -118,7 +117,7 @@ struct ChangeMerge {
     if isObserved { touched[object, default: SlotMask()].insert(state.relationship.index) }
   }
 
-  // MARK: What is told
+  // MARK: Notification
 
   private func tell(
     _ deleted: [ManagedObject], _ updated: [ManagedObject], _ slots: [SlotMask?], _ computed: [ManagedObject], _ unsaved: UnsavedChanges

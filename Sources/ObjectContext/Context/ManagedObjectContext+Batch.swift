@@ -1,45 +1,47 @@
-// ManagedObjectContext+Batch: batch requests, and what a context does with their changes.
 import ObjectModel
 public import ObjectQuery
 public import ObjectStore
 import Synchronization
 
 extension ManagedObjectContext {
-  /// Inserts the rows of a batch: all of them or none. No objects are made.
+  /// Inserts the rows of a batch, either all of them or none, without creating objects.
   ///
-  /// - Throws: ``BatchError`` for a row or value that cannot be written, ``StoreError`` from the store; nothing is written then.
+  /// - Throws: ``BatchError`` for a row or value that cannot be written, or ``StoreError`` from the store. Nothing is written then.
   @discardableResult
   public func execute(_ request: BatchInsertRequest) throws -> BatchResult {
     let entityName = try entityName(of: request)
     return try finish { done in try rowSource.execute(request, entityName: entityName, done: done) }
   }
 
-  /// Sets properties of all objects that meet a predicate, in each store that holds the entity. Each store does its part whole or not at
-  /// all.
+  /// Sets properties of all objects that match a predicate, in each store that contains the entity. The update is atomic in each store.
   ///
-  /// - Throws: ``BatchError`` for a property or value that cannot be written, ``FetchPredicateError`` for what cannot be asked, ``StoreError`` from the store.
+  /// - Throws: ``BatchError`` for a property or value that cannot be written, ``FetchPredicateError`` for an unsupported predicate, or
+  ///   ``StoreError`` from the store.
   @discardableResult
   public func execute(_ request: BatchUpdateRequest) throws -> BatchResult {
     try finish { done in try rowSource.execute(request, done: done) }
   }
 
-  /// Deletes many objects by their delete rules, in each store that holds some of them. Each store does its part whole or not at all.
+  /// Deletes objects and applies their delete rules, in each store that contains some of them. The deletion is atomic in each store.
   ///
-  /// - Throws: ``BatchError`` where a rule forbids it, ``FetchPredicateError`` for what cannot be asked, ``StoreError`` from the store.
+  /// - Throws: ``BatchError`` if a delete rule denies the deletion, ``FetchPredicateError`` for an unsupported predicate, or ``StoreError``
+  ///   from the store.
   @discardableResult
   public func execute(_ request: BatchDeleteRequest) throws -> BatchResult {
     try finish { done in try rowSource.execute(request, done: done) }
   }
 
-  /// Deletes all objects of a class that meet a predicate, as ``BatchDeleteRequest`` does: in the stores, by the delete rules, and without making objects. Unsaved changes of the context do not count, and what is deleted leaves
-  /// the context at once.
+  /// Deletes all objects of a class that match a predicate.
+  ///
+  /// Like ``BatchDeleteRequest``, this method deletes directly in the stores, applies delete rules, and does not create objects. It ignores
+  /// unsaved changes of the context. Deleted objects leave the context at once.
   ///
   /// - Parameters:
   ///   - type: The class.
-  ///   - predicate: Which objects; nil for all.
-  ///   - includesSubentities: Whether those of entities below count.
-  /// - Returns: How many were deleted, with those that cascades have reached.
-  /// - Throws: What a ``BatchDeleteRequest`` throws.
+  ///   - predicate: The predicate; `nil` matches all objects.
+  ///   - includesSubentities: Whether objects of subentities are included.
+  /// - Returns: The number of deleted objects, including those deleted by cascade rules.
+  /// - Throws: The same errors as executing a ``BatchDeleteRequest``.
   @discardableResult
   public func delete<Object: ManagedObject>(
     _ type: Object.Type, where predicate: FetchPredicate? = nil, includesSubentities: Bool = true
@@ -50,24 +52,25 @@ extension ManagedObjectContext {
     return try execute(BatchDeleteRequest(fetchRequest: fetch)).count
   }
 
-  /// Inserts rows that come one after the other, for example from a file or the network, in bounded memory and without holding up the context's isolation.
+  /// Inserts the rows of an asynchronous sequence, for example from a file or the network. It uses bounded memory and does not block the
+  /// context's isolation.
   ///
   /// - Parameters:
-  ///   - rows: The rows: values by property name, as in ``BatchInsertRequest``.
+  ///   - rows: The rows, as values by property name; see ``BatchInsertRequest``.
   ///   - entityName: The name of the entity.
-  ///   - onConflict: What happens to rows whose unique values are taken.
-  ///   - committing: When the rows take effect. By default all of them do together, or none; other saves to the store then wait until the sequence has ended.
-  ///     Let the rows of a slow source take effect every few thousand.
-  ///   - resultType: What is returned.
+  ///   - onConflict: The policy for rows whose unique values are already taken.
+  ///   - committing: When rows are committed. By default all rows are committed together or not at all, and other saves to the store wait
+  ///     until the sequence ends. For a slow sequence, commit every few thousand rows.
+  ///   - resultType: The kind of result to return.
   ///   - isolation: The context's isolation.
-  /// - Throws: ``BatchError`` for a row or value that cannot be written, ``StoreError`` from the store, and what the sequence throws.
+  /// - Throws: ``BatchError`` for a row or value that cannot be written, ``StoreError`` from the store, or an error of the sequence.
   @discardableResult
   public func insert<Rows: AsyncSequence & Sendable>(
     rows: Rows, into entityName: String, onConflict: BatchConflictPolicy = .error, committing: BatchCommit = .once,
     resultType: BatchResultType = .statusOnly, isolation: isolated (any Actor)? = #isolation
   ) async throws -> BatchResult where Rows.Element == [String: any Sendable] {
     let (entity, store) = try rowSource.storeForInsertion(of: entityName)
-    // What was committed is merged here also when a later portion fails.
+    // Committed changes are merged even if a later batch fails.
     let committed = Mutex<[ChangeSet]>([])
     defer { for changes in committed.withLock({ $0 }) { mergeChanges(from: changes) } }
     let target = rowSource.detached(forWritingTo: store)
@@ -84,7 +87,7 @@ extension ManagedObjectContext {
     return try knownEntity(ofClass: type, operation: .batchInsert).name
   }
 
-  /// Runs a request; what it wrote, also before it failed, is merged here.
+  /// Executes a request and merges the changes that were written, even if it fails later.
   private func finish(_ body: ((BatchOutcome) -> Void) throws -> Void) throws -> BatchResult {
     var outcome: BatchOutcome?
     defer { for changes in outcome?.changes ?? [] { mergeChanges(from: changes) } }

@@ -1,14 +1,13 @@
-// ManagedObjectContext+Changes: inserting, updating and deleting objects, and what follows at the end of an event.
 import Foundation
 import ObjectModel
 public import ObjectStore
 
 extension ManagedObjectContext {
-  // MARK: Changing
+  // MARK: Making changes
 
-  /// Inserts a new object with its default values.
+  /// Inserts a new object of an entity with its default values.
   ///
-  /// - Throws: ``StoreError`` with ``StoreError/Code/invalidRequest`` when there is no such entity or it is abstract.
+  /// - Throws: ``StoreError`` with ``StoreError/Code/invalidRequest`` if the entity does not exist or is abstract.
   @discardableResult
   public func insertObject(entityName: String) throws -> ManagedObject {
     guard let entity = model.entity(named: entityName) else { throw unknownEntity(entityName, operation: .insert) }
@@ -26,21 +25,22 @@ extension ManagedObjectContext {
     return StoreError(.unknownEntity(name, known: model.entities.map(\.name)), operation: operation)
   }
 
-  /// A new object joins the context: defaults, registration, awakening.
+  /// Adds a new object to the context: registers it, sets its default values, and calls `awakeFromInsert()`.
   func registerInserted(_ object: ManagedObject) {
     let entity = object.compiledEntity
     if entity.isAbstract {
       note(StoreError(.abstractEntity(entity.name), operation: .insert))
     }
     register(object)
-    // An object made without a context has its defaults already.
+    // An object created without a context already has its default values.
     if object.overlay == nil { object.setDefaults(of: entity) }
     unitOfWork.noteInserted(object)
     recorder?.recordInsertion(of: object)
     object.awakeFromInsert()
   }
 
-  /// Marks an object for deletion by the next save; its delete rules run at the end of the event. A new object just leaves the context.
+  /// Marks an object for deletion by the next save. Its delete rules are applied at the end of the event. A new object is removed from the
+  /// context without being saved.
   public func delete(_ object: ManagedObject) {
     guard object.managedObjectContext === self else {
       if object.managedObjectContext != nil {
@@ -54,9 +54,10 @@ extension ManagedObjectContext {
     unitOfWork.noteDeleted(object)
   }
 
-  /// Chooses the store that a new object will be saved to.
+  /// Sets the store that a new object will be saved to.
   ///
-  /// - Throws: ``StoreError`` when the object was saved before or the store does not hold its entity.
+  /// - Throws: ``StoreError`` if the object was already saved, if the store does not contain its entity, or if its relationships refer to
+  ///   saved objects of another store.
   public func assign(_ object: ManagedObject, to store: PersistentStore) throws {
     guard object.objectID.isTemporaryID else {
       throw StoreError(.misuse(.assignedAfterSaving, entity: object.compiledEntity.name), operation: .assign)
@@ -70,16 +71,16 @@ extension ManagedObjectContext {
     registry.assign(object.currentID, to: store.space.number)
   }
 
-  /// Adds an unchanged object's version to those that the next save checks.
+  /// Makes the next save check the version of an unchanged object for conflicts.
   public func detectConflicts(for object: ManagedObject) {
     guard object.managedObjectContext === self, !object.flags.contains(.isLocked) else { return }
     object.willAccess()
     unitOfWork.lock(object)
   }
 
-  /// Puts an object that was made without a context into this one.
+  /// Inserts an object that was created without a context.
   ///
-  /// Objects of other contexts stay where they are; the next save throws.
+  /// An object of another context is not moved, and the next save throws.
   public func insert(_ object: ManagedObject) {
     guard object.contextReference == nil, object.flags.contains(.isInserted), object.currentID.isTemporaryID else {
       if object.managedObjectContext !== self {
@@ -90,7 +91,7 @@ extension ManagedObjectContext {
     guard knows(object.currentID) else {
       return note(StoreError(.misuse(.entityOfOtherModel, entity: object.compiledEntity.name), operation: .insert))
     }
-    // `deinit` takes it back.
+    // The context clears the reference in `deinit`.
     object.contextReference = Unmanaged.passUnretained(self)
     if hearsWrites { object.flags.remove(.writesInPlace) }
     if object.flags.contains(.hasLostRelationship) {
@@ -100,7 +101,7 @@ extension ManagedObjectContext {
     registerInserted(object)
   }
 
-  /// Runs work and then ends the event. The caller is in the context's isolation already; nothing is sent to a queue.
+  /// Runs a closure synchronously and then ends the event. The caller must already be in the context's isolation.
   @discardableResult
   public func perform<Result>(_ body: () throws -> Result) rethrows -> Result {
     mergeWaitingChanges()
@@ -108,18 +109,19 @@ extension ManagedObjectContext {
     return try body()
   }
 
-  // MARK: What was changed
+  // MARK: Changed objects
 
-  /// Whether objects were inserted, changed or deleted since the last save.
+  /// Whether objects were inserted, updated or deleted since the last save.
   ///
-  /// Values of reference types that transformable attributes have given out count when they were changed in place; asking encodes them.
+  /// Values of reference types that transformable attributes have returned and that were mutated in place count as changes. To detect them,
+  /// this property encodes these values.
   public var hasChanges: Bool {
     noticeChangesInPlace()
     unitOfWork.dropUnchanged()
     return !unitOfWork.isEmpty
   }
 
-  /// Whether a save has something to write, or versions to check.
+  /// Whether a save has changes to write or versions to check.
   var isToBeSaved: Bool { hasChanges || unitOfWork.hasLocked }
 
   /// The objects that the next save inserts.
@@ -130,7 +132,7 @@ extension ManagedObjectContext {
   public var deletedObjects: Set<ManagedObject> {
     Set(unitOfWork.deleted.filter { $0.isDeleted && !$0.flags.contains(.isInserted) })
   }
-  /// All living objects of the context.
+  /// All objects of the context that are in memory.
   public var registeredObjects: Set<ManagedObject> {
     var objects = Set<ManagedObject>()
     registry.forEach { objects.insert($0) }
@@ -139,24 +141,26 @@ extension ManagedObjectContext {
 
   // MARK: The end of an event
 
-  /// Ends an event: runs delete rules and tells observers what changed. Saves call it, and background tasks do at their end.
+  /// Ends an event: applies delete rules and notifies observers of the changes. Saves call this method, and background tasks call it when
+  /// they end.
   ///
-  /// Changes of others that wait to be merged (``automaticallyMergesChangesFromParent``) are merged first. The objects that the context has held since
-  /// relationships led to them (the last 8,192, with at most 16 MiB of rows) are let go. A fetch does the same but for this.
+  /// First, changes that wait to be merged are merged (see ``automaticallyMergesChangesFromParent``). At the end, the context releases the
+  /// objects that it has retained because relationships led to them: the last 8,192, with at most 16 MiB of rows. A fetch also processes
+  /// changes, but neither releases these objects nor closes the undo group of the event.
   public func processPendingChanges() {
     settleChanges()
     recorder?.closeEventGroup()
     dropRecentObjects()
   }
 
-  /// Merges what waits, and runs delete rules and tells observers what changed.
+  /// Merges waiting changes, applies delete rules, and notifies observers of the changes.
   func settleChanges() {
     mergeWaitingChanges()
     noticeChangesInPlace()
     endEvent()
   }
 
-  /// Runs delete rules and tells observers what changed.
+  /// Applies delete rules and notifies observers of the changes.
   func endEvent() {
     guard unitOfWork.hasEvent else { return }
     if propagatesDeletesAtEndOfEvent { propagateDeletes() }
@@ -173,7 +177,7 @@ extension ManagedObjectContext {
     endTelling()
   }
 
-  /// New objects that were deleted leave the context without a trace.
+  /// Removes new objects that were deleted from the context.
   private func dropDeletedInsertions() {
     let dropped = unitOfWork.takeDeletedInsertions()
     if dropped.isEmpty { return }

@@ -1,41 +1,45 @@
-// ManagedObjectContext+Generations: a context that reads a state of its stores which holds still, whatever others save meanwhile.
 public import ObjectStore
 
 extension ManagedObjectContext {
-  /// Pins the context to a state of its stores that holds still.
+  /// Pins the context to a query generation: a state of its stores that later saves do not change.
   ///
   /// ```swift
   /// try context.setQueryGeneration(from: .current)
   /// let count = try context.count(for: Book.fetchRequest())
-  /// let books = try context.fetch(Book.fetchRequest())  // as many, whatever others save meanwhile
+  /// let books = try context.fetch(Book.fetchRequest())  // the same number, whatever is saved elsewhere
   /// ```
   ///
-  /// Fetches of every kind, faults, members of relationships and large values are then read from that state. Objects that have their values keep them:
-  /// ``refreshAllObjects()`` or ``reset()`` brings them along, and takes the context to the newest state. So does what saves or merges: a ``save()`` of this
-  /// context's, ``mergeChanges(from:)-(ChangeSet)``, and ``automaticallyMergesChangesFromParent`` when there is something to merge. Unsaved changes stay.
+  /// All fetches, faults, members of relationships and large values are then read from that generation. Objects whose values are loaded
+  /// keep them. The context moves to the newest generation when it is refreshed with ``refreshAllObjects()``, reset with ``reset()``, or
+  /// saved with ``save()``, and when it merges changes, through ``mergeChanges(from:)-(ChangeSet)`` or
+  /// ``automaticallyMergesChangesFromParent``. Unsaved changes remain.
   ///
-  /// A save of changes to rows that others have changed since is a conflict, as without a generation (``mergePolicy``). Batch requests go by the newest state.
-  /// A context that is nested in another one reads what that one reads, and follows it to another state; it cannot be pinned itself. In ``performTransaction(_:)`` the context reads the transaction, and the newest state after it.
+  /// Saving changes to rows that were changed elsewhere since is a conflict, as it is without a generation; see ``mergePolicy``. Batch
+  /// requests use the newest state. A nested context reads the generation of its parent and cannot be pinned itself. In
+  /// ``performTransaction(_:)`` the context reads the state of the transaction, and the newest state afterwards.
   ///
-  /// A state that somebody reads keeps the store's log from beginning anew: do not hold it for ever. Where the log becomes too long the store ends the oldest
-  /// one, and reads of it throw ``StoreError`` with ``StoreError/Code/queryGenerationExpired``; setting `.current` goes on.
+  /// A generation in use prevents the store from truncating its log, so do not keep one indefinitely. If the log becomes too long, the
+  /// store ends the oldest generation, and reads from it throw ``StoreError`` with ``StoreError/Code/queryGenerationExpired``. Set
+  /// `.current` to continue.
   ///
-  /// - Parameter token: ``QueryGenerationToken/current`` pins the context to what is the newest state when it reads next; another context's
-  ///   ``queryGenerationToken`` to the state that that one reads; nil has the context read the newest state at each read, as it does from the beginning.
-  /// - Throws: ``StoreError`` with ``StoreError/Code/unsupported`` where an open store has no such states, with ``StoreError/Code/queryGenerationExpired`` or
-  ///   ``StoreError/Code/queryGenerationOfOtherStore`` for a token that is of no use; the context then reads what it has read before. With `.current` the next
-  ///   read may throw ``StoreError/Code/tooManyQueryGenerations``: 16 states of a store may be held at once.
+  /// - Parameter token: ``QueryGenerationToken/current`` pins the context to the state that is newest at its next read. The
+  ///   ``queryGenerationToken`` of another context pins it to the generation of that context. `nil`, the initial setting, makes each read
+  ///   use the newest state.
+  /// - Throws: ``StoreError`` with ``StoreError/Code/unsupported`` if an open store does not support generations, and with
+  ///   ``StoreError/Code/queryGenerationExpired`` or ``StoreError/Code/queryGenerationOfOtherStore`` if the token is not valid. The context
+  ///   then keeps its previous setting. With `.current`, the next read may throw ``StoreError/Code/tooManyQueryGenerations``: a store
+  ///   supports 16 generations at once.
   public func setQueryGeneration(from token: QueryGenerationToken?) throws {
     try rowSource.setQueryGeneration(token)
     forgetUnusedRows()
   }
 
-  /// The state that the context is pinned to: ``QueryGenerationToken/current`` until something was read, then a token that other contexts of the coordinator can
-  /// be pinned to; nil where the context reads the newest state.
+  /// The query generation that the context is pinned to, or `nil` if it reads the newest state. The value is
+  /// ``QueryGenerationToken/current`` until the first read, and then a token that other contexts of the coordinator can be pinned to.
   public var queryGenerationToken: QueryGenerationToken? { rowSource.queryGenerationToken }
 
-  /// Faults read their rows when they are fired, and members when they are asked for: what was read ahead of that is of another state. Nested contexts have read
-  /// the same.
+  /// Removes the rows of faults and the members that were read ahead, also in nested contexts, since they belong to the previous
+  /// generation.
   private func forgetUnusedRows() {
     registry.forEach { object in
       for state in object.toManyStates where state.isReadAhead { state.unload() }

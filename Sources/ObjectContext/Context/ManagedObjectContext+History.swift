@@ -1,25 +1,25 @@
-// ManagedObjectContext+History: requests for the histories of stores.
 public import ObjectStore
 
 extension ManagedObjectContext {
-  /// Answers a request for what the histories of stores have, or deletes from them. The context's objects are not concerned.
+  /// Executes a request that reads or deletes persistent history. It does not affect the context's objects.
   ///
-  /// - Throws: ``StoreError`` and ``FetchPredicateError``, as ``PersistentStoreCoordinator/execute(_:)``; `CancellationError` in background work whose task
-  ///   was canceled. A canceled deletion may have deleted the oldest transactions; repeat it to delete the others.
+  /// - Throws: ``StoreError`` and ``FetchPredicateError``, as ``PersistentStoreCoordinator/execute(_:)`` does; `CancellationError` in a
+  ///   background task that was canceled. A canceled deletion may have deleted the oldest transactions; repeat it to delete the rest.
   public func execute(_ request: PersistentHistoryChangeRequest) throws -> PersistentHistoryResult {
     try rowSource.execute(request)
   }
 
-  /// Brings the context in step with a transaction of a history, as ``mergeChanges(from:)-(ChangeSet)`` does. The transaction has to have its changes.
+  /// Merges the changes of a history transaction into the context; see ``mergeChanges(from:)-(ChangeSet)``. The transaction must have been
+  /// fetched with its changes.
   public func mergeChanges(from transaction: PersistentHistoryTransaction) { mergeChanges(from: transaction.changeSet) }
 
-  /// Brings the context in step with all that was written behind a place, whoever has written it: each object is told once.
+  /// Merges all changes after a history token into the context, including those of other processes. Each changed object is reported once.
   ///
-  /// - Parameter token: The place; nil for the beginning of each history.
-  /// - Returns: The place behind what was merged: where the next call goes on. The one given where nothing has come since.
-  /// - Throws: ``StoreError``, as ``PersistentStoreCoordinator/execute(_:)``, and `CancellationError` in background work whose task was canceled; nothing is
-  ///   merged then. Where something behind the place is gone, refresh all
-  ///   objects and go on from ``PersistentStoreCoordinator/currentPersistentHistoryToken(fromStores:)``.
+  /// - Parameter token: The token; `nil` starts at the beginning of each history.
+  /// - Returns: The token after the merged changes, for the next call, or `token` if there are no new changes.
+  /// - Throws: ``StoreError``, as ``PersistentStoreCoordinator/execute(_:)`` does, and `CancellationError` in a background task that was
+  ///   canceled. Nothing is merged then. If history after the token was deleted, refresh all objects, and continue with
+  ///   ``PersistentStoreCoordinator/currentPersistentHistoryToken(fromStores:)``.
   @discardableResult
   public func mergeChanges(fromHistoryAfter token: PersistentHistoryToken?) throws -> PersistentHistoryToken? {
     let (changes, last) = try rowSource.changeSets(afterHistory: token)

@@ -1,17 +1,16 @@
-// ManagedObjectContext+LostLinks: unsaved links to objects that another context has deleted.
 import ObjectModel
 import ObjectStore
 
 extension ManagedObjectContext {
-  /// Clears unsaved links to rows that another context has deleted, as the delete rule `nullify` does for stored links.
+  /// Clears unsaved links to rows that were deleted elsewhere, as the delete rule `nullify` does for stored links.
   ///
-  /// The change set of the deletion names stored links only. The deleted objects leave the context with their ends of the links, which a save checks;
-  /// the ends that remain here would be stored unchecked.
+  /// The change set of a deletion contains stored links only. The deleted objects leave the context with their ends of the links, which a
+  /// save checks. The ends that remain here would be stored unchecked.
   func clearUnsavedLinks(to deleted: [ManagedObjectID], in space: UInt32) {
     if deleted.isEmpty || unitOfWork.inserted.isEmpty && unitOfWork.updated.isEmpty { return }
     let roots = model.entities.map(\.root)
     func rooted(_ reference: ObjectReference) -> ObjectReference {
-      // An object may be known by the ID of a superentity.
+      // A reference may use the number of a superentity.
       ObjectReference(entity: roots[reference.entity], key: reference.key)
     }
     let gone = Set(deleted.lazy.map { rooted($0.reference) })

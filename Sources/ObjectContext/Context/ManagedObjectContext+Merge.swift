@@ -1,32 +1,35 @@
-// ManagedObjectContext+Merge: changes that were made elsewhere come into a context.
 import ObjectModel
 public import ObjectStore
 
 extension ManagedObjectContext {
-  /// Whether what other contexts of the coordinator save, and what batch requests change, is merged into this one by itself; false unless set.
+  /// Whether the context automatically merges changes that other contexts of the coordinator save, and changes of batch requests. The
+  /// default is `false`.
   ///
-  /// Of a context that is nested in another one it is what that one merges and saves, and what other contexts save to it.
+  /// A nested context merges the changes that its parent merges or saves, and those that other contexts save to the parent.
   ///
-  /// It is merged when the context next fetches, saves, performs work or processes its changes; into the container's view context, into the
-  /// context of a ``ContextActor``, and what these merge so into those nested in them, as soon as the main actor or the actor is free.
+  /// Changes are merged when the context next fetches, saves, performs a closure or processes its changes. The container's view context and
+  /// the context of a ``ContextActor``, including contexts nested in them, merge as soon as the main actor or the context's actor is free.
   public var automaticallyMergesChangesFromParent: Bool {
     get { intake.isOpen }
     set { if newValue { intake.open(rowSource) } else { intake.close() } }
   }
 
-  /// Brings the context in step with changes that a save of another context, or a batch request, has made.
+  /// Merges changes that another context or a batch request has made.
   ///
-  /// Objects that were updated take their new rows, below their unsaved changes, which win; deleted ones leave the context, with their unsaved changes;
-  /// to-many relationships that members have left or reached are read anew when they are asked for. One notification, ``didChangeObjectsNotification``, tells
-  /// of the merge. It has refreshed and deleted objects as objects and inserted ones by their IDs; `notification.managedObjects(.insertedObjects)` makes
-  /// objects of these. A context that is pinned to a query generation goes on to the newest one.
+  /// Updated objects receive their new rows, and their unsaved changes take precedence over them. Deleted objects leave the context, and
+  /// their unsaved changes are discarded unless the merge policy gives unsaved changes precedence over the store. To-many relationships
+  /// that gained or lost members are read again on demand.
+  ///
+  /// One notification, ``didChangeObjectsNotification``, reports the merge. It contains refreshed and deleted objects, and the IDs of
+  /// inserted objects; `notification.managedObjects(.insertedObjects)` creates objects for these. A context that is pinned to a query
+  /// generation moves to the newest one.
   public func mergeChanges(from changes: ChangeSet) {
     guard !changes.isEmpty, let store = rowSource.stores.first(where: { $0.identifier == changes.storeIdentifier }) else { return }
-    // Nobody knows what it was.
+    // The change set does not say what has changed.
     if changes.isWhole {
-      // Others have written past the rows that are at hand.
+      // Another process has written to the store, so cached rows may be stale.
       if changes.source == nil { rowSource.forgetAllRows() }
-      // What had left a parent may be there again.
+      // Objects that had left the parent may exist again.
       if rowSource.parent != nil { memberStates.forgetGone() }
       refreshAllObjects()
     } else {
@@ -39,7 +42,7 @@ extension ManagedObjectContext {
     endTelling()
   }
 
-  /// Merges what waits.
+  /// Merges the changes that wait.
   func mergeWaitingChanges() {
     rowSource.parent?.mergeWaitingChanges()
     guard let waiting = intake.take() else { return }
@@ -49,7 +52,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Forgets the stored members of relationships that lead to objects of some entities.
+  /// Unloads the stored members of relationships that lead to some entities.
   func unloadMembers(ofEntities entities: Set<Int>) {
     guard let touched = memberStates.relationships(toEntities: entities) else { return }
     registry.forEach { object in
@@ -57,16 +60,16 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Objects take their new rows, those that are not at hand all at once.
+  /// Replaces the rows of objects by new ones. Rows that are not cached are read with one request.
   ///
   /// - Parameters:
-  ///   - keepsVersions: Whether only values were changed that the store computes, which leave a row's version as it is.
-  ///   - unloadsMembers: Whether the members of to-many relationships are read anew too: where nobody knows which were changed.
+  ///   - keepsVersions: Whether only values computed by the store have changed, which does not change a row's version.
+  ///   - unloadsMembers: Whether the members of to-many relationships are unloaded too, because it is unknown which have changed.
   func refresh(_ objects: [ManagedObject], in store: PersistentStore, keepsVersions: Bool = false, unloadsMembers: Bool = true) {
     var read: [ManagedObject] = []
     for object in objects {
       if object.flags.contains(.isFault) {
-        // It gets its row when it is asked for.
+        // A fault reads its row when it fires.
         object.forgetPartialRow()
         object.image = nil
         object.forgetPartialRow()

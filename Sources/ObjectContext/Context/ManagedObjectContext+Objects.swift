@@ -1,28 +1,27 @@
-// ManagedObjectContext+Objects: finding objects by ID, refreshing, rolling back, resetting.
 public import ObjectModel
 import ObjectStore
 
 extension ManagedObjectContext {
-  // MARK: By ID
+  // MARK: Finding objects by ID
 
-  /// The living object of an ID; nil when there is none. Never reads the store.
+  /// Returns the registered object with an ID, or `nil` if there is none in memory. Never reads from the store.
   public func registeredObject(for objectID: ManagedObjectID) -> ManagedObject? {
     if objectID.isTemporaryID { return temporaryObject(objectID.reference) }
     return knows(objectID) ? registeredObject(objectID.reference, space: objectID.space) : nil
   }
 
-  /// The object of an ID: the living one or a fault, also when there is no such row. Never reads the store.
+  /// Returns the object with an ID: the registered object or a fault, even if there is no such row. Never reads from the store.
   public func object(with objectID: ManagedObjectID) -> ManagedObject {
     if let object = registeredObject(for: objectID) { return object }
     if let permanent = permanentID(inParent: objectID) { return object(with: permanent) }
     guard knows(objectID), !objectID.isTemporaryID else {
-      // An ID of another model, of a closed store or of an object that is gone: it stays empty.
+      // The ID belongs to another model, a closed store or a deleted new object. The object remains empty.
       return goneObject(goneClass(of: objectID), objectID)
     }
     return makeFault(objectID.reference, space: objectID.space)
   }
 
-  /// The permanent ID of a new object that a parent of the context has.
+  /// Returns the permanent ID of a new object that was saved to a parent context.
   private func permanentID(inParent objectID: ManagedObjectID) -> ManagedObjectID? {
     guard objectID.isTemporaryID, let parent = rowSource.parent else { return nil }
     do { return try parent.permanentID(of: objectID) } catch {
@@ -39,16 +38,17 @@ extension ManagedObjectContext {
     return entityClasses.type(ofEntity: own.number)
   }
 
-  /// An empty object for an ID that is of no use. The context notes an error for those who write to it.
+  /// Returns an empty object for an ID that is not valid. Writing to the object records an error in this context.
   func goneObject<Object: ManagedObject>(_ type: Object.Type, _ objectID: ManagedObjectID) -> Object {
     let object = type.init(ManagedObjectSeed(goneObjectOf: objectID))
     object.formerContextNumber = number
     return object
   }
 
-  /// The object of an ID with its values, read from the store unless its row is at hand: never a fault.
+  /// Returns the object with an ID and loads its values, from the store if they are not in memory. The result is never a fault.
   ///
-  /// - Throws: ``StoreError`` with ``StoreError/Code/objectNotFound`` when there is no such object or it is deleted, or what the store throws.
+  /// - Throws: ``StoreError`` with ``StoreError/Code/objectNotFound`` if the object does not exist or is deleted, or another error of the
+  ///   store.
   public func existingObject(with objectID: ManagedObjectID) throws -> ManagedObject {
     if let object = registeredObject(for: objectID) {
       if !object.flags.isDisjoint(with: [.isDeleted, .isInaccessible]) { throw notFound(objectID) }
@@ -63,7 +63,7 @@ extension ManagedObjectContext {
     if let permanent = permanentID(inParent: objectID) { return try existingObject(with: permanent) }
     guard !objectID.isTemporaryID, let row = try row(of: objectID) else { throw notFound(objectID) }
     let id = ManagedObjectID(space: objectID.space, entityNumber: UInt32(row.entityNumber), key: row.key)
-    // The ID may have been fetched as that of a superentity.
+    // The ID may use the number of a superentity.
     let object = registeredObject(row.reference, space: objectID.space) ?? withExtendedLifetime(row) { makeObject(id, row: row.base) }
     object.fireFault(trigger: nil)
     return object
@@ -81,7 +81,7 @@ extension ManagedObjectContext {
     return StoreError(.noObject(objectID), operation: .findObject)
   }
 
-  /// Whether an ID's numbers are those of this context's model.
+  /// Returns whether an ID uses the entity numbers of this context's model.
   func knows(_ objectID: ManagedObjectID) -> Bool {
     if rowSource.hasStore(numbered: objectID.space) || objectID.space == rowSource.temporarySpace { return true }
     return ObjectIDSpace.space(objectID.space)?.model.checksum == model.checksum
@@ -89,11 +89,12 @@ extension ManagedObjectContext {
 
   // MARK: Refreshing
 
-  /// Brings an object in step with its store.
+  /// Updates an object with its row in the store.
   ///
   /// - Parameters:
   ///   - object: The object.
-  ///   - mergeChanges: True reads the row anew and keeps unsaved changes on top of it; false drops them and makes the object a fault.
+  ///   - mergeChanges: If `true`, the row is read again and unsaved changes are kept. If `false`, unsaved changes are discarded and the
+  ///     object becomes a fault.
   public func refresh(_ object: ManagedObject, mergeChanges: Bool) {
     guard object.managedObjectContext === self, !object.flags.contains(.isInserted) else { return }
     if mergeChanges {
@@ -103,12 +104,12 @@ extension ManagedObjectContext {
       recorder?.suspend()
       defer { recorder?.resume() }
       giveUpChanges(of: object)
-      // The row is read anew, not taken from the cache: another process may have changed it.
+      // The cached row is dropped, since another process may have changed the row in the store.
       if let store = rowSource.store(numbered: object.currentID.space) { rowSource.forgetRows([object.currentID.reference], in: store) }
       object.turnIntoFault()
-      // Who asks for one object anew does not ask for its siblings.
+      // Only this object is to be read again, not its siblings.
       object.group = 0
-      // Members that came or went by changes of their own are still to be saved.
+      // Changes of the relationship that the members made themselves still have to be saved.
       if !object.toManyStates.isEmpty { object.noteChange() }
     }
     tellEvent { ContextEvent(.refreshed, refreshing: [object]) }
@@ -116,8 +117,8 @@ extension ManagedObjectContext {
     endTelling()
   }
 
-  /// Makes all objects faults that read their rows anew; unsaved changes stay on top of them. A context that is pinned to a query generation goes on to the
-  /// newest one.
+  /// Makes all unchanged objects faults that read their rows again. Changed objects read their rows at once and keep their unsaved changes.
+  /// A context that is pinned to a query generation moves to the newest one.
   public func refreshAllObjects() {
     dropRecentObjects()
     noticeChangesInPlace()
@@ -136,14 +137,14 @@ extension ManagedObjectContext {
     endTelling()
   }
 
-  /// Reads rows from their stores, and puts them below the objects' changes.
+  /// Reads rows from their stores, and keeps the objects' changes.
   private func rereadRows(of objects: [ManagedObject]) {
     for group in Dictionary(grouping: objects, by: \.currentID.space).values {
       do {
         let store = try rowSource.openStore(of: group[0].currentID, .refresh)
         rowSource.forgetRows(group.map(\.currentID.reference), in: store)
         let fresh = try rowSource.rows(of: group.map(\.currentID), in: store, isInterruptible: false)
-        // Rows of several entity trees may have one key.
+        // Rows of different entity trees can have the same key.
         let found = Dictionary(fresh.map { ($0.reference, $0) }, uniquingKeysWith: { first, _ in first })
         for object in group { object.takeFreshRow(found[object.currentID.reference]) }
       } catch {
@@ -152,7 +153,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Takes an object's own changes back, and with them those of the other sides of its relationships.
+  /// Discards an object's changes and the corresponding changes of inverse relationships.
   private func giveUpChanges(of object: ManagedObject) {
     object.flags.remove(.isUpdated)
     let reference = object.currentID.reference
@@ -180,7 +181,7 @@ extension ManagedObjectContext {
     }
     for state in object.toManyStates where state.isChanged {
       guard let inverse = model.inverse(of: state.relationship), inverse.isToMany else { continue }
-      // The other end may be unread: the opposite change would be pending there.
+      // The members of the inverse may not be loaded: the opposite change would be pending there.
       for member in state.added.elements {
         if let member = registeredObject(member, near: object), member.toManyStates[inverse.index]?.added.contains(reference) ?? false {
           member.takeBackAddition(of: reference, at: inverse.index, [])
@@ -194,9 +195,10 @@ extension ManagedObjectContext {
     }
   }
 
-  // MARK: Giving up changes
+  // MARK: Discarding changes
 
-  /// Gives up all changes: new objects leave, deleted ones are back, values are the last read or saved ones. Does not read the store.
+  /// Discards all changes: removes new objects, restores deleted ones, and restores the values as last read or saved. Does not read from
+  /// the store.
   public func rollback() {
     notedErrors.forget()
     recorder?.removeAllActions()
@@ -217,7 +219,7 @@ extension ManagedObjectContext {
       object.flags.subtract([.isUpdated, .isDeleted])
       object.setOverlay(nil)
       for state in object.toManyStates { state.discardChanges() }
-      // Whether its row is gone is asked anew.
+      // Whether its row exists is checked again when the fault fires.
       if object.flags.contains(.isInaccessible) { object.turnIntoFault() }
       if !object.flags.contains(.isFault) { object.setTransientDefaults() }
       object.updatePlainRow()
@@ -235,8 +237,8 @@ extension ManagedObjectContext {
     endTelling()
   }
 
-  /// Drops all objects and changes. Objects that are still held keep their last values but belong to no context. A context that is pinned to a query generation
-  /// goes on to the newest one.
+  /// Removes all objects and changes from the context. Objects that are still referenced keep their last values but no longer belong to a
+  /// context. A context that is pinned to a query generation moves to the newest one.
   public func reset() {
     notedErrors.forget()
     recorder?.removeAllActions()

@@ -1,20 +1,20 @@
-// ManagedObjectContext+Transaction: several saves that take effect together.
-
 import ObjectStore
 
 extension ManagedObjectContext {
-  /// Runs work whose saves and fetches are one transaction of the store: all saves take effect when the work ends, none if it throws.
+  /// Runs a closure whose saves and fetches form one transaction of the store. All saves take effect when the closure returns, and none if
+  /// it throws.
   ///
-  /// It is meant for imports that are larger than memory: save and ``reset()`` after each portion. Other contexts see nothing until the end. The context's
-  /// stores must have such transactions; each of several stores has one of its own. After an error the context is reset.
+  /// Use this method for imports that do not fit into memory: save and ``reset()`` after each batch. Other contexts do not see the changes
+  /// until the end. The stores must support transactions; with several stores, each has its own transaction. If the closure throws, the
+  /// context is reset.
   ///
-  /// - Throws: What the work throws; ``StoreError``, with ``StoreError/Code/invalidRequest`` for a store without transactions, and in
-  ///   a context that is nested in another one.
+  /// - Throws: Any error of the closure; ``StoreError``, with ``StoreError/Code/invalidRequest`` if a store does not support transactions
+  ///   or the context is nested in another one.
   public func performTransaction<Result>(_ body: () throws -> Result) throws -> Result {
     if rowSource.parent != nil { throw StoreError(.misuse(.transactionOfNestedContext), operation: .transaction) }
     var result: Result?
     do {
-      // Imports are not to be undone, and nobody holds for that what they bring.
+      // Imports cannot be undone, so that undo does not retain what they insert.
       try unrecorded { try rowSource.performTransaction { result = try body() } }
     } catch {
       reset()
