@@ -1,14 +1,13 @@
-// ManagedObject+Faulting: how a fault gets its values, and an object becomes a fault again.
 import ObjectModel
 import ObjectStore
 
 extension ManagedObject {
-  /// Gets the object's row if it is a fault. False when the row is gone or could not be read; the object then reads as empty.
+  /// Loads the object's row if it is a fault. Returns `false` if the row was deleted or could not be read; the object then reads as empty.
   @discardableResult
   final func fireFault(trigger: Int?) -> Bool {
     guard flags.contains(.isFault) else { return !flags.contains(.isInaccessible) }
     guard let contextReference else {
-      // A fault whose context is gone stays empty, and a property cannot throw.
+      // A fault without a context stays empty. Property reads cannot throw, so a notice is logged.
       if row == nil, !flags.contains(.isGone) { LostContextNotice.tell(entityName: compiledEntity.name) }
       return row != nil
     }
@@ -30,7 +29,8 @@ extension ManagedObject {
     return true
   }
 
-  /// Fires a fault whose row is at hand and goes straight to its readers, as nearly every one that was fetched. False where there is more to do, or nothing.
+  /// Fires a fault whose row is in memory and can be read directly, which applies to nearly all fetched objects. Returns `false` if the
+  /// slow path is required or the object is not a fault.
   @inline(__always) final func firesAtHand() -> Bool {
     guard flags.firesAtHand, overlay == nil, row != nil, let contextReference,
       !contextReference._withUnsafeGuaranteedRef({ $0.entityClasses.needsWorkWhenFired(entity: Int(entityNumber)) })
@@ -39,9 +39,9 @@ extension ManagedObject {
     return true
   }
 
-  /// A fault that has its row is none from now on.
+  /// Ends the fault state of an object whose row is loaded, and calls `awakeFromFetch()`.
   ///
-  /// - Parameter show: Lets reads go to the row.
+  /// - Parameter show: Lets reads access the row.
   @inline(__always) private final func awake(_ show: () -> Void) {
     flags = flags.subtracting(.isFault).union(.isAwaking)
     show()
@@ -49,9 +49,9 @@ extension ManagedObject {
     flags.remove(.isAwaking)
   }
 
-  /// Puts a row that was read anew below the object's changes; nil when it is gone.
+  /// Replaces the object's row by one that was read again, and keeps the object's changes. `nil` means that the row was deleted.
   ///
-  /// - Parameter unloadsMembers: Whether the members of to-many relationships are read anew too.
+  /// - Parameter unloadsMembers: Whether the members of to-many relationships are unloaded too.
   final func takeFreshRow(_ row: RowImage?, unloadsMembers: Bool = true) {
     managedObjectContext?.fetchedProperties.forget(self)
     forgetPartialRow()
@@ -67,7 +67,7 @@ extension ManagedObject {
     }
   }
 
-  /// The unsaved ends of to-one relationships stay as they are over a row that others have written; so do the other ends.
+  /// Keeps the unsaved destinations of to-one relationships, and the inverses, after the row was changed elsewhere.
   private func keepOwners(over row: RowImage) {
     guard let overlay, let context = managedObjectContext else { return }
     for slot in askEntity(\.referenceSlots) where overlay.isDirty(slot) {
@@ -76,7 +76,7 @@ extension ManagedObject {
         let inverse = context.tables.inverse(of: relationship)
       else { continue }
       if !stored.isNull {
-        // What was read of the owner's members before may lack the object.
+        // The owner's members may have been loaded before they included the object.
         if inverse.isToMany { context.object(stored, near: self)?.toManyStates[inverse.index]?.unload() }
         context.removeFromInverse(inverse, owner: stored, member: self)
       }
@@ -90,13 +90,13 @@ extension ManagedObject {
     }
   }
 
-  /// Others have changed members of to-many relationships, and nothing of the row.
+  /// Reports that members of to-many relationships, but not the row, were changed elsewhere.
   final func noteRefreshedMembers() {
     managedObjectContext?.fetchedProperties.forget(self)
     if !flags.contains(.isFault) { awake(fromSnapshotEvents: .refresh) }
   }
 
-  /// Makes the object a fault: values and changes are dropped, and read anew when they are asked for.
+  /// Makes the object a fault: values and changes are dropped, and the row is read again on demand.
   final func turnIntoFault() {
     willTurnIntoFault()
     managedObjectContext?.fetchedProperties.forget(self)
@@ -111,7 +111,7 @@ extension ManagedObject {
     didTurnIntoFault()
   }
 
-  /// Drops the states of relationships, but those that members' own changes have put there or taken away: they are not this object's to drop.
+  /// Drops the states of relationships, except for changes that belong to the members' to-one inverses.
   private func keepStatesOfOthersChanges() {
     if toManyStates.isEmpty { return }
     let model = managedObjectContext?.model

@@ -1,19 +1,18 @@
-// ManagedObjectContext+Faulting: rows and members for faults, their siblings' with them.
 import ObjectModel
 import ObjectStore
 
 extension ManagedObjectContext {
-  /// The objects whose members are read together, at most.
+  /// The maximum number of objects whose members are read together.
   static var memberBatch: Int { 250 }
 
   // MARK: Rows
 
-  /// Finds the row of a fault, at hand or in the store. False when there is none.
+  /// Loads the row of a fault from memory or from the store. Returns `false` if there is no row or it could not be read.
   func readRow(of object: ManagedObject, trigger: Int?) -> Bool {
     let objectID = object.currentID
     guard !objectID.isTemporaryID else { return fulfillInaccessible(object, trigger: trigger) }
     guard let store = rowSource.store(numbered: objectID.space) else {
-      // Nobody knows whether its row is gone.
+      // Without the store it is unknown whether the row exists.
       note(StoreError.noOpenStore(of: objectID, .fault))
       return false
     }
@@ -48,7 +47,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// A row that a store has given for an ID, which may be that of a superentity. Another entity's slots would be read as this one's.
+  /// Returns a row after checking its entity, which may be a subentity of the ID's. The slots of another entity would be misinterpreted.
   func checked(_ row: RowImage, as objectID: ManagedObjectID) throws -> RowImage {
     guard model.entities[Int(objectID.entityNumber)].subtree.contains(row.entityNumber) else {
       throw StoreError.rowOfAnotherEntity(objectID)
@@ -56,12 +55,12 @@ extension ManagedObjectContext {
     return row
   }
 
-  /// The IDs of a fault and of those of its siblings that are read with it; nil when there are none.
+  /// Returns the IDs of a fault and of the siblings to read with it; `nil` if there are no siblings to read.
   private func siblings(of object: ManagedObject, in store: PersistentStore) -> [ManagedObjectID]? {
     guard let group = faultGroups.group(object.group), group.space == store.space.number else { return nil }
     let space = group.space
     let root = registry.root(ofEntity: Int(object.currentID.entityNumber))
-    // Within a transaction no row stays at hand: only objects that are there can take theirs.
+    // Rows are not cached during a transaction, so only registered objects can receive theirs.
     let needsObject = !rowSource.keepsRows(of: store)
     let found = group.missRow(
       object.currentID.key, at: Int(object.groupPosition), destination: { knownDestination(of: $0, slot: $1, in: store) }
@@ -72,7 +71,7 @@ extension ManagedObjectContext {
       } else if needsObject {
         return false
       }
-      // Last what costs most.
+      // The most expensive check comes last.
       return !rowSource.knowsRow(reference, in: store)
     }
     if found.isEmpty { return nil }
@@ -80,7 +79,7 @@ extension ManagedObjectContext {
       + found.map { ManagedObjectID(space: space, entityNumber: UInt32(truncatingIfNeeded: $0.entity), key: $0.key) }
   }
 
-  /// Where a to-one relationship of an object leads to, as far as it is at hand. Makes no object.
+  /// Returns the destination of an object's to-one relationship if it is in memory. Does not create objects.
   private func knownDestination(of source: ObjectReference, slot: Int, in store: PersistentStore) -> ObjectReference? {
     if let object = registry.unretainedObject(source, space: store.space.number),
       let known = object._withUnsafeGuaranteedRef({ $0.readReference(slot) })
@@ -90,7 +89,7 @@ extension ManagedObjectContext {
     return rowSource.knownRow(source, in: store).flatMap { slot < $0.slotCount ? $0.reference(slot) : nil }
   }
 
-  /// The row of a fault is gone.
+  /// Handles a fault whose row was deleted. Always returns `false`.
   private func fulfillInaccessible(_ object: ManagedObject, trigger: Int?) -> Bool {
     object.flags.remove(.isFault)
     object.flags.insert(.isInaccessible)
@@ -108,9 +107,10 @@ extension ManagedObjectContext {
 
   // MARK: Destinations
 
-  /// The destination of a to-one relationship: the living object, or a new fault that belongs to the group of its siblings.
+  /// Returns the destination of a to-one relationship: the registered object, or a new fault that joins the group of its siblings'
+  /// destinations.
   ///
-  /// - Parameter isHeld: Whether the context holds a new one for a while, as one that an application has asked for.
+  /// - Parameter isHeld: Whether the context retains a new fault temporarily, because the application has requested it.
   func destination(_ reference: ObjectReference, of source: ManagedObject, slot: Int, isHeld: Bool = true) -> ManagedObject? {
     if reference.key < 0 { return temporaryObject(reference) }
     let space = space(of: source)
@@ -123,9 +123,10 @@ extension ManagedObjectContext {
     return made
   }
 
-  /// A member of a to-many relationship: the living object, or a new fault that belongs to the group of the members read with it.
+  /// Returns a member of a to-many relationship: the registered object, or a new fault that joins the group of the members read with it.
+  /// Returns `nil` for a deleted member.
   ///
-  /// - Parameter isHeld: Whether the context holds a new one for a while, as one that an application has asked for.
+  /// - Parameter isHeld: Whether the context retains a new fault temporarily, because the application has requested it.
   func member(
     _ reference: ObjectReference, of source: ManagedObject, state: ToManyState, offset: Int, isHeld: Bool = true
   ) -> ManagedObject? {
@@ -139,8 +140,8 @@ extension ManagedObjectContext {
     return made
   }
 
-  /// The object of a member that is in memory and not deleted, not retained; nil also where more is to be looked at.
-  // Whoever asks is done with it, or holds it, before anybody lets go of anything.
+  /// Returns a member that is registered and not deleted, without retaining it. `nil` does not mean that there is no such member.
+  // Callers use or retain the object before anything is released.
   @inline(__always) func livingMember(_ reference: ObjectReference, space: UInt32) -> Unmanaged<ManagedObject>? {
     guard reference.key >= 0, let object = registry.unretainedObject(reference, space: space) else { return nil }
     return object._withUnsafeGuaranteedRef { $0.flags.contains(.isDeleted) } ? nil : object
@@ -148,23 +149,24 @@ extension ManagedObjectContext {
 
   // MARK: Recently reached objects
 
-  /// Holds an object that a relationship has led to until many others came, or the event ends.
+  /// Retains an object that was reached through a relationship until many others follow, or the event ends.
   private func holdForAWhile(_ object: ManagedObject) {
     if registry.holdsObjects { return }
     object.flags.insert(.isRecent)
-    // Those that have to go die here, where nothing is being changed: each takes itself out of the registry.
+    // Released objects are deallocated here, when nothing is being modified: each unregisters itself.
     _ = recentObjects.hold(object)
   }
 
-  /// A fault has got its row: held ones count with its bytes.
+  /// Adds the size of a row loaded for a temporarily retained object to the size of the retained rows.
   private func noteRow(_ row: RowImage, of object: ManagedObject) {
     if object.flags.contains(.isRecent) { _ = recentObjects.noteRow(size: row.size) }
   }
 
-  /// Lets go of the objects that relationships have led to.
+  /// Releases the objects that were reached through relationships.
   func dropRecentObjects() { _ = recentObjects.removeAll() }
 
-  /// Whether a member of a to-many relationship is there: not deleted, and its row not known to be gone. Makes no object.
+  /// Returns whether a member of a to-many relationship exists: it is not deleted, and its row is not known to be deleted. Does not create
+  /// objects.
   func isLiving(_ reference: ObjectReference, near source: ManagedObject) -> Bool {
     if let object = registeredObject(reference, near: source) { return !object.flags.contains(.isDeleted) }
     return reference.key > 0 && !memberStates.isGone(reference)
@@ -172,7 +174,7 @@ extension ManagedObjectContext {
 
   // MARK: Members
 
-  /// Reads the members of a to-many relationship, and of the same relationship of the object's siblings.
+  /// Loads the members of a to-many relationship, and those of the same relationship of the object's siblings.
   func loadMembers(of object: ManagedObject, state: ToManyState) {
     guard !object.currentID.isTemporaryID, !object.flags.contains(.isInserted) else {
       state.load([])
@@ -207,8 +209,8 @@ extension ManagedObjectContext {
     }
   }
 
-  /// An object that a walk will come to, so that there is somebody to have the members read ahead; nil among objects that somebody has fetched: who has let
-  /// go of one of these does not come to it again.
+  /// Creates a fault for an object that a traversal will reach, so that its members can be read ahead. Returns `nil` for fetched objects:
+  /// if the application has released one, the traversal does not return to it.
   private func makeSibling(_ reference: ObjectReference, position: Int, in group: FetchGroup) -> ManagedObject? {
     if group.isFetched || registry.holdsObjects || memberStates.isGone(reference) { return nil }
     let made = makeFault(reference, space: group.space)
@@ -217,29 +219,30 @@ extension ManagedObjectContext {
     return made
   }
 
-  /// Members that were read with those of a sibling are asked for.
+  /// Records the use of members that were read together with those of a sibling.
   func noteUse(of state: ToManyState, of object: ManagedObject) {
     state.isReadAhead = false
     faultGroups.group(object.group)?.noteMembersUse(of: state.relationship.id, at: Int(object.groupPosition))
   }
 
-  /// Reads the members of a to-many relationship of several objects of a store with one request, less those whose row is known to be gone.
+  /// Reads the members of a to-many relationship of several objects of a store with one request, and omits members whose rows are known to
+  /// be deleted.
   ///
-  /// - Parameter isReadAhead: Whether somebody has asked for those of the first object only.
+  /// - Parameter isReadAhead: Whether only the members of the first object were requested.
   func readMembers(
     of objects: [ManagedObject], _ relationship: CompiledRelationship, from store: PersistentStore, isInterruptible: Bool = true,
     isReadAhead: Bool = false
   ) throws {
     let values = try rowSource.members(of: relationship, for: objects.map(\.currentID), in: store, isInterruptible: isInterruptible)
     let group = values.references.isEmpty ? 0 : faultGroups.add(values.references, membersOf: relationship.id, space: store.space.number)
-    // The objects share one array, of which each has a range.
+    // The objects share one array, of which each has a slice.
     let hasGone = memberStates.hasGone
     var (position, start) = (0, 0)
     var unchanged: [(owner: ManagedObject, members: [ObjectReference])] = []
     MemoryAhead.visitWhile(objects) { held in
       let end = values.ends[position]
       let stored = values.references[start..<end]
-      // The array holds the object, which holds its state, and loading calls nobody.
+      // The array retains the object, the object retains its state, and loading makes no calls out.
       held._withUnsafeGuaranteedRef { $0.stateUnretained(relationship) }._withUnsafeGuaranteedRef { state in
         let members = state.load(hasGone ? memberStates.living(stored)[...] : stored)
         if !members.isEmpty { unchanged.append((objects[position], members)) }
@@ -253,7 +256,8 @@ extension ManagedObjectContext {
     for (owner, members) in unchanged { settle(relationship, of: owner, members) }
   }
 
-  /// Members whose addition or removal turned out to be no change have none of the owner either: a save would undo what others have done since.
+  /// Removes pending changes of the inverse for members whose addition or removal turned out not to be a change. Otherwise a save would
+  /// revert later changes made elsewhere.
   private func settle(_ relationship: CompiledRelationship, of owner: ManagedObject, _ members: [ObjectReference]) {
     guard let inverse = tables.inverse(of: relationship), inverse.isToMany, let state = owner.toManyStates[relationship.index] else {
       return
@@ -266,7 +270,7 @@ extension ManagedObjectContext {
 }
 
 extension StoreError {
-  /// What a store has under an object's key is of another entity than the reference to it says.
+  /// Returns the error for a row whose entity differs from that of the reference.
   fileprivate static func rowOfAnotherEntity(_ objectID: ManagedObjectID) -> StoreError {
     return StoreError(.strangeEntityOfObject(objectID), operation: .fault)
   }
