@@ -1,47 +1,49 @@
-// PersistentStoreCoordinator+Files: stores as files: metadata without opening, destroying, replacing.
 import Foundation
 public import ObjectModel
 
 extension PersistentStoreCoordinator {
-  /// What a store knows of itself, without opening it here; nothing is changed. An encrypted store needs its key, since nothing in it is clear text.
+  /// Returns the metadata of a store without opening it in a coordinator and without changing it. An encrypted store requires its key,
+  /// because metadata are encrypted too.
   ///
-  /// - Throws: ``StoreError``, with ``StoreError/Code/unsupported`` for types of stores without files.
+  /// - Throws: ``StoreError``, with ``StoreError/Code/unsupported`` for store types without files.
   public static func metadataForPersistentStore(with description: PersistentStoreDescription) async throws -> StoreMetadata {
     try await fileStoreClass(description, .readMetadata).metadata(ofStoreWith: description)
   }
 
-  /// Changes what the application keeps in the metadata of a store that is not open here, at once.
+  /// Replaces the application's entries in the metadata of a store that is not open in a coordinator.
   ///
-  /// - Throws: ``StoreError``, with ``StoreError/Code/unsupported`` for types of stores without files.
+  /// - Throws: ``StoreError``, with ``StoreError/Code/unsupported`` for store types without files.
   public static func setUserMetadata(
     _ metadata: [String: String], forPersistentStoreWith description: PersistentStoreDescription
   ) async throws {
     try await fileStoreClass(description, .setMetadata).setUserMetadata(metadata, ofStoreWith: description)
   }
 
-  /// The model that a store was written with; the store keeps it.
+  /// Returns the model that a store was written with, which is saved in the store.
   ///
-  /// - Throws: ``StoreError``, with ``StoreError/Code/unsupported`` for types of stores without files.
+  /// - Throws: ``StoreError``, with ``StoreError/Code/unsupported`` for store types without files.
   public static func cachedModelForPersistentStore(with description: PersistentStoreDescription) async throws -> ManagedObjectModel {
     try await fileStoreClass(description, .readModel).cachedModel(ofStoreWith: description)
   }
 
-  /// Removes a store with all its files: database, log, key file, files of large values. No key is needed. Another removal removes what an
-  /// interrupted one has left.
+  /// Removes a store with all its files: the database, the log, the key file, and the files of large values. No key is required. If a
+  /// removal is interrupted, another call completes it.
   ///
-  /// What was encrypted is unreadable once the key file is gone. Copies of the key file, and backups, stay where they are.
-  /// - Throws: ``StoreError``: ``StoreError/Code/busy`` where anybody has the store open, and nothing is touched;
-  ///   ``StoreError/Code/storeNotFound`` where nothing of a store is there.
+  /// Without the key file, remaining encrypted data cannot be decrypted. Copies of the key file and backups are not removed.
+  /// - Throws: ``StoreError``: ``StoreError/Code/busy`` if the store is open anywhere, in which case nothing is removed;
+  ///   ``StoreError/Code/storeNotFound`` if no part of a store exists.
   public func destroyPersistentStore(with description: PersistentStoreDescription) async throws {
     try checkNotOpen(description, .destroy)
     try await Self.fileStoreClass(description, .destroy).destroyStore(with: description)
   }
 
-  /// Puts a copy of one store in the place of another, or where there is none: with its log, keys and files of large values.
+  /// Replaces a store with a copy of another one, including its log, keys, and files of large values. Creates the copy if the destination
+  /// does not exist.
   ///
-  /// The source may be in use; the copy is one snapshot of it, has its UUID, and opens with its keys, or only with the destination's key where that
-  /// description has one. Whatever happens, one of the two stores stands whole at the destination.
-  /// - Throws: ``StoreError``: ``StoreError/Code/busy`` where anybody has the destination open.
+  /// The source may be in use. The copy is a snapshot with the source's UUID. It opens with the source's keys or, if the destination's
+  /// description has a key, only with that key. The replacement is atomic: after an error or a crash, either the old or the new store
+  /// exists completely.
+  /// - Throws: ``StoreError``, with ``StoreError/Code/busy`` if the destination is open anywhere.
   public func replacePersistentStore(
     with destination: PersistentStoreDescription, withPersistentStoreFrom source: PersistentStoreDescription
   ) async throws {
@@ -55,20 +57,21 @@ extension PersistentStoreCoordinator {
     try await Self.fileStoreClass(destination, .replace).replaceStore(with: destination, byStoreWith: source)
   }
 
-  /// Moves an open store to another place or type: copies it, opens the copy in its place, and closes the old one, whose files stay.
+  /// Moves an open store to another location or type: copies it, opens the copy in its place, and closes the original, whose files remain.
   ///
-  /// Between encrypted stores the copy is one snapshot with the same UUID, so object IDs and objects of open contexts still mean the same objects; where its
-  /// description has a key the copy opens with that one only, otherwise with the keys of the old store. Between types every object gets a new ID: objects of
-  /// the old store that contexts hold are then gone. Nobody may save through this coordinator meanwhile.
+  /// Between encrypted stores, the copy is a snapshot with the same UUID, so object IDs and the objects of open contexts remain valid. If
+  /// its description has a key, the copy opens only with that key, otherwise with the keys of the original. Between types, every object
+  /// gets a new ID, and existing objects in contexts no longer exist in the new store. Do not save through this coordinator during the
+  /// call.
   ///
   /// - Parameters:
   ///   - store: An open store of this coordinator.
-  ///   - description: Where to; nothing may be there.
-  ///   - progress: Called with how much is done; answers whether to go on. `done / total` is one fraction, which only rises, and is 1 once, when the new store has
-  ///     taken the old one's place.
-  /// - Returns: The store that was opened.
-  /// - Throws: ``StoreError``, with ``StoreError/Code/cancelled`` when `progress` ends the work; `CancellationError` when the task is cancelled. The old store is open
-  ///   and whole then, and nothing is left at the new place.
+  ///   - description: The new location, which must not exist.
+  ///   - progress: Receives the progress and returns whether to continue. `done / total` is the completed fraction of the whole operation.
+  ///     It never decreases, and reaches 1 only when the new store has replaced the original.
+  /// - Returns: The new open store.
+  /// - Throws: ``StoreError``, with ``StoreError/Code/cancelled`` if `progress` returns false; `CancellationError` if the task is canceled.
+  ///   The original is open and unchanged then, and nothing remains at the new location.
   @discardableResult
   public func migratePersistentStore(
     _ store: PersistentStore, to description: PersistentStoreDescription,
@@ -99,7 +102,7 @@ extension PersistentStoreCoordinator {
     let opened = try await open(target)
     do {
       let maker = opened.incrementalStore as? any FileMakingStore
-      // Another process may have made a store there meanwhile.
+      // Another process may have created a store there in the meantime.
       guard maker?.hasMadeFiles ?? true else { throw StoreError(.newPlaceTaken, operation: .copyStore, path: description.url?.path) }
       try copyRows(of: store, to: opened, told)
       maker?.keepFiles()

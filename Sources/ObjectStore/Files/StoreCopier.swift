@@ -1,15 +1,15 @@
-// StoreCopier: everything of one store into another, empty one, row by row: the way between stores of different types.
 import Foundation
 import ObjectModel
 import ObjectQuery
 
-/// Copies all rows and links of a store. Keys are new; a table of them, 16 bytes an object, is what stays in memory.
+/// Copies all rows and links of a store into an empty one of another type. Objects get new keys. The IDs of all objects and the mapping of
+/// their keys stay in memory, at least 32 bytes an object.
 final class StoreCopier {
   let model: CompiledModel
   let source: PersistentStore
   let destination: PersistentStore
   private let progress: StoreMoveProgress
-  /// The new key of each old one, by the root of the tree.
+  /// The mapping from old to new keys, by root entity.
   private var keys: [Int: [Int64: Int64]] = [:]
   private var done = 0
 
@@ -25,14 +25,14 @@ final class StoreCopier {
     self.progress = progress
   }
 
-  /// Copies everything, in one transaction where the destination has such.
+  /// Copies everything. The caller runs it in one transaction of the destination.
   func run() throws {
     var objects: [Int: [ManagedObjectID]] = [:]
     for root in model.entities where root.parent == nil && root.subtree.contains(where: source.entityNumbers.contains) {
       objects[root.number] = try obtainKeys(of: root)
     }
     let roots = objects.keys.sorted()
-    // Objects are gone through three times: for their rows, for their links, and for the orders that need the links of others.
+    // Each object is visited three times: for its row, for its links, and for orders that require the links of others.
     let total = 3 * objects.values.reduce(0) { $0 + $1.count }
     for root in roots { try forEachPage(of: objects[root, default: []], total) { try copyRows($0) } }
     for isLast in [false, true] {
@@ -56,7 +56,8 @@ final class StoreCopier {
   private var sourceScope: RequestScope { RequestScope(objectIDSpace: source.space) }
   private var destinationScope: RequestScope { RequestScope(objectIDSpace: destination.space) }
 
-  /// The IDs of a tree's objects, and new keys for all of them: references may lead anywhere.
+  /// Returns the IDs of a tree's objects after obtaining new keys for all of them. References may lead to any object, so this precedes
+  /// copying.
   private func obtainKeys(of root: CompiledEntity) throws -> [ManagedObjectID] {
     var specification = FetchSpecification(entityName: root.name)
     specification.resultType = .objectIDs
@@ -75,7 +76,7 @@ final class StoreCopier {
     return ids
   }
 
-  /// What an old reference is in the new store; nil where its object is gone.
+  /// Returns the reference in the new store, or nil if the object was deleted.
   private func moved(_ reference: ObjectReference) -> ObjectReference? {
     guard let key = keys[model.entities[reference.entity].root]?[reference.key] else { return nil }
     return ObjectReference(entity: reference.entity, key: key)
@@ -99,12 +100,13 @@ final class StoreCopier {
     }
     var request = SaveChangesRequest()
     request.inserted = writer.finish()
-    // Rows would go on referring to the files of the source.
+    // External values would still refer to files of the source.
     if !destination.incrementalStore.takesExternalData { request = try request.withBytesInRows(model) }
     _ = try destination.incrementalStore.execute(.save(request), in: destinationScope)
   }
 
-  /// Copies what no row says: members of join tables, and orders. The last are those of relationships whose members another one has brought.
+  /// Copies members of join tables, and orders. The last pass copies the orders of relationships whose membership was copied with their
+  /// inverse.
   private func copyLinks(_ ids: ArraySlice<ManagedObjectID>, isLast: Bool) throws {
     var request = SaveChangesRequest()
     for relationship in model.relationships where relationship.isToMany && !relationship.isTransient {

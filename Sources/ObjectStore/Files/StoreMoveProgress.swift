@@ -1,29 +1,27 @@
-// StoreMoveProgress: how far the move of a store is: one fraction over the copy and what follows it.
-
-/// Tells how far a store has been moved: a fraction that is 1 only when the new store has taken the old one's place.
+/// Reports the progress of moving a store, as a fraction that reaches 1 only when the new store has replaced the old one.
 struct StoreMoveProgress: Sendable {
-  /// The units of the whole. The last one is what follows the copy: its commit, its opening, and the exchange.
+  /// The number of units. The last one is for the steps after the copy: committing, opening, and replacing.
   private static let units = 1_000
 
   private let handler: (@Sendable (_ done: Int, _ total: Int) -> Bool)?
 
   init(_ handler: (@Sendable (_ done: Int, _ total: Int) -> Bool)?) { self.handler = handler }
 
-  /// What the copy of a file tells; nil where nobody listens.
+  /// The handler for copying a file, or nil if the progress is not observed.
   var ofCopy: (@Sendable (_ done: Int, _ total: Int) -> Bool)? {
     guard let handler else { return nil }
     return { done, total in handler(Self.share(done, of: total), Self.units) }
   }
 
-  /// Tells how much of a copy row by row is done.
+  /// Reports the progress of copying rows.
   ///
-  /// - Throws: ``StoreError`` with ``StoreError/Code/cancelled`` where the handler ends the work; `CancellationError` where the task is cancelled.
+  /// - Throws: ``StoreError`` with ``StoreError/Code/cancelled`` if the handler returns false; `CancellationError` if the task is canceled.
   func tell(_ done: Int, of total: Int) throws {
     try Task.checkCancellation()
     if let handler, !handler(Self.share(done, of: total), Self.units) { throw StoreError(.cancelled, operation: .copyStore) }
   }
 
-  /// Tells that all is done. Nothing can be stopped any more.
+  /// Reports completion. The operation can no longer be canceled.
   func finish() { _ = handler?(Self.units, Self.units) }
 
   private static func share(_ done: Int, of total: Int) -> Int {
