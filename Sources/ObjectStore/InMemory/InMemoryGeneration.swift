@@ -1,6 +1,4 @@
-// InMemoryGeneration: the rows of an in-memory store as they were at one moment.
-
-/// One version of the rows, for who goes on reading it.
+/// A version of the rows, kept for readers.
 final class InMemoryGeneration: StoreGeneration {
   let store: InMemoryStore
   let rows: InMemoryRows
@@ -10,7 +8,7 @@ final class InMemoryGeneration: StoreGeneration {
     (self.store, self.identifier, self.rows) = (store, identifier, rows)
   }
 
-  /// Rows that a store has forgotten are gone for everybody.
+  /// True after the store was closed, so that its rows are no longer available to any reader.
   var isOver: Bool { !store.isOpen(as: identifier) }
 }
 

@@ -1,15 +1,14 @@
-// InMemoryRows+History: the history of an in-memory store: rows of it in an array, a part of each version of the rows.
 import Foundation
 import ObjectModel
 
-/// The history of an in-memory store.
+/// The history of an in-memory store, part of each version of its rows.
 struct InMemoryHistory: Sendable {
   var settings: HistorySettings
   let ids: HistoryIDs
-  /// In the order of their numbers.
+  /// The rows of the history, ordered by number.
   var entries: [HistoryEntry] = []
   var consumers: [String: HistoryConsumerRecord] = [:]
-  /// The transaction that further requests of the body of `performTransaction` may belong to.
+  /// The transaction that further requests within `performTransaction` may join.
   var run: HistoryRun?
   let retention: HistoryRetention
 
@@ -21,7 +20,7 @@ struct InMemoryHistory: Sendable {
 
   /// Adds the records of a request.
   ///
-  /// - Returns: The place of its transaction; nil where it has written nothing.
+  /// - Returns: The position of its transaction, or nil if it has written nothing.
   @discardableResult
   mutating func add(_ recorder: consuming HistoryRecorder, _ authorship: HistoryAuthorship, isPart: Bool) -> HistoryPosition? {
     var recorder = recorder
@@ -33,7 +32,7 @@ struct InMemoryHistory: Sendable {
     return new.isEmpty ? nil : run?.position
   }
 
-  /// Deletes what is older than it is to be kept, but nothing that a consumer has still to read.
+  /// Purges transactions beyond the retention limit, except those that a consumer has not read.
   private mutating func shorten(now: Double) {
     if retention == .unlimited { return }
     let starts = entries.filter { $0.start == nil && $0.authorship.kind != .begin }
@@ -46,13 +45,13 @@ struct InMemoryHistory: Sendable {
     }
     end = min(end, newest)
     for consumer in consumers.values { end = min(end, consumer.position?.number ?? 0) }
-    // Without a transaction before it the beginning stays: a place there is valid as long as nothing behind it is deleted.
+    // The initial record is not purged alone: a token for it is valid as long as no later transaction was purged.
     if let first = starts.first?.number, first < end { entries.removeAll { $0.number < end } }
   }
 }
 
 extension InMemoryRows {
-  /// Takes a save over, and notes it in the history, if there is one.
+  /// Applies a save and records it in the history, if there is one.
   mutating func save(
     _ request: SaveChangesRequest, objectIDSpace space: ObjectIDSpace, _ authorship: HistoryAuthorship, isPart: Bool
   ) throws -> SaveOutcome {
@@ -72,7 +71,8 @@ extension InMemoryRows {
     return outcome
   }
 
-  /// Values from this size on are not kept where their attribute allows them to be outside the row: as in stores that have files for them.
+  /// The minimum size in bytes of values that are recorded as digests if their attribute allows external storage, as in stores that keep
+  /// them in files.
   private static let largeSize = 128 << 10
 
   private func largeValue(_ row: RowImage, _ slot: Int) throws -> HistoryValue? {

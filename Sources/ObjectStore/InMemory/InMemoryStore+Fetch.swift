@@ -1,4 +1,3 @@
-// InMemoryReader: reads objects from one version of an in-memory store's rows.
 import ObjectModel
 import ObjectQuery
 
@@ -12,14 +11,14 @@ struct InMemoryReader: ObjectResolver {
     space = objectIDSpace
   }
 
-  /// The answer to a fetch or a count.
+  /// Executes a fetch or a count.
   func answer(_ specification: FetchSpecification) throws -> PersistentStoreResult {
     let evaluation = try FetchEvaluation(specification, model: rows.model)
     let candidates = rows.rows(of: evaluation.entity, includesSubentities: specification.includesSubentities)
     return try evaluation.answer(among: candidates.map(\.reference), resolver: self, row: rows.row(of:))
   }
 
-  /// The save that a batch request amounts to.
+  /// Returns a save that is equivalent to a batch request.
   func save(for request: PersistentStoreRequest) throws -> SaveChangesRequest {
     try BatchEvaluation(request, model: rows.model, objectIDSpace: space).save(
       among: { rows.rows(of: $0, includesSubentities: true).map(\.reference) }, resolver: self, row: rows.row(of:))
@@ -47,7 +46,6 @@ struct InMemoryReader: ObjectResolver {
     return index < relationships.count ? members(of: object, relationship: relationships[index]) : []
   }
 
-  /// The members of a to-many relationship of an object.
   func members(of object: ObjectReference, relationship: CompiledRelationship) -> [ObjectReference] {
     rows.members(of: relationship)[object] ?? []
   }

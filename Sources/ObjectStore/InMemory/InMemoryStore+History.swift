@@ -1,4 +1,3 @@
-// InMemoryStore+History: what the in-memory store answers of its history.
 package import Foundation
 import ObjectModel
 
@@ -24,7 +23,7 @@ extension InMemoryStore: HistoryStore {
     var found: [HistoryEntry] = []
     var size = 0
     let entries = try visibleHistory()?.entries ?? []
-    // Who reads on, portion by portion, does not pass over what he has read.
+    // Binary search, so that reading in chunks does not scan rows that were already read.
     let last = max(query.after, query.behindRow)
     var (first, end) = (0, entries.count)
     while first < end {

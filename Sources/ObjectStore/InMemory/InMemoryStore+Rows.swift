@@ -1,10 +1,9 @@
-// InMemoryRows: one version of everything that an in-memory store holds.
 import ObjectModel
 import Synchronization
 
-/// One version of everything that an in-memory store holds. A value: a copy is a snapshot.
+/// A version of the entire content of an in-memory store. A copy of the value is a snapshot.
 struct InMemoryRows: Sendable {
-  /// A pair of objects under a relationship.
+  /// A pair of related objects.
   struct Link: Hashable, Sendable {
     let source: ObjectReference
     let destination: ObjectReference
@@ -12,15 +11,16 @@ struct InMemoryRows: Sendable {
 
   let model: CompiledModel
   let entityNumbers: Set<Int>
-  /// The members of relationships that this version was asked for; every change begins a new one.
+  /// A cache of relationship members for this version. Replaced by every change.
   var knownMembers = InMemoryMembers()
-  /// The rows by the number of their root entity and their key.
+  /// The rows, by the number of their root entity and their key.
   var tables: [Int: [Int64: RowImage]] = [:]
-  /// The pairs of the to-many relationships whose inverse is not to-one, by the relationship's number; of two inverse ones, by the lower.
+  /// The links of to-many relationships without a to-one inverse, by relationship number. A relationship and its inverse share the entry of
+  /// the lower number.
   var links: [Int: Set<Link>] = [:]
-  /// The members of ordered relationships as they were last ordered, by the relationship's number and the object. Who is a member is said elsewhere.
+  /// The last order of ordered relationships, by relationship number and object. Does not determine membership.
   var orders: [Int: [ObjectReference: [ObjectReference]]] = [:]
-  /// What was written, where that is kept.
+  /// The history, if the store keeps one.
   var history: InMemoryHistory?
 
   init(model: CompiledModel, entityNumbers: [Int]) {
@@ -28,26 +28,27 @@ struct InMemoryRows: Sendable {
     self.entityNumbers = Set(entityNumbers)
   }
 
-  /// The row of an object; nil when there is none.
+  /// Returns the row of an object, or nil if there is none.
   func row(of reference: ObjectReference) -> RowImage? {
     guard model.entities.indices.contains(reference.entity) else { return nil }
     return tables[model.entities[reference.entity].root]?[reference.key]
   }
 
-  /// The rows of an entity, in the order of their keys.
+  /// Returns the rows of an entity, ordered by key.
   func rows(of entity: CompiledEntity, includesSubentities: Bool) -> [RowImage] {
     let numbers = includesSubentities ? entity.subtree : entity.number..<entity.number + 1
     let found = (tables[entity.root] ?? [:]).values.filter { numbers.contains($0.entityNumber) }
     return found.sorted { $0.key < $1.key }
   }
 
-  /// The relationship under whose number the links of a relationship are kept, and whether they are kept the other way round.
+  /// Returns the number under which the links of a relationship are stored, and whether source and destination are swapped.
   func linkOwner(of relationship: CompiledRelationship) -> (number: Int, isReversed: Bool) {
     guard let inverseID = relationship.inverseID, inverseID < relationship.id else { return (relationship.id, false) }
     return (inverseID, true)
   }
 
-  /// The members of a relationship, of all objects that have any; unordered ones by their keys. Linear in the rows, once for each version.
+  /// Returns the members of a relationship for all objects that have any. Unordered members are sorted by key. The first call for a version
+  /// takes time linear in the number of rows.
   func members(of relationship: CompiledRelationship) -> [ObjectReference: [ObjectReference]] {
     if let known = knownMembers.lists.withLock({ $0[relationship.id] }) { return known }
     let found = findMembers(of: relationship)
@@ -83,8 +84,8 @@ struct InMemoryRows: Sendable {
   }
 }
 
-/// The members of relationships, found once for a version of the rows and shared by its readers.
+/// The members of relationships, computed once for a version of the rows and shared by its readers.
 final class InMemoryMembers: Sendable {
-  /// The members of each object by the relationship's number.
+  /// The members of each object, by relationship number.
   let lists = Mutex<[Int: [ObjectReference: [ObjectReference]]]>([:])
 }

@@ -1,11 +1,10 @@
-// InMemoryRows+Save: the steps of a save, and what stops one.
 import Foundation
 import ObjectModel
 
 extension InMemoryRows {
-  /// Takes a save over and computes derived attributes. The caller drops the rows if it throws.
+  /// Applies a save and computes derived attributes. If it throws, the caller must discard the rows.
   mutating func save(_ request: SaveChangesRequest, objectIDSpace space: ObjectIDSpace) throws -> SaveOutcome {
-    // Constraints are checked with them.
+    // Derived values that depend on the row alone come first, because uniqueness constraints may include them.
     let request = model.derivations.isEmpty ? request : try request.withLocalValues(model, now: Date().timeIntervalSinceReferenceDate)
     try apply(request, objectIDSpace: space)
     var copy = self
@@ -35,7 +34,7 @@ extension InMemoryRows {
     tables[model.entities[row.entityNumber].root, default: [:]][row.key] = row
   }
 
-  /// Forgets rows and all their links. To-one relationships of other rows that refer to them stay as they are.
+  /// Removes rows with all their links. To-one relationships of other rows that refer to them are not changed.
   private mutating func delete(_ references: Set<ObjectReference>) {
     if references.isEmpty { return }
     for reference in references { tables[model.entities[reference.entity].root]?[reference.key] = nil }
@@ -105,7 +104,7 @@ extension InMemoryRows {
     throw error
   }
 
-  /// No two rows below an entity have the same values, all present, under one of its constraints.
+  /// Checks that no two rows have the same values, all of them not null, under a uniqueness constraint.
   private func checkConstraints(of request: SaveChangesRequest, space: ObjectIDSpace) throws {
     var claims = try UniqueClaims(request, model: model)
     try claims.findHolders { rows(of: $0, includesSubentities: true) }

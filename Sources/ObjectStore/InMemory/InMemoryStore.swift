@@ -1,59 +1,59 @@
-// InMemoryStore: the whole graph in memory: the reference that other stores are compared with.
 import Foundation
 public import ObjectModel
 import ObjectQuery
 import Synchronization
 
-/// A store that keeps its rows in memory and forgets them when it is closed.
+/// A store that keeps its rows in memory and discards them when it is closed.
 ///
-/// It is the reference for stores with a file: small, plain, and with the same answers. Every request works on one version of the rows, which a save or a
-/// transaction replaces as a whole. A fetch reads every row of the entity, so its time is linear in their number.
+/// It is the reference implementation that file-based stores are tested against: small and simple, with the same results. Every request
+/// works on one version of the rows, which a save or a transaction replaces as a whole. A fetch reads every row of the entity, so its time
+/// is linear in their number.
 public final class InMemoryStore: IncrementalStore {
   private let configuration: StoreConfiguration
   private let state: Mutex<State>
-  /// Held by who saves, and throughout a transaction by who has begun it.
+  /// Serializes writers. Held during a save and throughout a transaction.
   private let writing = NSLock()
   private let transactions = TransactionExtent<Transaction>()
 
-  /// A transaction under way: the rows as its requests see them.
+  /// A running transaction, with the rows that its requests see.
   private final class Transaction {
     var rows: InMemoryRows
     init(_ rows: InMemoryRows) { self.rows = rows }
   }
 
-  /// What the history calls this store's opening.
+  /// The identification of this store's opening in the history.
   private let opening = HistoryOpening.make().text
 
   private struct State {
-    /// Nil while the store is closed.
+    /// The UUID, or nil while the store is closed.
     var identifier: String?
     var userMetadata: [String: String] = [:]
-    /// The next key by the number of the root entity. No rollback takes a key back.
+    /// The next key by root entity number. Keys are not returned on rollback.
     var nextKeys: [Int: Int64] = [:]
     var rows: InMemoryRows { didSet { generation = nil } }
-    /// The rows as somebody holds them, if he got them since they were last changed.
+    /// The generation of the current rows, if one is still referenced.
     weak var generation: InMemoryGeneration?
   }
 
   private static let closedError = StoreError(.memoryClosed)
 
-  /// True: the rows are replaced as a whole, and somebody may go on reading older ones.
+  /// True: rows are replaced as a whole, so readers can keep an older version.
   public static var hasQueryGenerations: Bool { true }
 
-  /// True: the store does so at the end of each save and batch request.
+  /// True: derived attributes are computed at the end of each save and batch request.
   public static var derivesAttributes: Bool { true }
 
-  /// Makes a closed store.
+  /// Creates a closed store.
   ///
-  /// - Throws: Nothing; another implementation may.
+  /// - Throws: Never; other implementations may throw.
   public init(configuration: StoreConfiguration) throws {
     self.configuration = configuration
     state = Mutex(State(rows: InMemoryRows(model: configuration.model, entityNumbers: configuration.entityNumbers)))
   }
 
-  /// Opens the store. Its UUID is a new one each time, and holds until the store is closed.
+  /// Opens the store. It gets a new UUID each time it is opened after being closed.
   ///
-  /// - Throws: Nothing; another implementation may.
+  /// - Throws: Never; other implementations may throw.
   public func loadMetadata() throws -> StoreMetadata {
     let held = Set(configuration.entityNumbers.map { configuration.model.entities[$0].name })
     return state.withLock { state in
@@ -69,9 +69,9 @@ public final class InMemoryStore: IncrementalStore {
     }
   }
 
-  /// Answers a request. A save is linear in the rows of the entities it touches that have uniqueness constraints.
+  /// Executes a request. The time of a save is linear in the number of rows of the entities concerned that have uniqueness constraints.
   ///
-  /// - Throws: ``StoreError`` for a conflict or a closed store, ``FetchPredicateError`` for what cannot be asked.
+  /// - Throws: ``StoreError`` for a conflict or if the store is closed, ``FetchPredicateError`` if a fetch is invalid.
   public func execute(_ request: PersistentStoreRequest, in scope: RequestScope) throws -> PersistentStoreResult {
     switch request {
     case .fetch(let specification): return try reader(in: scope).answer(specification)
@@ -94,21 +94,22 @@ public final class InMemoryStore: IncrementalStore {
     }
   }
 
-  /// The rows of objects.
+  /// Returns the rows of objects.
   ///
-  /// - Throws: ``StoreError`` when the store is closed.
+  /// - Throws: ``StoreError`` if the store is closed.
   public func newValuesForObjects(with objectIDs: [ManagedObjectID], in scope: RequestScope) throws -> RowList {
     let rows = try visibleRows(in: scope)
     return RowList(objectIDs.compactMap { rows.row(of: $0.reference) })
   }
 
-  /// The members of a to-many relationship of several objects; unordered ones by their keys. Linear in the rows of the relationship.
+  /// Returns the members of a to-many relationship of several objects. Unordered members are sorted by key. The time is linear in the
+  /// number of rows of the relationship.
   ///
   /// - Parameters:
   ///   - relationship: The relationship.
-  ///   - objectIDs: The objects at its source.
-  ///   - scope: What the request belongs to.
-  /// - Throws: ``StoreError`` when the store is closed.
+  ///   - objectIDs: The objects at the source of the relationship.
+  ///   - scope: The context of the request.
+  /// - Throws: ``StoreError`` if the store is closed.
   public func newValues(
     forRelationship relationship: CompiledRelationship, forObjectsWith objectIDs: [ManagedObjectID], in scope: RequestScope
   ) throws -> RelationshipValues {
@@ -118,9 +119,9 @@ public final class InMemoryStore: IncrementalStore {
     return values
   }
 
-  /// The rows as they are now. Holding them costs what is changed meanwhile.
+  /// Returns a generation with the current rows. Its memory cost is that of the rows that are changed later.
   ///
-  /// - Throws: ``StoreError`` when the store is closed.
+  /// - Throws: ``StoreError`` if the store is closed.
   public func currentGeneration(in scope: RequestScope) throws -> any StoreGeneration {
     try state.withLock { state in
       guard let identifier = state.identifier else { throw Self.closedError }
@@ -131,12 +132,12 @@ public final class InMemoryStore: IncrementalStore {
     }
   }
 
-  /// Whether the store is open as it was when a generation was given out.
+  /// Returns whether the store has not been closed since it was opened with the given UUID.
   func isOpen(as identifier: String) -> Bool { state.withLock { $0.identifier == identifier } }
 
-  /// The next keys of the entity trees.
+  /// Returns the next keys of the entity trees.
   ///
-  /// - Throws: ``StoreError`` when the store is closed.
+  /// - Throws: ``StoreError`` if the store is closed.
   public func obtainPermanentIDs(for objectIDs: [ManagedObjectID], in scope: RequestScope) throws -> [ManagedObjectID] {
     let entities = configuration.model.entities
     return try state.withLock { state in
@@ -150,19 +151,19 @@ public final class InMemoryStore: IncrementalStore {
     }
   }
 
-  /// Changes what the application keeps in the metadata, until the store is closed.
+  /// Replaces the application's entries in the metadata. They are discarded when the store is closed.
   ///
-  /// - Throws: ``StoreError`` when the store is closed.
+  /// - Throws: Never; other implementations may throw.
   public func setUserMetadata(_ metadata: [String: String]) throws {
     state.withLock { $0.userMetadata = metadata }
   }
 
-  /// Runs saves and fetches as one transaction. Others see the rows from before it until it ends; their saves wait.
+  /// Runs saves and fetches as one transaction. Until it ends, other callers see the previous rows, and their saves wait.
   ///
-  /// - Throws: What the body throws; ``StoreError`` when the store is closed.
+  /// - Throws: Rethrows the error of the body; ``StoreError`` if the store is closed.
   public func performTransaction(_ body: () throws -> Void) throws {
     try changeRows { rows in
-      // What was written before is another transaction of the history.
+      // Earlier requests belong to another history transaction.
       if !isInTransaction { rows.history?.run = nil }
       let transaction = Transaction(rows)
       try transactions.run(transaction, body)
@@ -170,14 +171,14 @@ public final class InMemoryStore: IncrementalStore {
     }
   }
 
-  /// Does nothing: nobody else can write what is in memory here.
+  /// Does nothing, because only this coordinator can write to the store.
   ///
-  /// - Throws: Nothing; another implementation may.
+  /// - Throws: Never; other implementations may throw.
   public func observeRemoteCommits(_ observer: @escaping @Sendable () -> Void) throws {}
 
-  /// Forgets everything.
+  /// Closes the store and discards its content.
   ///
-  /// - Throws: Nothing; another implementation may.
+  /// - Throws: Never; other implementations may throw.
   public func close() throws {
     state.withLock { state in
       state = State(rows: InMemoryRows(model: configuration.model, entityNumbers: configuration.entityNumbers))
@@ -188,14 +189,14 @@ public final class InMemoryStore: IncrementalStore {
     if configuration.description.isReadOnly { throw StoreError(.readOnlyStore, operation: operation) }
   }
 
-  // MARK: The history
+  // MARK: History
 
   private func authorship(_ kind: HistoryKind, _ scope: RequestScope) -> HistoryAuthorship {
     HistoryAuthorship(
       kind, author: scope.transactionAuthor, context: scope.contextName, opening: opening, time: Date().timeIntervalSinceReferenceDate)
   }
 
-  /// Switches the history on where the description says so.
+  /// Enables the history if the description requires it.
   private func beginHistory(_ rows: inout InMemoryRows) {
     let description = configuration.description
     if description.historyTracking == true { switchHistory(&rows, HistorySettings(level: description.historyLevel ?? .properties)) }
@@ -220,7 +221,7 @@ public final class InMemoryStore: IncrementalStore {
 
   private var isInTransaction: Bool { transactions.current != nil }
 
-  /// The rows as the caller sees them: those of the transaction that he is inside of, else the committed ones.
+  /// Returns the rows that the caller sees: those of the transaction that it is running in, or the committed ones.
   private func visibleRows() throws -> InMemoryRows {
     try state.withLock { state in
       guard state.identifier != nil else { throw Self.closedError }
@@ -228,7 +229,7 @@ public final class InMemoryStore: IncrementalStore {
     }
   }
 
-  /// The rows that a request is answered from.
+  /// Returns the rows that a request reads.
   private func visibleRows(in scope: RequestScope) throws -> InMemoryRows {
     guard let generation = scope.generation else { return try visibleRows() }
     guard let generation = generation as? InMemoryGeneration, generation.store === self else {
@@ -242,7 +243,7 @@ public final class InMemoryStore: IncrementalStore {
     InMemoryReader(rows: try visibleRows(in: scope), objectIDSpace: scope.objectIDSpace)
   }
 
-  /// The history as the caller sees it.
+  /// Returns the history that the caller sees.
   func visibleHistory() throws -> InMemoryHistory? { try visibleRows().history }
 
   /// Changes the history.
@@ -250,14 +251,14 @@ public final class InMemoryStore: IncrementalStore {
     try checkWritable(operation)
     try changeRows { rows in
       guard var history = rows.history else { throw StoreError(.historyOff, operation: operation) }
-      // A copy that is the only one is changed in its place.
+      // Makes `history` the only reference, so that it is mutated in place.
       rows.history = nil
       try change(&history)
       rows.history = history
     }
   }
 
-  /// Switches the history on or off.
+  /// Enables or disables the history.
   package func setHistory(_ settings: HistorySettings?) throws {
     try checkWritable(.switchHistory)
     try changeRows { rows in
@@ -268,7 +269,7 @@ public final class InMemoryStore: IncrementalStore {
     }
   }
 
-  /// Changes a copy of the rows, and puts it in their place if that succeeds.
+  /// Changes a copy of the rows and commits it if the closure succeeds.
   private func changeRows(_ change: (inout InMemoryRows) throws -> Void) throws {
     let transaction = transactions.current
     if transaction == nil { writing.lock() }
