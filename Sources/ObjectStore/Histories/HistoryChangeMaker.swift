@@ -1,23 +1,23 @@
-// HistoryChangeMaker: the records of a transaction as changes of objects of the present model.
 import ObjectModel
 
-/// Makes changes of records. Records of one object that follow each other are one change.
+/// Converts the records of a transaction to changes of objects of the current model. Consecutive records of one object are combined into
+/// one change.
 struct HistoryChangeMaker {
   private let ids: HistoryIDs
   private let space: ObjectIDSpace
   private var decoder: HistoryDecoder?
   private var transaction: Int64 = 0
-  /// The row that is being read, for errors.
+  /// The number of the current row, for errors.
   private var row: Int64 = 0
   private var index = 0
-  /// New objects that have not come yet.
+  /// The remaining inserted objects of the current record.
   private var run: (entity: Int, next: Int64, count: Int64)?
-  /// The last change, to which the next record may belong.
+  /// The last change, which the next record may extend.
   private var pending: PersistentHistoryChange?
-  /// The last list of properties, and their names. Side by side, not together: what is compared only is not retained.
+  /// The last list of properties and their names. Two properties instead of a tuple, so that comparing the list retains nothing.
   private var lastProperties: [Int] = []
   private var lastNames: [String] = []
-  /// How many changes were of entities that the model has no more.
+  /// The number of skipped changes, whose entities were removed from the model.
   private(set) var skipped = 0
 
   init(ids: HistoryIDs, space: ObjectIDSpace) {
@@ -30,13 +30,13 @@ struct HistoryChangeMaker {
     (decoder, run, pending, index, skipped) = (nil, nil, nil, 0, 0)
   }
 
-  /// Takes the records of the next row.
+  /// Starts decoding the records of the next row.
   mutating func take(_ entry: HistoryEntry) throws {
     row = entry.number
     decoder = HistoryDecoder(entry.changes, number: entry.number)
   }
 
-  /// The next change that is whole; nil where the records of the row are used up.
+  /// Returns the next complete change, or nil at the end of the row.
   mutating func next() throws(StoreError) -> PersistentHistoryChange? {
     while true {
       if let run {
@@ -49,16 +49,16 @@ struct HistoryChangeMaker {
     }
   }
 
-  /// The last change of the transaction.
+  /// Returns the last change of the transaction.
   mutating func finish() -> PersistentHistoryChange? {
     pending.take()
   }
 
   // MARK: Records
 
-  /// Takes a record over.
+  /// Processes a record.
   ///
-  /// - Returns: The change before it, if it is whole now.
+  /// - Returns: The previous change, if it is now complete.
   private mutating func take(_ record: HistoryRecord) throws(StoreError) -> PersistentHistoryChange? {
     switch record {
     case .whole: return nil
@@ -136,21 +136,21 @@ struct HistoryChangeMaker {
     return PersistentHistoryChange(id: .init(transactionNumber: transaction, index: index), objectID: id(reference), type: type)
   }
 
-  /// Puts a change in the place of the one before, which is whole then.
+  /// Makes a change the pending one and returns the previous one, which is now complete.
   private mutating func exchange(_ change: consuming PersistentHistoryChange) -> PersistentHistoryChange? {
     let former = pending.take()
     pending = change
     return former
   }
 
-  /// An update that has no place yet.
+  /// Creates an update without advancing the index.
   private func blank(_ reference: ObjectReference) -> PersistentHistoryChange {
     PersistentHistoryChange(id: .init(transactionNumber: transaction, index: index), objectID: id(reference), type: .update)
   }
 
-  /// Adds an update to the change before where that is one of the same object, or begins a change.
+  /// Combines an update with the pending change if that is an update of the same object. Otherwise makes it the pending change.
   private mutating func update(_ change: PersistentHistoryChange) -> PersistentHistoryChange? {
-    // Asked in place: a change is a dozen references to copy.
+    // Compared in place, because copying a change retains a dozen references.
     if pending?.changedObjectID == change.changedObjectID, pending?.changeType == .update {
       pending?.add(change)
       return nil
@@ -159,11 +159,11 @@ struct HistoryChangeMaker {
     return exchange(change)
   }
 
-  // MARK: Ids
+  // MARK: IDs
 
   private var unreadable: StoreError { StoreError(.unreadableHistory(number: row), operation: .readHistory) }
 
-  /// What a record speaks of; nil where the model has no such entity any more.
+  /// Returns the reference to an object, or nil if its entity was removed from the model.
   private func reference(_ object: HistoryObject) throws(StoreError) -> ObjectReference? {
     if let reference = ids.reference(object) { return reference }
     guard ids.isGoneEntity(object.entity) else { throw unreadable }
@@ -183,7 +183,7 @@ struct HistoryChangeMaker {
     }
   }
 
-  /// The names of properties, sorted. Many records have the same list.
+  /// Returns the sorted names of properties. Consecutive records often have the same list, which is cached.
   private mutating func names(_ properties: [Int]) throws(StoreError) -> [String] {
     if lastProperties == properties { return lastNames }
     var names: [String] = []
@@ -215,7 +215,7 @@ struct HistoryChangeMaker {
     return PersistentHistoryChange.Values(values, of: ids.model.entities[entity])
   }
 
-  /// A value as the attribute has it now: a migration may have given it another number type since.
+  /// Converts a value to the current type of the attribute, because a migration may have changed its number type.
   private func attribute(_ value: Slot, _ property: Int) -> PersistentHistoryChange.Values.Value {
     guard case .slot(let slot) = ids.property(property), let type = slot.attributeType else { return .attribute(value) }
     return .attribute(type.adopting(value))
@@ -223,7 +223,7 @@ struct HistoryChangeMaker {
 }
 
 extension PersistentHistoryChange {
-  /// Adds what another record of the same transaction says of the object.
+  /// Adds an update of the same object from another record of the transaction.
   fileprivate mutating func add(_ other: PersistentHistoryChange) {
     updatedProperties = Set(updatedProperties).union(other.updatedProperties).sorted()
     derivedProperties = Set(derivedProperties).union(other.derivedProperties).sorted()

@@ -1,22 +1,23 @@
-// HistoryChangeSet: what transactions of a history have changed, as contexts merge it.
 import ObjectModel
 
-/// Gathers what transactions of one store have changed, each object told once: what was inserted and deleted again is deleted, what was inserted and updated is
-/// inserted, and what was deleted and brought back under its ID is updated, nobody knows in what.
+/// Combines the changes of history transactions of one store into a change set that lists each object once.
+///
+/// An object that was inserted and deleted is listed as deleted; one that was inserted and updated, as inserted. An object that was deleted
+/// and inserted again with the same ID is listed as updated, with unknown changes.
 package struct HistoryChangeSet {
   private enum State { case inserted, updated, broughtBack, refreshed, deleted, insertedAndDeleted }
 
   private let store: String
-  /// Made with the first change, whose ID says of what model it is.
+  /// Created with the first change, whose object ID determines the model.
   private var links: LinkCollector?
   private var model: CompiledModel?
   private var order: [ManagedObjectID] = []
   private var states: [ManagedObjectID: State] = [:]
-  /// The slots that were changed.
+  /// The changed slots.
   private var slots: [ManagedObjectID: SlotMask] = [:]
   private var isWhole = false
   private var token: PersistentHistoryToken?
-  /// The author and the context of all transactions, as long as they have the same.
+  /// The authors and contexts of the transactions. The change set names them only if all transactions have the same.
   private var authors: Set<String?> = []
   private var contexts: Set<String?> = []
 
@@ -31,18 +32,18 @@ package struct HistoryChangeSet {
     for change in transaction.changes ?? [] { add(change) }
   }
 
-  /// Passes over a transaction of which nothing is told.
+  /// Skips a transaction.
   mutating func pass(_ transaction: PersistentHistoryTransaction) { token = transaction.token }
 
-  /// Adds a transaction whose changes are too many to list.
+  /// Adds a transaction with too many changes to list.
   mutating func addUnlisted(_ transaction: PersistentHistoryTransaction) {
     token = transaction.token
     isWhole = true
   }
 
-  /// What was changed.
+  /// Returns the combined changes.
   ///
-  /// - Parameter source: The open store whose row cache knows of it already.
+  /// - Parameter source: The open store whose row cache already includes them.
   package func changeSet(source: PersistentStore? = nil) -> ChangeSet {
     func ids(_ wanted: State, _ other: State? = nil) -> [ManagedObjectID] { order.filter { states[$0] == wanted || states[$0] == other } }
     let updated = ids(.updated, .broughtBack)
@@ -69,7 +70,7 @@ package struct HistoryChangeSet {
     case .insert:
       if former == .deleted {
         states[id] = .broughtBack
-        // Whoever still has the object has members of before.
+        // Existing objects in contexts have the members from before the deletion.
         for relationship in entity.relationships where relationship.isToMany && !relationship.isTransient {
           links?.addOrder(of: RelationshipOwner(object: id.reference, relationshipID: relationship.id))
         }
@@ -80,7 +81,7 @@ package struct HistoryChangeSet {
     case .delete:
       states[id] = former == .inserted || former == .insertedAndDeleted ? .insertedAndDeleted : .deleted
       addLinks(of: change, entity, entity.slots.compactMap(\.relationship))
-      // Those that referred to it have lost it; only they know.
+      // Objects that referred to the deleted one have changed, but they are not listed.
       links?.addUnlistedLinks(toObjectsOf: entity.number)
     case .update:
       var mask = SlotMask()
@@ -101,12 +102,12 @@ package struct HistoryChangeSet {
     }
   }
 
-  /// The links that a change has added and removed: those of to-one relationships where their values are known.
+  /// Adds the links that a change has added and removed. Links of to-one relationships are listed only if the values were recorded.
   private mutating func addLinks(of change: PersistentHistoryChange, _ entity: CompiledEntity, _ toOnes: [CompiledRelationship]) {
     let source = change.changedObjectID.reference
     for relationship in toOnes where !relationship.isTransient {
       let (old, new) = (change.oldValues?.values[relationship.name], change.newValues?.values[relationship.name])
-      // Of a new object a missing value is none; of a deleted one too.
+      // In inserted and deleted objects, a missing value is null.
       let isKnown = change.oldValues != nil || change.newValues != nil
       guard isKnown else {
         links?.addUnlisted(relationship)
@@ -130,7 +131,7 @@ package struct HistoryChangeSet {
 }
 
 extension PersistentHistoryTransaction {
-  /// What the transaction has changed, for ``ManagedObjectContext/mergeChanges(from:)-(ChangeSet)``. Without ``changes`` nothing is listed.
+  /// The changes of the transaction, for ``ManagedObjectContext/mergeChanges(from:)-(ChangeSet)``. Lists nothing if ``changes`` is nil.
   public var changeSet: ChangeSet {
     var set = HistoryChangeSet(ofStore: storeIdentifier)
     set.add(self)
@@ -139,7 +140,7 @@ extension PersistentHistoryTransaction {
 }
 
 extension PersistentStoreCoordinator {
-  /// What was changed behind a place, a change set for each store, and the place behind it.
+  /// Returns the changes after a token, as a change set for each store, and the token after them.
   package func changeSets(
     afterHistory token: PersistentHistoryToken?, cancellation: RequestCancellation? = nil
   ) throws -> (changes: [ChangeSet], token: PersistentHistoryToken?) {

@@ -1,15 +1,14 @@
-// HistoryCollector: pieces of a history as the result that was asked for.
 import ObjectModel
 
-/// Gathers what a request for a history answers with.
+/// Collects the result of a history request.
 struct HistoryCollector {
   private(set) var result: PersistentHistoryResult
   private let limit: Int
-  /// Whether transactions without a wanted change are left out.
+  /// Whether transactions without matching changes are omitted.
   private let isFiltered: Bool
   private var seen: Set<ManagedObjectID> = []
   private var transactionCount = 0
-  /// The transaction that is being read, with its changes so far, and whether it is wanted.
+  /// The current transaction with its changes so far, and whether it is included.
   private var open: (transaction: PersistentHistoryTransaction, isWanted: Bool)?
 
   init(_ type: PersistentHistoryResultType, limit: Int, isFiltered: Bool) {
@@ -18,11 +17,11 @@ struct HistoryCollector {
     self.isFiltered = isFiltered
   }
 
-  /// Whether changes have to be decoded.
+  /// Whether changes must be decoded.
   var wantsChanges: Bool { isFiltered || !(result.resultType == .transactionsOnly || result.resultType == .statusOnly) }
   var isFull: Bool { limit > 0 && transactionCount >= limit && open == nil }
 
-  /// A piece of a transaction that is not wanted.
+  /// Skips a piece of a transaction that does not match.
   mutating func pass(_ piece: HistoryPiece) { if piece.isLast { note(piece) } }
 
   mutating func add(_ piece: HistoryPiece) {

@@ -1,20 +1,21 @@
-// HistoryFilter: conditions over transactions and changes, as far as a store can decide them and as they are asked of what was read.
 import Foundation
 import ObjectModel
 import ObjectQuery
 
-/// Which transactions and changes are wanted.
+/// Predicates for transactions and changes, evaluated by the store as far as possible and in memory.
 struct HistoryFilter {
   let transactions: FetchPredicate?
   let changes: FetchPredicate?
 
-  /// The attributes of transactions, and those of changes.
+  /// The names that predicates for transactions can use. `changeNames` are those for changes.
   private static let transactionNames: Set<String> = [
     "token", "author", "contextName", "processID", "bundleID", "storeID", "timestamp", "kind",
   ]
   private static let changeNames: Set<String> = ["object", "entity", "changeType", "properties"]
 
-  /// - Throws: ``FetchPredicateError`` where a condition names what neither has.
+  /// Creates a filter.
+  ///
+  /// - Throws: ``FetchPredicateError`` if a predicate uses an unknown name.
   init(transactions: FetchPredicate?, changes: FetchPredicate?) throws {
     try transactions.map { try Self.check($0, "Transaction", Self.transactionNames) }
     try changes.map { try Self.check($0, "Change", Self.changeNames) }
@@ -27,9 +28,9 @@ struct HistoryFilter {
     }
   }
 
-  // MARK: In memory
+  // MARK: Evaluation in memory
 
-  /// Whether a transaction is wanted.
+  /// Returns whether a transaction matches.
   func accepts(_ transaction: PersistentHistoryTransaction) throws -> Bool {
     guard let transactions else { return true }
     var values: [String: Any] = [
@@ -41,10 +42,10 @@ struct HistoryFilter {
     return try transactions.evaluate(with: values)
   }
 
-  /// Whether a change is wanted; nil where all are.
+  /// A closure that returns whether a change matches, or nil if all changes match.
   var acceptsChange: ((PersistentHistoryChange) throws -> Bool)? {
     changes.map { predicate in
-      // To make a text of each object, for who does not ask for it, would take longer than all the rest.
+      // The object's URI is created only if the predicate uses it. Otherwise this would take most of the time.
       let asksForObject = predicate.keyPathHeads.contains("object")
       return { change in
         var values: [String: Any] = [
@@ -56,11 +57,11 @@ struct HistoryFilter {
     }
   }
 
-  // MARK: In the store
+  // MARK: Evaluation in the store
 
-  /// Narrows a query by what must hold of each transaction that is wanted.
+  /// Restricts a query by conditions that every matching transaction meets.
   ///
-  /// The record with which a history begins is no transaction of an application: only a condition over `kind` finds it.
+  /// The initial record of a history is not a transaction of the application. It is included only if the predicate uses `kind`.
   func narrow(_ query: inout HistoryQuery) {
     query.omitsBeginning = !(transactions?.keyPathHeads.contains("kind") ?? false)
     if let transactions { narrow(&query, by: transactions) }
@@ -98,7 +99,7 @@ struct HistoryFilter {
 
   private static func common<Item>(_ known: Set<Item>?, _ items: Set<Item>) -> Set<Item> { known?.intersection(items) ?? items }
 
-  /// The texts of a list: other items are no author's name.
+  /// Returns the strings of a list. Other items cannot be names of authors.
   private static func texts(_ items: [FetchConstant]) -> Set<String> {
     Set(items.compactMap { if case .string(let text) = $0 { text } else { nil } })
   }

@@ -1,8 +1,7 @@
-// HistoryObserver: the transactions of histories as they come, without an end.
 import Foundation
 public import ObjectQuery
 
-/// What is written to the open stores, transaction by transaction, from a place on and without an end.
+/// An endless asynchronous sequence of the transactions in the open stores, starting after a token.
 ///
 /// ```swift
 /// for try await transaction in HistoryObserver(coordinator, after: token) {
@@ -10,22 +9,23 @@ public import ObjectQuery
 /// }
 /// ```
 ///
-/// It begins with what is there, and waits for what comes: of this coordinator, and of others where the stores were opened with
-/// ``PersistentStoreDescription/postsRemoteChangeNotifications``. Keep ``PersistentHistoryTransaction/token`` of what you have worked on to go on from there
-/// after a restart. Nothing is awake while nobody writes.
+/// The sequence returns the existing transactions and then waits for new ones: of this coordinator, and of other processes and coordinators
+/// if the stores were opened with ``PersistentStoreDescription/postsRemoteChangeNotifications``. To continue after a restart, save the
+/// ``PersistentHistoryTransaction/token`` of the last processed transaction. The observer does not poll.
 public struct HistoryObserver: AsyncSequence, Sendable {
   private let coordinator: PersistentStoreCoordinator
   private let token: PersistentHistoryToken?
   private let transactions: FetchPredicate?
   private let changes: FetchPredicate?
 
-  /// Observes the histories of a coordinator's stores.
+  /// Creates an observer of the histories of a coordinator's stores.
   ///
   /// - Parameters:
   ///   - coordinator: The coordinator.
-  ///   - token: The place to begin behind; nil for the beginning of each history.
-  ///   - transactionPredicate: Which transactions, as in ``PersistentHistoryChangeRequest/transactionPredicate``.
-  ///   - changePredicate: Which changes, as in ``PersistentHistoryChangeRequest/changePredicate``. Transactions without one are left out.
+  ///   - token: The token after which to start, or nil for the beginning of each history.
+  ///   - transactionPredicate: A predicate for transactions, as in ``PersistentHistoryChangeRequest/transactionPredicate``.
+  ///   - changePredicate: A predicate for changes, as in ``PersistentHistoryChangeRequest/changePredicate``. Transactions without matching
+  ///     changes are omitted.
   public init(
     _ coordinator: PersistentStoreCoordinator, after token: PersistentHistoryToken? = nil,
     where transactionPredicate: FetchPredicate? = nil, changes changePredicate: FetchPredicate? = nil
@@ -36,13 +36,13 @@ public struct HistoryObserver: AsyncSequence, Sendable {
     changes = changePredicate
   }
 
-  /// Observes what certain authors have written, or what was done to objects of an entity.
+  /// Creates an observer for certain authors, or for changes of objects of an entity.
   ///
   /// - Parameters:
   ///   - coordinator: The coordinator.
-  ///   - token: The place to begin behind; nil for the beginning of each history.
-  ///   - authors: Only transactions of these authors; nil for all.
-  ///   - entityName: Only changes of objects of this entity, those of entities below it not included; nil for all.
+  ///   - token: The token after which to start, or nil for the beginning of each history.
+  ///   - authors: The authors of the transactions, or nil for all.
+  ///   - entityName: The entity of the changed objects, without its subentities, or nil for all.
   public init(
     _ coordinator: PersistentStoreCoordinator, after token: PersistentHistoryToken? = nil, authors: Set<String>?, entityName: String? = nil
   ) {
@@ -51,7 +51,7 @@ public struct HistoryObserver: AsyncSequence, Sendable {
       changes: entityName.map { .compare("entity", .equal, $0) })
   }
 
-  /// Begins to observe.
+  /// Returns an iterator and starts observing.
   public func makeAsyncIterator() -> Iterator {
     Iterator(coordinator, token, { coordinator.history(after: $0, where: transactions, changes: changes) })
   }
@@ -62,11 +62,11 @@ public struct HistoryObserver: AsyncSequence, Sendable {
     private let coordinator: PersistentStoreCoordinator
     private var token: PersistentHistoryToken?
     private var present: PersistentHistorySequence.Iterator?
-    /// The newest place when that walk was begun.
+    /// The newest token when the current sequence was started.
     private var newest: PersistentHistoryToken?
-    /// Something was committed since it was looked last.
+    /// Signals commits since the last check.
     private var commits: AsyncStream<Void>.Iterator
-    /// Ends what it has begun.
+    /// Stops observing when the iterator is deallocated.
     private let end: EndAction
 
     init(
@@ -76,7 +76,7 @@ public struct HistoryObserver: AsyncSequence, Sendable {
       self.coordinator = coordinator
       self.token = token
       self.sequence = sequence
-      // One note that something has come is as good as many.
+      // Only the most recent signal is buffered, because one is enough.
       let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
       let number = coordinator.addObserver { _ in continuation.yield() }
       let remote = coordinator.remoteChanges()
@@ -89,14 +89,14 @@ public struct HistoryObserver: AsyncSequence, Sendable {
       commits = stream.makeAsyncIterator()
     }
 
-    /// The next transaction, or the next part of one; nil once the task is cancelled.
+    /// Returns the next transaction or part of one, or nil if the task is canceled.
     ///
     /// - Throws: ``StoreError``, as ``PersistentStoreCoordinator/execute(_:)``.
     public mutating func next() async throws -> PersistentHistoryTransaction? {
       while true {
         if Task.isCancelled { return nil }
         if present == nil {
-          // Asked before the walk begins: it looks at all of this, whatever of it is wanted.
+          // Read before the sequence starts: it will have covered all transactions up to here, even those that do not match.
           newest = try coordinator.currentPersistentHistoryToken()
           present = sequence(token).makeAsyncIterator()
         }

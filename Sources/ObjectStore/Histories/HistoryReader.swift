@@ -1,24 +1,23 @@
-// HistoryReader: the rows of a history as transactions and changes, in bounded memory.
 package import ObjectModel
 
-/// A transaction, or a part of one with too many changes for one piece.
+/// A transaction, or a part of one that has too many changes for one piece.
 package struct HistoryPiece: Sendable {
   /// The transaction without its changes.
   package var transaction: PersistentHistoryTransaction
-  /// The changes of the piece that are wanted.
+  /// The matching changes of the piece.
   package var changes: [PersistentHistoryChange]
-  /// Whether the transaction begins with it; whether it ends.
+  /// Whether the piece is the first of the transaction. `isLast` says whether it is the last.
   package var isFirst: Bool
   package var isLast: Bool
 }
 
-/// Reads the history of one store from the oldest to the newest transaction.
+/// Reads the history of one store in bounded memory, from the oldest to the newest transaction.
 ///
-/// A transaction that no change of is wanted comes all the same: who filters changes decides what becomes of it.
+/// Transactions are returned even if the filter removes all their changes.
 package struct HistoryReader {
-  /// How many changes a piece has at most.
+  /// The maximum number of changes in a piece.
   package static let pieceSize = 1_000
-  /// How many bytes of records are read at once.
+  /// The number of bytes of records that are read at a time.
   private static let byteLimit = 1 << 16
 
   private let store: any HistoryStore
@@ -32,20 +31,23 @@ package struct HistoryReader {
   private var entries: [HistoryEntry] = []
   private var position = 0
   private var isAtEnd = false
-  /// The transaction that is being read.
+  /// The current transaction.
   private var header: PersistentHistoryTransaction?
   private var maker: HistoryChangeMaker
   private var lastOpening: (text: String, opening: HistoryOpening?)?
-  /// Whether a transaction was read.
+  /// Whether a transaction has been read.
   private var hasBegun = false
 
+  /// Creates a reader.
+  ///
   /// - Parameters:
   ///   - store: The store.
-  ///   - identifier: Its UUID.
-  ///   - space: The space of its object IDs.
-  ///   - query: What is wanted.
-  ///   - wantsChanges: Whether changes are decoded at all.
-  ///   - isWanted: Which of them; all by default.
+  ///   - identifier: The UUID of the store.
+  ///   - space: The ID space of the store.
+  ///   - ids: The IDs of entities and properties.
+  ///   - query: The filter for history rows.
+  ///   - wantsChanges: Whether to decode changes.
+  ///   - isWanted: Returns whether to include a change, or nil to include all.
   package init(
     _ store: any HistoryStore, identifier: String, space: ObjectIDSpace, ids: HistoryIDs, _ query: HistoryQuery, wantsChanges: Bool = true,
     isWanted: ((PersistentHistoryChange) throws -> Bool)? = nil
@@ -60,15 +62,15 @@ package struct HistoryReader {
     maker = HistoryChangeMaker(ids: ids, space: space)
   }
 
-  /// The next piece; nil behind the newest transaction.
+  /// Returns the next piece, or nil after the newest transaction.
   ///
-  /// - Throws: ``StoreError``, with the code `storeCorrupt` where a row is none of a history, and with `historyTokenExpired` where what is to be read next was purged
-  ///   meanwhile.
+  /// - Throws: ``StoreError``, with the code `storeCorrupt` if a row cannot be decoded, and with `historyTokenExpired` if the next rows
+  ///   were purged in the meantime.
   package mutating func next() throws -> HistoryPiece? {
     var isFirst = false
     if header == nil {
       guard let entry = try firstEntry() else { return nil }
-      // The first rows of this one are gone.
+      // The first rows of this transaction were purged.
       guard entry.start == nil else { throw try expired() }
       hasBegun = true
       header = PersistentHistoryTransaction(entry, opening: opening(entry.authorship.opening), store: identifier)
@@ -98,7 +100,7 @@ package struct HistoryReader {
     return HistoryPiece(transaction: transaction, changes: changes, isFirst: isFirst, isLast: false)
   }
 
-  /// The opening that a text names. Many transactions have the same.
+  /// Parses the text of an opening. Consecutive transactions often have the same, which is cached.
   private mutating func opening(_ text: String) -> HistoryOpening? {
     if let lastOpening, lastOpening.text == text { return lastOpening.opening }
     let opening = HistoryOpening(text)
@@ -106,7 +108,7 @@ package struct HistoryReader {
     return opening
   }
 
-  /// The first entry of the next transaction. Who reads from the beginning passes over one that is half deleted.
+  /// Returns the first row of the next transaction. A reader that starts at the beginning skips a partially purged transaction.
   private mutating func firstEntry() throws -> HistoryEntry? {
     while let entry = try entry() {
       if hasBegun || entry.start == nil || query.after > 0 { return entry }
@@ -115,7 +117,7 @@ package struct HistoryReader {
     return nil
   }
 
-  /// The entry at the place where the walk is; nil behind the last one.
+  /// Returns the current row, or nil after the last one.
   private mutating func entry() throws -> HistoryEntry? {
     if position == entries.count {
       if isAtEnd { return nil }

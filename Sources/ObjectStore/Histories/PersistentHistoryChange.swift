@@ -1,38 +1,38 @@
-// PersistentHistoryChange: what a transaction has done to one object.
 public import ObjectModel
 
-/// What a transaction has done to one object.
+/// The changes that a transaction made to one object.
 ///
-/// Members of relationships are told once: of a to-one, and of a to-many whose inverse is to-one, as the changed to-one of the object that has it; of other
-/// to-many relationships as ``links`` of the object under which the model's first of both relationships stands. Links of a deleted object go with it and are not told.
+/// A change of a relationship is recorded once. For a to-one relationship, and for a to-many relationship with a to-one inverse, it is the
+/// changed to-one relationship of the object that has it. For other to-many relationships, ``links`` of an object contains it, for
+/// whichever of the relationship and its inverse comes first in the model. Links that are removed with a deleted object are not recorded.
 public struct PersistentHistoryChange: Sendable, Hashable, Identifiable {
-  /// What was done.
+  /// The kind of a change.
   public enum ChangeType: String, Sendable, Hashable, Codable, CaseIterable {
-    /// The object is new.
+    /// The object was inserted.
     case insert
-    /// Properties or members were changed.
+    /// Properties or relationship members were changed.
     case update
-    /// The object is gone.
+    /// The object was deleted.
     case delete
   }
 
-  /// The place of a change in the history of its store.
+  /// The position of a change in the history of its store.
   public struct ID: Sendable, Hashable, Codable {
     /// The number of the transaction.
     public let transactionNumber: Int64
-    /// Which change of the transaction it is, from 0.
+    /// The zero-based index of the change in the transaction.
     public let index: Int
 
     package init(transactionNumber: Int64, index: Int) { (self.transactionNumber, self.index) = (transactionNumber, index) }
   }
 
-  /// A member of a to-many relationship that came or left.
+  /// A member added to or removed from a to-many relationship.
   public struct Link: Sendable, Hashable {
-    /// The relationship's name.
+    /// The name of the relationship.
     public let relationship: String
     /// The member.
     public let destination: ManagedObjectID
-    /// Whether it came; else it left.
+    /// Whether the member was added. If false, it was removed.
     public let isAdded: Bool
 
     package init(relationship: String, destination: ManagedObjectID, isAdded: Bool) {
@@ -40,29 +40,31 @@ public struct PersistentHistoryChange: Sendable, Hashable, Identifiable {
     }
   }
 
-  /// The place of the change.
+  /// The position of the change.
   public let id: ID
-  /// The object.
+  /// The ID of the changed object.
   public let changedObjectID: ManagedObjectID
-  /// What was done.
+  /// The kind of the change.
   public let changeType: ChangeType
-  /// The names of the properties that were changed, sorted; empty for new and deleted objects. They are the present model's, whatever they were called then; the
-  /// last name of what the model has no more.
+  /// The names of the changed properties, sorted. Empty for inserted and deleted objects.
+  ///
+  /// Names are those of the current model, even if a property had another name at the time. Properties that the model no longer has are
+  /// listed with their last name.
   public internal(set) var updatedProperties: [String]
-  /// Those of them that the store computes.
+  /// The changed properties that the store computes.
   public internal(set) var derivedProperties: [String] = []
-  /// The members that came and left.
+  /// The added and removed relationship members.
   public internal(set) var links: [Link] = []
-  /// The members of relationships that were given an order, in that order; nil where the history does not keep values.
+  /// The members, in their new order, of the relationships that were reordered. The members are nil if the history does not record values.
   public internal(set) var orders: [String: [ManagedObjectID]?] = [:]
-  /// What is known of a deleted object; nil for any other, and where nothing is kept.
+  /// The preserved values of a deleted object. Nil for other objects, and if no values are preserved.
   public internal(set) var tombstone: Values?
-  /// The values of changed properties before the change, and all those of a deleted object; nil where the history does not keep values.
+  /// The previous values of changed properties, or all values of a deleted object. Nil if the history does not record values.
   public internal(set) var oldValues: Values?
-  /// The values of changed properties after the change, and all those of a new object; nil where the history does not keep values.
+  /// The new values of changed properties, or all values of an inserted object. Nil if the history does not record values.
   public internal(set) var newValues: Values?
 
-  /// The place of the change: ``id``.
+  /// The position of the change, the same as ``id``.
   public var changeID: ID { id }
 
   package init(id: ID, objectID: ManagedObjectID, type: ChangeType, updatedProperties: [String] = []) {
@@ -74,19 +76,19 @@ public struct PersistentHistoryChange: Sendable, Hashable, Identifiable {
 }
 
 extension PersistentHistoryChange {
-  /// Values as a history has kept them, by property.
+  /// Recorded values, by property name.
   public struct Values: Sendable, Hashable {
     /// A value.
     package enum Value: Sendable, Hashable {
-      /// An attribute's, as it is stored.
+      /// The stored value of an attribute.
       case attribute(Slot)
-      /// The destination of a to-one relationship; nil for none.
+      /// The destination of a to-one relationship, or nil if there is none.
       case object(ManagedObjectID?)
-      /// A large value outside the object's row, which the history does not keep: how many bytes it had, and their SHA-256.
+      /// An external value, of which only the size in bytes and the SHA-256 digest are recorded.
       case large(size: Int64, digest: [UInt8])
     }
 
-    /// The values by name; a missing value is a null ``Slot``, and of a new or deleted object it is left out.
+    /// The values by name. Null values are null ``Slot`` values in updates, and omitted for inserted and deleted objects.
     package internal(set) var values: [String: Value]
     private let entity: CompiledEntity
 
@@ -95,10 +97,10 @@ extension PersistentHistoryChange {
       self.entity = entity
     }
 
-    /// The names, sorted.
+    /// The names of the properties, sorted.
     public var names: [String] { values.keys.sorted() }
 
-    /// The value of a property as a value of the attribute's type or as an object ID; nil where there is none, or it is not kept.
+    /// The value of a property, as a value of the attribute's type or an object ID. Nil if it is null or not recorded.
     public subscript(name: String) -> (any Sendable)? {
       switch values[name] {
       case .attribute(let slot):
@@ -111,9 +113,9 @@ extension PersistentHistoryChange {
       }
     }
 
-    /// The value of an attribute as a type; nil where there is none, or it is not kept.
+    /// Returns the value of a property as the given type, or nil if it is null or not recorded.
     ///
-    /// - Throws: ``AttributeTransformError`` where the value is of another type.
+    /// - Throws: ``AttributeTransformError`` if the value is of another type.
     public func value<Value>(_ name: String, as type: Value.Type = Value.self) throws(AttributeTransformError) -> Value? {
       switch values[name] {
       case .attribute(let slot):
@@ -131,13 +133,13 @@ extension PersistentHistoryChange {
       }
     }
 
-    /// How many bytes a large value outside the object's row had, and their SHA-256; nil for any other value.
+    /// Returns the size in bytes and the SHA-256 digest of an external value, or nil for other values.
     public func largeValue(_ name: String) -> (size: Int64, digest: [UInt8])? {
       guard case .large(let size, let digest) = values[name] else { return nil }
       return (size, digest)
     }
 
-    /// Whether two have the same values of the same names.
+    /// Returns whether two instances have the same values for the same names.
     public static func == (one: Values, other: Values) -> Bool { one.values == other.values }
 
     /// Hashes the values.
@@ -146,7 +148,7 @@ extension PersistentHistoryChange {
 }
 
 extension Slot {
-  /// The value without a type that an attribute would give it.
+  /// The value without an attribute's type.
   fileprivate var plainValue: (any Sendable)? {
     switch self {
     case .null: nil

@@ -1,25 +1,24 @@
-// PersistentHistoryChangeRequest: asks for, or deletes, what the histories of stores have.
 public import Foundation
 public import ObjectModel
 public import ObjectQuery
 
-/// What a request for a history answers with.
+/// The kind of result that a history request returns.
 public enum PersistentHistoryResultType: Sendable, Hashable, CaseIterable {
-  /// Whether it was done.
+  /// Only success or failure.
   case statusOnly
-  /// The IDs of the objects changed, each once.
+  /// The distinct IDs of the changed objects.
   case objectIDs
   /// The number of changes.
   case count
   /// Transactions without their changes.
   case transactionsOnly
-  /// Changes, those of all transactions one after the other.
+  /// The changes of all transactions in sequence.
   case changesOnly
   /// Transactions with their changes.
   case transactionsAndChanges
 }
 
-/// Asks what was written to stores, or deletes from their histories.
+/// A request to fetch or delete transactions of the stores' histories.
 ///
 /// ```swift
 /// var request = PersistentHistoryChangeRequest.fetchHistory(after: token)
@@ -27,7 +26,8 @@ public enum PersistentHistoryResultType: Sendable, Hashable, CaseIterable {
 /// let result = try context.execute(request)
 /// ```
 ///
-/// A fetch holds what it answers with in memory; ``PersistentStoreCoordinator/history(after:where:changes:affectedStores:)`` reads however much there is.
+/// A fetch returns its whole result in memory. ``PersistentStoreCoordinator/history(after:where:changes:affectedStores:)`` reads a history
+/// of any size in bounded memory.
 public struct PersistentHistoryChangeRequest: Sendable {
   enum Place: Sendable {
     case token(PersistentHistoryToken?)
@@ -40,19 +40,22 @@ public struct PersistentHistoryChangeRequest: Sendable {
   }
 
   let action: Action
-  /// What is answered; transactions with their changes by default, of a deletion whether it was done.
+  /// The kind of result. Transactions with their changes by default for a fetch, only the status for a deletion.
   public var resultType: PersistentHistoryResultType
-  /// Which transactions: a condition over ``PersistentHistoryTransaction`` by the names of its attributes: `token` (the number), `author`, `contextName`, `processID`,
-  /// `bundleID`, `storeID`, `timestamp`, `kind`. A condition over `kind` also finds the record of the library's own with which a history begins (`begin`).
+  /// A predicate for transactions.
+  ///
+  /// It can use these attributes of ``PersistentHistoryTransaction``: `token` (the number), `author`, `contextName`, `processID`,
+  /// `bundleID`, `storeID`, `timestamp`, and `kind`. If it uses `kind`, the result can also include the initial record of a history
+  /// (`begin`), which the library itself writes.
   public var transactionPredicate: FetchPredicate?
-  /// Which changes: a condition over `object` (its URI as a string), `entity`, `changeType` (`insert`, `update`, `delete`) and `properties`, a collection of names:
-  /// `ANY properties == 'title'`.
+  /// A predicate for changes. It can use `object` (the URI as a string), `entity`, `changeType` (`insert`, `update`, `delete`), and
+  /// `properties`, a collection of names: `ANY properties == 'title'`.
   public var changePredicate: FetchPredicate?
-  /// At most so many transactions; 0 for all. A negative number makes the request throw.
+  /// The maximum number of transactions, or 0 for all. With a negative number, the request throws.
   public var fetchLimit = 0
-  /// The UUIDs of the stores that are asked; nil for all that keep a history.
+  /// The UUIDs of the stores, or nil for all that keep a history.
   public var affectedStores: [String]?
-  /// Whether a deletion goes past what consumers have read.
+  /// Whether a deletion includes transactions that consumers have not read.
   public var forcesDeletion = false
 
   private init(_ action: Action, _ resultType: PersistentHistoryResultType) {
@@ -60,52 +63,54 @@ public struct PersistentHistoryChangeRequest: Sendable {
     self.resultType = resultType
   }
 
-  /// Asks for what was written after a place; nil for all that there is.
+  /// Returns a request to fetch the transactions after a token, or all transactions if the token is nil.
   public static func fetchHistory(after token: PersistentHistoryToken?) -> PersistentHistoryChangeRequest {
     PersistentHistoryChangeRequest(.fetch(after: .token(token)), .transactionsAndChanges)
   }
 
-  /// Asks for what was written at a time and later.
+  /// Returns a request to fetch the transactions at or after a date.
   public static func fetchHistory(after date: Date) -> PersistentHistoryChangeRequest {
     PersistentHistoryChangeRequest(.fetch(after: .date(date)), .transactionsAndChanges)
   }
 
-  /// Asks for what was written after a transaction.
+  /// Returns a request to fetch the transactions after a transaction.
   public static func fetchHistory(after transaction: PersistentHistoryTransaction) -> PersistentHistoryChangeRequest {
     PersistentHistoryChangeRequest(.fetch(after: .transaction(transaction)), .transactionsAndChanges)
   }
 
-  /// Deletes what was written before a place; the transaction of the place stays. Nil deletes all but the newest transaction.
+  /// Returns a request to delete the transactions before a token. The transaction of the token is kept. If the token is nil, all
+  /// transactions except the newest are deleted.
   public static func deleteHistory(before token: PersistentHistoryToken?) -> PersistentHistoryChangeRequest {
     PersistentHistoryChangeRequest(.delete(before: .token(token)), .statusOnly)
   }
 
-  /// Deletes what was written before a time, but never the newest transaction.
+  /// Returns a request to delete the transactions before a date. The newest transaction is always kept.
   public static func deleteHistory(before date: Date) -> PersistentHistoryChangeRequest {
     PersistentHistoryChangeRequest(.delete(before: .date(date)), .statusOnly)
   }
 
-  /// Deletes what was written before a transaction, which stays.
+  /// Returns a request to delete the transactions before a transaction, which is kept.
   public static func deleteHistory(before transaction: PersistentHistoryTransaction) -> PersistentHistoryChangeRequest {
     PersistentHistoryChangeRequest(.delete(before: .transaction(transaction)), .statusOnly)
   }
 }
 
-/// What a request for a history has found.
+/// The result of a history request.
 public struct PersistentHistoryResult: Sendable {
-  /// What was asked for.
+  /// The requested kind of result.
   public let resultType: PersistentHistoryResultType
-  /// The transactions, with or without their changes, the oldest of a store first; empty for other types.
+  /// The transactions, with or without their changes, the oldest of each store first. Empty for other kinds of results.
   public internal(set) var transactions: [PersistentHistoryTransaction] = []
-  /// The changes; empty for other types.
+  /// The changes. Empty for other kinds of results.
   public internal(set) var changes: [PersistentHistoryChange] = []
-  /// The IDs of the objects changed, each once, in the order of their first change; empty for other types.
+  /// The distinct IDs of the changed objects, in the order of their first change. Empty for other kinds of results.
   public internal(set) var objectIDs: [ManagedObjectID] = []
-  /// The number of changes; 0 for types for which they are not read.
+  /// The number of changes. 0 for kinds of results for which changes are not read.
   public internal(set) var count = 0
-  /// Whether it was done.
+  /// Whether the request succeeded.
   public internal(set) var status = true
-  /// The place behind the last transaction that was looked at, whether it was wanted or not: where a later request goes on. Nil where none was.
+  /// The token after the last transaction that was examined, whether or not it matched. A later request can continue from it. Nil if there
+  /// was no transaction.
   public internal(set) var lastToken: PersistentHistoryToken?
 
   init(_ resultType: PersistentHistoryResultType) { self.resultType = resultType }

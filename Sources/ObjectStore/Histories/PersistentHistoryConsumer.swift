@@ -1,14 +1,13 @@
-// PersistentHistoryConsumer: who reads a history bit by bit.
 public import Foundation
 
-/// Somebody who reads a history bit by bit, under a name that outlives the process.
+/// A registered consumer of a history, which reads it incrementally. Its registration is saved in the store.
 public struct PersistentHistoryConsumer: Sendable, Hashable {
-  /// The name.
+  /// The name of the consumer.
   public let name: String
   /// The UUID of the store.
   public let storeIdentifier: String
-  /// The place up to which it has read; nil where it has read nothing.
+  /// The token up to which the consumer has read, or nil if it has read nothing.
   public let token: PersistentHistoryToken?
-  /// When it said so.
+  /// The time of the consumer's last update.
   public let lastSeen: Date
 }

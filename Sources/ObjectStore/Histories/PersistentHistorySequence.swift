@@ -1,10 +1,9 @@
-// PersistentHistorySequence: the transactions of histories one after the other, however many there are.
 import Foundation
 public import ObjectQuery
 import Synchronization
 
 extension PersistentStoreCoordinator {
-  /// The transactions behind a place, the oldest of a store first, in bounded memory.
+  /// Returns the transactions after a token as an asynchronous sequence that uses bounded memory, the oldest of each store first.
   ///
   /// ```swift
   /// for try await transaction in coordinator.history(after: token) {
@@ -12,14 +11,16 @@ extension PersistentStoreCoordinator {
   /// }
   /// ```
   ///
-  /// A transaction with more than a thousand changes comes in several elements of the same number, see ``PersistentHistoryTransaction/isContinued``. It ends behind what
-  /// was written when it gets there; nothing is read before it is asked for, nor on the caller's thread.
+  /// A transaction with more than 1,000 changes is returned as several elements with the same number; see
+  /// ``PersistentHistoryTransaction/isContinued``. The sequence includes transactions that are committed while it is read. Rows are read on
+  /// demand, and not on the caller's thread.
   ///
   /// - Parameters:
-  ///   - token: The place; nil for all that there is.
-  ///   - transactionPredicate: Which transactions, as in ``PersistentHistoryChangeRequest/transactionPredicate``.
-  ///   - changePredicate: Which changes, as in ``PersistentHistoryChangeRequest/changePredicate``. Transactions without one are left out.
-  ///   - affectedStores: The UUIDs of the stores that are asked; nil for all that keep a history.
+  ///   - token: The token after which to start, or nil for all transactions.
+  ///   - transactionPredicate: A predicate for transactions, as in ``PersistentHistoryChangeRequest/transactionPredicate``.
+  ///   - changePredicate: A predicate for changes, as in ``PersistentHistoryChangeRequest/changePredicate``. Transactions without matching
+  ///     changes are omitted.
+  ///   - affectedStores: The UUIDs of the stores, or nil for all that keep a history.
   public func history(
     after token: PersistentHistoryToken? = nil, where transactionPredicate: FetchPredicate? = nil,
     changes changePredicate: FetchPredicate? = nil,
@@ -30,7 +31,7 @@ extension PersistentStoreCoordinator {
   }
 }
 
-/// The transactions of histories, see ``PersistentStoreCoordinator/history(after:where:changes:affectedStores:)``.
+/// An asynchronous sequence of history transactions; see ``PersistentStoreCoordinator/history(after:where:changes:affectedStores:)``.
 public struct PersistentHistorySequence: AsyncSequence, Sendable {
   let coordinator: PersistentStoreCoordinator
   let token: PersistentHistoryToken?
@@ -38,26 +39,26 @@ public struct PersistentHistorySequence: AsyncSequence, Sendable {
   let changes: FetchPredicate?
   let affectedStores: [String]?
 
-  /// Begins at the place.
+  /// Returns an iterator that starts after the token.
   public func makeAsyncIterator() -> Iterator { Iterator(HistoryWalk(self)) }
 
-  /// Walks through histories.
+  /// Iterates over the transactions.
   public struct Iterator: AsyncIteratorProtocol {
     private let walk: HistoryWalk
-    /// What was read and not handed out yet, the next one last: to change threads for each transaction would cost more than to read it.
+    /// The transactions read ahead, in reverse order. Switching threads for each transaction would cost more than reading it.
     private var waiting: [PersistentHistoryTransaction] = []
 
     init(_ walk: HistoryWalk) { self.walk = walk }
 
-    /// The next transaction, or the next part of one; nil behind the newest.
+    /// Returns the next transaction or part of one, or nil after the newest.
     ///
-    /// - Throws: ``StoreError``, as ``PersistentStoreCoordinator/execute(_:)``; `CancellationError` where the task is cancelled.
+    /// - Throws: ``StoreError``, as ``PersistentStoreCoordinator/execute(_:)``; `CancellationError` if the task is canceled.
     public mutating func next() async throws -> PersistentHistoryTransaction? { try await next(isolation: nil) }
 
-    /// The next transaction, or the next part of one, without leaving the caller's isolation for those that were read already.
+    /// Returns the next transaction or part of one. Does not leave the caller's isolation for transactions that were read ahead.
     ///
     /// - Parameter actor: The caller's isolation.
-    /// - Throws: As ``next()``.
+    /// - Throws: The errors of ``next()``.
     public mutating func next(isolation actor: isolated (any Actor)?) async throws(any Error) -> PersistentHistoryTransaction? {
       if waiting.isEmpty {
         try Task.checkCancellation()
@@ -68,11 +69,11 @@ public struct PersistentHistorySequence: AsyncSequence, Sendable {
   }
 }
 
-/// A walk through the histories of several stores, one after the other, on a queue of its own.
+/// Reads the histories of several stores, one after the other, on a queue of its own.
 ///
-/// `@unchecked Sendable`: what changes is touched on the queue alone.
+/// `@unchecked Sendable`: mutable state is accessed only on the queue.
 final class HistoryWalk: @unchecked Sendable {
-  /// No more transactions are read at once.
+  /// The maximum number of transactions to read at a time.
   private static let greatestCount = 100
 
   private let sequence: PersistentHistorySequence
@@ -80,18 +81,19 @@ final class HistoryWalk: @unchecked Sendable {
   private var filter: HistoryFilter?
   private var waiting: [OpenHistory] = []
   private var reader: HistoryReader?
-  /// Whether the transaction that is being read is wanted, and whether a part of it was told.
+  /// Whether the current transaction matches. `isTold` says whether a part of it was already returned.
   private var isWanted = false
   private var isTold = false
   private var isOver = false
-  /// What was found wrong behind transactions that were read.
+  /// An error that occurred after transactions had been read, thrown by the next call.
   private var failure: (any Error)?
-  /// Whether nobody waits any more: a transaction may have a million changes of which none is wanted.
+  /// Whether the task was canceled. Checked for each change, because a transaction may have a million changes of which none matches.
   private let isCancelled = Atomic<Bool>(false)
 
   init(_ sequence: PersistentHistorySequence) { self.sequence = sequence }
 
-  /// The next transactions, with no more changes than one piece has, as long as there are several; none behind the newest.
+  /// Returns the next transactions, or an empty array after the newest. Ends early when the number of changes reaches the maximum of a
+  /// piece.
   func next() async throws -> [PersistentHistoryTransaction] {
     try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
@@ -145,7 +147,7 @@ final class HistoryWalk: @unchecked Sendable {
           })
         continue
       }
-      // Moved out, so that it is changed in its place.
+      // Moved out, so that it is mutated in place.
       self.reader = nil
       guard let piece = try reader.next() else { continue }
       self.reader = reader
@@ -159,7 +161,7 @@ final class HistoryWalk: @unchecked Sendable {
     }
   }
 
-  /// Finds the stores, at the first step.
+  /// Creates the filter and finds the stores on the first call.
   private func begin() throws -> HistoryFilter {
     if let filter { return filter }
     let filter = try HistoryFilter(transactions: sequence.transactions, changes: sequence.changes)

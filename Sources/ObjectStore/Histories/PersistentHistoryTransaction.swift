@@ -1,23 +1,22 @@
-// PersistentHistoryTransaction: what was written to a store at once, and by whom.
 public import Foundation
 
-/// What was written to a store at once: by a save, a batch request, a migration.
+/// A transaction in the history of a store: the changes of a save, a batch request, or a migration.
 ///
-/// Inside ``ManagedObjectContext/performTransaction(_:)`` the requests of one author and context that follow each other are one transaction.
+/// Inside ``ManagedObjectContext/performTransaction(_:)``, consecutive requests of the same author and context form one transaction.
 public struct PersistentHistoryTransaction: Sendable, Hashable, Identifiable {
-  /// What has written a transaction.
+  /// The kind of operation that wrote a transaction.
   public enum Kind: String, Sendable, Hashable, Codable, CaseIterable {
     /// A save.
     case save
-    /// Batch requests.
+    /// One or more batch requests.
     case batch
-    /// A migration: anything may have been changed, ``PersistentHistoryTransaction/isWhole``.
+    /// A migration, which may have changed any object; see ``PersistentHistoryTransaction/isWhole``.
     case migration
-    /// Rows of another store were taken over: anything may have been changed.
+    /// A transfer of rows from another store, which may have changed any object.
     case transfer
-    /// What came from elsewhere was entered.
+    /// Changes from another system, applied by synchronization.
     case sync
-    /// The history was switched on: what was written before is not in it. Only a request with a condition over `kind` returns this record.
+    /// The history was enabled. It does not include earlier writes. Returned only by requests with a predicate that uses `kind`.
     case begin
 
     package init(_ kind: HistoryKind) {
@@ -32,39 +31,44 @@ public struct PersistentHistoryTransaction: Sendable, Hashable, Identifiable {
     }
   }
 
-  /// The transaction's number in the history of its store. Numbers grow; not every one is there.
+  /// The number of the transaction in the history of its store. Numbers increase, but are not consecutive.
   public let transactionNumber: Int64
-  /// The place behind the transaction.
+  /// The token after the transaction.
   public let token: PersistentHistoryToken
   /// The UUID of the store.
   public let storeIdentifier: String
-  /// When it was written, by the clock of who has written it.
+  /// The time of the transaction, by the clock of the process that wrote it.
   public let timestamp: Date
-  /// What has written it.
+  /// The kind of operation that wrote the transaction.
   public let kind: Kind
-  /// The author that the context named (``ManagedObjectContext/transactionAuthor``).
+  /// The transaction author of the context (``ManagedObjectContext/transactionAuthor``).
   public let author: String?
   /// The name of the context.
   public let contextName: String?
-  /// The process, as its system numbers it.
+  /// The ID of the process.
   public let processID: String
-  /// The bundle identifier of the process, or its name where it has none.
+  /// The bundle identifier of the process, or its name if it has none.
   public let bundleID: String
-  /// What was changed, in the order in which it was; nil where it was not asked for.
+  /// The changes in the order in which they were made, or nil if they were not requested.
   public var changes: [PersistentHistoryChange]?
-  /// Whether anything may have been changed that is not listed.
+  /// Whether the transaction may have changed any object, without a list of changes.
   public let isWhole: Bool
-  /// Whether more of its changes come in the next element of a ``PersistentHistorySequence``.
+  /// Whether the next element of a ``PersistentHistorySequence`` contains more changes of the transaction.
   public internal(set) var isContinued = false
-  /// How many changes are not told since the model has no such entity any more.
+  /// The number of changes that are omitted because the model no longer has their entity.
   public internal(set) var skippedChangeCount = 0
-  /// The opening of the store that it went through.
+  /// The store opening through which the transaction was written.
   package let opening: UUID?
 
-  /// The transaction's number.
+  /// The number of the transaction.
   public var id: Int64 { transactionNumber }
 
-  /// - Parameter entry: The first row of the transaction.
+  /// Creates a transaction without changes.
+  ///
+  /// - Parameters:
+  ///   - entry: The first row of the transaction.
+  ///   - opening: The store opening through which it was written.
+  ///   - store: The UUID of the store.
   package init(_ entry: HistoryEntry, opening: HistoryOpening?, store: String) {
     transactionNumber = entry.transaction
     token = PersistentHistoryToken(entry.position, of: store)

@@ -1,4 +1,3 @@
-// PersistentStoreCoordinator+History: the histories of open stores: what was written after a place, the present place, deletion.
 import Foundation
 import ObjectModel
 import ObjectQuery
@@ -9,7 +8,7 @@ struct OpenHistory {
   let history: any HistoryStore
   let ids: HistoryIDs
 
-  /// Reads what is wanted.
+  /// Returns a reader of the history.
   func reader(
     _ query: HistoryQuery, wantsChanges: Bool = true, isWanted: ((PersistentHistoryChange) throws -> Bool)? = nil
   ) -> HistoryReader {
@@ -17,15 +16,15 @@ struct OpenHistory {
       history, identifier: store.identifier, space: store.space, ids: ids, query, wantsChanges: wantsChanges, isWanted: isWanted)
   }
 
-  /// The number behind which a token's transactions come; 0 for the whole history.
+  /// Returns the number of a token's transaction, or 0 if the token does not concern the store.
   ///
-  /// - Throws: ``StoreError``, with `historyTokenExpired` or `historyTokenUnknown` where the token's transaction is none of the history.
+  /// - Throws: ``StoreError``, with `historyTokenExpired` or `historyTokenUnknown` if the transaction is not in the history.
   func number(after token: PersistentHistoryToken?) throws -> Int64 {
     guard let position = token?.positions[store.identifier] else { return 0 }
     return try number(at: position)
   }
 
-  /// The number of a transaction that a place stands for, which has to be there.
+  /// Returns the number of the transaction at a position, or throws if it is not in the history.
   func number(at position: HistoryPosition) throws -> Int64 {
     if let known = try history.historyPosition(of: position.number) {
       guard known.mark == position.mark else { throw StoreError(.historyTokenUnknown, operation: .readHistory, path: store.url?.path) }
@@ -42,16 +41,16 @@ struct OpenHistory {
 }
 
 extension PersistentStore {
-  /// Whether the store keeps a history, and how much of each change; nil where it keeps none.
+  /// The level of detail of the store's history, or nil if the store keeps none.
   ///
-  /// - Throws: ``StoreError`` where the store is closed or cannot be read.
+  /// - Throws: ``StoreError`` if the store is closed or cannot be read.
   public var historyLevel: HistoryLevel? {
     get throws { try (incrementalStore as? any HistoryStore)?.historySettings()?.level }
   }
 
-  /// The store's history.
+  /// Returns the history of the store.
   ///
-  /// - Throws: ``StoreError`` with `unsupported` for a kind of store that keeps none, with `historyNotTracked` for a store that keeps none.
+  /// - Throws: ``StoreError`` with `unsupported` if stores of this type keep no history, with `historyNotTracked` if this store keeps none.
   func openHistory(_ operation: StoreOperation) throws -> OpenHistory {
     guard let history = incrementalStore as? any HistoryStore else {
       throw StoreError(.historyUnsupported(type: type.rawValue), operation: operation, path: url?.path)
@@ -62,10 +61,10 @@ extension PersistentStore {
 }
 
 extension PersistentStoreCoordinator {
-  /// The place behind what was written last, for stores that keep a history; nil where none does, or nothing was written yet.
+  /// Returns the token after the last transactions of stores that keep a history, or nil if there is no transaction.
   ///
-  /// - Parameter stores: The stores that are meant; nil for all.
-  /// - Throws: ``StoreError`` where a history cannot be read.
+  /// - Parameter stores: The stores, or nil for all.
+  /// - Throws: ``StoreError`` if a history cannot be read.
   public func currentPersistentHistoryToken(fromStores stores: [PersistentStore]? = nil) throws -> PersistentHistoryToken? {
     var positions: [String: HistoryPosition] = [:]
     for store in stores ?? persistentStores {
@@ -75,11 +74,11 @@ extension PersistentStoreCoordinator {
     return positions.isEmpty ? nil : PersistentHistoryToken(positions)
   }
 
-  /// Answers a request for what the histories of stores have, or deletes from them. It blocks as a fetch does.
+  /// Executes a history request. Blocks the current thread, as a fetch does.
   ///
-  /// - Throws: ``StoreError``: with the codes `historyNotTracked` where none of the stores that are asked keeps a history, `historyTokenExpired` where something behind
-  ///   the place was deleted, `historyTokenUnknown` where the place is none of the history, `historyTokenOfOtherStore`, and of a deletion `historyConsumerBehind`;
-  ///   ``FetchPredicateError`` for a condition that names what transactions and changes do not have.
+  /// - Throws: ``StoreError`` with the codes `historyNotTracked` if none of the requested stores keeps a history, `historyTokenExpired` if
+  ///   transactions after the token were purged, `historyTokenUnknown` if the token is not in the history, `historyTokenOfOtherStore`, and
+  ///   for a deletion `historyConsumerBehind`; ``FetchPredicateError`` if a predicate uses a name that transactions or changes do not have.
   public func execute(_ request: PersistentHistoryChangeRequest) throws -> PersistentHistoryResult {
     try execute(request, cancellation: nil)
   }
@@ -102,7 +101,7 @@ extension PersistentStoreCoordinator {
     return try histories(affectedStores: request.affectedStores, token: request.action.token, operation)
   }
 
-  /// The stores that keep a history, or those of them that are named or that a token is of.
+  /// Returns the histories of the open stores that keep one, or of the stores that are named explicitly or by a token.
   func histories(affectedStores: [String]?, token: PersistentHistoryToken?, _ operation: StoreOperation) throws -> [OpenHistory] {
     try checkOpen(operation)
     if let missing = affectedStores?.first(where: { name in !persistentStores.contains { $0.identifier == name } }) {
@@ -118,7 +117,7 @@ extension PersistentStoreCoordinator {
       do { found.append(try store.openHistory(operation)) } catch let error as StoreError
         where error.code == .historyNotTracked || error.code == .unsupported
       {
-        // A store that is named, by itself or by a token, is meant.
+        // For a store that is named explicitly or by a token, a missing history is an error.
         if affectedStores != nil || token?.positions[store.identifier] != nil { throw error }
         failure = failure ?? error
       }
@@ -160,7 +159,7 @@ extension PersistentStoreCoordinator {
 
   // MARK: Deleting
 
-  /// How many rows of a history are deleted in one transaction.
+  /// The maximum number of history rows that are deleted in one transaction.
   static let historyPortion = 500
 
   private func delete(
@@ -193,7 +192,7 @@ extension PersistentStoreCoordinator {
     while try history.history.deleteHistory(before: number, rowLimit: Self.historyPortion) { try cancellation?.check(.deleteHistory) }
   }
 
-  /// Whether a consumer has something to read before a transaction.
+  /// Returns whether a consumer has not read all transactions before the given one.
   private func isBehind(_ consumer: HistoryConsumerRecord, _ number: Int64, _ history: OpenHistory) throws -> Bool {
     var query = HistoryQuery()
     query.after = consumer.position?.number ?? 0
@@ -204,7 +203,7 @@ extension PersistentStoreCoordinator {
 }
 
 extension PersistentHistoryChangeRequest.Action {
-  /// The token that it names a place by.
+  /// The token of the request's position.
   var token: PersistentHistoryToken? {
     switch self {
     case .fetch(let place), .delete(let place):

@@ -1,12 +1,12 @@
-// PersistentStoreCoordinator+HistoryConsumers: who reads histories bit by bit, so that nothing is purged before it was read.
 import Foundation
 
 extension PersistentStoreCoordinator {
-  /// Enters a consumer of the histories of the open stores: what it has not read is not purged, and deleting it is refused. One that is entered stays where it is.
+  /// Registers a consumer of the histories of the open stores. Transactions that it has not read are not purged, and requests to delete
+  /// them throw. If the consumer is already registered, its position is unchanged.
   ///
   /// - Parameters:
-  ///   - name: A name that the application gives out once.
-  ///   - token: The place from which on it reads; nil for the beginning of each history.
+  ///   - name: A name that is unique in the application.
+  ///   - token: The token after which the consumer starts to read, or nil for the beginning of each history.
   /// - Throws: ``StoreError``, with the codes of ``execute(_:)``.
   public func registerHistoryConsumer(_ name: String, after token: PersistentHistoryToken? = nil) throws {
     for history in try histories(affectedStores: nil, token: token, .changeHistoryConsumer) {
@@ -18,9 +18,9 @@ extension PersistentStoreCoordinator {
     }
   }
 
-  /// Notes that a consumer has read up to a place; what lies before it may be purged.
+  /// Records that a consumer has read up to a token. Earlier transactions may be purged.
   ///
-  /// - Throws: ``StoreError``, with `historyConsumerBehind` where no consumer of the name is registered, and the codes of ``execute(_:)``.
+  /// - Throws: ``StoreError``, with `historyConsumerBehind` if no consumer with the name is registered, and the codes of ``execute(_:)``.
   public func historyConsumed(_ token: PersistentHistoryToken, by name: String) throws {
     for history in try histories(affectedStores: nil, token: token, .changeHistoryConsumer) {
       guard let position = token.positions[history.store.identifier] else { continue }
@@ -30,16 +30,16 @@ extension PersistentStoreCoordinator {
           .unknownHistoryConsumer(name, known: known.map(\.name)), operation: .changeHistoryConsumer, path: history.store.url?.path)
       }
       _ = try history.number(at: position)
-      // A place that was reached is not given up.
+      // The position never moves back.
       if let reached = consumer.position, reached.number > position.number { continue }
       try history.history.setHistoryConsumer(
         HistoryConsumerRecord(name: name, position: position, seen: Date().timeIntervalSinceReferenceDate))
     }
   }
 
-  /// The consumers of the histories of the open stores, store by store, by name.
+  /// Returns the consumers of the histories of the open stores, ordered by store and name.
   ///
-  /// - Throws: ``StoreError`` where a history cannot be read.
+  /// - Throws: ``StoreError`` if a history cannot be read.
   public func historyConsumers() throws -> [PersistentHistoryConsumer] {
     try histories(affectedStores: nil, token: nil, .readHistory).flatMap { history in
       try history.history.historyConsumers().map { consumer in
@@ -51,10 +51,10 @@ extension PersistentStoreCoordinator {
     }
   }
 
-  /// Forgets a consumer.
+  /// Removes a consumer.
   ///
-  /// - Returns: Whether there was one of the name.
-  /// - Throws: ``StoreError`` where a history cannot be written.
+  /// - Returns: Whether a consumer with the name was registered.
+  /// - Throws: ``StoreError`` if a history cannot be written.
   @discardableResult
   public func removeHistoryConsumer(_ name: String) throws -> Bool {
     var wasThere = false

@@ -1,21 +1,22 @@
-// PersistentStoreCoordinator+RemoteChanges: what others commit to the open stores reaches the row caches, and whoever wants to know.
 import Foundation
 import ObjectModel
 import Synchronization
 
 extension PersistentStoreCoordinator {
-  /// What others commit from now on to the stores that are opened with ``PersistentStoreDescription/postsRemoteChangeNotifications``: other processes, and
-  /// other coordinators of this one; never what is written through this coordinator. Several commits may be one change, and none is lost for good.
+  /// Returns an asynchronous sequence of commits by other processes, and by other coordinators of this process, to the stores that were
+  /// opened with ``PersistentStoreDescription/postsRemoteChangeNotifications``. Commits through this coordinator are not included.
   ///
-  /// A change may also be of a commit that has changed no object: keys for new objects are reserved, some thousands at once, before the first of them is saved, so
-  /// a process that inserts objects of an entity for the first time is heard twice. The second change is not held back: a commit without objects may be one of the
-  /// store's metadata as well. With a history the token tells them apart: it stays where nothing was recorded.
+  /// Several commits may be combined into one change. A slow consumer receives at most one pending change a store. A change is delivered
+  /// after the affected rows were removed from the row cache, so fetches that start afterwards see the commits. The sequence ends when the
+  /// coordinator is deallocated.
   ///
-  /// A change comes when the rows that the coordinator kept of the store are forgotten: who fetches then sees the commits. Who is slow gets one change for
-  /// each store. The stream ends with the coordinator.
+  /// A change may be for a commit that changed no objects. For example, a process that inserts objects of an entity for the first time
+  /// commits twice, because keys are reserved in blocks of thousands before the first save. Such changes are still delivered, because a
+  /// commit without objects may have changed the store's metadata. If the store keeps a history, the history token is unchanged if nothing
+  /// was recorded.
   public func remoteChanges() -> AsyncStream<RemoteStoreChange> { remoteListeners.stream() }
 
-  /// Begins to hear what others commit to a store that was just opened.
+  /// Starts observing commits by others to a store that was just opened.
   func observeRemoteCommits(to store: PersistentStore) throws {
     store.noteHistory()
     try store.incrementalStore.observeRemoteCommits { [weak self, weak store] in
@@ -35,16 +36,16 @@ extension PersistentStoreCoordinator {
 }
 
 extension PersistentStore {
-  /// So many objects are told one by one; more are told as a whole, since to look at each would take longer than to read all anew.
+  /// The maximum number of changes that are listed. If there are more, reading everything again is faster than processing each change.
   private static let greatestToldCount = 100_000
 
-  /// Takes over that others have committed: what they have written is told, where the store keeps a history. Otherwise nothing is known of it, and all rows are
-  /// forgotten.
+  /// Processes commits by others. If the store keeps a history, observers are notified of the changes and the changed rows are removed from
+  /// the row cache. Otherwise the whole row cache is cleared.
   func takeRemoteCommits() -> RemoteStoreChange {
-    // A save under way may still put its rows into the cache, and somebody may have changed them since it was committed.
+    // Otherwise a running save could enter rows into the cache that others have changed after its commit.
     saving.lock()
     defer { saving.unlock() }
-    // A history that cannot be read, or was shortened past what was told, says as little as none.
+    // A history that cannot be read, or was purged beyond the last known transaction, is treated as missing.
     let changes = (try? changesOfOthers()) ?? nil
     let isKnown = changes.map { !$0.isWhole } ?? false
     if let changes, isKnown {
@@ -57,13 +58,13 @@ extension PersistentStore {
     return RemoteStoreChange(storeIdentifier: identifier, url: url, isExtentKnown: isKnown, historyToken: changes?.historyToken)
   }
 
-  /// Notes the newest transaction of the history, as soon as the store is open: what comes behind it is told.
+  /// Records the newest transaction when the store is opened. Later transactions by others are reported.
   func noteHistory() {
     let position = (try? (incrementalStore as? any HistoryStore)?.historyExtent()?.newest) ?? nil
     toldPosition.withLock { $0 = position }
   }
 
-  /// What others have written behind what was told last; nil where the store keeps no history, or kept none then.
+  /// Returns the changes by others since the last call, or nil if the store keeps no history or kept none at the last call.
   private func changesOfOthers() throws -> ChangeSet? {
     guard let history = incrementalStore as? any HistoryStore, let newest = try history.historyExtent()?.newest else {
       toldPosition.withLock { $0 = nil }
