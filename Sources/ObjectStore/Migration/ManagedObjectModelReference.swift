@@ -1,12 +1,11 @@
-// ManagedObjectModelReference: a version of a model, named by value, by file or by checksum.
 public import Foundation
 public import ObjectModel
 import Synchronization
 
-/// A version of a model: the model itself, a file that holds it, or only its checksum.
+/// A reference to a version of a model: the model itself, a file that contains it, or only its checksum.
 ///
-/// Files are read when the version is first needed, and only once. A version that is known by its checksum only can be recognized in a store; where
-/// its model is needed, another reference of the same checksum has to give it.
+/// A file is read once, when the version is first needed. A version known only by its checksum can be recognized in a store. If its model
+/// is needed, another reference with the same checksum must provide it.
 public final class ManagedObjectModelReference: Sendable {
   private enum Source: Sendable {
     case model(ManagedObjectModel)
@@ -23,34 +22,35 @@ public final class ManagedObjectModelReference: Sendable {
     expectedChecksum = checksum
   }
 
-  /// A version by its model.
+  /// Creates a reference to a model.
   ///
   /// - Parameters:
   ///   - model: The model.
-  ///   - versionChecksum: The checksum that the model is to have: with another one, using the reference throws. Nil takes any.
+  ///   - versionChecksum: The expected checksum of the model, or nil for any. If the checksum differs, using the reference throws.
   public convenience init(_ model: ManagedObjectModel, versionChecksum: String? = nil) {
     self.init(.model(model), versionChecksum)
   }
 
-  /// A version by its file: an `.xcdatamodeld` bundle, an `.xcdatamodel` bundle or the `contents` of one.
+  /// Creates a reference to a file: an `.xcdatamodeld` bundle, an `.xcdatamodel` bundle, or its `contents` file.
   ///
   /// - Parameters:
   ///   - url: The file.
-  ///   - versionName: The name of a version in an `.xcdatamodeld` bundle, such as `Library 2`; nil for the current one.
-  ///   - versionChecksum: The checksum that the model is to have; nil takes any.
+  ///   - versionName: The name of a version in an `.xcdatamodeld` bundle, such as `Library 2`, or nil for the current version.
+  ///   - versionChecksum: The expected checksum of the model, or nil for any.
   public convenience init(contentsOf url: URL, versionName: String? = nil, versionChecksum: String? = nil) {
     self.init(.file(url, versionName: versionName), versionChecksum)
   }
 
-  /// A version by the text of its file, as generated code has it of earlier versions. It is read when the version is first needed.
+  /// Creates a reference to the text of a model file, which generated code contains for earlier versions. The text is parsed when the
+  /// version is first needed.
   public convenience init(_text text: String) { self.init(.text(text), nil) }
 
-  /// A version that is known by its checksum (``CompiledModel/checksum``) only.
+  /// Creates a reference to a version of which only the checksum (``CompiledModel/checksum``) is known.
   public convenience init(versionChecksum: String) { self.init(.checksum, versionChecksum) }
 
-  /// A version of a bundle of versions.
+  /// Creates a reference to a version in a versioned model.
   ///
-  /// - Throws: ``StoreError`` with ``StoreError/Code/unknownModelReference`` when the bundle has no such version.
+  /// - Throws: ``StoreError`` with ``StoreError/Code/unknownModelReference`` if the versioned model has no such version.
   public convenience init(_ versions: VersionedModel, versionName: String) throws(StoreError) {
     guard let model = versions.version(named: versionName) else {
       let names = versions.versions.map { "“\($0.name)”" }.joined(separator: ", ")
@@ -59,12 +59,12 @@ public final class ManagedObjectModelReference: Sendable {
     self.init(model)
   }
 
-  /// Whether only the checksum is known.
+  /// Whether only the checksum of the version is known.
   package var hasChecksumOnly: Bool { if case .checksum = source { true } else { false } }
 
   /// The checksum of the version.
   ///
-  /// - Throws: As ``resolvedModel``, where the model has to be read for it.
+  /// - Throws: The errors of ``resolvedModel``, if the model must be read.
   public var versionChecksum: String {
     get throws {
       if let expectedChecksum, hasChecksumOnly { return expectedChecksum }
@@ -72,13 +72,14 @@ public final class ManagedObjectModelReference: Sendable {
     }
   }
 
-  /// The model.
+  /// The model of the version.
   ///
-  /// - Throws: ``StoreError``: ``StoreError/Code/unknownModelReference`` when only the checksum is known or the file cannot be read,
-  ///   ``StoreError/Code/modelChecksumMismatch`` when the model does not have the checksum. ``ModelValidationError`` for mistakes of the model.
+  /// - Throws: ``StoreError``: ``StoreError/Code/unknownModelReference`` if only the checksum is known or the file cannot be read,
+  ///   ``StoreError/Code/modelChecksumMismatch`` if the model does not have the expected checksum. ``ModelValidationError`` if the model is
+  ///   invalid.
   public var resolvedModel: ManagedObjectModel { get throws { try compiledModel.model } }
 
-  /// The model, frozen. Made on first use.
+  /// The compiled model, created on first use.
   package var compiledModel: CompiledModel {
     get throws {
       if let known = resolved.withLock({ $0 }) { return known }

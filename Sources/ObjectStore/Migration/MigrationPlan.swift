@@ -1,40 +1,40 @@
-// MigrationPlan: what a migration would do to a store, in words and in SQL.
 public import ObjectModel
 
-/// What a migration would do to a store: its steps in words, their statements, and the rows that each concerns. Nothing is changed to find
-/// out.
+/// The steps of a possible migration of a store, with descriptions, SQL statements, and affected rows. Creating a plan does not change the
+/// store.
 ///
 /// ```swift
 /// let plan = try await SQLCipherStoreFile.unlock(at: url, key: key).migrationPlan(to: model)
 /// print(plan.isPossible, plan.rowCount, plan)
 /// ```
 ///
-/// ``obstacles`` is what stands in the way, each with advice.
+/// ``obstacles`` lists the changes that prevent the migration, each with advice.
 public struct MigrationPlan: Sendable, CustomStringConvertible {
-  /// A step.
+  /// A step of a migration.
   public struct Step: Sendable, Hashable {
-    /// How well the number of a step's rows is known before the migration runs.
+    /// The precision of a step's row count before the migration runs.
     public enum RowCountPrecision: Sendable, Hashable {
-      /// It was counted.
+      /// The rows were counted.
       case exact
-      /// It is what there is now, or what inference alone would make of it: a handler may change it, or only some of the rows are concerned.
+      /// The current number of rows, or the number after inference alone. A handler may change it, or the step may affect only some of the
+      /// rows.
       case estimated
-      /// It is only known when the step runs.
+      /// The number is known only when the step runs.
       case unknown
     }
 
-    /// What is done, such as `add the column “subtitle” to “Book”`.
+    /// A description, such as `add the column “subtitle” to “Book”`.
     public let summary: String
-    /// The statements, in order. Those that go through a table in portions have the bounds of the portion as `?`.
+    /// The statements, in order. Statements that process a table in batches have `?` for the bounds of a batch.
     public let statements: [String]
-    /// The rows that the step reads or writes; 0 where only the schema changes, and where the number is ``RowCountPrecision/unknown``.
+    /// The number of rows that the step reads or writes. 0 if it changes only the schema or the number is ``RowCountPrecision/unknown``.
     public let rowCount: Int
-    /// How well ``rowCount`` is known.
+    /// The precision of ``rowCount``.
     public let rowCountPrecision: RowCountPrecision
-    /// Whether the step waits for ``PersistentStoreCoordinator/finishDeferredLightweightMigration()``.
+    /// Whether the step is deferred until ``PersistentStoreCoordinator/finishDeferredLightweightMigration()``.
     public let isDeferred: Bool
 
-    /// Makes a step.
+    /// Creates a step.
     package init(
       summary: String, statements: [String], rowCount: Int, isDeferred: Bool = false, rowCountPrecision: RowCountPrecision = .exact
     ) {
@@ -45,7 +45,7 @@ public struct MigrationPlan: Sendable, CustomStringConvertible {
       self.rowCountPrecision = rowCountPrecision
     }
 
-    /// The step in words with its rows, and its statements.
+    /// The description with the row count, followed by the statements.
     fileprivate var lines: [String] {
       let number = rowCount == 1 ? "1 row" : "\(rowCount) rows"
       let rows =
@@ -58,18 +58,19 @@ public struct MigrationPlan: Sendable, CustomStringConvertible {
     }
   }
 
-  /// What changed between the store's model and the new one; where there are stages, what changes in each of them, one after the other.
+  /// The changes between the store's model and the new one. If there are stages, the changes of all stages in sequence.
   public let changes: [ModelChange]
-  /// The steps, in the order in which they are done: those of all stages where there are any.
+  /// The steps in order, including those of all stages.
   public let steps: [Step]
-  /// The stages of the way, in order; none where it is inferred straight from the store's model to the new one.
+  /// The stages in order. Empty if the migration is inferred in one step.
   public let stages: [Stage]
-  /// The changes that cannot be inferred: with any, the migration is refused.
+  /// The changes that cannot be inferred. If there are any, the migration is refused.
   public let obstacles: [ModelChange]
-  /// What the stored rows do not allow, such as two objects with the same values under a new constraint: with any, the migration would fail.
+  /// The conflicts with stored rows, such as objects with the same values under a new uniqueness constraint. If there are any, the
+  /// migration would fail.
   public let conflicts: [StoreError]
 
-  /// Makes a plan without stages.
+  /// Creates a plan without stages.
   package init(changes: [ModelChange], steps: [Step], obstacles: [ModelChange], conflicts: [StoreError]) {
     self.changes = changes
     self.steps = steps
@@ -78,7 +79,7 @@ public struct MigrationPlan: Sendable, CustomStringConvertible {
     stages = []
   }
 
-  /// Makes a plan of stages.
+  /// Creates a plan with stages.
   package init(stages: [Stage], obstacles: [ModelChange], conflicts: [StoreError]) {
     changes = stages.flatMap(\.changes)
     steps = stages.flatMap(\.steps)
@@ -87,16 +88,18 @@ public struct MigrationPlan: Sendable, CustomStringConvertible {
     self.conflicts = conflicts
   }
 
-  /// Whether the store fits the model already. There may still be ``changes`` that make no other version of the model, such as those of indexes and
-  /// derivations: the store follows these when it is opened for writing.
+  /// Whether the store already matches the model.
+  ///
+  /// There may still be ``changes`` that do not make another version of the model, such as those of indexes and derivations. They are
+  /// applied when the store is opened for writing.
   public var isEmpty: Bool { steps.isEmpty && obstacles.isEmpty && conflicts.isEmpty }
-  /// Whether the migration would succeed, as far as it is known: handlers of stages may fail, or leave behind what a later stage does not allow
-  /// (``Stage/unknowns``).
+  /// Whether the migration would succeed, as far as can be determined. Handlers of stages may still fail or produce data that a later stage
+  /// rejects (``Stage/unknowns``).
   public var isPossible: Bool { obstacles.isEmpty && conflicts.isEmpty }
-  /// The rows that all steps read or write, as far as their number is known and without the steps that are deferred.
+  /// The number of rows that all steps read or write, as far as it is known, without deferred steps.
   public var rowCount: Int { steps.lazy.filter { !$0.isDeferred }.reduce(0) { $0 + $1.rowCount } }
 
-  /// The plan as text, a line for each step and statement.
+  /// The plan as text, with one line for each step and statement.
   public var description: String {
     if isEmpty {
       return changes.isEmpty
@@ -116,18 +119,18 @@ public struct MigrationPlan: Sendable, CustomStringConvertible {
 }
 
 extension MigrationPlan {
-  /// A stage of a migration: what leads from one version of the model to the next.
+  /// A stage of a migration, from one version of the model to the next.
   public struct Stage: Sendable {
-    /// What the stage is called.
+    /// The name of the stage.
     public let name: String
-    /// What changes between the two versions.
+    /// The changes between the two versions.
     public let changes: [ModelChange]
-    /// The steps, in the order in which they are done.
+    /// The steps, in order.
     public let steps: [Step]
-    /// What is only known when the stage, or one before it, has run, in sentences: what handlers make, and what is left to them.
+    /// Messages about results that are known only after the stage or an earlier one has run, and about changes that are left to handlers.
     public let unknowns: [String]
 
-    /// Makes a stage.
+    /// Creates a stage.
     package init(name: String, changes: [ModelChange], steps: [Step], unknowns: [String] = []) {
       self.name = name
       self.changes = changes
@@ -136,7 +139,7 @@ extension MigrationPlan {
     }
   }
 
-  /// The same plan without the statements of its steps, for a short text.
+  /// The plan without the statements of its steps.
   package var withoutStatements: MigrationPlan {
     func short(_ steps: [Step]) -> [Step] {
       steps.map {

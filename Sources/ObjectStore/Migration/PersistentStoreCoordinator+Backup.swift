@@ -1,20 +1,23 @@
-// PersistentStoreCoordinator+Backup: the copy of a store that is about to be migrated, and its name.
 import Foundation
 import ObjectModel
 
 extension PersistentStoreCoordinator {
-  /// The copy of a store from before its migration.
+  /// A backup of a store, made before its migration.
   struct MigrationBackup {
-    /// Opens the copy, with the store's keys.
+    /// The description that opens the backup, with the store's keys.
     let description: PersistentStoreDescription
-    /// Whether this migration has made it; else an earlier one has, which was not finished.
+    /// Whether this migration has made the backup. If false, it is left from an earlier migration that was interrupted.
     let isNew: Bool
   }
 
-  /// Copies a store that is about to be migrated, where its description asks for that. The copy that a migration of this state has made before, and that was killed
-  /// then, is used again.
+  /// Makes a backup of a store before its migration, if its description requests one. Reuses the backup of an interrupted migration if the
+  /// store is unchanged.
   ///
-  /// - Parameter request: The migration, which tells how far the copy is as a part of its own fraction, and calls it off.
+  /// - Parameters:
+  ///   - store: The store.
+  ///   - metadata: The metadata of the store.
+  ///   - description: The description of the store.
+  ///   - request: The migration, which receives the progress as a part of its own fraction and can be canceled.
   func backUp(
     _ store: any IncrementalStore, _ metadata: StoreMetadata, _ description: PersistentStoreDescription,
     before request: StoreMigrationRequest
@@ -42,12 +45,12 @@ extension PersistentStoreCoordinator {
           }
           return MigrationBackup(description: copy, isNew: true)
         } catch let error as StoreError where error.code == .alreadyExists && attempts < 3 && names != nil {
-          // Another process migrates the store too, and has made its copy meanwhile.
+          // Another process is migrating the store too and has created its backup.
           attempts += 1
         }
       }
     } catch let error as StoreError where error.code == .migrationNeeded {
-      // Another process has migrated the store meanwhile, and needed no copy of this one.
+      // Another process has migrated the store, so no backup of this state is needed.
       if try !store.beginsMigration(request) { return nil }
       throw error
     } catch let error as StoreError where error.code == .cancelled {
@@ -57,10 +60,10 @@ extension PersistentStoreCoordinator {
 }
 
 extension StoreMigrationRequest {
-  /// What of the whole the copy before a migration is: it writes every page once, as a migration does that goes over all rows a few times.
+  /// The fraction of the progress for the backup: it writes every page once; a migration processes all rows several times.
   private static let backupShare = 0.25
 
-  /// What the copy before the migration tells; it is nil where nobody listens and nobody can call the migration off.
+  /// The progress handler for the backup, or nil if the migration is neither observed nor cancelable.
   fileprivate var progressOfBackup: (@Sendable (_ done: Int, _ total: Int) -> Bool)? {
     if progress == nil, cancellation == nil { return nil }
     return { [progress, cancellation] done, total in
@@ -73,12 +76,12 @@ extension StoreMigrationRequest {
     }
   }
 
-  /// The same migration, whose reports follow those of the copy.
+  /// The request with its progress scaled to the fraction after the backup.
   var afterBackup: StoreMigrationRequest {
     guard let progress else { return self }
     var request = self
     request.progress = { report in
-      // The sum of the shares may miss 1 by a rounding error.
+      // Avoids a rounding error at the end.
       let fraction = report.fractionCompleted == 1 ? 1 : Self.backupShare + (1 - Self.backupShare) * report.fractionCompleted
       progress(
         MigrationProgress(
@@ -89,8 +92,8 @@ extension StoreMigrationRequest {
   }
 }
 
-/// The name of a copy from before a migration: that which was wished for, with the version that the store has. `before.store` gives
-/// `before-library-1.store`, and `before-library-1-2.store` where the former is taken.
+/// The file name of a backup: the requested name with the version of the store. `before.store` becomes `before-library-1.store`, or
+/// `before-library-1-2.store` if that is taken.
 struct MigrationBackupName {
   private let folder: URL
   private let stem: String
@@ -102,7 +105,8 @@ struct MigrationBackupName {
     ending = wish.pathExtension.isEmpty ? "" : "." + wish.pathExtension
   }
 
-  /// The version's identifiers, with what a file's name should not have as underscores; a part of the model's checksum where it has none.
+  /// Returns the version identifiers, with characters that are unsuitable for file names replaced by underscores, or else a prefix of the
+  /// model's checksum.
   private static func version(_ metadata: StoreMetadata) -> String {
     let identifiers = metadata.versionIdentifiers.filter { !$0.isEmpty }.sorted()
     if identifiers.isEmpty { return metadata.modelChecksum.isEmpty ? "older" : String(metadata.modelChecksum.prefix(8)) }
@@ -110,14 +114,14 @@ struct MigrationBackupName {
     return String(identifiers.joined(separator: "+").prefix(64).map { allowed.contains($0) ? $0 : "_" })
   }
 
-  /// The first name that no file of a store has, and those before it.
+  /// Returns the first name that is not taken, and the taken names before it.
   func names() -> (taken: [URL], free: URL) {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
     var taken: [URL] = []
     while true {
       let name = taken.isEmpty ? stem + ending : "\(stem)-\(taken.count + 1)\(ending)"
-      // A store has companion files such as NAME.keys and NAME-wal. These two are left by a process that was killed as it made a copy: the next copy takes them
-      // over.
+      // A name is taken if the store or a companion file such as NAME.keys or NAME-wal exists. These two companions are left by a process
+      // that was killed during a backup; the next backup reuses them.
       let left = [name + ".keys.new", name + ".keys.lock"]
       let url = folder.appendingPathComponent(name)
       if !names.contains(where: { $0 == name || ($0.hasPrefix(name + ".") || $0.hasPrefix(name + "-")) && !left.contains($0) }) {

@@ -1,12 +1,15 @@
-// PersistentStoreCoordinator+Migration: brings stores in step with the model when they are added, and finishes what was put off.
 import Foundation
 import ObjectModel
 
 extension PersistentStoreCoordinator {
-  /// Migrates a store that another model wrote, after a copy of it was made where the description asks for one.
+  /// Migrates a store that was written with another model, after making a backup if its description requests one.
   ///
-  /// - Parameter differing: The names of the entities that differ.
-  /// - Returns: The store's metadata, and where the copy lies.
+  /// - Parameters:
+  ///   - store: The store.
+  ///   - metadata: The metadata of the store.
+  ///   - differing: The names of the entities that differ.
+  ///   - description: The description of the store.
+  /// - Returns: The metadata after the migration, and the location of the backup.
   func migrate(
     _ store: any IncrementalStore, _ metadata: StoreMetadata, differing: [String], description: PersistentStoreDescription
   ) async throws -> (metadata: StoreMetadata, backupURL: URL?) {
@@ -14,20 +17,20 @@ extension PersistentStoreCoordinator {
     var copy = try begins(request, in: store, description) ? try await backUp(store, metadata, description, before: request) : nil
     do {
       if let made = copy, try !store.beginsMigration(request) {
-        // Another process has migrated the store meanwhile: what was copied may be the newer store already.
+        // Another process has migrated the store, and the backup may already contain the new version.
         if made.isNew { try? await destroyPersistentStore(with: made.description) }
         copy = nil
       }
       let migrated = try run(copy == nil ? request : request.afterBackup, in: store, differing: differing, description: description)
       return (migrated, copy?.description.url)
     } catch {
-      // The store is as it was: the copy is not needed. One that was there before stays.
+      // The store is unchanged, so the backup is not needed. A backup of an earlier migration is kept.
       if let copy, copy.isNew { try? await destroyPersistentStore(with: copy.description) }
       throw error
     }
   }
 
-  /// Whether a copy is to be made now. What cannot be inferred begins no migration: the store says what stands in its way.
+  /// Returns whether to make a backup. None is made if the changes cannot be inferred, because the store then refuses the migration.
   private func begins(
     _ request: StoreMigrationRequest, in store: any IncrementalStore, _ description: PersistentStoreDescription
   ) throws -> Bool {
@@ -36,7 +39,7 @@ extension PersistentStoreCoordinator {
     return ModelDifference(from: older, to: compiledModel).canBeInferred
   }
 
-  /// What is asked of a store that another model wrote.
+  /// Returns the migration request for a store, or throws if a migration is not allowed.
   private func request(
     for store: any IncrementalStore, _ metadata: StoreMetadata, differing: [String], description: PersistentStoreDescription
   ) throws -> StoreMigrationRequest {
@@ -77,7 +80,7 @@ extension PersistentStoreCoordinator {
     return migrated
   }
 
-  /// The names of the entities that a store's metadata and the model do not agree on, in order.
+  /// Returns the sorted names of the entities whose version hashes differ between a store and the model.
   func differingEntities(_ metadata: StoreMetadata, entityNumbers: [Int]) -> [String] {
     let hashes = compiledModel.versionHashes
     let names = Set(entityNumbers.map { compiledModel.entities[$0].name })
@@ -86,17 +89,17 @@ extension PersistentStoreCoordinator {
     }.sorted()
   }
 
-  /// Finishes what deferred migrations of all stores have put off, one task after the other. Each is a transaction of its own.
+  /// Runs all tasks that migrations of the open stores have deferred, each in its own transaction.
   ///
-  /// - Throws: ``StoreError``; tasks that are done stay done.
+  /// - Throws: ``StoreError``. Tasks that were completed before remain completed.
   public func finishDeferredLightweightMigration() throws {
     while try finishDeferredLightweightMigrationTask() {}
   }
 
-  /// Does one task that a deferred migration has put off: the first of the first store that has any.
+  /// Runs one deferred migration task: the first task of the first store that has any.
   ///
-  /// - Returns: Whether there was one to do.
-  /// - Throws: ``StoreError``; the task is then to be done as before.
+  /// - Returns: Whether there was a task.
+  /// - Throws: ``StoreError``. The task remains pending then.
   @discardableResult
   public func finishDeferredLightweightMigrationTask() throws -> Bool {
     for store in persistentStores where !store.isReadOnly {
