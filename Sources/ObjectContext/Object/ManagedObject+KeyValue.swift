@@ -36,10 +36,11 @@ extension ManagedObject {
 
   /// Returns the value of a property as a given type.
   ///
-  /// The property can be a `transformable` attribute that stores a `Codable` value, or any other attribute, whose own type is expected. An
-  /// integer can be read as any integer type that can represent it.
+  /// The stored value of a `transformable` attribute is decoded as the type. An integer can be read as any integer type that can represent
+  /// it. For other properties, the type must be the property's own.
   ///
-  /// - Throws: ``KeyValueError``, also if the integer type cannot represent the value; ``StoreError`` if the stored value is invalid.
+  /// - Throws: ``KeyValueError``, also if the integer type cannot represent the value; ``StoreError`` if the stored value is not a value of
+  ///   the attribute's type.
   public final func value<Value>(forKey key: String, as type: Value.Type) throws -> Value? {
     let entity = compiledEntity
     guard case .attribute(let slot) = entity.property(named: key) else {
