@@ -1,20 +1,19 @@
-// ContextActor+Autosave: an actor whose context saves itself some time after the last change.
 import Synchronization
 
 extension ContextActor {
-  /// Saves the actor's context by itself: some time after the last change, as a piece of work between others.
+  /// Saves the actor's context automatically, a specified time after the last change.
   ///
   /// ```swift
   /// await library.autosaves(after: .seconds(2)) { error in log(error) }
   /// ```
   ///
-  /// Nothing is lost by an error: the changes stay, and are saved with the next ones. A change holds the actor until it is saved, or the save has failed. What was
-  /// said before about saving by itself does not hold any more.
+  /// Each save runs between other closures of the actor. If a save fails, the changes remain and are included in the next save. The actor
+  /// stays alive until a change was saved or its save has failed. A new call replaces the settings of previous calls.
   ///
   /// - Parameters:
-  ///   - delay: How long after the last change.
-  ///   - clock: What measures the time.
-  ///   - onError: Called with what a save has thrown.
+  ///   - delay: The time between the last change and the save.
+  ///   - clock: The clock that measures the delay.
+  ///   - onError: Called with the error of a failed save.
   public func autosaves(
     after delay: Duration, clock: some Clock<Duration> = ContinuousClock(), onError: @escaping @Sendable (any Error) -> Void
   ) {
@@ -34,9 +33,9 @@ extension ContextActor {
     }
   }
 
-  /// Saves what is not saved yet, and saves nothing more by itself. The changes stay in the context when the save fails.
+  /// Ends the autosave and saves unsaved changes. If the save fails, the changes remain in the context.
   ///
-  /// - Throws: What ``ManagedObjectContext/save()`` throws.
+  /// - Throws: The errors of ``ManagedObjectContext/save()``.
   public func endAutosaves() async throws {
     stopAutosaves()
     try await perform { try $0.save() }

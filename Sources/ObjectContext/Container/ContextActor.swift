@@ -1,7 +1,6 @@
-// ContextActor: an actor that owns a background context.
 import ObjectStore
 
-/// An actor that owns a context: its objects live in the actor's isolation, on a queue of the actor's own.
+/// An actor that owns a context, and runs on its own queue. The context and its objects belong to the actor's isolation.
 ///
 /// ```swift
 /// let library = ContextActor(container: container)
@@ -12,38 +11,38 @@ import ObjectStore
 public actor ContextActor {
   private let executor: QueueExecutor
   private let context: ManagedObjectContext
-  /// The work that has the context; nil between two pieces.
+  /// The turn that uses the context; `nil` between turns.
   private var turn: Turn?
-  /// How many calls belong to the turn: work may call the actor again.
+  /// The number of running calls in the turn: a closure may call the actor again.
   private var callCount = 0
-  /// Whether somebody has the context, or was told to take it.
+  /// Whether the context is in use, or has been passed to the next waiting call.
   private var isTaken = false
-  /// Those who wait for their turn, the first one first.
+  /// The waiting calls, in order.
   private var waiting: [CheckedContinuation<Void, Never>] = []
-  /// The observer that has the context saved some time after each change, by its number, and what stops that.
+  /// The number of the event observer of the autosave, and a closure that stops its timer.
   private var autosave: (number: UInt64, stop: @Sendable () -> Void)?
 
-  /// Makes an actor with a context over a container's stores.
+  /// Creates an actor with a new context for a container's stores.
   public init(container: PersistentContainer) {
     executor = QueueExecutor(label: "CipherData.ContextActor")
     context = container.makeContext()
     context.intake.setWake { [weak self] in
-      // Of no task: who saves may do so in work of this actor, and this is no part of that.
+      // Detached: the save that triggers the merge may run in a closure of this actor, and the merge must not become part of that turn.
       Task.detached { await self?.perform { $0.doWaitingWorkOfAll() } }
     }
   }
 
-  /// The queue that the actor runs on.
+  /// The executor of the actor's queue.
   public nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-  /// Runs work with the context, one piece after the other. Only `Sendable` values come out.
+  /// Runs a closure with the actor's context and returns its result, which must be `Sendable`. Calls run one after the other.
   ///
-  /// Work that waits for something keeps the context until it has ended: no other piece comes in between. Calls of this actor that the work makes meanwhile,
-  /// itself or in tasks of its own, are a part of it.
+  /// A closure that suspends keeps the context until it returns; other calls wait. Calls to this actor that the closure makes in the
+  /// meantime, directly or in tasks that it creates, run as part of it.
   ///
-  /// When the task is cancelled, `Task.isCancelled` is true in the work, and a fetch, a batch request or a save that runs ends at once, inside the store
-  /// too, and throws `CancellationError`, as do those that follow. A save is written whole or not at all, and after an error the
-  /// context still has its changes.
+  /// If the task is canceled, `Task.isCancelled` is `true` in the closure. A running fetch, batch request or save ends at once, even inside
+  /// the store, and throws `CancellationError`, as do later ones. A save is written completely or not at all. After an error the context
+  /// still has its changes.
   public func perform<Result: Sendable>(_ body: @Sendable (ManagedObjectContext) async throws -> Result) async rethrows -> Result {
     if let turn, Turn.held.contains(where: { $0 === turn }) { return try await run(body) }
     await takeContext()
@@ -59,14 +58,14 @@ public actor ContextActor {
     }
   }
 
-  /// Waits until nobody else has the context, and takes it.
+  /// Waits until the context is free, and takes it.
   private func takeContext() async {
     if !isTaken {
       isTaken = true
       return
     }
     await withCheckedContinuation { continuation in
-      // Calling this may already have left the actor for a moment, in which the context was given back.
+      // The context may have been returned while the call to `withCheckedContinuation` was suspended.
       if isTaken {
         waiting.append(continuation)
       } else {
@@ -83,11 +82,11 @@ public actor ContextActor {
     return try await withTaskExecutorPreference(executor) { try await body(lent.context) }
   }
 
-  /// Has something done after each event with changes.
+  /// Starts calling a closure after each event with changes.
   ///
   /// - Parameters:
   ///   - noteChanges: Called in the actor's isolation.
-  ///   - stop: Called when it is to end.
+  ///   - stop: Called when the autosave ends.
   func beginAutosaves(_ noteChanges: @escaping @Sendable () -> Void, stopping stop: @escaping @Sendable () -> Void) {
     let number = context.addEventObserver { event in
       if event.kind == .changed { noteChanges() }
@@ -96,7 +95,7 @@ public actor ContextActor {
     if context.hasChanges { noteChanges() }
   }
 
-  /// Nothing is done any more after events.
+  /// Ends the calls that ``beginAutosaves(_:stopping:)`` started.
   func stopAutosaves() {
     guard let autosave else { return }
     context.removeEventObserver(autosave.number)
@@ -111,20 +110,20 @@ public actor ContextActor {
     context.rowSource.cancellation = nil
     context.notedErrors.forgetCancellation()
     turn = nil
-    // Whoever is next has the context from now on: nobody can come before them.
+    // The context is passed directly to the next waiting call: no other call can take it first.
     if waiting.isEmpty { isTaken = false } else { waiting.removeFirst().resume() }
   }
 }
 
-/// The work that has an actor's context.
+/// The exclusive use of an actor's context by one call and the calls nested in it.
 private final class Turn: Sendable {
-  /// The turns that the task is a part of, of as many actors.
+  /// The turns that the current task is part of, one for each actor.
   @TaskLocal static var held: [Turn] = []
 }
 
-/// A context on its way to the work whose turn it is.
+/// A wrapper that passes a context to the closure of the current turn.
 ///
-/// `@unchecked Sendable`: nobody else touches it until the turn has ended, and the work runs on the actor's own queue.
+/// `@unchecked Sendable`: no other code accesses the context until the turn ends, and the closure runs on the actor's own queue.
 private struct LentContext: @unchecked Sendable {
   let context: ManagedObjectContext
 }

@@ -1,21 +1,21 @@
-// FetchedValues: what is taken of the objects of a fetch, one value after the other, read in batches elsewhere.
 public import ObjectQuery
 import ObjectStore
 
 extension PersistentContainer {
-  /// Values taken of the objects of a fetch, as an asynchronous sequence: any number of objects in bounded memory, read off the caller's isolation.
+  /// Returns an asynchronous sequence of values computed from the objects of a fetch. It uses bounded memory for any number of objects, and
+  /// reads outside of the caller's isolation.
   ///
   /// ```swift
   /// for try await title in container.values(of: Book.fetchRequest(), { $0.title }) { print(title) }
   /// ```
   ///
-  /// Each loop over the sequence has a context of its own, which walks as ``ManagedObjectContext/enumerate(_:batchSize:allowsEscapingMutations:_:)`` does: a batch is read when
-  /// the values of the one before have been used up. Cancelling the task ends a fetch that runs.
+  /// Each iteration uses its own context, and reads objects as ``ManagedObjectContext/enumerate(_:batchSize:allowsEscapingMutations:_:)``
+  /// does: a batch is read after the values of the previous batch have been consumed. Canceling the task ends a running fetch.
   ///
   /// - Parameters:
-  ///   - request: What to visit.
-  ///   - batchSize: How many rows are read together.
-  ///   - transform: What to take of an object, in its context's isolation. The loop throws what this throws.
+  ///   - request: The fetch request.
+  ///   - batchSize: The number of rows per batch.
+  ///   - transform: Computes the value for an object, in the isolation of the object's context. The iteration rethrows its errors.
   public func values<Object: ManagedObject, Value: Sendable>(
     of request: FetchRequest<Object>, batchSize: Int = 500, _ transform: @escaping @Sendable (Object) throws -> Value
   ) -> FetchedValues<Object, Value> {
@@ -23,32 +23,33 @@ extension PersistentContainer {
   }
 }
 
-/// Values taken of the objects of a fetch, as an asynchronous sequence; see ``PersistentContainer/values(of:batchSize:_:)``.
+/// An asynchronous sequence of values computed from the objects of a fetch; see ``PersistentContainer/values(of:batchSize:_:)``.
 ///
 /// ```swift
 /// for try await title in container.values(of: Book.fetchRequest(), { $0.title }) { print(title) }
 /// ```
 ///
-/// Objects are read and let go a batch at a time, so that memory does not grow with the results. The values may go anywhere, the objects stay behind.
+/// Objects are read and released in batches, so that memory use does not grow with the number of results. The values are `Sendable`; the
+/// objects stay in their context.
 public struct FetchedValues<Object: ManagedObject, Value: Sendable>: AsyncSequence, Sendable {
   let container: PersistentContainer
   let request: FetchRequest<Object>
   let batchSize: Int
   let transform: @Sendable (Object) throws -> Value
 
-  /// A walk from the beginning.
+  /// Returns an iterator that starts at the first object.
   public func makeAsyncIterator() -> Iterator { Iterator(walk: ValueWalk(self)) }
 
-  /// A walk over the values.
+  /// An iterator over the values.
   public struct Iterator: AsyncIteratorProtocol {
     private let walk: ValueWalk<Object, Value>
     private var batch: ArraySlice<Value> = []
 
     fileprivate init(walk: ValueWalk<Object, Value>) { self.walk = walk }
 
-    /// The next value; nil at the end.
+    /// Returns the next value, or `nil` at the end.
     ///
-    /// - Throws: What ``PersistentContainer/values(of:batchSize:_:)`` says.
+    /// - Throws: The errors of the fetch and of the transform; `CancellationError` if the task was canceled.
     public mutating func next() async throws -> Value? {
       while batch.isEmpty {
         guard let next = try await walk.nextBatch() else { return nil }
@@ -59,7 +60,7 @@ public struct FetchedValues<Object: ManagedObject, Value: Sendable>: AsyncSequen
   }
 }
 
-/// The context of a walk and its place in it.
+/// The context and the position of one iteration.
 private actor ValueWalk<Object: ManagedObject, Value: Sendable> {
   private let executor = QueueExecutor(label: "CipherData.FetchedValues")
   private let context: ManagedObjectContext
@@ -73,7 +74,7 @@ private actor ValueWalk<Object: ManagedObject, Value: Sendable> {
 
   nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-  /// The values of the next batch; nil at the end.
+  /// Returns the values of the next batch, or `nil` at the end.
   func nextBatch() async throws -> [Value]? {
     let cancellation = RequestCancellation()
     return try await withTaskCancellationHandler {

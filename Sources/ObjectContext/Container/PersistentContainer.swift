@@ -1,4 +1,3 @@
-// PersistentContainer: a model, its stores and their contexts.
 public import ObjectModel
 public import ObjectStore
 import Synchronization
@@ -13,35 +12,36 @@ import Synchronization
 /// let context = container.viewContext
 /// ```
 ///
-/// Making a container throws ``ModelValidationError`` with the model's mistakes. Loading the stores throws ``StoreError`` with what keeps
-/// one from opening: a wrong key, a damaged file, a newer model. The main actor has ``viewContext``; work elsewhere gets a context of its
-/// own from ``performBackgroundTask(_:)``. All contexts share the rows that one of them has read.
+/// Creating a container throws ``ModelValidationError`` if the model is not valid. Loading the stores throws ``StoreError`` if a store
+/// cannot be opened, for example because of a wrong key, a damaged file or a newer model. Use ``viewContext`` on the main actor, and
+/// ``performBackgroundTask(_:)`` to run an operation elsewhere with its own context. All contexts share one cache of rows.
 public final class PersistentContainer: Sendable {
   /// The container's name.
   public let name: String
   /// The coordinator of the stores.
   public let persistentStoreCoordinator: PersistentStoreCoordinator
-  /// The classes of the objects.
+  /// The classes of the objects, by entity.
   public let classes: ManagedObjectClasses
-  /// How the saves of the container's contexts deal with conflicts, unless a context has been given another policy.
+  /// The initial merge policy of the container's contexts.
   public let mergePolicy: MergePolicy
-  /// The stages of stores whose descriptions have neither stages nor mapping models of their own.
+  /// The migration stages for stores whose descriptions have neither stages nor mapping models.
   public let stagedMigrationManager: StagedMigrationManager?
   private let descriptions: Mutex<[PersistentStoreDescription]>
   private let loader = QueueExecutor(label: "CipherData.PersistentContainer")
 
-  /// Makes a container; ``loadPersistentStores(isolation:)`` opens its stores.
+  /// Creates a container. Call ``loadPersistentStores(isolation:)`` to open its stores.
   ///
   /// - Parameters:
-  ///   - name: A name.
+  ///   - name: The container's name.
   ///   - model: The model.
-  ///   - classes: The classes of the objects; generated code has the table of its model.
+  ///   - classes: The classes of the objects. Generated code contains the table for its model.
   ///   - persistentStoreDescriptions: The stores to open.
-  ///   - stagedMigrationManager: The stages between the versions of the model, for stores whose descriptions have neither stages nor mapping models. Generated code
-  ///     gives those of its bundle.
-  ///   - mergePolicy: How saves deal with rows that others have changed and with unique values that are taken. By default saves throw.
-  /// - Throws: ``ModelValidationError`` with every mistake of the model, or with the entities whose classes were generated for another model,
-  ///   or with the rules of the merge policy that do not fit it.
+  ///   - stagedMigrationManager: The migration stages between versions of the model, for stores whose descriptions have neither stages nor
+  ///     mapping models. Generated code passes those of its bundle.
+  ///   - mergePolicy: The policy for rows that were also changed elsewhere, and for unique values that are already taken. By default, saves
+  ///     throw.
+  /// - Throws: ``ModelValidationError`` with all issues of the model, with the entities whose classes were generated for another model, or
+  ///   with the merge policy rules that do not fit the model.
   public init(
     name: String, managedObjectModel model: ManagedObjectModel, classes: ManagedObjectClasses = ManagedObjectClasses(),
     persistentStoreDescriptions: [PersistentStoreDescription] = [], stagedMigrationManager: StagedMigrationManager? = nil,
@@ -67,10 +67,11 @@ public final class PersistentContainer: Sendable {
     set { descriptions.withLock { $0 = newValue } }
   }
 
-  /// Opens the stores that are not open yet, in order, off the caller's thread: key providers are asked and passphrases stretched there.
+  /// Opens the stores that are not open yet, in order. Keys are requested from key providers and passphrases are stretched outside of the
+  /// caller's thread.
   ///
-  /// - Parameter isolation: The caller's isolation, which it returns to without going by way of another thread; nothing is to be given.
-  /// - Throws: ``StoreError`` of the first store that does not open; those before it stay open.
+  /// - Parameter isolation: The caller's isolation, to which the method returns without an additional thread switch. Do not pass a value.
+  /// - Throws: ``StoreError`` of the first store that cannot be opened. Stores before it stay open.
   public func loadPersistentStores(isolation: isolated (any Actor)? = #isolation) async throws {
     let coordinator = persistentStoreCoordinator
     let waiting = persistentStoreDescriptions.filter { description in
@@ -83,7 +84,7 @@ public final class PersistentContainer: Sendable {
     }
   }
 
-  /// A description with what the container adds to it: its name and its stages.
+  /// Returns a description completed with the container's name and migration stages.
   private func completed(_ description: PersistentStoreDescription) -> PersistentStoreDescription {
     var description = description
     description.containerName = name
@@ -94,10 +95,12 @@ public final class PersistentContainer: Sendable {
     return description
   }
 
-  /// Closes all stores. Key material is wiped; objects that somebody still holds give their last values only, and requests throw ``StoreError`` with
-  /// ``StoreError/Code/noOpenStore``, as before the stores were loaded.
+  /// Closes all stores and wipes key material.
   ///
-  /// - Throws: ``StoreError`` of the first store that could not be closed in order; those after it stay open.
+  /// Objects that are still referenced return their last values only. Requests throw ``StoreError`` with ``StoreError/Code/noOpenStore``,
+  /// as before the stores were loaded.
+  ///
+  /// - Throws: ``StoreError`` of the first store that could not be closed cleanly. Stores after it stay open.
   public func close() throws {
     for store in persistentStoreCoordinator.persistentStores { try persistentStoreCoordinator.remove(store) }
   }
@@ -106,7 +109,7 @@ public final class PersistentContainer: Sendable {
 
   @MainActor private var viewContextBox: ViewContextBox?
 
-  /// The main actor's context, for user interfaces and programs that need only one.
+  /// The context of the main actor, for user interfaces and for programs that need only one context.
   @MainActor public var viewContext: ManagedObjectContext {
     if let viewContextBox { return viewContextBox.context }
     let context = makeContext()
@@ -118,22 +121,23 @@ public final class PersistentContainer: Sendable {
     return made.context
   }
 
-  /// A new context that the caller's isolation takes over.
+  /// Returns a new context, which becomes part of the caller's isolation.
   public func newBackgroundContext() -> sending ManagedObjectContext { makeContext() }
 
   func makeContext() -> sending ManagedObjectContext {
     ManagedObjectContext(coordinator: persistentStoreCoordinator, classes: classes, mergePolicy: mergePolicy)
   }
 
-  /// Runs work with a context of its own, on a queue of its own, off Swift's cooperative threads. Only `Sendable` values come out.
+  /// Runs a closure with a new context, on its own queue outside of Swift's cooperative thread pool, and returns its result, which must be
+  /// `Sendable`.
   ///
-  /// The work is a part of the task that calls: its values and priority hold, and it may wait for something, after which it is on its queue again. Changes
-  /// that it does not save are dropped with the context.
+  /// The closure runs as part of the calling task, with its priority and task-local values. It may suspend, and then resumes on the same
+  /// queue. Changes that it does not save are discarded with the context.
   ///
-  /// When the task is cancelled, `Task.isCancelled` is true in the work, and a fetch, a batch request or a save that runs ends at once, inside the store
-  /// too, and throws `CancellationError`, as do those that follow. A save is written whole or not at all.
+  /// If the task is canceled, `Task.isCancelled` is `true` in the closure. A running fetch, batch request or save ends at once, even inside
+  /// the store, and throws `CancellationError`, as do later ones. A save is written completely or not at all.
   ///
-  /// - Throws: What the work throws.
+  /// - Throws: The errors of the closure.
   public func performBackgroundTask<Result: Sendable>(
     _ body: @Sendable (ManagedObjectContext) async throws -> Result
   ) async throws -> Result {
@@ -151,7 +155,7 @@ public final class PersistentContainer: Sendable {
   }
 }
 
-/// Keeps the view context so that it dies on the main actor, with its objects.
+/// A box that deallocates the view context, with its objects, on the main actor.
 @MainActor private final class ViewContextBox {
   let context: ManagedObjectContext
 
