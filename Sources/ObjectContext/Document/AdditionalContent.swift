@@ -1,10 +1,9 @@
-// AdditionalContent: the application's own files in a document, which are written when it is saved.
 import Foundation
 
-/// The application's own files in a document: those that are there, and what is to become of them by the next save.
+/// The application's own files in a document: existing files, and changes that the next save writes.
 struct AdditionalContent {
   private let folder: URL
-  /// What the files are to be; nil for one that is to go.
+  /// The new contents by file name; `nil` for a file to remove.
   private var pending: [String: Data?] = [:]
 
   init(_ folder: DocumentFolder) { self.folder = folder.contentFolder }
@@ -20,7 +19,7 @@ struct AdditionalContent {
     return names.sorted()
   }
 
-  /// What a file has; nil where there is none.
+  /// Returns the contents of a file, or `nil` if it does not exist.
   func data(named name: String) throws(DocumentError) -> Data? {
     let url = try url(of: name)
     if let data = pending[name] { return data }
@@ -37,7 +36,7 @@ struct AdditionalContent {
 
   mutating func forgetChanges() { pending = [:] }
 
-  /// Writes what is to be written, each file whole or not at all.
+  /// Writes the changes. Each file is written atomically.
   mutating func write() throws(DocumentError) {
     for (name, data) in pending {
       let url = try url(of: name)
@@ -54,7 +53,7 @@ struct AdditionalContent {
     }
   }
 
-  /// Copies the files into another document.
+  /// Copies the files to another document.
   func copy(to other: DocumentFolder) throws(DocumentError) {
     for name in names {
       let url = other.contentFolder.appendingPathComponent(name, isDirectory: false)

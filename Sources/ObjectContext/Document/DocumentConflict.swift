@@ -1,8 +1,7 @@
-// DocumentConflict: what was changed in a document and by others too, with both sides.
 public import ObjectModel
 import ObjectStore
 
-/// An object of a document that was changed here, and saved by others with other values, with both sides.
+/// A conflict: an object that was changed in a document, and was saved with other values elsewhere.
 ///
 /// ```swift
 /// for conflict in document.conflicts {
@@ -13,24 +12,25 @@ import ObjectStore
 public struct DocumentConflict: Sendable {
   /// The object.
   public let objectID: ManagedObjectID
-  /// The properties that have other values on both sides; none where one side has deleted the object.
+  /// The properties whose values differ; empty if one side has deleted the object.
   public let keys: [String]
-  /// The document's values of these properties; nil where the document has deleted the object. To-one relationships are told as IDs.
+  /// The document's values of these properties; `nil` if the document has deleted the object. To-one relationships are represented by IDs.
   public let mine: [String: any Sendable]?
-  /// The values that others have saved; nil where they have deleted the object.
+  /// The values saved elsewhere; `nil` if the object was deleted there.
   public let theirs: [String: any Sendable]?
 }
 
-/// Whose changes are kept where a document is in conflict.
+/// The ways to resolve the conflicts of a document.
 public enum DocumentConflictResolution: Sendable {
-  /// The document's, property by property. What others have deleted is saved again.
+  /// Keeps the document's changes, property by property. Objects deleted elsewhere are saved again.
   case mine
-  /// Those of others, property by property. What the document has deleted is back, and what others have deleted is gone.
+  /// Keeps the changes saved elsewhere, property by property. Objects that the document has deleted are restored, and objects deleted
+  /// elsewhere are deleted.
   case theirs
-  /// What a merge policy says. Where others' changes are below the document's already it keeps the document's.
+  /// Applies a merge policy. Where saved changes were already merged below the document's unsaved ones, the document's values are kept.
   case policy(MergePolicy)
 
-  /// The policy that a save follows.
+  /// The merge policy for the save.
   var mergePolicy: MergePolicy {
     switch self {
     case .mine: .mergeByPropertyObjectTrump
@@ -41,7 +41,7 @@ public enum DocumentConflictResolution: Sendable {
 }
 
 extension DocumentConflict {
-  /// What a save has met; nil where the two sides go together.
+  /// Creates the conflict for a merge conflict of a save; `nil` if the changes of both sides can be merged.
   init?(_ conflict: MergeConflict) {
     objectID = conflict.objectID
     guard !conflict.isDeletion, let mine = conflict.objectSnapshot, let theirs = conflict.storeSnapshot else {
@@ -55,7 +55,7 @@ extension DocumentConflict {
     self.theirs = theirs.values(of: keys)
   }
 
-  /// Unique values that are taken.
+  /// Creates the conflict for unique values that are already taken.
   init?(_ conflict: ConstraintConflict) {
     guard let id = conflict.objectIDs.first ?? conflict.databaseObjectID else { return nil }
     objectID = id
@@ -64,7 +64,7 @@ extension DocumentConflict {
     theirs = conflict.databaseSnapshot?.values(of: keys) ?? [:]
   }
 
-  /// What a merge has found: the document's values lie above those of others.
+  /// Creates the conflict for an object whose unsaved values were changed elsewhere, after a merge.
   init(_ object: ManagedObject, _ keys: Set<String>) {
     objectID = object.objectID
     self.keys = keys.sorted()
@@ -79,7 +79,7 @@ extension DocumentConflict {
 }
 
 extension MergeConflict {
-  /// The properties that both sides have changed, to other values.
+  /// The properties that both sides have changed to different values.
   fileprivate var keysOfBothSides: [String] {
     guard let mine = objectSnapshot, let theirs = storeSnapshot else { return [] }
     return mine.entity.slots.filter { slot in
@@ -92,7 +92,7 @@ extension MergeConflict {
 }
 
 extension RowSnapshot {
-  /// Values by name; one that cannot be read is left out.
+  /// Returns values by name, and omits those that cannot be read.
   fileprivate func values(of keys: [String]) -> [String: any Sendable] { keys.values { (try? self[$0]) ?? nil } }
 }
 
@@ -104,7 +104,8 @@ extension [String] {
   }
 }
 
-/// A document's merging: what both sides have changed without meeting goes together, and everything else is decided by somebody.
+/// The merge policy of documents: changes of different properties are merged, and everything else is a conflict that the application
+/// resolves.
 struct DocumentMergeResolver: MergeResolver {
   func decision(for conflict: MergeConflict) throws -> MergeDecision {
     MergeDecision(DocumentConflict(conflict) == nil ? .mergeByPropertyObjectTrump : .error)

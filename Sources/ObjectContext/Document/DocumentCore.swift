@@ -1,26 +1,25 @@
-// DocumentCore: an open document: its folder, its store, its state. It outlives the document until all is saved.
 import Foundation
 import ObjectModel
 import ObjectStore
 
-/// What is behind a ``ManagedDocument``: the document may go at any moment, and this saves and closes then.
+/// The implementation of ``ManagedDocument``: its folder, store and state. When a document is deallocated, its core saves and closes it.
 @MainActor final class DocumentCore {
   let folder: DocumentFolder
   let container: PersistentContainer
   private let description: PersistentStoreDescription
   private let resolvesConflicts: Bool
-  /// Saves the document by itself: made when it is opened; nil where it is not to be.
+  /// Creates the autosave when the document is opened; `nil` if autosaving is disabled.
   private let makeAutosave: (@MainActor (DocumentCore) -> Autosave)?
   var content: AdditionalContent
   private(set) var state = DocumentState.closed
   private(set) var conflicts: [DocumentConflict] = []
   private(set) var savingError: (any Error)?
-  /// Objects with unsaved changes to properties that others have changed too.
+  /// The unsaved properties that were also changed elsewhere, by object.
   private var overridden: [ManagedObjectID: Set<String>] = [:]
   private var identity: DocumentFolder.Identity?
   private var autosave: Autosave?
   private var observer: UInt64?
-  /// Called before and after each change of what is told.
+  /// Called before and after each change of the observable state.
   var willChange: () -> Void = {}
   var didChange: () -> Void = {}
   var errorHandler: (@MainActor (any Error) -> Void)?
@@ -53,7 +52,7 @@ import ObjectStore
 
   // MARK: Opening and closing
 
-  /// Opens the document, a new one after its folder was made.
+  /// Opens the document. For a new document, creates the folder first.
   func open(isNew: Bool) async throws {
     guard state == .closed else { throw DocumentError(.alreadyOpen, folder.path) }
     setState([.closed, .editingDisabled])
@@ -77,7 +76,7 @@ import ObjectStore
     description.createsStore = isNew
     container.persistentStoreDescriptions = [description]
     try await container.loadPersistentStores()
-    // Last, so that a folder whose making was interrupted is no document.
+    // Written last, so that a folder whose creation was interrupted is not a document.
     if isNew { try folder.write(DocumentFolder.Info()) }
     identity = try folder.identity()
   }
@@ -92,12 +91,12 @@ import ObjectStore
     autosave = makeAutosave?(self)
   }
 
-  /// Closes the store without saving. Objects that somebody holds keep their last values.
+  /// Closes the store without saving. Objects that are still referenced keep their last values.
   func close() throws {
     if let observer { context.removeEventObserver(observer) }
     observer = nil
     setState(.closed)
-    // It finds a document that is closed, and saves nothing.
+    // Ends after the state has changed to `closed`, so that it does not save.
     autosave?.end()
     autosave = nil
     context.automaticallyMergesChangesFromParent = false
@@ -108,7 +107,7 @@ import ObjectStore
     try container.close()
   }
 
-  /// The document is gone: saves what it has, and closes.
+  /// Saves unsaved changes and closes, when the document is deallocated.
   func finish() {
     guard isOpen else { return }
     if hasUnsavedChanges {
@@ -119,10 +118,10 @@ import ObjectStore
 
   // MARK: Saving
 
-  /// Something of the application's own files is to be written.
+  /// Schedules an automatic save after a change of the application's own files.
   func noteContentChange() { autosave?.noteChanges() }
 
-  /// Saves in time, unless somebody is to decide first.
+  /// Saves automatically, unless there are conflicts to resolve first.
   func saveByItself() throws {
     if isOpen, hasUnsavedChanges, !state.contains(.inConflict) { try save() }
   }
@@ -133,7 +132,7 @@ import ObjectStore
     try checkFolder()
     if state.contains(.inConflict) { throw DocumentError(.inConflict, folder.path) }
     try noteErrors {
-      // What others have saved by now is merged first, and may be what is to be decided.
+      // Changes saved elsewhere are merged first. They may cause a conflict.
       context.mergeWaitingChanges()
       if state.contains(.inConflict) { throw DocumentError(.inConflict, folder.path) }
       try context.save()
@@ -141,7 +140,7 @@ import ObjectStore
     }
   }
 
-  /// Throws when the folder is no longer the one that was opened; then nothing is to be changed until it is again.
+  /// Throws if the folder is not the one that was opened. Editing is disabled until it is.
   func checkFolder() throws(DocumentError) {
     guard isOpen, let identity else { return }
     do {
@@ -156,7 +155,7 @@ import ObjectStore
     }
   }
 
-  /// Runs a save, and tells how it has ended.
+  /// Runs a save and updates the state with its result.
   private func noteErrors(_ body: () throws -> Void) throws {
     do { try body() } catch let error as StoreError where !error.mergeConflicts.isEmpty || !error.constraintConflicts.isEmpty {
       let found = error.mergeConflicts.compactMap(DocumentConflict.init) + error.constraintConflicts.compactMap(DocumentConflict.init)
@@ -185,7 +184,7 @@ import ObjectStore
   // MARK: Conflicts
 
   private func noteMerge(_ event: ContextEvent) {
-    // Whoever commits may have replaced the folder. Who is told of it by a save need not be told here.
+    // Another process may have replaced the folder before it saved. The error is ignored here, since the next save reports it.
     try? checkFolder()
     if resolvesConflicts || event.overridden.isEmpty { return }
     overridden.merge(event.overridden) { $0.union($1) }
@@ -196,11 +195,11 @@ import ObjectStore
     }
   }
 
-  /// Saves with what somebody has decided.
+  /// Saves with the application's resolution of the conflicts.
   func resolveConflicts(_ resolution: DocumentConflictResolution) throws {
     guard isOpen else { throw DocumentError(.closed, folder.path) }
     try checkFolder()
-    // What waits belongs to what is decided.
+    // Changes that wait to be merged are covered by the resolution.
     context.mergeWaitingChanges()
     if case .theirs = resolution { takeTheirValues() }
     let policy = context.mergePolicy
@@ -213,7 +212,7 @@ import ObjectStore
     overridden = [:]
   }
 
-  /// Properties that others have changed too are what they have made of them.
+  /// Replaces unsaved values of properties that were also changed elsewhere by the saved values.
   private func takeTheirValues() {
     for (id, keys) in overridden {
       guard let object = context.registeredObject(for: id), let row = object.image else { continue }
@@ -231,7 +230,7 @@ import ObjectStore
 
   // MARK: Copies
 
-  /// Copies the saved document to a folder that is not there, as a document of its own.
+  /// Copies the saved document to a folder that does not exist yet, as an independent document.
   func copy(to other: DocumentFolder) async throws {
     try other.create()
     do {

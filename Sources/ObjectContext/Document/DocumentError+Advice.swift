@@ -1,4 +1,3 @@
-// DocumentError+Advice: what DocumentError tells an application's user and its developer.
 public import Foundation
 package import ObjectModel
 
@@ -9,7 +8,7 @@ extension DocumentError: AdvisedError {
 }
 
 extension DocumentError.Code {
-  /// What it tells an application's user and developer.
+  /// The messages for users and developers of an application.
   package var advice: ErrorAdvice {
     switch self {
     case .alreadyExists:

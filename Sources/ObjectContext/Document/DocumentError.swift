@@ -1,6 +1,4 @@
-// DocumentError: what can go wrong with a document's folder and its state.
-
-/// What went wrong with a ``ManagedDocument``: its folder is not what it should be, or the document is in no state for what was asked.
+/// An error of a ``ManagedDocument``: its folder is not valid, or its state does not allow the operation.
 ///
 /// ```swift
 /// do {
@@ -10,43 +8,44 @@
 /// }
 /// ```
 ///
-/// What its store says is a ``StoreError``, what its objects say a ``ValidationError``.
+/// Errors of the document's store are ``StoreError`` values, and those of its objects ``ValidationError`` values.
 public struct DocumentError: Error, Sendable, Hashable, CustomStringConvertible {
   /// The kinds of errors.
   public enum Code: Sendable, Hashable, CaseIterable {
-    /// Something is there already where a document is to be created.
+    /// The location of the new document is already in use.
     case alreadyExists
-    /// No document is there that could be opened or overwritten.
+    /// There is no document to open or overwrite.
     case doesNotExist
-    /// What is there is no document: no folder, or one without what a document has. One whose creation was interrupted is such a folder.
+    /// The item is not a document: it is not a folder, or a folder without the parts of a document, such as one whose creation was
+    /// interrupted.
     case notADocument
-    /// The document's `Info.json` cannot be read as what it should be.
+    /// The document's `Info.json` is not valid.
     case damagedInfo
-    /// The document was made by a newer version of the library, in another layout.
+    /// The document has a layout of a newer version of the library.
     case newerFormat
     /// The document is not open.
     case closed
-    /// The document is open already, or is being opened or closed.
+    /// The document is already open, or is being opened or closed.
     case alreadyOpen
-    /// Others have saved what is changed here too: nothing is saved before ``ManagedDocument/resolveConflicts(keeping:)``.
+    /// Unsaved changes conflict with changes saved elsewhere. Call ``ManagedDocument/resolveConflicts(keeping:)`` before saving.
     case inConflict
-    /// The document's folder is no longer where it was.
+    /// The document's folder is no longer at its location.
     case moved
-    /// Another folder stands where the document's was.
+    /// Another folder has replaced the document's folder.
     case replaced
-    /// The name cannot be that of a file in the document.
+    /// The name is not valid for a file in the document.
     case invalidName
-    /// The kind of store cannot be copied.
+    /// The store's type does not support copying.
     case notCopyable
-    /// The system refuses access to a file, or has no room for it.
+    /// The system denies access to a file, or the disk is full.
     case fileAccess
   }
 
-  /// The kind.
+  /// The kind of error.
   public let code: Code
-  /// The folder or file.
+  /// The path of the folder or file.
   public let path: String
-  /// What more is known.
+  /// Additional information, such as a message of the system.
   public let detail: String?
 
   package init(_ code: Code, _ path: String, detail: String? = nil) {
@@ -55,7 +54,7 @@ public struct DocumentError: Error, Sendable, Hashable, CustomStringConvertible 
     self.detail = detail
   }
 
-  /// What is wrong, in a sentence.
+  /// A message that describes the error.
   public var description: String {
     let text =
       switch code {

@@ -1,26 +1,25 @@
-// DocumentFolder: a document as a folder: what lies where in it, and whether it is still the one that was opened.
 import Foundation
 
-/// A folder with a document: `StoreContent/` with the store, `AdditionalContent/` with files of the application, and `Info.json`.
+/// The folder of a document: `StoreContent/` with the store, `AdditionalContent/` with files of the application, and `Info.json`.
 struct DocumentFolder {
-  /// What `Info.json` says.
+  /// The contents of `Info.json`.
   struct Info: Codable, Equatable {
     var format = Self.format
     var formatVersion = Self.newestVersion
-    /// Tells the document from any other, its copies included.
+    /// Identifies the document. A copy has another identifier.
     var identifier = UUID()
 
     static let format = "CipherData document"
     static let newestVersion = 1
   }
 
-  /// What of `Info.json` is the same in every version.
+  /// The part of `Info.json` that is the same in all versions.
   private struct Head: Decodable {
     let format: String
     let formatVersion: Int
   }
 
-  /// A folder as the kernel knows it, and the document in it: numbers of folders are given out again.
+  /// The identity of a folder in the file system and of the document in it, since inode numbers are reused.
   struct Identity: Equatable {
     fileprivate let device: UInt64
     fileprivate let inode: UInt64
@@ -35,11 +34,11 @@ struct DocumentFolder {
   var contentFolder: URL { url.appendingPathComponent("AdditionalContent", isDirectory: true) }
   private var infoURL: URL { url.appendingPathComponent("Info.json", isDirectory: false) }
 
-  // MARK: Making
+  // MARK: Creating and replacing
 
-  /// Makes the folder, and those in it, where nothing is. It is no document before it has an ``Info``.
+  /// Creates the folder and its subfolders. The location must be unused. The folder becomes a document when its ``Info`` is written.
   func create() throws(DocumentError) {
-    // A link that leads nowhere is something, too.
+    // A dangling symbolic link also counts as existing.
     if Self.kind(path, followingLinks: false) != nil { throw DocumentError(.alreadyExists, path) }
     guard mkdir(path, 0o777) == 0 else {
       let number = errno
@@ -52,7 +51,7 @@ struct DocumentFolder {
     }
   }
 
-  /// Removes the folder with all that is in it.
+  /// Removes the folder and its contents.
   func remove() { try? FileManager.default.removeItem(at: url) }
 
   func write(_ info: Info) throws(DocumentError) {
@@ -63,13 +62,14 @@ struct DocumentFolder {
     }
   }
 
-  /// A folder beside this one, in which a document is made that is to take its place.
+  /// Returns a temporary sibling folder, in which a replacement of this document can be created.
   func staged() -> DocumentFolder {
     DocumentFolder(
       url: url.deletingLastPathComponent().appendingPathComponent(".\(url.lastPathComponent).\(UUID().uuidString)", isDirectory: true))
   }
 
-  /// Puts another folder in the place of this one, which is removed. Whatever happens, one of the two stands whole, here or beside.
+  /// Replaces this folder by another one, and removes this one. If the operation is interrupted, one of the two is still complete, here or
+  /// under a temporary name.
   func replace(by other: DocumentFolder) throws(DocumentError) {
     let former = staged()
     let (path, formerPath, otherPath) = (path, former.path, other.path)
@@ -80,7 +80,7 @@ struct DocumentFolder {
     }
     guard rename(otherPath, path) == 0 else {
       let error = Self.accessError(path, errno)
-      // The former one is back, unless somebody else has taken the place.
+      // Restores the previous folder, unless the location is in use again.
       _ = rename(formerPath, path)
       other.remove()
       throw error
@@ -88,11 +88,12 @@ struct DocumentFolder {
     former.remove()
   }
 
-  // MARK: Asking
+  // MARK: Information and identity
 
-  /// What the document says of itself.
+  /// Reads `Info.json`.
   ///
-  /// - Throws: ``DocumentError``, by which nothing is told from no document, from a damaged one, from a newer one.
+  /// - Throws: ``DocumentError``, whose code distinguishes a missing document, an item that is not a document, a damaged document and a
+  ///   newer one.
   func info() throws(DocumentError) -> Info {
     guard let kind = Self.kind(path) else { throw DocumentError(.doesNotExist, path) }
     guard kind == S_IFDIR, Self.kind(infoURL.path) == S_IFREG else { throw DocumentError(.notADocument, path) }
@@ -109,7 +110,7 @@ struct DocumentFolder {
     return info
   }
 
-  /// Which folder it is, and which document.
+  /// Returns the identity of the folder and its document.
   func identity() throws(DocumentError) -> Identity {
     let info = try info()
     var status = stat()
@@ -118,24 +119,24 @@ struct DocumentFolder {
       device: UInt64(truncatingIfNeeded: status.st_dev), inode: UInt64(truncatingIfNeeded: status.st_ino), identifier: info.identifier)
   }
 
-  /// Throws unless the folder is still the one that was opened.
+  /// Throws if the folder is not the one that was opened.
   func check(_ opened: Identity) throws(DocumentError) {
     let now: Identity
     do { now = try identity() } catch {
-      // A folder that is no document has taken the place.
+      // A folder that is not a document has replaced the opened one.
       throw error.code == .notADocument ? DocumentError(.replaced, path) : error.code == .doesNotExist ? DocumentError(.moved, path) : error
     }
     if now != opened { throw DocumentError(.replaced, path) }
   }
 
-  /// What is at a path: the bits of its type; nil for nothing.
+  /// Returns the file type bits of the item at a path, or `nil` if there is no item.
   private static func kind(_ path: String, followingLinks: Bool = true) -> mode_t? {
     var status = stat()
     guard (followingLinks ? stat(path, &status) : lstat(path, &status)) == 0 else { return nil }
     return status.st_mode & S_IFMT
   }
 
-  /// What the system has just said of a path.
+  /// Returns the error for an error number of the system.
   private static func accessError(_ path: String, _ number: Int32) -> DocumentError {
     DocumentError(.fileAccess, path, detail: String(cString: strerror(number)))
   }

@@ -1,27 +1,26 @@
-// DocumentState: what a document is at the moment, and how it is saved.
-
-/// What a document is at the moment; ``normal`` when nothing else is to be said.
+/// The state of a document; ``normal`` if no condition applies.
 public struct DocumentState: OptionSet, Sendable, Hashable {
   /// The raw value.
   public let rawValue: UInt
-  /// A state of raw bits.
+  /// Creates a state from raw bits.
   public init(rawValue: UInt) { self.rawValue = rawValue }
-  /// The document is open, and all is well.
+  /// The document is open, without conflicts or errors.
   public static let normal: DocumentState = []
   /// The document is not open.
   public static let closed = DocumentState(rawValue: 1)
-  /// Others have saved what is changed here too; see ``ManagedDocument/conflicts``. Nothing is saved until that is resolved.
+  /// Unsaved changes conflict with changes saved elsewhere; see ``ManagedDocument/conflicts``. Nothing is saved until the conflicts are
+  /// resolved.
   public static let inConflict = DocumentState(rawValue: 2)
-  /// The last save has failed; see ``ManagedDocument/savingError``. The changes are still there.
+  /// The last save failed; see ``ManagedDocument/savingError``. The changes remain unsaved.
   public static let savingError = DocumentState(rawValue: 4)
-  /// Nothing should be changed: the document is being opened, or its folder is not where it was.
+  /// The application should not edit the document: it is being opened, or its folder is no longer at its location.
   public static let editingDisabled = DocumentState(rawValue: 8)
 }
 
-/// How a document is saved to a place.
+/// The kind of a save to a location.
 public enum DocumentSaveOperation: Sendable, Hashable {
-  /// As a new document, where nothing is.
+  /// Creates a new document at an unused location.
   case creating
-  /// In the place of a document that is there.
+  /// Replaces an existing document.
   case overwriting
 }

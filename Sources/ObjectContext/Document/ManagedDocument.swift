@@ -1,48 +1,52 @@
-// ManagedDocument: a folder with a store and files of the application, which is opened, saves itself and is closed.
 public import Foundation
 public import ObjectModel
 public import ObjectStore
 public import Observation
 
-/// A document: a folder with one store, its keys and large values, and files of the application's own. It belongs to the main actor, and saves itself.
+/// A document: a folder that contains one store, its keys and large values, and the application's own files. It belongs to the main actor,
+/// and saves automatically.
 ///
 /// ```swift
 /// let document = try ManagedDocument(url: url, model: model) { $0.key = .passphrase("correct horse") }
 /// try await document.save(to: url, for: .creating)     // or: try await document.open()
 /// let book = Book(context: document.managedObjectContext)
-/// book.title = "Emma"                                  // saved some time after the last change
+/// book.title = "Emma"                                  // saved automatically after a delay
 /// try document.close()
 /// ```
 ///
-/// Several documents on one folder, in one process or in many, see each other's saves as soon as the main actor is free. Changes of both sides go together as long as
-/// they are not of the same properties; where they are the document is ``DocumentState/inConflict``, and somebody decides. A document that nobody holds any more
-/// saves what it has and closes; what cannot be saved then is told to ``errorHandler`` and lost. <doc:Documents> says more.
+/// Several documents, in one or more processes, can use the same folder. Each merges the others' saves as soon as the main actor is free.
+/// Changes of different properties are merged. If both sides have changed the same property, the document is ``DocumentState/inConflict``,
+/// and the application resolves the conflict.
 ///
-/// The document is `Observable`: its state, its conflicts and its error can be followed. Its context has an undo manager if it is given one: the context is the same
-/// as long as the document is there, whether open or not.
+/// A document that is deallocated saves its changes and closes. If that save fails, the changes are lost, and ``errorHandler`` receives the
+/// error. See <doc:Documents>.
+///
+/// The document is `Observable`: its state, its conflicts and its error can be observed. Its context remains the same for the document's
+/// lifetime, whether the document is open or closed, and has no undo manager unless you set one.
 @MainActor public final class ManagedDocument {
   /// The document's folder.
   public nonisolated let url: URL
-  /// The document's store with its contexts: for work in the background, which the document sees once it is saved.
+  /// The container of the document's store, for background operations. The document sees their changes after they were saved.
   public nonisolated let container: PersistentContainer
   private let core: DocumentCore
   private let registrar = ObservationRegistrar()
   private var stateListeners: [AsyncStream<DocumentState>.Continuation] = []
 
-  /// Makes a document that is closed. Nothing is read or made.
+  /// Creates a closed document. Nothing is read or created on disk.
   ///
   /// - Parameters:
   ///   - url: The folder.
   ///   - model: The model of the store.
-  ///   - classes: The classes of the objects; generated code has the table of its model.
-  ///   - stagedMigrationManager: The stages between the versions of the model, for stores of earlier ones. Generated code has the versions of a bundle; see
-  ///     ``StagedMigrationManager/init(_:label:customStages:)``.
-  ///   - mergePolicy: What is done about conflicts. Nil leaves them to ``resolveConflicts(keeping:)``.
-  ///   - autosaveDelay: How long after the last change the document is saved by itself; nil saves only when asked to, and at the end.
-  ///   - clock: What measures that time.
-  ///   - configure: Completes the description of the store: gives it its key, as a rule. The history and the notices of others' commits, by which documents see each
-  ///     other, are on unless it says otherwise.
-  /// - Throws: ``ModelValidationError`` with every mistake of the model, or with the classes or rules that do not fit it.
+  ///   - classes: The classes of the objects. Generated code contains the table for its model.
+  ///   - stagedMigrationManager: The migration stages between versions of the model, for stores of earlier versions. Generated code
+  ///     contains the versions of a bundle; see ``StagedMigrationManager/init(_:label:customStages:)``.
+  ///   - mergePolicy: The policy for conflicts. With `nil`, the application resolves them with ``resolveConflicts(keeping:)``.
+  ///   - autosaveDelay: The time between the last change and an automatic save. With `nil`, the document saves only on request, when it is
+  ///     closed and when it is deallocated.
+  ///   - clock: The clock that measures the delay.
+  ///   - configure: Completes the description of the store, usually with its key. Persistent history and remote-change notifications,
+  ///     through which documents see each other's changes, are enabled unless the closure disables them.
+  /// - Throws: ``ModelValidationError`` with all issues of the model, or with the classes or rules that do not fit it.
   public init(
     url: URL, model: ManagedObjectModel, classes: ManagedObjectClasses = ManagedObjectClasses(),
     stagedMigrationManager: StagedMigrationManager? = nil, mergePolicy: MergePolicy? = nil,
@@ -53,7 +57,7 @@ public import Observation
     container = try PersistentContainer(
       name: url.deletingPathExtension().lastPathComponent, managedObjectModel: model, classes: classes,
       stagedMigrationManager: stagedMigrationManager, mergePolicy: mergePolicy ?? MergePolicy(DocumentMergeResolver()))
-    // The encrypted store, whose class is known once somebody gives a key.
+    // The encrypted store. Its class is registered when a key is set.
     var description = PersistentStoreDescription(type: StoreType(rawValue: "SQLCipher"))
     description.historyTracking = true
     description.postsRemoteChangeNotifications = true
@@ -78,28 +82,29 @@ public import Observation
 
   // MARK: State
 
-  /// The context of the document's objects, which the main actor has. Nothing can be read or saved while the document is closed.
+  /// The context of the document's objects, on the main actor. It cannot read or save while the document is closed.
   public var managedObjectContext: ManagedObjectContext { container.viewContext }
 
-  /// What the document is at the moment.
+  /// The current state of the document.
   public var documentState: DocumentState { tracked(\.documentState, core.state) }
 
-  /// What was changed here and saved by others too; empty unless the document is ``DocumentState/inConflict``.
+  /// The objects that were changed both in the document and elsewhere; empty unless the document is ``DocumentState/inConflict``.
   public var conflicts: [DocumentConflict] { tracked(\.conflicts, core.conflicts) }
 
-  /// Why the last save has failed; nil after one that has not.
+  /// The error of the last save; `nil` if it succeeded.
   public var savingError: (any Error)? { tracked(\.savingError, core.savingError) }
 
-  /// Whether something is to be saved: changed objects, or files of the application.
+  /// Whether there are unsaved changes of objects or of the application's files.
   public var hasUnsavedChanges: Bool { core.hasUnsavedChanges }
 
-  /// Called with what a save has thrown that nobody has asked for: one by itself, or the last one of a document that nobody holds any more.
+  /// Called with the error of a save that the application did not request: an automatic save, or the last save of a document that is
+  /// deallocated.
   public var errorHandler: (@MainActor (any Error) -> Void)? {
     get { core.errorHandler }
     set { core.errorHandler = newValue }
   }
 
-  /// The document's states, beginning with the present one. The sequence ends with the document.
+  /// Returns a stream of the document's states, starting with the current one. The stream ends when the document is deallocated.
   public func documentStates() -> AsyncStream<DocumentState> {
     let (stream, continuation) = AsyncStream.makeStream(of: DocumentState.self)
     continuation.yield(core.state)
@@ -132,15 +137,16 @@ public import Observation
 
   /// Opens the document.
   ///
-  /// - Throws: ``DocumentError`` where there is no document, a damaged or a newer one, or this one is open; ``StoreError`` where its store does not open.
+  /// - Throws: ``DocumentError`` if the document does not exist, is damaged, has a newer format, or is already open; ``StoreError`` if its
+  ///   store cannot be opened.
   public func open() async throws { try await core.open(isNew: false) }
 
-  /// Saves what is not saved yet, and closes the document. When the save fails it stays open.
+  /// Saves unsaved changes and closes the document. If the save fails, the document stays open.
   ///
-  /// Objects that somebody still holds keep their last values. A document that is closed stays so.
+  /// Objects that are still referenced keep their last values. Closing a closed document has no effect.
   ///
-  /// - Parameter discardingChanges: Whether what is not saved yet is given up instead.
-  /// - Throws: What ``save()`` throws; ``StoreError`` where the store could not be closed in order.
+  /// - Parameter discardingChanges: Whether to discard unsaved changes instead of saving them.
+  /// - Throws: The errors of ``save()``; ``StoreError`` if the store could not be closed cleanly.
   public func close(discardingChanges: Bool = false) throws {
     guard core.isOpen else { return }
     if !discardingChanges, core.hasUnsavedChanges { try core.save() }
@@ -149,21 +155,23 @@ public import Observation
 
   // MARK: Saving
 
-  /// Saves the objects and then the files of the application.
+  /// Saves the objects and then the application's files.
   ///
-  /// - Throws: ``DocumentError`` where the document is closed, in conflict, or its folder not where it was; what ``ManagedObjectContext/save()`` throws, which
-  ///   ``savingError`` has too. The changes are there still.
+  /// - Throws: ``DocumentError`` if the document is closed or in conflict, or its folder is not at its location; the errors of
+  ///   ``ManagedObjectContext/save()``, which ``savingError`` stores too. The changes remain unsaved.
   public func save() throws { try core.save() }
 
   /// Saves the document to a folder.
   ///
-  /// To its own folder: a document that is not there is created and opened, one that is open is saved. To another folder the document is saved and copied, as a new
-  /// document with the same keys, while it stays where it is; overwriting puts the copy in the place of the document that is there, whole.
+  /// If the folder is the document's own, a document that does not exist is created and opened, and an open document is saved. If it is
+  /// another folder, the document is saved, and copied there as a new document with the same keys; this document keeps its location.
+  /// Overwriting replaces the existing document by the complete copy.
   ///
   /// - Parameters:
   ///   - url: The folder.
-  ///   - operation: Whether nothing may be there, or a document has to be.
-  /// - Throws: ``DocumentError`` where something is there that is to be created, or nothing that is to be overwritten; what ``save()`` and ``open()`` throw.
+  ///   - operation: Whether to create a document at an unused location, or to overwrite an existing one.
+  /// - Throws: ``DocumentError`` if the location is in use when creating, or there is no document when overwriting; the errors of
+  ///   ``save()`` and ``open()``.
   public func save(to url: URL, for operation: DocumentSaveOperation) async throws {
     let target = DocumentFolder(url: url)
     let isOwn = url.standardizedFileURL.path == self.url.standardizedFileURL.path
@@ -186,35 +194,35 @@ public import Observation
     }
   }
 
-  /// Decides whose changes are kept where the document is ``DocumentState/inConflict``, and saves.
+  /// Resolves the conflicts of a document that is ``DocumentState/inConflict``, and saves it.
   ///
-  /// - Throws: What ``save()`` throws; the document may be in conflict still, with what others have saved meanwhile.
+  /// - Throws: The errors of ``save()``. The document may be in conflict again because of changes saved elsewhere in the meantime.
   public func resolveConflicts(keeping resolution: DocumentConflictResolution) throws { try core.resolveConflicts(resolution) }
 
-  /// Looks whether the folder is still the one that was opened. Each save does, and each merge of what others have saved; call it when somebody may have moved the
-  /// folder.
+  /// Checks whether the folder is still the one that was opened. Each save and each merge perform this check. Call this method if the
+  /// folder may have been moved.
   ///
-  /// - Throws: ``DocumentError`` with ``DocumentError/Code/moved`` or ``DocumentError/Code/replaced``. The document's state is
-  ///   ``DocumentState/editingDisabled`` from then on, until the folder is back.
+  /// - Throws: ``DocumentError`` with ``DocumentError/Code/moved`` or ``DocumentError/Code/replaced``, or with another code if `Info.json`
+  ///   cannot be read. The document is ``DocumentState/editingDisabled`` until the folder is restored.
   public func checkFolder() throws(DocumentError) { try core.checkFolder() }
 }
 
 extension ManagedDocument: Observable {}
 
 extension ManagedDocument {
-  /// The names of the application's own files in the document, sorted, with those that are not saved yet.
+  /// The names of the application's own files in the document, sorted, including files that have not been saved yet.
   public var additionalContentNames: [String] { core.content.names }
 
-  /// The content of a file of the application's own; nil where there is none.
+  /// Returns the contents of one of the application's own files, or `nil` if it does not exist.
   ///
-  /// - Throws: ``DocumentError`` where the name cannot be a file's, or the file cannot be read.
+  /// - Throws: ``DocumentError`` if the file name is not valid or the file cannot be read.
   public func additionalContent(named name: String) throws(DocumentError) -> Data? { try core.content.data(named: name) }
 
-  /// Sets the content of a file of the application's own, which the next save writes, whole or not at all; nil removes it.
+  /// Sets the contents of one of the application's own files. The next save writes the file atomically. `nil` removes the file.
   ///
-  /// These files are **not encrypted**: they are for what anybody may know, such as a picture for a list of documents.
+  /// These files are **not encrypted**. Use them only for public data, such as a preview image for a list of documents.
   ///
-  /// - Throws: ``DocumentError`` where the name cannot be a file's, or the document is closed.
+  /// - Throws: ``DocumentError`` if the file name is not valid or the document is closed.
   public func setAdditionalContent(_ data: Data?, named name: String) throws(DocumentError) {
     guard core.isOpen else { throw DocumentError(.closed, url.path) }
     try core.content.set(data, named: name)
