@@ -1,7 +1,7 @@
 import Foundation
 
 extension StoreKey {
-  /// What a key may unlock.
+  /// Returns the secrets that the key can be, in the order in which they are tried.
   package func unlockSecrets(_ request: StoreKeyRequest) async throws -> [UnlockSecret] {
     switch self {
     case .raw(let secret):
@@ -13,22 +13,22 @@ extension StoreKey {
     }
   }
 
-  /// 32 bytes are a raw key, or else a passphrase of that length.
+  /// Returns the secrets that a provider's bytes can be: 32 bytes are a raw key, or else a passphrase of that length.
   package static func unlockSecrets(provided secret: SecretBytes) throws -> [UnlockSecret] {
     secret.count == 32 ? [.raw(secret), .passphrase(secret)] : try passphraseSecrets(secret)
   }
 
-  /// A passphrase that is a well-formed recovery key is tried as one first.
+  /// Returns the secrets that a passphrase can be. If it is a valid recovery key, it is tried as one first.
   package static func passphraseSecrets(_ secret: SecretBytes) throws -> [UnlockSecret] {
     guard secret.count > 0 else { throw StoreAccessError(.invalidKey(.empty), path: nil, operation: .unlock) }
-    // Where it lies: a text made of it could not be wiped.
+    // Parsed in place, since a string copy could not be wiped.
     guard secret.count < 128, let recovery = try? secret.withUnsafeBytes({ try RecoveryKey.parse($0) }) else {
       return [.passphrase(secret)]
     }
     return [.raw(recovery), .passphrase(secret)]
   }
 
-  /// What a key becomes as a slot.
+  /// Returns the secret, kind and key derivation function of a new slot for the key.
   package func newSecret(_ request: StoreKeyRequest) async throws -> (UnlockSecret, KeySlot.Kind, KDF) {
     switch self {
     case .raw(let secret):
@@ -46,7 +46,7 @@ extension StoreKey {
     }
   }
 
-  /// A raw key has 32 bytes.
+  /// Checks that a raw key has 32 bytes.
   package static func checkRaw(_ secret: SecretBytes) throws(StoreAccessError) {
     guard secret.count > 0 else { throw StoreAccessError(.invalidKey(.empty), path: nil, operation: .key) }
     guard secret.count == 32 else {
@@ -54,14 +54,14 @@ extension StoreKey {
     }
   }
 
-  /// The error of a key that has nothing to do with slots.
+  /// Returns the error for a key without slots.
   package static func noSlots(_ path: String?) -> StoreAccessError {
     StoreAccessError(.misuse(.noSlots), path: path, operation: .changeKeys)
   }
 }
 
 extension StoreKeyProvider {
-  /// Asks for the key; what goes wrong, and no bytes at all, are errors of the store's opening.
+  /// Requests the key. Errors of the provider and empty keys become errors of opening the store.
   package func askedKey(_ request: StoreKeyRequest) async throws -> SecretBytes {
     let secret: SecretBytes
     do {

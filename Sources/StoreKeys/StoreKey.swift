@@ -7,37 +7,38 @@ public import Foundation
 /// if let bytes = SecretBytes.random() { description.key = .raw(bytes) }  // keep the bytes in the system's keyring
 /// ```
 ///
-/// The database itself is always encrypted with a random data key. With ``raw(_:)``, ``passphrase(_:_:)-enum.case`` and ``provider(_:)`` the data key lies wrapped in the
-/// *slots* of a small key file beside the store (`<store>.keys`): a passphrase changes without the database being written again, several people can have keys
-/// of their own, and a wrong key can be told from a damaged file. Such a store cannot be opened without its key file: back that up too.
+/// The database itself is always encrypted with a random data key. With ``raw(_:)``, ``passphrase(_:_:)-enum.case`` and ``provider(_:)``,
+/// the data key is wrapped in the *slots* of a small key file next to the store (`<store>.keys`). A passphrase can then change without
+/// rewriting the database, several users can have their own keys, and a wrong key can be distinguished from a damaged file. Such a store
+/// cannot be opened without its key file, so back it up too.
 ///
-/// A passphrase costs some tenths of a second at each opening, on purpose (``KDF``); a raw key costs nothing. Opening the store tells what is wrong with a key:
-/// it throws ``StoreError`` with ``StoreError/Code/wrongKey``, ``StoreError/Code/keyRequired`` or ``StoreError/Code/keyFileMissing``. A key is a value that may
-/// be sent anywhere, and never prints what it holds.
+/// A passphrase deliberately costs some tenths of a second at each opening (``KDF``); a raw key costs nothing. If a key does not fit,
+/// opening throws ``StoreError`` with ``StoreError/Code/wrongKey``, ``StoreError/Code/keyRequired`` or ``StoreError/Code/keyFileMissing``.
+/// A key is a `Sendable` value, and never prints its content.
 public enum StoreKey: Sendable {
-  /// Exactly 32 random bytes that wrap the data key in a slot; nothing is stretched.
+  /// Exactly 32 random bytes that wrap the data key in a slot, without key derivation.
   case raw(SecretBytes)
-  /// The 32 bytes of the data key itself. There is no key file, and a wrong key cannot be told from a damaged store.
+  /// The 32 bytes of the data key itself. There is no key file, and a wrong key cannot be distinguished from a damaged store.
   case databaseKey(SecretBytes)
-  /// A passphrase, stretched by scrypt, that wraps the data key in a slot.
+  /// A passphrase from which scrypt derives the key that wraps the data key in a slot.
   case passphrase(SecretBytes, KDF = .scrypt())
-  /// A provider that is asked at each unlock, for example a keyring.
+  /// A provider that is called at each unlock, for example for a keyring.
   case provider(any StoreKeyProvider)
-  /// SQLCipher's own passphrase derivation, so that SQLCipher's shell and other programs open the file. There is no key file; changing the
-  /// passphrase rewrites the store; a wrong passphrase cannot be told from a damaged store.
+  /// A passphrase with SQLCipher's own key derivation, so that SQLCipher's shell and other programs can open the file. There is no key
+  /// file, changing the passphrase rewrites the store, and a wrong passphrase cannot be distinguished from a damaged store.
   case sqlcipherPassphrase(SecretBytes, SQLCipherFormat)
 
-  /// A passphrase from text; see ``SecretBytes/init(utf8:)`` for what becomes of the text.
+  /// Returns a passphrase key for a text. See ``SecretBytes/init(utf8:)`` for how the text is converted.
   ///
   /// - Parameters:
   ///   - text: The passphrase.
-  ///   - kdf: How it is stretched.
+  ///   - kdf: The key derivation function.
   /// - Returns: The key.
   public static func passphrase(_ text: String, _ kdf: KDF = .scrypt()) -> StoreKey {
     .passphrase(SecretBytes(utf8: text), kdf)
   }
 
-  /// SQLCipher's own passphrase derivation from text, in the portable format.
+  /// Returns a key with SQLCipher's own key derivation for a text, by default in the portable format.
   ///
   /// - Parameters:
   ///   - text: The passphrase.
@@ -47,10 +48,10 @@ public enum StoreKey: Sendable {
     .sqlcipherPassphrase(SecretBytes(utf8: text), format)
   }
 
-  /// A recovery key as it was printed; groups, spaces and letter case do not matter.
+  /// Returns the key for a printed recovery key. Groups, spaces and letter case are ignored.
   ///
   /// - Parameter text: The recovery key.
-  /// - Returns: The key; `nil` where the text is no recovery key, or a group is mistyped.
+  /// - Returns: The key, or `nil` if the text is not a recovery key or a group is mistyped.
   public static func recoveryKey(_ text: String) -> StoreKey? {
     guard let secret = try? RecoveryKey.parse(text) else { return nil }
     return .raw(secret)
@@ -58,7 +59,7 @@ public enum StoreKey: Sendable {
 }
 
 extension StoreKey: CustomStringConvertible, CustomReflectable {
-  /// The kind of key, never its bytes.
+  /// The kind of key, without its bytes.
   public var description: String {
     switch self {
     case .raw: "raw key <redacted>"
@@ -68,11 +69,11 @@ extension StoreKey: CustomStringConvertible, CustomReflectable {
     case .sqlcipherPassphrase(_, let format): "SQLCipher passphrase <redacted>, \(format)"
     }
   }
-  /// A mirror without children, so that `dump` shows nothing.
+  /// A mirror without children, so that `dump` prints nothing.
   public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
-/// Gives a store's key when it is needed, for example from the system's keyring or a prompt.
+/// A type that provides a store's key when it is needed, for example from the system's keyring or a prompt.
 ///
 /// ```swift
 /// struct Prompt: StoreKeyProvider {
@@ -82,38 +83,38 @@ extension StoreKey: CustomStringConvertible, CustomReflectable {
 /// }
 /// ```
 ///
-/// Opening asks it off the caller's isolation, and again after a wrong answer. An error that it throws ends the opening, which throws
-/// ``StoreError`` with ``StoreError/Code/keyProviderFailed`` and that error beneath.
+/// Opening a store calls the provider outside the caller's isolation, and again after a wrong key. If it throws, opening fails with
+/// ``StoreError`` with ``StoreError/Code/keyProviderFailed`` and that error as its underlying error.
 public protocol StoreKeyProvider: Sendable {
-  /// Gives the key. 32 bytes are taken as a raw key, any other number as a passphrase.
+  /// Returns the key. 32 bytes are used as a raw key, any other number as a passphrase.
   ///
-  /// - Parameter request: Which store asks, and why.
+  /// - Parameter request: The store that needs the key, and the reason.
   /// - Returns: The key.
-  /// - Throws: Whatever went wrong; the store's opening then fails with that error inside. `CancellationError` means that the user gave up.
+  /// - Throws: Any error; opening the store then fails with it as the underlying error. Throw `CancellationError` if the user cancels.
   func key(for request: StoreKeyRequest) async throws -> SecretBytes
 }
 
-/// What a key provider gets to know: which store needs a key, why, and for which time.
+/// A request to a key provider: the store that needs a key, the reason, and the number of the attempt.
 public struct StoreKeyRequest: Sendable {
-  /// Why the key is needed.
+  /// The reason why a key is needed.
   public enum Reason: Sendable, Hashable {
     /// An existing store is opened.
     case open
-    /// A new store is created, and this becomes its first key.
+    /// A new store is created, with this as its first key.
     case create
     /// A slot is added or changed.
     case changeKeys
   }
 
-  /// The store's file.
+  /// The location of the store's file.
   public let url: URL
-  /// The store's identifier in its key file; `nil` for a new store.
+  /// The store's identifier in its key file, or `nil` for a new store.
   public let storeID: UUID?
-  /// The slots of the key file, to choose from.
+  /// The slots of the key file to choose from.
   public let slots: [KeySlot]
-  /// 1 for the first time, more after a key that did not fit.
+  /// The number of the attempt: 1 for the first, more after a wrong key.
   public let attempt: Int
-  /// Why the key is needed.
+  /// The reason why the key is needed.
   public let reason: Reason
 
   package init(url: URL, storeID: UUID?, slots: [KeySlot], attempt: Int, reason: Reason) {

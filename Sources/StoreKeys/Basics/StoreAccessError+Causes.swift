@@ -1,7 +1,7 @@
 extension StoreAccessError {
-  /// Why nothing can be encrypted.
+  /// The reason why encryption is unavailable.
   package enum Unavailability: Sendable, Hashable {
-    /// Plain SQLite answers in SQLCipher's place.
+    /// Plain SQLite is linked in place of SQLCipher.
     case plainSQLite(version: String)
     case oldSQLite(version: String)
     case temporaryFilesInPlainText
@@ -10,7 +10,7 @@ extension StoreAccessError {
     case refusedSetting(String, found: String)
     case noFileSystemLayer
     case newFileInPlainText
-    /// libcrypto fails at an algorithm.
+    /// libcrypto failed to run an algorithm.
     case libcrypto(String)
 
     var sentence: String {
@@ -29,11 +29,11 @@ extension StoreAccessError {
     }
   }
 
-  /// What is wrong with text or parameters that should make a key.
+  /// The reason why a text or parameters cannot be a key.
   package enum MalformedKey: Sendable, Hashable {
     case recoveryKeyCharacter
     case recoveryKeyLength(Int, expected: Int)
-    /// A group of a recovery key, counted from 1, does not have its check digits.
+    /// The check digits of a recovery key's group, counted from 1, are wrong.
     case recoveryKeyGroup(Int)
     case passphraseLikeRawKey
 
@@ -48,7 +48,7 @@ extension StoreAccessError {
     }
   }
 
-  /// A parameter that is outside what is allowed.
+  /// A parameter that is out of range.
   package enum KeyParameter: Sendable, Hashable {
     case scryptWork(Int, allowed: ClosedRange<Int>)
     case slots(limit: Int)
@@ -62,13 +62,13 @@ extension StoreAccessError {
     }
   }
 
-  /// What is wrong with a key file.
+  /// The damage of a key file.
   package enum KeyFileDamage: Sendable, Hashable {
     case noFileOrTooLarge
     case size(Int)
     case beginning, checksum, ending, pageSize, counts, end
     case changedWithoutKey, closedTable, noKey, usedUpNumbers
-    /// A slot, counted from 1, cannot be one.
+    /// A slot, counted from 1, is invalid.
     case slot(Int)
     case slotOfOtherStore(id: String)
     case slotNotInTable(id: String)
@@ -94,12 +94,12 @@ extension StoreAccessError {
     }
   }
 
-  /// What format cannot be read.
+  /// The format that is not supported.
   package enum UnsupportedFormat: Sendable, Hashable {
     case keyFile(version: Int, known: Int)
     case largeValue(version: Int, known: Int)
     case pages(SQLCipherFormat)
-    /// The pages of SQLCipher 4, where the linked library is SQLCipher 3, with a version of SQLite.
+    /// The pages are in SQLCipher 4's format, but the linked library is SQLCipher 3 with the given version of SQLite.
     case newerPages(SQLCipherFormat, sqlite: String)
     case notPlain
 
@@ -114,7 +114,7 @@ extension StoreAccessError {
     }
   }
 
-  /// A use of the library that cannot be: a programming error. The raw value is the sentence.
+  /// An incorrect use of the library: a programming error. The raw value is the message.
   package enum Misuse: String, Sendable, Hashable {
     case noStatement = "the text holds no statement"
     case severalStatements = "the text holds more than one statement"
@@ -125,7 +125,7 @@ extension StoreAccessError {
     case noSlots = "a database key or a SQLCipher passphrase has no key slots: there is nothing to add, remove or change"
   }
 
-  /// Why nobody can hear of what others write. The raw value is the sentence.
+  /// The reason why commits of others cannot be observed. The raw value is the message.
   package enum NotWatchable: String, Sendable, Hashable {
     case notHere = "this system has no inotify"
     case noDescriptorLeft = "the process, or its user, has no descriptor left for inotify (RLIMIT_NOFILE, fs.inotify.max_user_instances)"
@@ -135,7 +135,7 @@ extension StoreAccessError {
     case nothingToWatch = "neither its log nor the file that commits touch is there"
   }
 
-  /// What is known beyond a kind where SQLite was not asked; it is said in place of the kind's own sentence. The raw value is the sentence.
+  /// Details beyond the kind, for errors that do not come from SQLite. The raw value is the message, which replaces that of the kind.
   package enum Circumstance: String, Sendable, Hashable {
     case noFolder =
       "the folder does not exist; create it first, for example with FileManager.createDirectory(at:withIntermediateDirectories:)"

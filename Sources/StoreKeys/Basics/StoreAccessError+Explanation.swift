@@ -1,14 +1,14 @@
 import Foundation
 
 extension StoreAccessError {
-  /// Makes the error for the system's `errno`.
+  /// Creates the error for the system's `errno`.
   package static func system(_ number: Int32, path: String?, operation: Operation) -> StoreAccessError {
     StoreAccessError(
       kind(ofSystemError: number, operation: operation), path: path, operation: operation, systemError: number,
       message: String(cString: strerror(number)))
   }
 
-  /// The kind of an `errno`.
+  /// Returns the kind for an `errno`.
   package static func kind(ofSystemError number: Int32, operation: Operation) -> Kind {
     switch number {
     case ENOENT: .noSuchFile
@@ -22,10 +22,10 @@ extension StoreAccessError {
     }
   }
 
-  /// What has happened and what to do, in one sentence; the one place for it, with the parts of the lists of causes.
+  /// The message: what happened and what to do. All messages are defined here and in the lists of causes.
   package var explanation: String { circumstance?.rawValue ?? systemSentence ?? sentence }
 
-  /// What the system reported, for the kinds that several of its errors share; nil where the kind's own sentence says as much.
+  /// The message with the system error, for kinds that several system errors share, or `nil` if the kind's own message is sufficient.
   private var systemSentence: String? {
     switch kind {
     case .permissionDenied, .readOnly, .diskFull, .notAStore(.notARegularFile), .io: break

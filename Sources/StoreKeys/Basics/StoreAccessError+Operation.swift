@@ -1,5 +1,5 @@
 extension StoreAccessError {
-  /// What was being done; its raw value is what a message says.
+  /// The operation that failed. The raw value is part of messages.
   package enum Operation: String, Sendable, Hashable, CaseIterable {
     // The store's files.
     case open
@@ -61,9 +61,9 @@ extension StoreAccessError {
     case writeLargeValue = "write a large value"
   }
 
-  /// What of a connection or statement an operation was about.
+  /// The part of a connection or statement that an operation concerned.
   package enum Subject: Sendable, Hashable, CustomStringConvertible {
-    /// The function or collation of a name.
+    /// The function or collation with a name.
     case name(String)
     /// The parameter of a statement, counted from 1.
     case parameter(Int)

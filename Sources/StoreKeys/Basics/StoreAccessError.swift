@@ -1,46 +1,46 @@
 import Foundation
 
-/// An error of opening, keying, reading or writing a store's file.
+/// An error of opening, keying, reading or writing a store's file. It never contains stored values or keys.
 ///
-/// It is one reference wide, so that a function which throws it costs nothing where it does not.
+/// It has the size of one reference, so that functions that can throw it have no overhead when they succeed.
 @usableFromInline package struct StoreAccessError: Error, Sendable, CustomStringConvertible {
-  /// What is wrong with a key before it is tried.
+  /// The reason why a key is invalid before it is tried.
   package enum InvalidKey: Sendable, Hashable {
-    /// The key has no bytes; SQLCipher would make a plain database.
+    /// The key has no bytes. SQLCipher would create a plaintext database with it.
     case empty
-    /// The key has another number of bytes than it must have.
+    /// The key has the wrong number of bytes.
     case length(expected: Int, found: Int)
-    /// Text that should be a key is not one, for example a recovery key with a wrong group.
+    /// A text is not a key, for example a recovery key with a mistyped group.
     case malformed(MalformedKey)
-    /// A parameter of the key derivation is outside what is allowed.
+    /// A parameter of the key derivation is out of range.
     case parameters(KeyParameter)
   }
 
-  /// How a damaged store shows.
+  /// The kind of damage of a store.
   package enum Corruption: Sendable, Hashable {
-    /// A page's authentication code does not match: damaged or changed.
+    /// A page's authentication code does not match: the page was damaged or changed.
     case pageMAC
-    /// The pages are authentic, or were not asked, and do not make a database.
+    /// The pages are authentic, or were not checked, but are not a valid database.
     case structure
-    /// The write-ahead log does not belong to the store or is damaged.
+    /// The write-ahead log is damaged or does not belong to the store.
     case wal
-    /// The file of a large value beside the store is not what was written there with the store's key.
+    /// The file of a large value differs from what was written with the store's key.
     case externalFile
-    /// A column holds something that is no value of its attribute's type.
+    /// A column contains a value that does not have its attribute's type.
     case value
   }
 
-  /// Why a file is not a store.
+  /// The reason why a file is not a store.
   package enum NotAStore: Sendable, Hashable {
-    /// The file has no bytes.
+    /// The file is empty.
     case empty
-    /// The file is shorter than one page, or its size is no multiple of it.
+    /// The file is shorter than one page, or its size is not a multiple of the page size.
     case stub
-    /// A folder, a pipe, a socket, a device.
+    /// The path is a folder, pipe, socket or device.
     case notARegularFile
   }
 
-  /// The closed list of what can go wrong.
+  /// The kinds of errors.
   package enum Kind: Sendable, Hashable {
     case encryptionUnavailable(Unavailability)
     case keyRequired
@@ -49,10 +49,10 @@ import Foundation
     case keyFileMissing
     case keyFileCorrupt(KeyFileDamage)
     case keyFileExists
-    /// None of the key file's data keys is that of the store: it is older than the store, or newer.
+    /// None of the key file's data keys is the store's: the key file is older or newer than the store.
     case keyFileOutdated
     case keyProviderFailed
-    /// A slot of the key file costs more work than may be spent; or would, where it `isNew`.
+    /// A slot of the key file costs more work than the limit allows. `isNew` means that the slot was about to be added.
     case keyWorkExceeded(slot: String, needed: Int, isNew: Bool)
     case lastSlot
     case unknownSlot
@@ -60,38 +60,38 @@ import Foundation
     case fileExists
     case notEncrypted
     case notAStore(NotAStore)
-    /// The key is the database's own and does not fit the file: a wrong key or a damaged file, which cannot be told apart without slots.
+    /// A database key does not fit the file. Without slots, a wrong key and a damaged file cannot be distinguished.
     case unreadableStore
-    /// The key is right, but the file was written in another page format than the one that was named.
+    /// The key is right, but the file has another page format than the specified one.
     case otherFormat(SQLCipherFormat)
     case storeCorrupt(Corruption)
-    /// The file of a large value is not there.
+    /// The file of a large value is missing.
     case externalDataMissing
     case unsupportedFormat(UnsupportedFormat)
     case busy
-    /// Another process has replaced, rotated or removed the store meanwhile.
+    /// Another process has just replaced, rotated or removed the store.
     case exchanged
     case readOnly
-    /// The store has a log, and nothing may be written beside it, which reading a log takes.
+    /// The store has a log, but its folder is not writable. Reading a log requires a file next to it.
     case readOnlyLog
     case permissionDenied
-    /// Nothing can tell what others write to the store.
+    /// Commits of others cannot be observed.
     case notWatchable(NotWatchable)
     case diskFull
-    /// A work would need more bytes of the disk than are left; it was not begun.
+    /// An operation needs more disk space than available, and was not begun.
     case noRoom(needed: Int, available: Int)
     case io(Int32)
     case outOfMemory
     case cancelled
-    /// A constraint of the database; the extended code says which.
+    /// A constraint of the database was violated. The extended code specifies it.
     case constraint
-    /// A mistake in SQL, in SQLite's words: a programming error.
+    /// An error in SQL, with SQLite's message: a programming error.
     case sql(String)
-    /// A mistake in the use of the library: a programming error.
+    /// An incorrect use of the library: a programming error.
     case misuse(Misuse)
-    /// A statement is more than SQLite's parser or its limits take.
+    /// A statement exceeds the limits of SQLite or its parser.
     case tooComplex
-    /// A statement names a table that is not there.
+    /// A statement refers to a table that does not exist.
     case noSuchTable(String)
     /// The connection or pool is closed.
     case closed
@@ -130,27 +130,27 @@ import Foundation
 
   private let details: Details
 
-  /// What happened.
+  /// The kind of the error.
   package var kind: Kind { details.kind }
-  /// The file concerned.
+  /// The path of the affected file.
   package var path: String? { details.path }
-  /// What was being done.
+  /// The operation that failed.
   package var operation: Operation { details.operation }
-  /// SQLite's primary result code; 0 where SQLite was not asked.
+  /// SQLite's primary result code, or 0 if the error does not come from SQLite.
   package var code: Int32 { details.code }
-  /// SQLite's extended result code; 0 where SQLite was not asked.
+  /// SQLite's extended result code, or 0 if the error does not come from SQLite.
   package var extendedCode: Int32 { details.extendedCode }
-  /// The system's `errno`; 0 where no call of the system failed, or which one is unknown.
+  /// The system's `errno`, or 0 if no system call failed or the number is unknown.
   package var systemError: Int32 { details.systemError }
-  /// SQLite's message: names of tables and columns, never values.
+  /// SQLite's message. It contains names of tables and columns, but no values.
   package var message: String? { details.message }
-  /// What is known beyond the kind.
+  /// Details beyond the kind.
   package var circumstance: Circumstance? { details.circumstance }
-  /// The statement's text with its placeholders, never the bound values.
+  /// The statement's text with placeholders, without bound values.
   package var sql: String? { details.sql }
-  /// What of a connection or statement the operation was about.
+  /// The part of a connection or statement that the operation concerned.
   package var subject: Subject? { details.subject }
-  /// The error beneath, for example the key provider's.
+  /// The underlying error, for example that of the key provider.
   package var underlying: (any Error)? { details.underlying }
 
   package init(
@@ -162,7 +162,7 @@ import Foundation
       circumstance: circumstance, sql: sql, subject: subject, underlying: underlying)
   }
 
-  /// The same error said of another kind, for a caller that knows more.
+  /// Returns the error with another kind, for a caller with more information.
   package func with(kind: Kind, path: String? = nil, operation: Operation? = nil) -> StoreAccessError {
     StoreAccessError(
       kind, path: path ?? self.path, operation: operation ?? self.operation, code: code, extendedCode: extendedCode,
@@ -170,7 +170,7 @@ import Foundation
       underlying: underlying)
   }
 
-  /// The same error with SQLite's code, which a call of the system stands behind.
+  /// Returns the error with SQLite's result code, for a failed system call that SQLite reported.
   package func with(code: Int32) -> StoreAccessError {
     StoreAccessError(
       kind, path: path, operation: operation, code: code, extendedCode: code, systemError: systemError, message: message,

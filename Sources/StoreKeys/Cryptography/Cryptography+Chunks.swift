@@ -1,14 +1,15 @@
 import CLibcrypto
 
-/// AES-256-GCM with one key over numbered chunks, as a stream: a chunk opens only at its own place, and only the last one as the last.
+/// AES-256-GCM with one key for a stream of numbered chunks. A chunk can be decrypted only at its own position, and the last one only as
+/// the last.
 package final class ChunkCipher {
   private let context: OpaquePointer
   private let key: SecretBytes
   private let header: [UInt8]
 
   /// - Parameters:
-  ///   - key: 32 bytes that are used for one stream alone.
-  ///   - header: What is authenticated with every chunk.
+  ///   - key: A key of 32 bytes that is used for one stream only.
+  ///   - header: Data that is authenticated with every chunk.
   package init(key: SecretBytes, header: [UInt8]) throws(StoreAccessError) {
     guard key.count == 32, let context = EVP_CIPHER_CTX_new() else { throw Self.failure }
     self.context = context
@@ -18,7 +19,7 @@ package final class ChunkCipher {
 
   deinit { EVP_CIPHER_CTX_free(context) }
 
-  /// Encrypts a chunk; `output` has 16 bytes more than `input`.
+  /// Encrypts a chunk. `output` must have 16 bytes more than `input`.
   package func seal(_ input: UnsafeRawBufferPointer, _ index: Int, isLast: Bool, into output: UnsafeMutableRawBufferPointer)
     throws(StoreAccessError)
   {
@@ -37,7 +38,7 @@ package final class ChunkCipher {
     guard isDone else { throw Self.failure }
   }
 
-  /// Decrypts a chunk; false, with zeros, where it is not what was sealed as this chunk.
+  /// Decrypts a chunk. Returns `false` and zeroes the output if the input is not what was sealed as this chunk.
   package func open(_ input: UnsafeRawBufferPointer, _ index: Int, isLast: Bool, into output: UnsafeMutableRawBufferPointer)
     throws(StoreAccessError)
     -> Bool
@@ -56,13 +57,13 @@ package final class ChunkCipher {
         && EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_GCM_SET_TAG, Int32(Cryptography.tagSize), &tag) == 1
     }
     let isAuthentic = isRead && EVP_DecryptFinal_ex(context, target + Int(written), &written) == 1
-    // Bytes that are not authentic are given to nobody.
+    // Do not return unauthenticated plaintext.
     if !isAuthentic { Cryptography.wipe(output) }
     if !isRead { throw Self.failure }
     return isAuthentic
   }
 
-  /// The number of the chunk and whether it is the last: no nonce is used twice under one key.
+  /// Returns the nonce of a chunk: its number and whether it is the last. So no nonce is used twice with one key.
   private static func nonce(_ index: Int, isLast: Bool) -> [UInt8] {
     withUnsafeBytes(of: UInt64(index).littleEndian) { Array($0) } + [0, 0, 0, isLast ? 1 : 0]
   }
@@ -72,7 +73,7 @@ package final class ChunkCipher {
   }
 }
 
-/// SHA-256 over bytes that come in pieces.
+/// An incremental SHA-256 digest.
 package final class GrowingDigest {
   private let context: OpaquePointer
 
@@ -88,7 +89,7 @@ package final class GrowingDigest {
     guard EVP_DigestUpdate(context, bytes.baseAddress, bytes.count) == 1 else { throw Self.failure }
   }
 
-  /// The digest; nothing can be appended afterwards.
+  /// Returns the digest. Nothing can be appended afterward.
   package func finish() throws(StoreAccessError) -> [UInt8] {
     var digest = [UInt8](repeating: 0, count: 32)
     guard EVP_DigestFinal_ex(context, &digest, nil) == 1 else { throw Self.failure }

@@ -1,10 +1,10 @@
 import CLibcrypto
 
 extension Cryptography {
-  /// The length of an X25519 key, private or public.
+  /// The length in bytes of an X25519 key, private or public.
   static let agreementKeySize = 32
 
-  /// The public key that belongs to a private one.
+  /// Returns the public key of a private key.
   static func agreementPublicKey(for privateKey: SecretBytes) throws(StoreAccessError) -> [UInt8] {
     guard let pair = makePrivateKey(privateKey) else { throw agreementFailure() }
     defer { EVP_PKEY_free(pair) }
@@ -14,7 +14,7 @@ extension Cryptography {
     return publicKey
   }
 
-  /// The secret that two parties share, each with its private and the other's public key; and the own public key, which comes with it.
+  /// Returns the shared secret of a private key and a peer's public key, and the public key of the private key.
   static func sharedSecret(
     _ privateKey: SecretBytes, _ publicKey: [UInt8]
   ) throws(StoreAccessError) -> (secret: SecretBytes, publicKey: [UInt8]) {
@@ -29,7 +29,7 @@ extension Cryptography {
     defer { EVP_PKEY_CTX_free(context) }
     let secret = try SecretBytes(count: agreementKeySize) { (output) throws(StoreAccessError) in
       var count = agreementKeySize
-      // libcrypto refuses a peer's key that would make the secret zero.
+      // libcrypto rejects public keys that would make the secret zero.
       guard EVP_PKEY_derive_init(context) == 1, EVP_PKEY_derive_set_peer(context, peer) == 1,
         EVP_PKEY_derive(context, output.baseAddress?.assumingMemoryBound(to: UInt8.self), &count) == 1, count == agreementKeySize
       else { throw agreementFailure() }
@@ -37,7 +37,7 @@ extension Cryptography {
     return (secret, ownPublicKey)
   }
 
-  /// SHA-256, for checksums.
+  /// Returns a SHA-256 digest, for checksums.
   static func sha256(_ bytes: [UInt8]) throws(StoreAccessError) -> [UInt8] {
     var digest = [UInt8](repeating: 0, count: 32)
     guard EVP_Digest(bytes, bytes.count, &digest, nil, EVP_sha256(), nil) == 1 else {

@@ -1,10 +1,10 @@
 import CLibcrypto
 
 extension Cryptography {
-  /// The bytes that AES works on at once, and of an initialization vector.
+  /// The block size of AES and the size of an initialization vector, in bytes.
   static let blockSize = 16
 
-  /// Encrypts whole blocks in place; false on failure.
+  /// Encrypts whole blocks in place with AES-256-CBC without padding, as SQLCipher does for pages. Returns `false` on failure.
   static func encrypt(_ blocks: UnsafeMutableRawBufferPointer, key: SecretBytes, vector: [UInt8]) -> Bool {
     cbc(blocks, key, vector) {
       EVP_EncryptInit_ex($0, EVP_aes_256_cbc(), nil, $1, vector) == 1
@@ -13,7 +13,7 @@ extension Cryptography {
     }
   }
 
-  /// Decrypts whole blocks in place; false on failure.
+  /// Decrypts whole blocks in place. Returns `false` on failure.
   static func decrypt(_ blocks: UnsafeMutableRawBufferPointer, key: SecretBytes, vector: [UInt8]) -> Bool {
     cbc(blocks, key, vector) {
       EVP_DecryptInit_ex($0, EVP_aes_256_cbc(), nil, $1, vector) == 1

@@ -1,15 +1,16 @@
 import CLibcrypto
 import Foundation
 
-/// The primitives that keys and files are protected with.
+/// The cryptographic primitives for keys and files. In this module, only this folder calls libcrypto, so a port to another library
+/// replaces them alone.
 package enum Cryptography {
-  /// The hash behind PBKDF2 and HMAC.
+  /// The hash function of PBKDF2 and HMAC.
   package enum Hash: Sendable {
     case sha1
     case sha256
     case sha512
 
-    /// The number of bytes of a digest.
+    /// The size of a digest, in bytes.
     var size: Int {
       switch self {
       case .sha1: 20
@@ -27,7 +28,7 @@ package enum Cryptography {
     }
   }
 
-  /// The length of an AES-GCM nonce and of its tag.
+  /// The size of an AES-GCM nonce, in bytes. ``tagSize`` is that of a tag.
   static let nonceSize = 12
   package static let tagSize = 16
 
@@ -40,37 +41,37 @@ package enum Cryptography {
     OPENSSL_cleanse(base, buffer.count)
   }
 
-  /// Fills memory from the system's random generator; false on failure.
+  /// Fills memory with random bytes. Returns `false` on failure.
   static func fillWithRandomBytes(_ buffer: UnsafeMutableRawBufferPointer) -> Bool {
     guard let base = buffer.baseAddress, !buffer.isEmpty else { return true }
     return RAND_bytes(base.assumingMemoryBound(to: UInt8.self), Int32(buffer.count)) == 1
   }
 
-  /// Random bytes that are no secret: salts, nonces, identifiers.
+  /// Returns random bytes that need not be secret: salts, nonces, identifiers.
   package static func randomBytes(_ count: Int) throws(StoreAccessError) -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: count)
     guard bytes.withUnsafeMutableBytes({ fillWithRandomBytes($0) }) else { throw failure("random bytes") }
     return bytes
   }
 
-  /// A random secret.
+  /// Returns a random secret.
   package static func randomSecret(_ count: Int) throws(StoreAccessError) -> SecretBytes {
     guard let secret = SecretBytes.random(count: count) else { throw failure("random bytes") }
     return secret
   }
 
-  /// Compares in a time that depends on the length only.
+  /// Compares bytes in a time that depends only on their number.
   static func isEqual(_ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer) -> Bool {
     guard first.count == second.count else { return false }
     guard let left = first.baseAddress, let right = second.baseAddress, !first.isEmpty else { return true }
     return CRYPTO_memcmp(left, right, first.count) == 0
   }
 
-  /// scrypt of RFC 7914 with N = 2^`log2N`.
+  /// Derives a key by scrypt (RFC 7914) with N = 2^`log2N`.
   static func scrypt(
     _ passphrase: SecretBytes, salt: [UInt8], log2N: Int, blockSize: Int, parallelism: Int, count: Int = 32
   ) throws(StoreAccessError) -> SecretBytes {
-    // What the algorithm allocates, and a little more for libcrypto's own sum.
+    // The memory that the algorithm allocates, with a margin for libcrypto's own calculation.
     let memory = UInt64(128 * blockSize) * (UInt64(1) << UInt64(log2N)) + UInt64(128 * blockSize * (parallelism + 4)) + (1 << 20)
     return try SecretBytes(count: count) { (output) throws(StoreAccessError) in
       let isDone = passphrase.withUnsafeBytes { secret in
@@ -82,7 +83,7 @@ package enum Cryptography {
     }
   }
 
-  /// PBKDF2 of RFC 8018 with HMAC.
+  /// Derives a key by PBKDF2 (RFC 8018) with HMAC.
   static func pbkdf2(
     _ passphrase: SecretBytes, salt: [UInt8], rounds: Int, hash: Hash, count: Int = 32
   ) throws(StoreAccessError) -> SecretBytes {
@@ -96,7 +97,7 @@ package enum Cryptography {
     }
   }
 
-  /// The authentication code of some memory.
+  /// Returns the HMAC of a buffer.
   static func hmac(
     _ key: SecretBytes, _ message: UnsafeRawBufferPointer, hash: Hash
   ) throws(StoreAccessError) -> [UInt8] {
@@ -110,7 +111,7 @@ package enum Cryptography {
     return digest
   }
 
-  /// The authentication code of some bytes.
+  /// Returns the HMAC of bytes.
   package static func hmac(_ key: SecretBytes, _ message: [UInt8], hash: Hash) throws(StoreAccessError) -> [UInt8] {
     let result: Result<[UInt8], StoreAccessError> = message.withUnsafeBytes { bytes in
       do throws(StoreAccessError) { return .success(try hmac(key, bytes, hash: hash)) } catch { return .failure(error) }
@@ -118,7 +119,7 @@ package enum Cryptography {
     return try result.get()
   }
 
-  /// A key for one purpose out of a key that is already random: one block of HKDF-Expand (RFC 5869) with SHA-256.
+  /// Derives a key for one purpose from a random key, by one block of HKDF-Expand (RFC 5869) with SHA-256.
   package static func derivedKey(from key: SecretBytes, purpose: String, context: [UInt8] = []) throws(StoreAccessError) -> SecretBytes {
     let information = Array(purpose.utf8) + [0] + context + [1]
     var digest = try hmac(key, information, hash: .sha256)
@@ -131,7 +132,7 @@ package enum Cryptography {
     return result
   }
 
-  /// A key out of two secrets: HKDF-Extract (RFC 5869) with SHA-256.
+  /// Derives a key from two secrets, by HKDF-Extract (RFC 5869) with SHA-256.
   static func mixed(_ secret: SecretBytes, salt: SecretBytes) throws(StoreAccessError) -> SecretBytes {
     var digest: [UInt8] = []
     try secret.withUnsafeBytes { (bytes) throws(StoreAccessError) in digest = try hmac(salt, bytes, hash: .sha256) }
@@ -139,7 +140,7 @@ package enum Cryptography {
     return SecretBytes(digest)
   }
 
-  /// AES-256-GCM: the ciphertext with its tag behind it.
+  /// Encrypts by AES-256-GCM. Returns the ciphertext followed by the tag.
   static func seal(
     _ secret: SecretBytes, key: SecretBytes, nonce: [UInt8], authenticating data: [UInt8]
   ) throws(StoreAccessError) -> [UInt8] {
@@ -165,7 +166,7 @@ package enum Cryptography {
     return output
   }
 
-  /// Opens what `seal` made; `nil` where the key or anything authenticated differs, which the last step alone finds out.
+  /// Decrypts what `seal` returned, or returns `nil` if the key or any authenticated data differs.
   static func open(
     _ sealed: [UInt8], key: SecretBytes, nonce: [UInt8], authenticating data: [UInt8]
   ) throws(StoreAccessError) -> SecretBytes? {
@@ -191,16 +192,16 @@ package enum Cryptography {
     return isAuthentic ? secret : nil
   }
 
-  /// The error of a call that failed, by libcrypto's own list of errors, which is emptied.
+  /// Returns the error of a failed call, based on libcrypto's error queue, and clears the queue.
   static func failure(_ what: String) -> StoreAccessError {
     var isOutOfMemory = false
     while true {
       let code = ERR_get_error()
       if code == 0 { break }
-      // ERR_GET_REASON and ERR_R_MALLOC_FAILURE, which are macros.
+      // The macros ERR_GET_REASON and ERR_R_MALLOC_FAILURE are not available in Swift.
       if code & 0x7f_ffff == 256 | 3 << 18 { isOutOfMemory = true }
     }
-    // A part that could not be loaded says that it is not there, and not why: ask for as little memory as every call has to have.
+    // If an algorithm could not be loaded, libcrypto does not report why. Check whether an allocation that every call needs succeeds.
     if !isOutOfMemory {
       let probe = malloc(16 << 20)
       isOutOfMemory = probe == nil

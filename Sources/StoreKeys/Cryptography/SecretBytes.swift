@@ -1,35 +1,36 @@
 import Foundation
 
-/// Bytes that nobody may see: a key or a passphrase.
+/// Secret bytes: a key or a passphrase.
 ///
 /// ```swift
 /// guard let secret = SecretBytes.random() else { return }
 /// let description = PersistentStoreDescription(url: url, key: .raw(secret))
 /// ```
 ///
-/// It may be shared between threads, since nobody can change its bytes. They live in pages of their own, locked against swapping and left
-/// out of core dumps where the system allows, and are overwritten before that memory is freed. Printing one prints `<redacted>`; there is
-/// no `Codable` conformance. Comparison takes the same time wherever the bytes differ.
+/// Instances are immutable, so they can be shared between threads. The bytes are in memory pages that contain only secrets. These are
+/// locked against swapping and excluded from core dumps, if the system allows it. The bytes are overwritten before their memory is freed.
+/// Printing an instance prints `<redacted>`, and there is no `Codable` conformance. Comparison takes the same time wherever the bytes
+/// differ.
 public final class SecretBytes: Sendable {
-  // The memory is written only before `init` ends and wiped in `deinit`: nobody can see a change, so sharing it is safe.
+  // The memory is written only before `init` ends and wiped in `deinit`. No change is observable, so sharing it is safe.
   private nonisolated(unsafe) let storage: UnsafeMutableRawBufferPointer
   private let isMapped: Bool
 
   /// The number of bytes.
   public var count: Int { storage.count }
 
-  /// Makes a secret of `count` bytes that `fill` writes; the memory is zero before.
+  /// Creates a secret of `count` bytes that `fill` writes. The memory is initially zero.
   ///
   /// - Parameters:
   ///   - count: The number of bytes.
-  ///   - fill: Writes the bytes in place, so that no copy is left behind.
-  /// - Throws: What `fill` throws; the memory is wiped then.
+  ///   - fill: Writes the bytes in place, so that no copy remains.
+  /// - Throws: Any error of `fill`. The memory is wiped then.
   public init<Failure: Error>(count: Int, _ fill: (UnsafeMutableRawBufferPointer) throws(Failure) -> Void) throws(Failure) {
     (storage, isMapped) = SecretMemory.allocate(count)
     try fill(storage)
   }
 
-  /// Copies bytes; wiping the original is left to the caller.
+  /// Creates a secret with a copy of bytes. The caller is responsible for wiping the original.
   ///
   /// - Parameter bytes: The bytes to copy.
   public convenience init(_ bytes: some Sequence<UInt8>) {
@@ -42,19 +43,19 @@ public final class SecretBytes: Sendable {
     }
   }
 
-  /// Copies the UTF-8 form of a text, in Unicode's composed form (NFC), so that one passphrase typed on two keyboards is one.
+  /// Creates a secret with the UTF-8 form of a text, normalized to NFC, so that a passphrase gives the same bytes on every keyboard.
   ///
-  /// The `String` itself cannot be wiped: where that matters, read the passphrase as bytes.
+  /// The `String` itself cannot be wiped. If that matters, read the passphrase as bytes.
   ///
   /// - Parameter string: The text.
   public convenience init(utf8 string: String) {
     self.init(string.precomposedStringWithCanonicalMapping.utf8)
   }
 
-  /// Makes a secret of random bytes from the system's generator.
+  /// Returns a secret of random bytes from the system's generator.
   ///
-  /// - Parameter count: The number of bytes, 32 for a key.
-  /// - Returns: The secret; `nil` where the generator fails, which it does not on a working system.
+  /// - Parameter count: The number of bytes; 32 for a key.
+  /// - Returns: The secret, or `nil` if the generator fails, which does not happen on a working system.
   public static func random(count: Int = 32) -> SecretBytes? {
     var isFilled = false
     let secret = SecretBytes(count: count) { isFilled = Cryptography.fillWithRandomBytes($0) }
@@ -65,23 +66,23 @@ public final class SecretBytes: Sendable {
     SecretMemory.deallocate(storage, isMapped: isMapped)
   }
 
-  /// Lends the bytes for the time of one call. Copying them out is the caller's risk.
+  /// Calls a closure with the bytes, which are valid only during the call. Copies of them are not protected.
   ///
   /// - Parameter body: Reads the bytes.
-  /// - Returns: What `body` returns.
-  /// - Throws: What `body` throws.
+  /// - Returns: The result of `body`.
+  /// - Throws: Any error of `body`.
   public func withUnsafeBytes<Result, Failure: Error>(
     _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     try body(UnsafeRawBufferPointer(storage))
   }
 
-  /// Part of the secret as a secret.
+  /// Returns a part of the secret.
   package func slice(_ range: Range<Int>) -> SecretBytes {
     SecretBytes(count: range.count) { $0.copyMemory(from: UnsafeRawBufferPointer(rebasing: storage[range])) }
   }
 
-  /// Two secrets one after the other.
+  /// Returns the concatenation of two secrets.
   package func appending(_ other: SecretBytes) -> SecretBytes {
     SecretBytes(count: count + other.count) { buffer in
       UnsafeMutableRawBufferPointer(rebasing: buffer[0..<count]).copyMemory(from: UnsafeRawBufferPointer(storage))
@@ -91,15 +92,15 @@ public final class SecretBytes: Sendable {
 }
 
 extension SecretBytes: Equatable {
-  /// Compares without stopping at the first difference.
+  /// Compares two secrets in constant time.
   public static func == (left: SecretBytes, right: SecretBytes) -> Bool {
     left.withUnsafeBytes { first in right.withUnsafeBytes { second in Cryptography.isEqual(first, second) } }
   }
 }
 
 extension SecretBytes: CustomStringConvertible, CustomReflectable {
-  /// `<redacted>`, always.
+  /// Always `<redacted>`.
   public var description: String { "<redacted>" }
-  /// A mirror without children, so that `dump` shows nothing.
+  /// A mirror without children, so that `dump` prints nothing.
   public var customMirror: Mirror { Mirror(self, children: [:]) }
 }

@@ -1,27 +1,27 @@
 import Foundation
 import Synchronization
 
-/// Hands out memory that holds nothing but secrets.
+/// Allocates memory for secrets only.
 ///
-/// Small secrets share pages that stay locked as long as the process lives: locking each one by itself costs several system calls, and
-/// unlocking one page would unlock its neighbours' too.
+/// Small secrets share pages that stay locked for the lifetime of the process. Locking each one separately would cost several system calls,
+/// and unlocking a page would also unlock other secrets on it.
 enum SecretMemory {
   private static let slotSize = 128
   private static let blockSize = 16_384
-  /// The addresses of free slots; all are zero.
+  /// The addresses of free slots, whose bytes are zero.
   private static let freeSlots = Mutex<[UInt]>([])
 
-  /// Zeroed memory, and whether it has pages of its own.
+  /// Returns zeroed memory, and whether it has its own pages.
   static func allocate(_ count: Int) -> (memory: UnsafeMutableRawBufferPointer, isMapped: Bool) {
     if count <= slotSize, let slot = takeSlot() { return (UnsafeMutableRawBufferPointer(start: slot, count: count), false) }
     if count > slotSize, let pages = mapPages(count) { return (UnsafeMutableRawBufferPointer(start: pages, count: count), true) }
-    // No page can be had: a secret that may be swapped is better than a process that ends.
+    // No page can be mapped. Memory that can be swapped is better than a crash.
     let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: max(count, slotSize), alignment: 16)
     memory.initializeMemory(as: UInt8.self, repeating: 0)
     return (UnsafeMutableRawBufferPointer(rebasing: memory[0..<count]), false)
   }
 
-  /// Wipes memory and takes it back.
+  /// Wipes and frees memory.
   static func deallocate(_ memory: UnsafeMutableRawBufferPointer, isMapped: Bool) {
     Cryptography.wipe(memory)
     guard let base = memory.baseAddress else { return }

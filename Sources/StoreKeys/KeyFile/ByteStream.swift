@@ -1,6 +1,6 @@
 import Foundation
 
-/// Appends numbers and bytes.
+/// Serializes numbers (little-endian) and bytes.
 package struct ByteWriter {
   package private(set) var bytes: [UInt8] = []
 
@@ -15,7 +15,7 @@ package struct ByteWriter {
   mutating func append(_ id: UUID) { withUnsafeBytes(of: id.uuid) { bytes += $0 } }
 }
 
-/// Reads numbers and bytes; `nil` past the end.
+/// Parses numbers (little-endian) and bytes. Reads past the end return `nil`.
 struct ByteReader {
   private var rest: ArraySlice<UInt8>
 

@@ -1,24 +1,18 @@
-//
-// The key that the user gives opens the slot's box: an X25519 private key and a second secret of 32 bytes. The data key of each generation is
-// sealed for the pair of both. So a rotation seals the new data key for all remaining slots without asking for their passphrases, and whoever
-// kept a removed slot's box, or an old data key, cannot open the new one. The public key and the second secret, which the rotation needs, lie
-// in a table that only the data key opens: to everybody else the file shows symmetric ciphertext only.
-
 package import Foundation
 
-/// What the user gave.
+/// A secret that may unlock a slot.
 package enum UnlockSecret: Sendable {
   case raw(SecretBytes)
   case passphrase(SecretBytes)
 }
 
-/// What an unlocked key file yields.
+/// The keys in an unlocked key file.
 package struct UnlockedKeys: Sendable {
-  /// One for each generation, in their order.
+  /// The data key of each generation, in order.
   package var dataKeys: [SecretBytes]
-  /// By slot: the public key and the second secret, 64 bytes.
+  /// The public key and the second secret of each slot, 64 bytes.
   package var table: [UUID: SecretBytes] = [:]
-  /// What lies in the box of the slot that was opened: it opens the later data keys too that another process seals for the slot.
+  /// The content of the opened slot's box. It also decrypts data keys that another process seals for the slot later.
   var opened: OpenedSlot?
 
   package init(dataKeys: [SecretBytes]) { self.dataKeys = dataKeys }
@@ -29,20 +23,20 @@ package struct UnlockedKeys: Sendable {
   }
 }
 
-/// A slot's identifier, its private key and its second secret.
+/// The identifier of a slot, with its private key and its second secret.
 package struct OpenedSlot: Sendable {
   let id: UUID
   let secret: SecretBytes
 }
 
 extension KeyFile {
-  /// A file without slots for a new store.
+  /// Returns a key file without slots for a new store.
   package static func make(for key: DatabaseKey) -> (file: KeyFile, keys: UnlockedKeys) {
     let file = KeyFile(storeID: UUID(), format: key.format, generations: [Generation(number: 1, salt: key.salt)])
     return (file, UnlockedKeys(dataKeys: [key.key]))
   }
 
-  /// Tries the secret on each slot that it may fit, as far as the work goes; `nil` where it opens none.
+  /// Tries a secret on each slot of its kind, as far as the work limit allows. Returns `nil` if it opens none.
   package func unlock(_ secret: UnlockSecret, path: String, work: inout KeyWork) throws(StoreAccessError) -> (
     keys: UnlockedKeys, slot: UUID
   )? {
@@ -58,7 +52,7 @@ extension KeyFile {
     return nil
   }
 
-  /// Tries several secrets; `nil` where none opens a slot.
+  /// Tries several secrets. Returns `nil` if none opens a slot.
   package func unlock(_ secrets: [UnlockSecret], path: String, work: inout KeyWork) throws(StoreAccessError) -> UnlockedKeys? {
     for secret in secrets {
       if let unlocked = try unlock(secret, path: path, work: &work) { return unlocked.keys }
@@ -66,7 +60,7 @@ extension KeyFile {
     return nil
   }
 
-  /// Unlocks the file as another process has left it, with what an earlier state of it yielded; `nil` where that does not suffice.
+  /// Unlocks the file after a change by another process, with the keys of an earlier state. Returns `nil` if they are not sufficient.
   package func unlock(knowing known: UnlockedKeys, of earlier: KeyFile, path: String) throws(StoreAccessError) -> UnlockedKeys? {
     var dataKeys: [SecretBytes] = []
     for generation in generations {
@@ -85,7 +79,7 @@ extension KeyFile {
     return keys
   }
 
-  /// The data keys sealed for a slot whose box was opened; `nil` where one is not.
+  /// Returns the data keys sealed for a slot whose box is open, or `nil` if one cannot be decrypted.
   private func dataKeys(in slot: Slot, _ opened: SecretBytes) throws(StoreAccessError) -> [SecretBytes]? {
     let privateKey = opened.slice(0..<32)
     let second = opened.slice(32..<64)
@@ -102,7 +96,7 @@ extension KeyFile {
     return dataKeys
   }
 
-  /// Checks the whole file with the data key, and reads the table that lies in it.
+  /// Authenticates the whole file with the data key, and reads its table.
   func authenticate(_ keys: inout UnlockedKeys, path: String) throws(StoreAccessError) {
     guard let first = keys.dataKeys.first else { throw corrupt(.noKey, path) }
     let code = try Self.mac(body, first)
@@ -117,7 +111,7 @@ extension KeyFile {
     for (index, slot) in slots.enumerated() { keys.table[slot.id] = table.slice(64 * index..<64 * index + 64) }
   }
 
-  /// Adds a slot that the secret opens.
+  /// Adds a slot for a secret.
   package mutating func addSlot(
     _ secret: UnlockSecret, kind: KeySlot.Kind, label: String, kdf: KDF, id: UUID = UUID(), created: Date = Date(), at index: Int? = nil,
     limit: KeyWorkLimit = KeyWorkLimit(), keys: inout UnlockedKeys
@@ -152,7 +146,7 @@ extension KeyFile {
 
   /// Adds the next generation of the data key, sealed for every slot.
   ///
-  /// - Returns: Its number.
+  /// - Returns: The generation's number.
   package mutating func addGeneration(_ key: DatabaseKey, keys: inout UnlockedKeys) throws(StoreAccessError) -> UInt32 {
     let (number, isFull) = (generations.map(\.number).max() ?? 0).addingReportingOverflow(1)
     guard !isFull else { throw corrupt(.usedUpNumbers, nil) }
@@ -166,9 +160,9 @@ extension KeyFile {
     return number
   }
 
-  /// Forgets all generations but one. By its number: where it stands in the file another process may have changed.
+  /// Removes all generations but one. It is identified by number, since another process may have changed its position in the file.
   ///
-  /// - Returns: False where the file does not have it; nothing is changed then.
+  /// - Returns: `false` if the file does not contain the generation. Nothing is changed then.
   package mutating func keepGeneration(_ number: UInt32, keys: inout UnlockedKeys) -> Bool {
     guard let index = place(of: number, keys) else { return false }
     generations = [generations[index]]
@@ -177,7 +171,8 @@ extension KeyFile {
     return true
   }
 
-  /// Forgets a generation, where the file has it and others: a rotation forgets the key that it has added, or the one before, and no later one's.
+  /// Removes a generation if the file contains it and others. A rotation removes the key that it added, or the previous one, but never a
+  /// later one.
   package mutating func removeGeneration(_ number: UInt32, keys: inout UnlockedKeys) {
     guard generations.count > 1, let index = place(of: number, keys) else { return }
     generations.remove(at: index)
@@ -185,7 +180,7 @@ extension KeyFile {
     keys.dataKeys.remove(at: index)
   }
 
-  /// Where a generation stands in the file, in the keys and in every slot; nil where one of them does not have it.
+  /// Returns the index of a generation in the file, the keys and every slot, or `nil` if one of them does not contain it.
   private func place(of number: UInt32, _ keys: UnlockedKeys) -> Int? {
     guard let index = generations.firstIndex(where: { $0.number == number }), index < keys.dataKeys.count,
       slots.allSatisfy({ index < $0.sealedKeys.count })
@@ -193,7 +188,7 @@ extension KeyFile {
     return index
   }
 
-  /// Seals the table and computes the code: the last step before the file is written.
+  /// Seals the table and computes the authentication code. This is the last step before the file is written.
   package mutating func finish(_ keys: UnlockedKeys) throws(StoreAccessError) {
     guard let first = keys.dataKeys.first else { return }
     var table = SecretBytes([])
@@ -214,7 +209,7 @@ extension KeyFile {
     return try Cryptography.open(slot.box, key: key, nonce: slot.nonce, authenticating: header + fields(of: slot))
   }
 
-  /// The key of a slot's box; `nil` where the secret is not of the slot's sort.
+  /// Returns the key of a slot's box, or `nil` if the secret is of another kind than the slot's.
   private static func wrappingKey(_ secret: UnlockSecret, _ slot: Slot) throws(StoreAccessError) -> SecretBytes? {
     switch secret {
     case .raw(let key):
@@ -238,7 +233,7 @@ extension KeyFile {
     return SealedKey(ephemeralKey: ephemeralKey, nonce: nonce, box: box)
   }
 
-  /// HKDF over the shared secret, with the slot's second secret as its salt, bound to both public keys.
+  /// Derives a key by HKDF from the shared secret, with the slot's second secret as its salt and bound to both public keys.
   private static func sealingKey(
     shared: SecretBytes, second: SecretBytes, ephemeralKey: [UInt8], publicKey: [UInt8]
   ) throws(StoreAccessError) -> SecretBytes {
@@ -263,7 +258,7 @@ extension KeyFile {
     StoreAccessError(.keyFileCorrupt(what), path: path, operation: .unlock)
   }
 
-  /// At most 255 bytes of UTF-8, cut between characters.
+  /// Shortens a label to at most 255 bytes of UTF-8, at a character boundary.
   private static func shortened(_ label: String) -> String {
     var label = label
     while label.utf8.count > 255 { label.removeLast() }

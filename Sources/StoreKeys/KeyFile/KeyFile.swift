@@ -1,11 +1,19 @@
 package import Foundation
 
-/// The slots and generations of a store's data key, as a value. `KeyFile+Slots.swift` wraps and unwraps.
+/// The content of a key file: the slots and generations of a store's data key. Numbers are little-endian; ``body`` writes the fields in
+/// order.
+///
+/// The user's key opens the box of a slot, which contains an X25519 private key and a second secret of 32 bytes. The data key of each
+/// generation is sealed for this pair. So a rotation can seal the new data key for all remaining slots without their passphrases. The box
+/// of a removed slot, or an old data key, cannot open the new one. The public keys and second secrets, which a rotation needs, are in a
+/// table encrypted with the data key. Without the data key, the file contains only symmetric ciphertext.
+///
+/// `KeyFile+Slots.swift` wraps and unwraps the data key.
 package struct KeyFile {
-  /// One data key of the store. There are two while a rotation is under way.
+  /// A data key of the store. There are two during a rotation.
   package struct Generation {
     package var number: UInt32
-    /// The salt in the database's first bytes.
+    /// The salt in the first bytes of the database.
     package var salt: [UInt8]
   }
 
@@ -16,19 +24,19 @@ package struct KeyFile {
     var box: [UInt8]
   }
 
-  /// One way to unlock.
+  /// A key that unlocks the store.
   package struct Slot {
     package var id: UUID
     var kind: KeySlot.Kind
     package var created: Int64
     package var label: String
-    /// The logarithm of scrypt's cost, 0 where nothing is stretched.
+    /// The binary logarithm of scrypt's cost, or 0 without key derivation.
     var log2N: UInt8
     var salt: [UInt8]
     var nonce: [UInt8]
-    /// The slot's private key and its second secret, sealed with the key that the user gives.
+    /// The slot's private key and second secret, sealed with the user's key.
     var box: [UInt8]
-    /// One for each generation, in their order.
+    /// The sealed data key of each generation, in order.
     var sealedKeys: [SealedKey]
 
     package var description: KeySlot {
@@ -40,7 +48,7 @@ package struct KeyFile {
 
   static let magic = Array("CipherDK".utf8)
   static let version: UInt16 = 1
-  /// Passphrases are normalised to NFC: the rule is frozen in the file.
+  /// Passphrases are normalized to NFC. The file records the rule, which never changes.
   static let normalization: UInt16 = 1
   static let maximumSlots = 64
   package static let maximumSize = 1 << 20
@@ -52,13 +60,13 @@ package struct KeyFile {
   package var format: SQLCipherFormat
   package var generations: [Generation]
   package var slots: [Slot] = []
-  /// What the holder of the data key must know of every slot (public key, second secret), sealed with the first generation's key.
+  /// The public key and second secret of every slot, sealed with the first generation's key.
   var tableNonce: [UInt8] = []
   var tableBox: [UInt8] = []
-  /// The code over all before it, with a key derived from the first generation's.
+  /// The authentication code of all preceding bytes, with a key derived from the first generation's.
   var mac: [UInt8] = []
 
-  /// The fields that never change, authenticated with every slot: no slot can be moved to another store or format.
+  /// The fields that never change. They are authenticated with every slot, so that slots cannot be moved to another store or format.
   var header: [UInt8] {
     var writer = ByteWriter()
     writer.append(Self.magic)
@@ -70,7 +78,7 @@ package struct KeyFile {
     return writer.bytes
   }
 
-  /// A slot's fields before its first nonce.
+  /// Returns the bytes of a slot's fields before its first nonce.
   func fields(of slot: Slot) -> [UInt8] {
     var writer = ByteWriter()
     writer.append(slot.id)
@@ -86,7 +94,7 @@ package struct KeyFile {
     return writer.bytes
   }
 
-  /// All before the code.
+  /// The bytes before the authentication code.
   package var body: [UInt8] {
     var writer = ByteWriter()
     writer.append(header)
@@ -111,15 +119,16 @@ package struct KeyFile {
     return writer.bytes
   }
 
-  /// The file's bytes; the checksum at the end tells damage from a wrong key.
+  /// Returns the file's bytes. The checksum at the end distinguishes damage from a wrong key.
   package func serialized() throws(StoreAccessError) -> [UInt8] {
     try Self.withChecksum(body + mac)
   }
 
-  /// Bytes with the checksum that makes a file of them.
+  /// Appends the checksum of a key file to its content.
   package static func withChecksum(_ content: [UInt8]) throws(StoreAccessError) -> [UInt8] { content + (try Cryptography.sha256(content)) }
 
-  /// Reads a file's bytes, trusting nothing: at most ``maximumSize`` bytes, ``maximumSlots`` slots and two generations; nothing is nested.
+  /// Parses a file's bytes, which are untrusted: at most ``maximumSize`` bytes, ``maximumSlots`` slots and two generations, without
+  /// nesting.
   package init(parsing bytes: [UInt8], path: String) throws(StoreAccessError) {
     func corrupt(_ what: StoreAccessError.KeyFileDamage) -> StoreAccessError {
       StoreAccessError(.keyFileCorrupt(what), path: path, operation: .readKeyFile)
@@ -175,10 +184,10 @@ package struct KeyFile {
       let parallelism = reader.uint8(), let salt = reader.bytes(16), let nonce = reader.bytes(Cryptography.nonceSize),
       let box = reader.bytes(boxSize)
     else { return nil }
-    // The cap stops a file that would exhaust the memory.
+    // The limit prevents a file from exhausting memory.
     guard log2N <= KDF.cap, Int(blockSize) == KDF.blockSize, Int(parallelism) == KDF.parallelism else { return nil }
     guard (kind == .passphrase) == (log2N > 0) else { return nil }
-    // The label is authenticated as bytes: only text that comes out as it went in may stand there.
+    // The label is authenticated as bytes, so only valid UTF-8, which round-trips, is accepted.
     let text = String(decoding: label, as: UTF8.self)
     guard Array(text.utf8) == label else { return nil }
     var sealedKeys: [SealedKey] = []

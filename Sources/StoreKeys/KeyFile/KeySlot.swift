@@ -1,7 +1,7 @@
 public import Foundation
 
-/// One way to unlock a store, as the key file describes it to everybody who can read it: what kind of key, since when, under which label. The key itself
-/// is not in it.
+/// A key slot of a store: a key that unlocks it, as anyone who can read the key file sees it. It has a kind, a creation date and a label,
+/// but does not contain the key.
 ///
 /// ```swift
 /// let file = try await SQLCipherStoreFile.unlock(at: url, key: key)
@@ -12,14 +12,14 @@ public import Foundation
 /// }
 /// ```
 ///
-/// Adding a passphrase costs the time that one attempt to guess it costs, about half a second. The last slot that opens a store cannot be removed: `removeKey`
-/// throws ``StoreError``.
+/// Adding a passphrase takes as long as one attempt to guess it, about half a second. The last slot of a store cannot be removed:
+/// `removeKey` throws ``StoreError``.
 public struct KeySlot: Sendable, Hashable, Identifiable {
-  /// What unlocks the slot.
+  /// The kind of key that unlocks the slot.
   public enum Kind: UInt8, Sendable, Hashable {
     /// A passphrase.
     case passphrase = 1
-    /// 32 bytes.
+    /// A raw key of 32 bytes.
     case rawKey = 2
     /// A printed recovery key.
     case recovery = 3
@@ -27,12 +27,12 @@ public struct KeySlot: Sendable, Hashable, Identifiable {
 
   /// The slot's identifier.
   public let id: UUID
-  /// What unlocks it.
+  /// The kind of key that unlocks the slot.
   public let kind: Kind
-  /// The name that was given to it; not secret.
+  /// The label of the slot. It is not secret.
   public let label: String
-  /// When it was made.
+  /// The creation date.
   public let created: Date
-  /// How the passphrase is stretched; `nil` where nothing is stretched.
+  /// The key derivation function of a passphrase, or `nil` for other kinds.
   public let kdf: KDF?
 }

@@ -1,32 +1,34 @@
 import Foundation
 import Synchronization
 
-/// What an opening may spend. The unit is one derivation of the standard cost, scrypt with N = 2^17: 128 MiB, about half a second.
+/// The maximum cost of key derivations when a store is opened. The parameters in a key file are used before they can be authenticated.
+///
+/// The unit is one derivation at standard cost: scrypt with N = 2^17, which takes 128 MiB and about half a second.
 package struct KeyWorkLimit: Sendable, Hashable {
-  /// What is spent without being asked: sixteen slots of the standard cost.
+  /// The default limit: sixteen slots at standard cost.
   static let standardUnits = 16
-  /// The dearest slot that is tried without being asked takes 256 MiB.
+  /// The maximum cost of a single slot under the default limit, which takes 256 MiB.
   static let standardLargest = 18
   private static let unit = 1 << 17
 
-  /// What the application or the user asks for; nil without a wish.
+  /// The limit that the application or the user set, or `nil` for the default.
   package let wish: Int?
 
-  /// - Parameter wish: Units; a slot may take all of them, with its memory.
+  /// - Parameter wish: The limit in units. A single slot can use all of them, and the memory that it needs.
   package init(_ wish: Int? = nil) { self.wish = wish.map { max(0, min($0, 1 << 20)) } }
 
-  /// The greatest sum of all N.
+  /// The maximum sum of all N.
   private var greatestSum: Int { (wish ?? Self.standardUnits) * Self.unit }
 
-  /// Whether a derivation may be done when others have been.
+  /// Returns whether a derivation is allowed after others with a sum of N.
   func allows(_ log2N: Int, after sum: Int) -> Bool {
     (wish != nil || log2N <= Self.standardLargest) && sum + (1 << log2N) <= greatestSum
   }
 
-  /// The wish that allows work.
+  /// Returns the limit that allows a sum of N.
   static func units(for sum: Int) -> Int { (sum + unit - 1) / unit }
 
-  /// The wish that tries every slot of a key file; nil where none is needed.
+  /// Returns the limit that allows every slot of a key file to be tried, or `nil` if the default does.
   package static func needed(for kdfs: [KDF?]) -> Int? {
     let costs = kdfs.compactMap { $0?.log2N }
     let sum = costs.reduce(0) { $0 + (1 << $1) }
@@ -34,7 +36,7 @@ package struct KeyWorkLimit: Sendable, Hashable {
     return units(for: sum)
   }
 
-  /// Refuses a slot that this limit would not open, or that would keep it from opening another.
+  /// Throws if this limit would not allow a new slot to be tried, or if the slot would prevent another one from being tried.
   func check(adding slot: KeyFile.Slot, to file: KeyFile) throws(StoreAccessError) {
     if slot.log2N == 0 { return }
     let costs = file.slots.map { Int($0.log2N) }.filter { $0 > 0 }
@@ -45,7 +47,7 @@ package struct KeyWorkLimit: Sendable, Hashable {
       operation: .makeSlot)
   }
 
-  /// How many slots are tried in the worst case.
+  /// Returns how many slots are tried in the worst case.
   private func reached(_ costs: [Int]) -> Int {
     var sum = 0
     var count = 0
@@ -58,17 +60,17 @@ package struct KeyWorkLimit: Sendable, Hashable {
   }
 }
 
-/// What one opening has spent, over all its attempts.
+/// The key derivation work of one opening, over all its attempts.
 package struct KeyWork {
   package let limit: KeyWorkLimit
   /// The sum of all N.
   private var sum = 0
-  /// The first slot that was not tried, and the wish that it needs.
+  /// The first slot that was not tried, and the limit that it needs.
   private(set) var refused: (slot: KeyFile.Slot, needed: Int)?
 
   package init(_ limit: KeyWorkLimit) { self.limit = limit }
 
-  /// Whether a slot may be tried; notes it.
+  /// Returns whether a slot may be tried, and records its cost.
   mutating func spend(on slot: KeyFile.Slot) -> Bool {
     guard slot.log2N > 0 else { return true }
     let log2N = Int(slot.log2N)
@@ -80,7 +82,7 @@ package struct KeyWork {
     return true
   }
 
-  /// The error where no slot has opened and not all were tried.
+  /// Returns the error if no slot was opened and not all were tried.
   package func refusal(_ file: KeyFile, path: String) -> StoreAccessError? {
     refused.map {
       StoreAccessError(.keyWorkExceeded(slot: file.name(of: $0.slot), needed: $0.needed, isNew: false), path: path, operation: .unlock)
@@ -88,7 +90,7 @@ package struct KeyWork {
   }
 }
 
-/// The slots that opened stores last in this process: who comes again is likely to be the same.
+/// The slots that most recently opened stores in this process. The next opening probably uses the same key.
 enum LastSlots {
   private static let capacity = 64
   private static let slots = Mutex<[(store: UUID, slot: UUID)]>([])
@@ -105,7 +107,8 @@ enum LastSlots {
 }
 
 extension KeyFile {
-  /// The slots as they are tried: the one that opened the store last, then the cheap before the dear, which may be a stranger's.
+  /// The slots in the order in which they are tried: the one that opened the store last, then the others by ascending cost, since an
+  /// expensive slot can come from an attacker.
   var slotsByLikelihood: [Slot] {
     let last = LastSlots.slot(of: storeID)
     return slots.enumerated().sorted { left, right in
@@ -116,7 +119,7 @@ extension KeyFile {
     }.map(\.element)
   }
 
-  /// A slot for people: its place and label, and what it costs.
+  /// Returns a readable name of a slot: its position, its label, and its cost.
   func name(of slot: Slot, place: Int? = nil) -> String {
     let place = place ?? (slots.firstIndex { $0.id == slot.id } ?? 0) + 1
     let label = slot.label.isEmpty ? "" : " “\(slot.label)”"

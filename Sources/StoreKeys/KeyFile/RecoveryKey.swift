@@ -1,10 +1,10 @@
-/// Prints and reads recovery keys.
+/// Prints and parses recovery keys: 32 bytes as eight groups of eight characters, each group with check digits.
 package enum RecoveryKey {
-  /// Crockford's base 32: no I, L, O, U.
+  /// Crockford's base 32, without I, L, O and U.
   private static let alphabet = Array("0123456789ABCDEFGHJKMNPQRSTVWXYZ".utf8)
   private static let groups = 8
 
-  /// The printed form. A `String` cannot be wiped: print it and let it go.
+  /// Returns the printed form. A `String` cannot be wiped, so do not keep it.
   package static func text(for key: SecretBytes) throws(StoreAccessError) -> String {
     guard key.count == 4 * groups else {
       throw StoreAccessError(.invalidKey(.length(expected: 4 * groups, found: key.count)), path: nil, operation: .printRecoveryKey)
@@ -18,7 +18,7 @@ package enum RecoveryKey {
     }.joined(separator: "-")
   }
 
-  /// Reads the printed form; says which group is mistyped.
+  /// Parses the printed form. The error for a mistyped key contains the number of the group.
   package static func parse(_ text: String) throws(StoreAccessError) -> SecretBytes {
     var text = text
     return try text.withUTF8 { utf8 in
@@ -26,7 +26,7 @@ package enum RecoveryKey {
     }.get()
   }
 
-  /// Reads the printed form in UTF-8. No byte of it is anywhere else afterwards than in the secret that is made.
+  /// Parses the printed form in UTF-8. No bytes are copied to memory other than that of the returned secret.
   package static func parse(_ text: UnsafeRawBufferPointer) throws(StoreAccessError) -> SecretBytes {
     var count = 0
     for character in text where !isSeparator(character) {
@@ -65,10 +65,10 @@ package enum RecoveryKey {
     }
   }
 
-  /// Eight bits over a group and its place, so that two exchanged groups are found too (CRC-8, polynomial 0x07).
+  /// Returns 8 check bits of a group and its position, so that swapped groups are detected too (CRC-8, polynomial 0x07).
   private static func check(_ word: UInt64, _ group: Int) -> UInt64 {
     var register: UInt8 = 0xa5
-    // The group's number, then the word's four bytes.
+    // The group's number, followed by the four bytes of the word.
     let checked = UInt64(group) << 32 | word & 0xffff_ffff
     for shift in stride(from: UInt64(32), through: 0, by: -8) {
       register ^= UInt8(truncatingIfNeeded: checked >> shift)

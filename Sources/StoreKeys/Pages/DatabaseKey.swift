@@ -1,16 +1,16 @@
-/// What opens a database's pages, without any derivation.
+/// The raw key of a database, which needs no derivation: 32 random bytes, a salt of 16 bytes, and the page format.
 package struct DatabaseKey: Sendable, CustomStringConvertible {
-  /// The number of bytes of the key itself and of the salt.
+  /// The size of the key, in bytes. ``saltSize`` is that of the salt.
   package static let keySize = 32
   package static let saltSize = 16
 
-  /// The 32 bytes that encrypt.
+  /// The encryption key, 32 bytes.
   package let key: SecretBytes
   /// The first 16 bytes of the file.
   package let salt: [UInt8]
   /// The page format.
   package let format: SQLCipherFormat
-  /// True where a slot's tag has proved the key: a page that fails its check then means damage, not a wrong key.
+  /// Whether a slot's tag has proved that the key is correct. A page that fails its check is then damaged.
   package let isProven: Bool
 
   package init(key: SecretBytes, salt: [UInt8], format: SQLCipherFormat = .portable, isProven: Bool = false) throws(StoreAccessError) {
@@ -27,13 +27,13 @@ package struct DatabaseKey: Sendable, CustomStringConvertible {
     self.isProven = isProven
   }
 
-  /// A new random key and salt.
+  /// Returns a new random key and salt.
   package static func random(format: SQLCipherFormat = .portable) throws(StoreAccessError) -> DatabaseKey {
     try DatabaseKey(
       key: Cryptography.randomSecret(keySize), salt: Cryptography.randomBytes(saltSize), format: format, isProven: true)
   }
 
-  /// SQLCipher's own derivation, done once so that each connection opens with the raw key.
+  /// Derives the key from a passphrase as SQLCipher does. This is done once, so that each connection opens with the raw key.
   package init(sqlcipherPassphrase passphrase: SecretBytes, salt: [UInt8], format: SQLCipherFormat) throws(StoreAccessError) {
     guard passphrase.count > 0 else { throw StoreAccessError(.invalidKey(.empty), path: nil, operation: .key) }
     let isRawShape = passphrase.withUnsafeBytes { [67, 99].contains($0.count) && $0[0] == UInt8(ascii: "x") && $0[1] == UInt8(ascii: "'") }
@@ -45,7 +45,7 @@ package struct DatabaseKey: Sendable, CustomStringConvertible {
 
   package var description: String { "<redacted>, \(format)" }
 
-  /// `x'<64 hex><32 hex>'`, which `sqlite3_key` takes as raw key and salt; in one buffer that is wiped.
+  /// Returns `x'<64 hex><32 hex>'`, which `sqlite3_key` accepts as raw key and salt, in a single buffer that is wiped.
   package func sqlcipherText() -> SecretBytes {
     SecretBytes(count: 3 + 2 * (Self.keySize + Self.saltSize)) { buffer in
       buffer[0] = UInt8(ascii: "x")

@@ -1,6 +1,7 @@
 import Foundation
 
-/// Pages of a database with its key: AES-256-CBC, a random initialization vector, and a code over both.
+/// Encrypts and decrypts the pages of a database as SQLCipher does: AES-256-CBC, a random initialization vector, and an authentication code
+/// of both.
 package struct PageCipher {
   private let key: SecretBytes
   private let format: SQLCipherFormat
@@ -14,12 +15,12 @@ package struct PageCipher {
 
   private var contentEnd: Int { format.pageSize - format.reservedBytes }
 
-  /// The first page begins with the salt, which is not encrypted.
+  /// Returns the encrypted content of a page. The first page starts with the unencrypted salt.
   private func content(_ page: UnsafeMutableRawBufferPointer, _ number: UInt32) -> UnsafeMutableRawBufferPointer {
     UnsafeMutableRawBufferPointer(rebasing: page[(number == 1 ? DatabaseKey.saltSize : 0)..<contentEnd])
   }
 
-  /// Decrypts a page in place; false, with nothing decrypted, where it is not what was written as page `number`.
+  /// Decrypts a page in place. Returns `false` and decrypts nothing if it was not written as page `number`.
   package func open(_ page: UnsafeMutableRawBufferPointer, number: UInt32) throws(StoreAccessError) -> Bool {
     guard try authenticator.isAuthentic(page, number: number) else { return false }
     let vector = Array(page[contentEnd..<contentEnd + Cryptography.blockSize])
@@ -27,7 +28,7 @@ package struct PageCipher {
     return true
   }
 
-  /// Encrypts a page in place; what stands where vector and code belong is overwritten.
+  /// Encrypts a page in place, and writes the vector and the authentication code at its end.
   package func seal(_ page: UnsafeMutableRawBufferPointer, number: UInt32) throws(StoreAccessError) {
     let vector = try Cryptography.randomBytes(Cryptography.blockSize)
     guard page.count == format.pageSize, Cryptography.encrypt(content(page, number), key: key, vector: vector) else {
@@ -37,7 +38,7 @@ package struct PageCipher {
     try authenticator.authenticate(page, number: number)
   }
 
-  /// Makes an encrypted page that holds zeros.
+  /// Writes an encrypted page of zeros.
   package func sealZeros(into page: UnsafeMutableRawBufferPointer, number: UInt32) throws(StoreAccessError) {
     page.initializeMemory(as: UInt8.self, repeating: 0)
     try seal(page, number: number)
@@ -45,7 +46,7 @@ package struct PageCipher {
 }
 
 extension UnsafeMutableRawBufferPointer.SubSequence {
-  /// Writes bytes at the beginning.
+  /// Copies bytes to the beginning.
   fileprivate func copyBytes(from bytes: [UInt8]) {
     UnsafeMutableRawBufferPointer(rebasing: self).copyBytes(from: bytes)
   }
