@@ -1,28 +1,29 @@
-// InvariantChecks: what the library's inner tables check of themselves where it is built for its own tests, with CIPHERDATA_CHECKS (see Package.swift).
+// Consistency checks of internal data structures, for builds with CIPHERDATA_CHECKS (see Package.swift).
 
 #if CIPHERDATA_CHECKS
   package import Synchronization
 
-  /// Stops the process where a table is not what its code takes for granted.
+  /// Stops the process if an invariant is violated.
   ///
   /// - Parameters:
-  ///   - holds: What must hold.
-  ///   - what: What is wrong otherwise.
+  ///   - holds: The invariant.
+  ///   - what: A description of the violation.
   package func checkInvariant(_ holds: Bool, _ what: @autoclosure () -> String) {
-    // Only tests are built with it.
+    // Compiled into test builds only.
     precondition(holds, what())
   }
 
-  /// Spreads checks that walk through a whole table, so that a change costs the same however large the table is.
+  /// Schedules checks that scan a whole table, so that the amortized cost of a change is independent of the size of the table.
   package struct CheckPacer: Sendable {
-    /// Whether none is due: only while a test counts what the library itself does.
+    /// Whether checks are disabled, for tests that count the library's own operations.
     package static let arePaused = Atomic(false)
 
     private var changesLeft = 0
 
     package init() {}
 
-    /// Notes a change; true where a check is due: after as many changes as the table had entries at the last one.
+    /// Records a change. Returns whether a check is due, which is the case after as many changes as the table had entries at the previous
+    /// check.
     package mutating func isDue(_ entryCount: Int) -> Bool {
       changesLeft -= 1
       guard changesLeft <= 0, !Self.arePaused.load(ordering: .relaxed) else { return false }

@@ -1,13 +1,11 @@
-// CloseName: the name that somebody may have meant.
-
-/// Finds the name that a mistyped one is close to. It is asked only once a name was found to be wrong.
+/// Spelling suggestions for unknown names.
 package enum CloseName {
-  /// The name among others that differs from one only in the case of its letters, or by one letter put in, left out, replaced or swapped with its neighbour.
+  /// Returns the candidate that differs from a name only in case, or by one inserted, omitted, replaced or transposed letter.
   package static func of(_ name: String, among names: some Sequence<String>) -> String? {
     names.first { $0.lowercased() == name.lowercased() } ?? names.first { isClose($0, name) }
   }
 
-  /// The end of a sentence about a name that is not there: the one that may have been meant, or all that there are.
+  /// Returns the end of an error message about an unknown name: the suggestion, or the list of known names.
   package static func advice(for name: String, among names: [String]) -> String? {
     if let close = of(name, among: names) { return "did you mean “\(close)”?" }
     if names.isEmpty { return nil }

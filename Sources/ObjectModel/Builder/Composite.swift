@@ -1,6 +1,4 @@
-// Composite: a kind of composite value declared in Swift.
-
-/// A kind of composite value in a model declared in Swift: a named bundle of attributes.
+/// A composite type in a model declared in Swift: a named group of attributes.
 ///
 /// ```swift
 /// Composite("Address") {
@@ -14,24 +12,24 @@
 public struct Composite: ModelComponent {
   private var composite: CompositeDescription
 
-  /// Declares a kind of composite value.
+  /// Declares a composite type.
   ///
   /// - Parameters:
-  ///   - name: The name that attributes give.
-  ///   - elements: The parts; they may be composites themselves.
+  ///   - name: The name by which attributes refer to it.
+  ///   - elements: The parts, which can be composites themselves.
   public init(_ name: String, @EntityBuilder _ elements: () -> [any EntityComponent]) {
     var holder = EntityDescription(name: name)
     for element in elements() { element._add(to: &holder) }
     composite = CompositeDescription(name: name, elements: holder.attributes)
   }
 
-  /// Adds a note of the application.
+  /// Adds a user info entry.
   public func note(_ key: String, _ value: String) -> Composite {
     var copy = self
     copy.composite.userInfo[key] = value
     return copy
   }
 
-  /// Adds the kind to a model.
+  /// Adds the composite type to a model.
   public func _add(to model: inout ManagedObjectModel) { model.composites.append(composite) }
 }

@@ -1,6 +1,4 @@
-// Entity: an entity declared in Swift, with its relationships, indexes and constraints.
-
-/// An entity in a model declared in Swift.
+/// An entity in a ``ManagedObjectModel`` declared in Swift.
 ///
 /// ```swift
 /// Entity("Book", parent: "Item") {
@@ -10,8 +8,7 @@
 /// }
 /// ```
 ///
-/// It is a part of a ``ManagedObjectModel``. Where a name leads nowhere, making a container or coordinator with the model throws
-/// ``ModelValidationError``.
+/// If a name cannot be resolved, creating a container or coordinator with the model throws ``ModelValidationError``.
 public struct Entity: ModelComponent {
   private var entity: EntityDescription
 
@@ -19,9 +16,9 @@ public struct Entity: ModelComponent {
   ///
   /// - Parameters:
   ///   - name: The entity's name.
-  ///   - className: The class of its objects; nil for `ManagedObject`.
-  ///   - parent: The entity it inherits from; nil for a root.
-  ///   - isAbstract: Whether it has no objects of its own.
+  ///   - className: The class name of its objects; nil for `ManagedObject`.
+  ///   - parent: The name of the superentity; nil for a root.
+  ///   - isAbstract: Whether the entity is abstract.
   ///   - components: Its properties, indexes and constraints.
   public init(
     _ name: String, class className: String? = nil, parent: String? = nil, abstract isAbstract: Bool = false,
@@ -31,15 +28,15 @@ public struct Entity: ModelComponent {
     for component in components() { component._add(to: &entity) }
   }
 
-  /// How typed classes are generated when the model is written to a file.
+  /// Sets the generation mode of the typed class when the model is written to a file.
   public func codeGeneration(_ type: CodeGenerationType) -> Entity { changed { $0.codeGeneration = type } }
-  /// The expression of the name that system search shows for an object, in format language: a mark for the application's own indexer.
+  /// Sets the expression, in format language, of an object's display name, for an indexer of the application for system search.
   public func spotlightName(_ expression: String) -> Entity { changed { $0.coreSpotlightDisplayNameExpression = expression } }
   /// What the entity was called in an earlier version of the model.
   public func renamed(from name: String) -> Entity { changed { $0.renamingIdentifier = name } }
-  /// Text that changes the version hash when nothing else does.
+  /// Sets a string that changes the version hash, even if nothing else changes.
   public func hashModifier(_ text: String) -> Entity { changed { $0.versionHashModifier = text } }
-  /// Adds a note of the application.
+  /// Adds a user info entry.
   public func note(_ key: String, _ value: String) -> Entity { changed { $0.userInfo[key] = value } }
 
   private func changed(_ change: (inout EntityDescription) -> Void) -> Entity {
@@ -52,65 +49,65 @@ public struct Entity: ModelComponent {
   public func _add(to model: inout ManagedObjectModel) { model.entities.append(entity) }
 }
 
-/// A relationship in an entity declared in Swift. By default it is optional, and deleting the object sets the other side to nil.
+/// A relationship of an entity declared in Swift. By default it is optional and has the delete rule ``DeleteRule/nullify``.
 ///
 /// ```swift
 /// Relationship("author", to: "Author", inverse: "books").required()
 /// Relationship("chapters", toMany: "Chapter", inverse: "book").ordered().onDelete(.cascade)
 /// ```
 ///
-/// Setting one side sets the other.
+/// Setting one side updates the other.
 public struct Relationship: EntityComponent {
   private var relationship: RelationshipDescription
 
-  /// A relationship to one object.
+  /// Creates a to-one relationship.
   ///
   /// - Parameters:
   ///   - name: The relationship's name.
-  ///   - destination: The entity of the other object.
-  ///   - inverse: The name of the relationship back.
+  ///   - destination: The name of the destination entity.
+  ///   - inverse: The name of the inverse relationship.
   public init(_ name: String, to destination: String, inverse: String? = nil) {
     relationship = RelationshipDescription(name: name, destination: destination, inverse: inverse)
   }
 
-  /// A relationship to many objects.
+  /// Creates a to-many relationship.
   ///
   /// - Parameters:
   ///   - name: The relationship's name.
-  ///   - destination: The entity of the members.
-  ///   - inverse: The name of the relationship back.
+  ///   - destination: The name of the destination entity.
+  ///   - inverse: The name of the inverse relationship.
   public init(_ name: String, toMany destination: String, inverse: String? = nil) {
     relationship = RelationshipDescription(name: name, destination: destination, inverse: inverse, isToMany: true)
   }
 
-  /// The relationship may not be empty when the object is saved: one to many objects gets a least number of 1, unless it has one.
+  /// Requires at least one object when the object is saved. A to-many relationship receives a minimum count of 1 unless it has one.
   public func required() -> Relationship {
     changed {
       $0.isOptional = false
-      // An empty set is a value: only a least number requires members.
+      // An empty set is a value, so only a minimum count requires members.
       if $0.isToMany, $0.minCount == 0 { $0.minCount = 1 }
     }
   }
-  /// The members have an order.
+  /// Makes the members ordered.
   public func ordered() -> Relationship { changed { $0.isOrdered = true } }
-  /// What deleting the object does to those it refers to.
+  /// Sets the effect of deleting the object on the objects that the relationship refers to.
   public func onDelete(_ rule: DeleteRule) -> Relationship { changed { $0.deleteRule = rule } }
-  /// The least and the greatest number of objects: `1...8`, `1...` or `...8`.
+  /// Sets the minimum and maximum number of objects: `1...8`, `1...` or `...8`.
   public func count(_ range: some ValidationBounds<Int>) -> Relationship {
     changed {
       if let least = range._minimum { $0.minCount = least }
       if let greatest = range._maximum { $0.maxCount = greatest }
     }
   }
-  /// The relationship is its own inverse: whoever is a friend has the other as a friend.
+  /// Makes the relationship its own inverse: if one object refers to another, the other refers back.
   public func symmetric() -> Relationship { changed { $0.inverseName = $0.name } }
-  /// The relationship is kept in memory only.
+  /// Keeps the relationship in memory only.
   public func transient() -> Relationship { changed { $0.isTransient = true } }
   /// What the relationship was called in an earlier version of the model.
   public func renamed(from name: String) -> Relationship { changed { $0.renamingIdentifier = name } }
-  /// Text that changes the version hash when nothing else does.
+  /// Sets a string that changes the version hash, even if nothing else changes.
   public func hashModifier(_ text: String) -> Relationship { changed { $0.versionHashModifier = text } }
-  /// Adds a note of the application.
+  /// Adds a user info entry.
   public func note(_ key: String, _ value: String) -> Relationship { changed { $0.userInfo[key] = value } }
 
   private func changed(_ change: (inout RelationshipDescription) -> Void) -> Relationship {
@@ -123,23 +120,23 @@ public struct Relationship: EntityComponent {
   public func _add(to entity: inout EntityDescription) { entity.properties.append(.relationship(relationship)) }
 }
 
-/// A fetched property in an entity declared in Swift.
+/// A fetched property of an entity declared in Swift.
 public struct FetchedProperty: EntityComponent {
   private var property: FetchedPropertyDescription
 
-  /// A property that fetches an entity's objects; in the predicate, `$FETCH_SOURCE` is the owner.
+  /// Creates a property that fetches objects of an entity. In the predicate, `$FETCH_SOURCE` is the owner.
   ///
   /// - Parameters:
   ///   - name: The property's name.
-  ///   - entity: The entity of the objects.
-  ///   - predicate: Which objects are fetched, in format language; nil for all.
+  ///   - entity: The name of the entity to fetch.
+  ///   - predicate: The predicate, in format language; nil for all objects.
   public init(_ name: String, entity: String, where predicate: String? = nil) {
     property = FetchedPropertyDescription(name: name, destination: entity, predicateFormat: predicate)
   }
 
-  /// The property is not marked optional. Model files may say so, and nothing depends on it.
+  /// Marks the property as not optional. For model files only, without other effects.
   public func required() -> FetchedProperty { changed { $0.isOptional = false } }
-  /// Adds a note of the application; the predicate may ask for it as `$FETCHED_PROPERTY.userInfo.key`.
+  /// Adds a user info entry, which the predicate can use as `$FETCHED_PROPERTY.userInfo.key`.
   public func note(_ key: String, _ value: String) -> FetchedProperty { changed { $0.userInfo[key] = value } }
 
   private func changed(_ change: (inout FetchedPropertyDescription) -> Void) -> FetchedProperty {
@@ -152,11 +149,11 @@ public struct FetchedProperty: EntityComponent {
   public func _add(to entity: inout EntityDescription) { entity.properties.append(.fetchedProperty(property)) }
 }
 
-/// An index in an entity declared in Swift.
+/// An index of an entity declared in Swift.
 public struct Index: EntityComponent {
   private var index: FetchIndexDescription
 
-  /// An ascending index over properties, most significant first.
+  /// Creates an ascending index over properties, most significant first.
   ///
   /// - Parameters:
   ///   - name: The index's name.
@@ -166,13 +163,13 @@ public struct Index: EntityComponent {
     index = FetchIndexDescription(name: name, elements: ([property] + more).map { FetchIndexElement(property: $0) })
   }
 
-  /// An index over elements with a direction each, such as `.ascending("name"), .descending("date")`; texts may be folded:
-  /// `.ascending("name", collation: .caseInsensitive)`.
+  /// Creates an index over elements, each with a direction, such as `.ascending("name"), .descending("date")`, and optionally with a
+  /// collation for text: `.ascending("name", collation: .caseInsensitive)`.
   public init(_ name: String, _ elements: FetchIndexElement...) {
     index = FetchIndexDescription(name: name, elements: elements)
   }
 
-  /// An index over the words of texts, for SEARCH: of each by itself, and of all together.
+  /// Creates a full-text index, for SEARCH in each attribute and in all of them together.
   ///
   /// - Parameters:
   ///   - name: The index's name.
@@ -182,7 +179,7 @@ public struct Index: EntityComponent {
     index = FetchIndexDescription(name: name, elements: ([property] + more).map { .fullText($0) })
   }
 
-  /// The index with only those rows in it that a predicate, in format language, accepts.
+  /// Restricts the index to rows that match a predicate in format language.
   public func `where`(_ predicate: String) -> Index {
     var copy = self
     copy.index.partialIndexPredicate = predicate
@@ -194,21 +191,21 @@ public struct Index: EntityComponent {
 }
 
 extension FetchIndexElement {
-  /// An element with lower values first.
+  /// Returns an ascending element.
   public static func ascending(_ property: String, collation: Collation = .binary) -> FetchIndexElement {
     FetchIndexElement(property: property, collation: collation)
   }
-  /// An element with higher values first.
+  /// Returns a descending element.
   public static func descending(_ property: String, collation: Collation = .binary) -> FetchIndexElement {
     FetchIndexElement(property: property, isAscending: false, collation: collation)
   }
 }
 
-/// A uniqueness constraint in an entity declared in Swift: no two objects have the same values of all its properties.
+/// A uniqueness constraint of an entity declared in Swift: no two objects have the same combination of values.
 public struct Unique: EntityComponent {
   private let properties: [String]
 
-  /// A constraint over attributes and to-one relationships.
+  /// Creates a constraint over attributes and to-one relationships.
   public init(_ properties: String...) { self.properties = properties }
 
   /// Adds the constraint to an entity.

@@ -1,6 +1,5 @@
-// ModelBuilder: models declared in Swift.
-
-/// A part of a model in ``ManagedObjectModel/init(version:_:)``: an ``Entity``, a ``Configuration``, a ``FetchTemplate`` or an ``EntityDescription``.
+/// A part of a model in ``ManagedObjectModel/init(version:_:)``: an ``Entity``, a ``Composite``, a ``Configuration``, a ``FetchTemplate``
+/// or an ``EntityDescription``.
 public protocol ModelComponent: Sendable {
   /// Adds the part to a model.
   func _add(to model: inout ManagedObjectModel)
@@ -12,28 +11,28 @@ public protocol EntityComponent: Sendable {
   func _add(to entity: inout EntityDescription)
 }
 
-/// Collects the parts of a model or of an entity; conditions and loops are allowed.
+/// A result builder for the parts of a model or an entity, with support for conditions and loops.
 @resultBuilder public enum ComponentBuilder<Component> {
-  /// One part.
+  /// Adds one part.
   public static func buildExpression(_ component: Component) -> [Component] { [component] }
-  /// Parts made elsewhere.
+  /// Adds an array of parts.
   public static func buildExpression(_ components: [Component]) -> [Component] { components }
-  /// Several parts.
+  /// Combines several parts.
   public static func buildBlock(_ parts: [Component]...) -> [Component] { parts.flatMap { $0 } }
-  /// A part under a condition.
+  /// Adds a conditional part.
   public static func buildOptional(_ part: [Component]?) -> [Component] { part ?? [] }
-  /// One of two parts.
+  /// Adds the first of two alternatives.
   public static func buildEither(first part: [Component]) -> [Component] { part }
-  /// The other of two parts.
+  /// Adds the second of two alternatives.
   public static func buildEither(second part: [Component]) -> [Component] { part }
-  /// The parts of a loop.
+  /// Adds the parts of a loop.
   public static func buildArray(_ parts: [[Component]]) -> [Component] { parts.flatMap { $0 } }
 }
 
-/// Collects the parts of a model.
+/// A result builder for the parts of a model.
 public typealias ModelBuilder = ComponentBuilder<any ModelComponent>
 
-/// Collects the parts of an entity or of a composite.
+/// A result builder for the parts of an entity or a composite.
 public typealias EntityBuilder = ComponentBuilder<any EntityComponent>
 
 extension ManagedObjectModel {
@@ -56,11 +55,12 @@ extension ManagedObjectModel {
   /// }
   /// ```
   ///
-  /// As in Core Data's editor, attributes and relationships are optional until `required()` says otherwise (in model files it is the other way round: what is
-  /// not marked optional is required). Mistakes are reported when the model is compiled, or by ``validationIssues()``.
+  /// As in Core Data's editor, attributes and relationships are optional unless marked as `required()`. (In model files the default is the
+  /// opposite: properties are required unless marked as optional.) Issues are reported when the model is compiled, or by
+  /// ``validationIssues()``.
   ///
   /// - Parameters:
-  ///   - version: What the application calls this version of the model; nil for nothing.
+  ///   - version: The identifier of this version of the model; nil for none.
   ///   - components: The parts of the model.
   public init(version: String? = nil, @ModelBuilder _ components: () -> [any ModelComponent]) {
     self.init()
@@ -83,7 +83,7 @@ extension PropertyDescription: EntityComponent {
 public struct Configuration: ModelComponent {
   private let configuration: ModelConfiguration
 
-  /// A configuration of entities.
+  /// Creates a configuration from entity names.
   public init(_ name: String, entities: String...) {
     configuration = ModelConfiguration(name: name, entityNames: entities)
   }
@@ -96,14 +96,14 @@ public struct Configuration: ModelComponent {
 public struct FetchTemplate: ModelComponent {
   private var template: FetchRequestTemplate
 
-  /// A template for an entity; the predicate, in format language, may have `$VARIABLE` holes.
+  /// Creates a template for an entity. The predicate can contain `$VARIABLE` placeholders.
   ///
   /// - Parameters:
   ///   - name: The template's name.
-  ///   - entity: The entity of the objects.
-  ///   - predicate: Which objects are fetched, in format language; nil for all.
-  ///   - limit: How many results there are at most; 0 for all.
-  ///   - batchSize: How many objects are read together; 0 for all.
+  ///   - entity: The name of the entity to fetch.
+  ///   - predicate: The predicate, in format language; nil for all objects.
+  ///   - limit: The maximum number of results; 0 for no limit.
+  ///   - batchSize: The number of objects to read together; 0 for all.
   public init(_ name: String, entity: String, where predicate: String? = nil, limit: Int = 0, batchSize: Int = 0) {
     template = FetchRequestTemplate(name: name, entityName: entity, predicateFormat: predicate)
     template.fetchLimit = limit

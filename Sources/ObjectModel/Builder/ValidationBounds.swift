@@ -1,32 +1,30 @@
-// ValidationBounds: ranges that bound values, lengths and counts.
-
-/// What bounds numbers, dates, lengths and counts: a range with a least value, a greatest, or both, such as `1...80`, `0...` and `...5000`.
+/// A range that bounds numbers, dates, lengths or counts, with a minimum, a maximum or both, such as `1...80`, `0...` and `...5000`.
 public protocol ValidationBounds<Bound> {
-  /// What is bounded.
+  /// The type of the bounds.
   associatedtype Bound
-  /// The least value; nil for any.
+  /// The minimum; nil if unbounded.
   var _minimum: Bound? { get }
-  /// The greatest value; nil for any.
+  /// The maximum; nil if unbounded.
   var _maximum: Bound? { get }
 }
 
 extension ClosedRange: ValidationBounds {
-  /// The least value.
+  /// The minimum.
   public var _minimum: Bound? { lowerBound }
-  /// The greatest value.
+  /// The maximum.
   public var _maximum: Bound? { upperBound }
 }
 
 extension PartialRangeFrom: ValidationBounds {
-  /// The least value.
+  /// The minimum.
   public var _minimum: Bound? { lowerBound }
-  /// Nil: any.
+  /// Nil: unbounded.
   public var _maximum: Bound? { nil }
 }
 
 extension PartialRangeThrough: ValidationBounds {
-  /// Nil: any.
+  /// Nil: unbounded.
   public var _minimum: Bound? { nil }
-  /// The greatest value.
+  /// The maximum.
   public var _maximum: Bound? { upperBound }
 }

@@ -1,34 +1,32 @@
-// CompiledDerivation: a derived attribute's expression as relationships and slots.
-
-/// How the value of a derived attribute is computed: a path from the object over relationships to a value, and what is made of it.
+/// The computation of a derived attribute: a path from the object over relationships to a value, and an operation on the value.
 public struct CompiledDerivation: Sendable {
-  /// The number of the entity that declares the attribute: it holds for that entity and those below it.
+  /// The number of the entity that declares the attribute. The derivation applies to this entity and its subentities.
   public let entity: Int
   /// The slot of the derived attribute.
   public let slot: CompiledSlot
-  /// What is computed.
+  /// The operation on the value.
   public let operation: DerivationOperation
-  /// The relationships from the object to where the value is taken; one of them is to-many where the operation makes one value of many.
+  /// The relationships from the object to the value. For an aggregate operation, one of them is to-many.
   public let steps: [CompiledRelationship]
-  /// The slot at the end of the path, of the last relationship's destination, or of the object itself; nil for `@count` and `now()`.
+  /// The slot at the end of the path, in the last relationship's destination or in the object itself; nil for `@count` and `now()`.
   public let source: CompiledSlot?
-  /// The predicate, in format language, of the members of the to-many relationship that are taken; nil for all.
+  /// The predicate, in format language, for the members of the to-many relationship to include; nil for all.
   public let filter: String?
-  /// The expression and the filter, after those that it builds on: equal texts are computed alike.
+  /// The expression and filter, preceded by those of derived attributes that it uses. Equal strings mean equal computations.
   package let identity: String
 
-  /// Whether the object itself has all that is needed.
+  /// Whether the path contains no relationships.
   package var isLocal: Bool { steps.isEmpty }
-  /// Whether it depends on the object alone, as what it builds on does.
+  /// Whether the value, including derived attributes that it uses, depends on this object only.
   package let isOfOneObject: Bool
-  /// The relationship whose members a filter is asked of.
+  /// The position of the relationship whose members the filter selects.
   package var filteredStep: Int? { filter == nil ? nil : steps.firstIndex(where: \.isToMany) }
 
   /// The type of the derived attribute.
   package var type: AttributeType { slot.attributeType ?? .undefined }
 }
 
-/// Finds the derivations of a valid model.
+/// Compiles the derivations of a valid model.
 struct DerivationCompiler {
   let entities: [CompiledEntity]
   private var result: [CompiledDerivation] = []
@@ -39,8 +37,7 @@ struct DerivationCompiler {
     let slot: Int
   }
 
-  /// All derivations; one that builds on another derived attribute comes after that one's, and first come those of one object, which filters may ask
-  /// for.
+  /// Returns all derivations, in order of dependency. Derivations that depend on one object only come first, since filters may use them.
   static func derivations(of entities: [CompiledEntity]) -> [CompiledDerivation] {
     guard entities.contains(where: \.hasDerivedSlots) else { return [] }
     var compiler = DerivationCompiler(entities: entities)
@@ -53,7 +50,7 @@ struct DerivationCompiler {
   private init(entities: [CompiledEntity]) { self.entities = entities }
 
   private mutating func add(_ first: CompiledSlot) {
-    // A list instead of recursion: chains may be long. A valid model has no circles; one that had would end here all the same.
+    // A list instead of recursion, because chains can be long. Cycles, which a valid model does not have, end the loop too.
     var chain: [(slot: CompiledSlot, expression: DerivationExpression, steps: [CompiledRelationship], source: CompiledSlot?)] = []
     var next: CompiledSlot? = first
     while let slot = next {

@@ -1,53 +1,53 @@
-// CompiledEntity: an entity frozen into slots and numbers.
-
-/// An entity of a ``CompiledModel``: inherited and own properties numbered.
+/// An entity of a ``CompiledModel``, with numbered inherited and own properties.
 ///
-/// Attributes and to-one relationships have *slots*: an inherited property has the same slot number all the way down the hierarchy. To-many
-/// relationships are numbered likewise by their *to-many index*.
+/// Attributes and to-one relationships have *slots*. An inherited property has the same slot number throughout the hierarchy. To-many
+/// relationships are numbered in the same way by their *to-many index*.
 public final class CompiledEntity: Sendable {
   /// The entity's number in its model, in pre-order of the inheritance trees.
   public let number: Int
   /// The entity's name.
   public let name: String
-  /// The description it was compiled from.
+  /// The description from which the entity was compiled.
   public let entityDescription: EntityDescription
   /// The number of the superentity; nil for a root.
   public let parent: Int?
-  /// The number of the root of its tree.
+  /// The number of the root of its inheritance tree.
   public let root: Int
-  /// The numbers of the entity and all entities below it.
+  /// The numbers of the entity and all its direct and indirect subentities.
   public let subtree: Range<Int>
-  /// Whether it has no objects of its own.
+  /// Whether the entity is abstract and has no objects of its own.
   public let isAbstract: Bool
   /// Attributes and to-one relationships, inherited first.
   public let slots: [CompiledSlot]
-  /// The kinds of the slots: what reading and writing values asks most.
+  /// The kinds of the slots, in an array of their own for fast access to values.
   package let kinds: [SlotKind]
   /// The slots whose values may be large: binary and transformable attributes.
   package let largeSlots: [Int]
   /// The slots of to-one relationships.
   package let referenceSlots: [Int]
-  /// How many slots hold texts or bytes.
+  /// The number of slots that hold text or bytes.
   package let textSlotCount: Int
-  /// What most saves check of values.
+  /// The validation rules as bit masks, for the fast check in saves.
   package let quickRules: QuickRules
   /// To-many relationships, inherited first.
   public let toManyRelationships: [CompiledRelationship]
   /// Fetched properties, inherited first.
   public let fetchedProperties: [FetchedPropertyDescription]
-  /// Every uniqueness constraint that applies, inherited ones included, as slot numbers.
+  /// The uniqueness constraints that apply, including inherited ones, as slot numbers.
   public let uniquenessConstraints: [[Int]]
   /// Whether any slot is transient.
   public let hasTransientSlots: Bool
-  /// Whether the store computes the value of any slot.
+  /// Whether the store computes the value of a slot.
   public let hasDerivedSlots: Bool
-  /// The slots that start with a value.
+  /// The slots with a default value.
   public let slotsWithDefaults: [Int]
-  /// The slots that start with a value and are kept in memory only.
+  /// The transient slots with a default value.
   package let transientSlotsWithDefaults: [Int]
-  /// A number for the names, types and numbers of the entity's properties: code with literal slot numbers fits entities of the same fingerprint.
+  /// A fingerprint of the names, types and numbers of the entity's properties. Code with literal slot numbers works with any entity of the
+  /// same fingerprint.
   public let layoutFingerprint: UInt64
-  /// Composite attributes and their composite parts, inherited first. Their other parts are ``slots`` with dotted names, such as `home.city`.
+  /// Composite attributes and their composite parts, inherited first. Their other parts are ``slots`` with dotted names, such as
+  /// `home.city`.
   public let composites: [CompiledComposite]
   private let propertiesByName: [String: CompiledProperty]
 
@@ -86,12 +86,12 @@ public final class CompiledEntity: Sendable {
     propertiesByName = names
   }
 
-  /// FNV-1a over what typed classes rely on; it guards against mistakes, not against malice.
+  /// Returns the FNV-1a hash of everything on which typed classes depend. It protects against mistakes, not against attacks.
   private static func fingerprint(_ slots: [CompiledSlot], _ toMany: [CompiledRelationship]) -> UInt64 {
     var hash: UInt64 = 0xCBF2_9CE4_8422_2325
     func add(_ text: String) {
       for byte in text.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
-      // A byte that no UTF-8 text has ends each part.
+      // A byte that does not occur in UTF-8 ends each part.
       hash = (hash ^ 0xFF) &* 0x100_0000_01B3
     }
     for slot in slots {
@@ -106,10 +106,11 @@ public final class CompiledEntity: Sendable {
     return hash
   }
 
-  /// The property of a name, inherited ones included; nil when there is none. Parts of composites have dotted names, such as `home.city`.
+  /// Returns the property with a name, including inherited ones; nil if there is none. Parts of composites have dotted names, such as
+  /// `home.city`.
   public func property(named name: String) -> CompiledProperty? { propertiesByName[name] }
 
-  /// The names of all properties, inherited ones and the parts of composites included.
+  /// The names of all properties, including inherited ones and parts of composites.
   public var propertyNames: [String] {
     slots.map(\.name) + composites.map(\.name) + toManyRelationships.map(\.name) + fetchedProperties.map(\.name)
   }
@@ -117,7 +118,7 @@ public final class CompiledEntity: Sendable {
   /// All relationships, to-one and to-many.
   public var relationships: [CompiledRelationship] { slots.compactMap(\.relationship) + toManyRelationships }
 
-  /// Whether the entity is another or lies below it.
+  /// Returns whether the entity is another entity or one of its subentities.
   public func isKind(of other: CompiledEntity) -> Bool { other.subtree.contains(number) }
 }
 
@@ -129,7 +130,7 @@ public enum CompiledProperty: Sendable {
   case toOne(CompiledRelationship)
   /// A to-many relationship; its ``CompiledRelationship/index`` is its to-many index.
   case toMany(CompiledRelationship)
-  /// A composite attribute, or a part of one that is a composite itself.
+  /// A composite attribute, or a composite part of one.
   case composite(CompiledComposite)
   /// A fetched property.
   case fetched(FetchedPropertyDescription)
@@ -137,19 +138,19 @@ public enum CompiledProperty: Sendable {
 
 /// A composite attribute with the slots of its parts.
 public final class CompiledComposite: Sendable {
-  /// The attribute's name; dotted for a composite within a composite.
+  /// The attribute's name; dotted for a nested composite.
   public let name: String
   /// The number of the entity that declares the attribute.
   public let declaringEntity: Int
-  /// The attribute.
+  /// The attribute's description.
   public let attribute: AttributeDescription
-  /// The names of the parts, in order; the property of a part is named by ``name``, a dot and its own name.
+  /// The names of the parts, in order. The property name of a part is ``name``, a dot and the part's name.
   public let partNames: [String]
-  /// The slots of all parts, those of composite parts included. They follow each other.
+  /// The contiguous slots of all parts, including those of nested composites.
   public let slots: Range<Int>
-  /// The slots that must have a value when any of ``slots`` has one, those of required composite parts included.
+  /// The slots that require a value if any of ``slots`` has one, including those of required nested composites.
   public let requiredSlots: [Int]
-  /// Those of ``requiredSlots`` that have a default value: they get it with the first value of the composite.
+  /// The ``requiredSlots`` with a default value. They receive it with the first value of the composite.
   package let slotsWithDefaults: [Int]
 
   init(
@@ -166,29 +167,29 @@ public final class CompiledComposite: Sendable {
   }
 }
 
-/// An attribute or to-one relationship with its number. A class, so that loops over an entity's slots copy one word each.
+/// An attribute or to-one relationship with its number. A class, so that loops over an entity's slots copy one word per slot.
 public final class CompiledSlot: Sendable {
   /// The slot number.
   public let index: Int
   /// The property's name.
   public let name: String
-  /// How its value is held.
+  /// The storage form of its value.
   public let kind: SlotKind
   /// The number of the entity that declares the property.
   public let declaringEntity: Int
-  /// The attribute; nil for a to-one relationship.
+  /// The attribute's description; nil for a to-one relationship.
   public let attribute: AttributeDescription?
   /// The type of the attribute; nil for a to-one relationship.
   public let attributeType: AttributeType?
   /// The to-one relationship; nil for an attribute.
   public let relationship: CompiledRelationship?
-  /// Whether it may have no value when saved.
+  /// Whether the value may be null when saved.
   public let isOptional: Bool
-  /// Whether it is kept in memory only.
+  /// Whether the value exists in memory only.
   public let isTransient: Bool
-  /// The value that a new object starts with.
+  /// The value of a new object.
   public let defaultValue: Slot
-  /// The attribute's prepared checks; nil for a to-one relationship.
+  /// The attribute's validation; nil for a to-one relationship.
   public let checker: AttributeChecker?
   /// Whether the store computes the value.
   public let isDerived: Bool
@@ -214,32 +215,32 @@ public final class CompiledSlot: Sendable {
 
 /// A relationship with its numbers. Subentities share their superentity's relationships.
 public final class CompiledRelationship: Sendable {
-  /// The relationship's number in its model; one for each declaration.
+  /// The relationship's number in its model. Each declaration has one number.
   public let id: Int
   /// The relationship's name.
   public let name: String
-  /// The description it was compiled from.
+  /// The description from which the relationship was compiled.
   public let relationshipDescription: RelationshipDescription
   /// The number of the entity that declares it.
   public let sourceEntity: Int
-  /// The number of the entity it refers to.
+  /// The number of the destination entity.
   public let destinationEntity: Int
-  /// The slot number of a to-one, the to-many index of a to-many relationship.
+  /// The slot number of a to-one relationship, or the to-many index of a to-many relationship.
   public let index: Int
-  /// Whether it refers to many objects.
+  /// Whether the relationship is to-many.
   public let isToMany: Bool
-  /// Whether the members have an order.
+  /// Whether the members are ordered.
   public let isOrdered: Bool
-  /// Whether it may be empty when saved.
+  /// Whether the relationship may be empty when saved.
   public let isOptional: Bool
-  /// Whether it is kept in memory only.
+  /// Whether the relationship exists in memory only.
   public let isTransient: Bool
-  /// What deleting the source does.
+  /// The effect of deleting the source.
   public let deleteRule: DeleteRule
-  /// The number of the relationship back; nil when there is none.
+  /// The number of the mutual inverse; nil if there is none.
   public let inverseID: Int?
-  /// The number of a named inverse that does not lead back: changes of this relationship change it, and not the other way round. Each is stored for itself. Nil
-  /// when there is none.
+  /// The number of a one-sided inverse: changes of this relationship change the inverse, but not the reverse, and both are stored
+  /// separately. Nil if there is none.
   package let followedInverseID: Int?
 
   init(

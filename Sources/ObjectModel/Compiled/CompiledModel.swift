@@ -1,45 +1,44 @@
-// CompiledModel: a model frozen into integer tables.
 public import Foundation
 
-/// A model frozen on first use: entities and relationships are numbered, and every other layer speaks those numbers.
+/// An immutable model whose entities and relationships are numbered. All other layers use these numbers.
 ///
-/// Entities are numbered in pre-order of the inheritance trees, roots and siblings in the order of their names, so that "this entity or below" is
-/// one range. Immutable, and safe to share between threads.
+/// Entities are numbered in pre-order of the inheritance trees, with roots and siblings ordered by name, so that an entity and its
+/// subentities form one range. Safe to share between threads.
 public final class CompiledModel: Sendable {
-  /// The model it was compiled from.
+  /// The model from which this one was compiled.
   public let model: ManagedObjectModel
   /// The entities by number.
   public let entities: [CompiledEntity]
   /// The relationships by number.
   public let relationships: [CompiledRelationship]
-  /// What the model says that has no effect, or not the whole effect that it seems to have; see ``ManagedObjectModel/validationWarnings()``.
+  /// Parts of the model that have no effect, or less effect than they suggest; see ``ManagedObjectModel/validationWarnings()``.
   public let warnings: [ModelIssue]
   /// The version hashes of the entities by name, 32 bytes each.
   public let versionHashes: [String: Data]
-  /// One text for all version hashes and the order of the properties: two models with equal checksums have equal numbering.
+  /// A checksum of all version hashes and the order of the properties. Models with equal checksums have equal numbering.
   public let checksum: String
-  /// One text for all declared indexes, which version hashes leave out; empty where there are none.
+  /// A checksum of all declared indexes, which version hashes do not cover; empty without indexes.
   package let indexChecksum: String
-  /// Whether some index folds texts.
+  /// Whether an index has a case- or diacritic-insensitive collation.
   package let hasFoldedIndexes: Bool
-  /// Whether some index is over the words of texts.
+  /// Whether there is a full-text index.
   package let hasFullTextIndexes: Bool
-  /// Whether some index is over an expression.
+  /// Whether there is an index over an expression.
   package let hasExpressionIndexes: Bool
-  /// Whether some attribute's large values may be kept in files.
+  /// Whether large values of an attribute may be stored in external files.
   package let hasExternalAttributes: Bool
-  /// How derived attributes are computed; one that builds on another comes after that.
+  /// The derivations of derived attributes, in order of dependency.
   public let derivations: [CompiledDerivation]
-  /// One text for all derivations, which version hashes leave out; empty where there are none.
+  /// A checksum of all derivations, which version hashes do not cover; empty without derivations.
   package let derivationChecksum: String
   private let numbersByName: [String: Int]
 
-  /// Validates a model and freezes it. What ``ManagedObjectModel/validationWarnings()`` has is left out.
+  /// Validates and compiles a model. Parts reported by ``ManagedObjectModel/validationWarnings()`` are omitted.
   ///
   /// - Parameters:
   ///   - model: The model.
-  ///   - strict: Whether warnings are mistakes.
-  /// - Throws: ``ModelValidationError`` with every mistake of the model.
+  ///   - strict: Whether to treat warnings as errors.
+  /// - Throws: ``ModelValidationError`` with all issues of the model.
   public init(_ model: ManagedObjectModel, strict: Bool = false) throws(ModelValidationError) {
     let validation = ModelValidation(checking: model)
     let issues = validation.issues + (strict ? validation.warnings : [])
@@ -62,22 +61,22 @@ public final class CompiledModel: Sendable {
     hasFullTextIndexes = validation.usable.entities.contains { $0.indexes.contains(where: \.isFullText) }
   }
 
-  /// The entity of a name; nil when there is none.
+  /// Returns the entity with a name; nil if there is none.
   public func entity(named name: String) -> CompiledEntity? {
     numbersByName[name].map { entities[$0] }
   }
 
-  /// The relationship back from a relationship; nil when there is none.
+  /// Returns the mutual inverse of a relationship; nil if there is none.
   public func inverse(of relationship: CompiledRelationship) -> CompiledRelationship? {
     relationship.inverseID.map { relationships[$0] }
   }
 
-  /// The named inverse of a relationship that does not lead back; nil when there is none.
+  /// Returns the one-sided inverse of a relationship; nil if there is none.
   package func followedInverse(of relationship: CompiledRelationship) -> CompiledRelationship? {
     relationship.followedInverseID.map { relationships[$0] }
   }
 
-  /// The numbers of the entities of a configuration, or of all entities when the name is nil; nil when there is no such configuration.
+  /// Returns the numbers of the entities of a configuration, or of all entities if the name is nil; nil if there is no such configuration.
   public func entityNumbers(inConfiguration name: String?) -> [Int]? {
     guard let name else { return entities.map(\.number) }
     guard let configuration = model.configurations.first(where: { $0.name == name }) else { return nil }

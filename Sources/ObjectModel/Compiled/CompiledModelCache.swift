@@ -1,16 +1,15 @@
-// CompiledModelCache: the models compiled last: another container under the same model costs no new one.
 import Synchronization
 
 extension CompiledModel {
   private static let capacity = 8
   private static let compiled = Mutex<[CompiledModel]>([])
 
-  /// The compiled model of a model: one that was compiled before where it is known to be the same, and few were since.
+  /// Returns the compiled form of a model, from a cache of the eight most recent ones if the model is an unchanged copy.
   ///
-  /// - Throws: ``ModelValidationError`` with every mistake of the model.
+  /// - Throws: ``ModelValidationError`` with all issues of the model.
   package static func compiling(_ model: ManagedObjectModel) throws(ModelValidationError) -> CompiledModel {
     if let known = compiled.withLock({ models in models.first { $0.model.isCopy(of: model) } }) { return known }
-    // Not under the lock: two threads at once compile it twice at most.
+    // Outside the lock: concurrent calls may compile the model twice.
     let made = try CompiledModel(model)
     compiled.withLock { models in
       if models.count >= capacity { models.removeFirst() }
@@ -21,10 +20,10 @@ extension CompiledModel {
 }
 
 extension ManagedObjectModel {
-  /// Whether two values are copies of one, of which neither was changed since. Models that are equal and were made apart are not.
+  /// Returns whether two models are unchanged copies of the same value. Equal models that were created separately are not.
   ///
-  /// What a change would copy first is compared by its address: as long as both values live, equal addresses mean equal contents. The contents
-  /// are not compared: that would take longer, and equal texts may differ in their bytes, as names in the file must not.
+  /// Compares the addresses of copy-on-write storage: while both values exist, equal addresses imply equal contents. Comparing the contents
+  /// would take longer, and equal strings can differ in their bytes, which matters for names in the file.
   fileprivate func isCopy(of other: ManagedObjectModel) -> Bool {
     isStorage(entities, of: other.entities) && isStorage(composites, of: other.composites)
       && isStorage(configurations, of: other.configurations)
@@ -42,7 +41,7 @@ extension ManagedObjectModel {
 }
 
 extension Set<String> {
-  /// Whether the texts are the same, byte by byte.
+  /// Returns whether the strings are bytewise equal.
   fileprivate func isSame(as others: Set<String>) -> Bool {
     count == others.count
       && allSatisfy { text in others.firstIndex(of: text).map { others[$0].utf8.elementsEqual(text.utf8) } ?? false }
@@ -50,7 +49,7 @@ extension Set<String> {
 }
 
 extension Dictionary<String, String> {
-  /// Whether keys and values are the same, byte by byte.
+  /// Returns whether keys and values are bytewise equal.
   fileprivate func isSame(as others: [String: String]) -> Bool {
     count == others.count
       && allSatisfy { key, value in

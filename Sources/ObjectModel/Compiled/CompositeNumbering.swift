@@ -1,11 +1,9 @@
-// CompositeNumbering: the slots of attributes, those of composites part by part.
-
 extension CompiledComposite {
-  /// Gives required parts of a value their default values, unless the value names them. A composite without a value gets none.
+  /// Adds the default values of required parts, unless the value specifies them. A composite without a value stays null.
   ///
   /// - Parameters:
   ///   - values: The slots of the parts.
-  ///   - names: The names of the parts that the value gives.
+  ///   - names: The names of the parts that the value specifies.
   ///   - entity: The entity of the slots.
   package func addDefaults(to values: inout [Int: Slot], given names: some Collection<String>, of entity: CompiledEntity) {
     guard !slotsWithDefaults.isEmpty, slots.contains(where: { !(values[$0] ?? .null).isNull }) else { return }
@@ -16,16 +14,16 @@ extension CompiledComposite {
   }
 }
 
-/// Gives attributes their slots.
+/// Assigns slots to attributes, including the parts of composites.
 struct CompositeNumbering {
   private let composites: [String: CompositeDescription]
 
-  /// The composites of a valid model.
+  /// Creates the numbering of a valid model.
   init(_ model: ManagedObjectModel) {
     composites = Dictionary(model.composites.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
   }
 
-  /// How many slots an attribute has.
+  /// Returns the number of slots of an attribute.
   func columnCount(of attribute: AttributeDescription) -> Int {
     parts(of: attribute).map { $0.reduce(0) { $0 + columnCount(of: $1) } } ?? 1
   }
@@ -34,7 +32,7 @@ struct CompositeNumbering {
     attribute.compositeName.flatMap { composites[$0]?.elements }
   }
 
-  /// Adds the slots of an attribute, and what it bundles.
+  /// Appends the slots of an attribute, and its composites.
   func append(_ attribute: AttributeDescription, of entity: Int, to slots: inout [CompiledSlot], _ bundles: inout [CompiledComposite]) {
     guard let parts = parts(of: attribute) else {
       slots.append(
@@ -53,7 +51,7 @@ struct CompositeNumbering {
       if attribute.renamingIdentifier != nil || part.renamingIdentifier != nil {
         copy.renamingIdentifier = "\(attribute.renamingIdentifier ?? attribute.name).\(part.renamingIdentifier ?? part.name)"
       }
-      // What a composite without any value must not have is asked of the composite as a whole.
+      // A part is required only if the composite has a value, which the composite checks.
       copy.isOptional = attribute.isOptional || part.isOptional
       if !part.isOptional, part.type != .composite { required.append(slots.count) }
       append(copy, of: entity, to: &slots, &bundles)

@@ -1,6 +1,4 @@
-// EntityNumbering: the numbers of entities, slots and relationships.
-
-/// Numbers a valid model's entities, slots and relationships.
+/// Numbers the entities, slots and relationships of a valid model.
 struct EntityNumbering {
   private let model: ManagedObjectModel
   private var order: [EntityDescription] = []
@@ -19,7 +17,7 @@ struct EntityNumbering {
     for entity in model.entities {
       if let parent = entity.superentityName { children[parent, default: []].append(entity) } else { rootEntities.append(entity) }
     }
-    // An explicit stack: hierarchies may be deep.
+    // An explicit stack, because hierarchies can be deep.
     var stack: [(entity: EntityDescription, parent: Int?)] = rootEntities.sorted { $0.name > $1.name }.map { ($0, nil) }
     while let (entity, parent) = stack.popLast() {
       let number = order.count
@@ -36,7 +34,7 @@ struct EntityNumbering {
 
   func compile() -> ([CompiledEntity], [CompiledRelationship]) {
     let numbers = Dictionary(uniqueKeysWithValues: order.enumerated().map { ($1.name, $0) })
-    // Where each declared relationship lies: its number, and its slot or to-many index.
+    // The number of each declared relationship, and its slot or to-many index.
     var ids: [RelationshipKey: Int] = [:]
     var slotCounts: [Int] = []
     var toManyCounts: [Int] = []

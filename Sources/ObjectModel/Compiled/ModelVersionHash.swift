@@ -1,16 +1,17 @@
-// ModelVersionHash: a digest per entity that tells whether a store fits a model.
 public import Foundation
 
-/// Version hashes: SHA-256 over what decides the shape of an entity's stored rows.
+/// Version hashes: the SHA-256 of everything that determines the shape of an entity's stored rows.
 ///
-/// An entity's hash covers its name, its superentity's name, whether it is abstract, its hash modifier, its uniqueness constraints (the order of
-/// constraints and of the properties in one does not count), and its own attributes and relationships in the order of their names:
+/// An entity's hash covers its name, its superentity's name, whether it is abstract, its hash modifier, its uniqueness constraints
+/// (regardless of their order and of the order of their properties), and its own attributes and relationships ordered by name:
 /// - of an attribute: name, type, optional, transient, hash modifier, and the same of the parts of a composite;
-/// - of a relationship: name, destination, inverse, to-many, ordered, least and greatest count, delete rule, optional, transient, hash modifier.
+/// - of a relationship: name, destination, inverse, to-many, ordered, minimum and maximum count, delete rule, optional, transient, hash
+///   modifier.
 ///
-/// It does not cover class names, notes, default values, validation bounds, indexes, the expressions and filters of derived attributes, external storage, renaming identifiers, fetched properties,
-/// configurations and version identifiers: a store fits before and after those change. Each part is written with its length before it, so that no
-/// two descriptions have one serialisation; the first byte is the serialisation's version.
+/// It does not cover class names, user info, default values, validation bounds, indexes, the expressions and filters of derived attributes,
+/// external storage, renaming identifiers, fetched properties, configurations and version identifiers: a store stays compatible if these
+/// change. Each part is preceded by its length, so that different descriptions never have the same serialization. The first 8 bytes are the
+/// version of the serialization.
 enum ModelVersionHash {
   static func hashes(of model: ManagedObjectModel) -> [String: Data] {
     var composites = CompositeHashes(model: model)
@@ -64,13 +65,13 @@ enum ModelVersionHash {
       bytes.append(flag: attribute.isOptional)
       bytes.append(flag: attribute.isTransient)
       bytes.append(optional: attribute.versionHashModifier)
-      // Where the expression of a derived attribute stood: changing one computes its values anew, and nothing else.
+      // The former place of the derivation expression. A changed expression only requires recomputing the values.
       bytes.append(flag: false)
       if let name = attribute.compositeName { bytes.append(composites.hash(of: name, depth: depth)) }
     }
   }
 
-  /// The digests of a model's composites, each made once.
+  /// The digests of a model's composites, each computed once.
   private struct CompositeHashes {
     let model: ManagedObjectModel
     private var known: [String: Data] = [:]
@@ -79,7 +80,7 @@ enum ModelVersionHash {
 
     mutating func hash(of name: String, depth: Int) -> Data {
       if let hash = known[name] { return hash }
-      // Models that are not valid have hashes too, and composites of any depth.
+      // Invalid models have hashes too, even with composites of any depth.
       guard depth < CompositeRules.maximumDepth else { return Data() }
       var bytes = CanonicalBytes()
       append(model.composite(named: name)?.elements ?? [], to: &bytes, &self, depth: depth + 1)
@@ -89,13 +90,13 @@ enum ModelVersionHash {
     }
   }
 
-  /// 32 hexadecimal digits over the hashes and the order of every entity's properties, which is what numbering depends on.
+  /// Returns 32 hexadecimal digits over the hashes and the order of each entity's properties, which determine the numbering.
   static func checksum(of entities: [CompiledEntity], hashes: [String: Data]) -> String {
     var bytes = CanonicalBytes()
     for entity in entities {
       bytes.append(entity.name)
       bytes.append(hashes[entity.name] ?? Data())
-      // A subentity's inherited properties are in its superentity's part.
+      // Inherited properties are covered by the superentity.
       let inherited = entity.parent.map { (entities[$0].slots.count, entities[$0].toManyRelationships.count) } ?? (0, 0)
       bytes.append(number: entity.slots.count)
       for slot in entity.slots.dropFirst(inherited.0) { bytes.append(slot.name) }
@@ -105,7 +106,7 @@ enum ModelVersionHash {
     return digits(bytes)
   }
 
-  /// 32 hexadecimal digits over every entity's declared indexes; empty where there are none.
+  /// Returns 32 hexadecimal digits over each entity's declared indexes; empty without indexes.
   static func indexChecksum(of entities: [CompiledEntity]) -> String {
     var bytes = CanonicalBytes()
     for entity in entities {
@@ -126,7 +127,7 @@ enum ModelVersionHash {
     return bytes.bytes.isEmpty ? "" : digits(bytes)
   }
 
-  /// 32 hexadecimal digits over how derived attributes are computed; empty where there are none.
+  /// Returns 32 hexadecimal digits over all derivations; empty without derivations.
   static func checksum(of derivations: [CompiledDerivation]) -> String {
     var bytes = CanonicalBytes()
     for derivation in derivations { bytes.append(derivation.identity) }
@@ -140,11 +141,11 @@ enum ModelVersionHash {
     }.joined()
   }
 
-  /// The order of names by their UTF-8 bytes, which no locale or Unicode version changes.
+  /// Orders names by their UTF-8 bytes, independently of locale and Unicode version.
   private static func precedes(_ a: String, _ b: String) -> Bool { a.utf8.lexicographicallyPrecedes(b.utf8) }
 }
 
-/// Bytes that only one sequence of parts has.
+/// An unambiguous serialization of a sequence of parts.
 private struct CanonicalBytes {
   var bytes: [UInt8] = []
 
@@ -167,15 +168,15 @@ private struct CanonicalBytes {
 }
 
 extension ManagedObjectModel {
-  /// The version hash of every entity by name, 32 bytes each. A store keeps those of the model it was written with.
+  /// The version hash of each entity by name, 32 bytes each. A store contains those of the model with which it was written.
   public var versionHashesByEntityName: [String: Data] { ModelVersionHash.hashes(of: self) }
 
-  /// Whether a store whose metadata has these version hashes fits the model, or one configuration of it.
+  /// Returns whether a store with these version hashes is compatible with the model or one of its configurations.
   ///
   /// - Parameters:
   ///   - name: The configuration's name; nil for all entities.
-  ///   - hashes: The version hashes by entity name that the store keeps.
-  /// - Returns: Whether the entities and their hashes are the same; false when there is no such configuration.
+  ///   - hashes: The store's version hashes by entity name.
+  /// - Returns: Whether the entities and their hashes are equal; false if there is no such configuration.
   public func isConfiguration(withName name: String?, compatibleWithStoreMetadata hashes: [String: Data]) -> Bool {
     var own = versionHashesByEntityName
     if let name {
@@ -187,26 +188,26 @@ extension ManagedObjectModel {
   }
 }
 
-/// The entities in which a store and a model differ.
+/// The entities that differ between a store and a model.
 public struct VersionHashDifference: Sendable, Hashable, CustomStringConvertible {
-  /// Entities that only the model has, in the order of their names.
+  /// Entities that only the model has, ordered by name.
   public let added: [String]
-  /// Entities that only the store has.
+  /// Entities that only the store has, ordered by name.
   public let removed: [String]
-  /// Entities that both have with different hashes.
+  /// Entities whose hashes differ, ordered by name.
   public let changed: [String]
 
-  /// Compares the hashes that a store keeps with those of a model.
+  /// Compares the hashes of a store with those of a model.
   public init(stored: [String: Data], model: [String: Data]) {
     added = model.keys.filter { stored[$0] == nil }.sorted()
     removed = stored.keys.filter { model[$0] == nil }.sorted()
     changed = model.filter { name, hash in stored[name].map { $0 != hash } ?? false }.keys.sorted()
   }
 
-  /// Whether store and model agree.
+  /// Whether store and model are equal.
   public var isEmpty: Bool { added.isEmpty && removed.isEmpty && changed.isEmpty }
 
-  /// The differences in words, such as `added Tag; changed Photo`.
+  /// The differences as text, such as `added Tag; changed Photo`.
   public var description: String {
     let parts = [("added", added), ("removed", removed), ("changed", changed)].filter { !$0.1.isEmpty }
     return parts.isEmpty ? "no difference" : parts.map { "\($0.0) \($0.1.joined(separator: ", "))" }.joined(separator: "; ")

@@ -1,16 +1,15 @@
-// QuickRules: the rules of an entity as masks, so that a save looks only at the values that have some.
-
-/// The rules for the values of an entity's slots, for a look that finds nothing wrong in most objects. What is wrong, the slots themselves say.
+/// The validation rules of an entity's slots as bit masks, for a fast check that finds most objects valid. Errors are determined by a full
+/// validation.
 package struct QuickRules: Sendable {
-  /// Whether the masks say all: the entity has 1 to 64 slots, and no rules but those of its slots.
+  /// Whether the masks cover all rules: the entity has 1 to 64 slots, and no rules other than those of its slots.
   package let isComplete: Bool
-  /// The slots that must have a value.
+  /// The slots that require a value.
   package private(set) var required: UInt64 = 0
   /// The slots whose numbers must be finite.
   package private(set) var finite: UInt64 = 0
-  /// The slots of to-one relationships that must lead to an object that stays.
+  /// The slots of required to-one relationships, whose destination must not be deleted.
   package private(set) var destinations: UInt64 = 0
-  /// The slots whose values their ``CompiledSlot/checker`` has to see.
+  /// The slots whose values require their ``CompiledSlot/checker``.
   package private(set) var checked: UInt64 = 0
 
   init(_ slots: [CompiledSlot], _ toMany: [CompiledRelationship], hasComposites: Bool) {
@@ -27,7 +26,7 @@ package struct QuickRules: Sendable {
     }
   }
 
-  /// Whether each value of a slot's kind is one of its type.
+  /// Returns whether each value of a slot's kind is valid for its type.
   private static func isTypeSaidByKind(_ slot: CompiledSlot) -> Bool {
     switch slot.attributeType {
     case .integer64, .double, .float, .date, .string, .uri, .binary, .transformable: true

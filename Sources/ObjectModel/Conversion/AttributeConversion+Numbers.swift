@@ -1,24 +1,24 @@
-// AttributeConversion+Numbers: numbers as applications get and give them where their type is `Any`.
 package import Foundation
 
 extension AttributeConversion {
-  /// A slot's value as applications get it where its type is `Any`: see ``untyped(_:)``; nil when there is none. What a transformer has made is itself.
+  /// Returns a slot's value in the form for a static type of `Any`: see ``untyped(_:)``. Nil if it is null. Transformed values are returned
+  /// unchanged.
   ///
   /// - Throws: ``AttributeTransformError``.
   package static func untypedValue(of slot: Slot, _ attribute: AttributeDescription) throws(AttributeTransformError) -> (any Sendable)? {
     try value(of: slot, attribute).map { untyped($0, of: attribute.type) }
   }
 
-  /// A value of an attribute's type as applications get it where its type is `Any`. What a transformer has made is itself.
+  /// Returns an attribute value in the form for a static type of `Any`. Transformed values are returned unchanged.
   package static func untyped(_ value: any Sendable, of type: AttributeType) -> any Sendable {
     type.castsByNumber ? untyped(value) : value
   }
 
-  /// Whether a type is that of any value, so that what is read as it is cast by whoever gets it.
+  /// Returns whether a type is `Any` or `any Sendable`, so that the receiver casts the value.
   package static func isAny<Value>(_ type: Value.Type) -> Bool { type == Any.self || type == (any Sendable).self }
 
-  /// An integer or a `Float` as an `NSNumber`, which `as?` casts to every type of number that holds it, where an `Int16` would be an `Int16` only. Any other
-  /// value is itself.
+  /// Returns an integer or `Float` as an `NSNumber`, which `as?` casts to every numeric type that can hold it; an `Int16` could be cast to
+  /// `Int16` only. Other values are returned unchanged.
   package static func untyped(_ value: any Sendable) -> any Sendable {
     switch value {
     case let number as Int64: NSNumber(value: number)
@@ -30,16 +30,16 @@ extension AttributeConversion {
     }
   }
 
-  /// What is inside an `NSNumber` that came as `Any`: a `Bool`, an `Int64`, a `Double` or a `Decimal`; nil for any other value.
+  /// Returns the content of an `NSNumber` in an `Any`: a `Bool`, an `Int64`, a `Double` or a `Decimal`; nil for other values.
   package static func number(in value: Any) -> (any AttributeValue)? {
-    // A number of Swift's would be cast, too.
+    // The type check excludes Swift numbers, which `as?` would convert.
     guard type(of: value) is NSNumber.Type, let number = value as? NSNumber else { return nil }
     return content(of: number)
   }
 
-  /// What is inside an `NSNumber`: a `Bool`, an `Int64`, a `Double` or a `Decimal`.
+  /// Returns the content of an `NSNumber`: a `Bool`, an `Int64`, a `Double` or a `Decimal`.
   package static func content(of number: NSNumber) -> any AttributeValue {
-    // There is one object for each of the two.
+    // The boolean numbers are singletons.
     if number === NSNumber(value: true) { return true }
     if number === NSNumber(value: false) { return false }
     if number is NSDecimalNumber { return number.decimalValue }
@@ -52,7 +52,7 @@ extension AttributeConversion {
 }
 
 extension AttributeType {
-  /// Whether values of the type may be integers or `Float`s.
+  /// Whether values of the type can be integers or `Float`s.
   fileprivate var castsByNumber: Bool {
     switch self {
     case .integer16, .integer32, .integer64, .float, .undefined, .composite: true

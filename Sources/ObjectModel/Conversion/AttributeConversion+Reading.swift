@@ -1,10 +1,10 @@
-// AttributeConversion+Reading: the slots of attributes as values of Swift types.
 import Foundation
 
 extension AttributeConversion {
-  /// A slot's value as the Swift value of its attribute's type; nil when there is none. Where it leaves as `Any` it is ``untypedValue(of:_:)``.
+  /// Returns a slot's value as the Swift type of its attribute; nil if it is null. To return it as `Any`, use ``untypedValue(of:_:)``.
   ///
-  /// A `transformable` attribute without a registered transformer gives its bytes.
+  /// A `transformable` attribute without a registered transformer returns its bytes.
+  ///
   /// - Throws: ``AttributeTransformError``.
   package static func value(of slot: Slot, _ attribute: AttributeDescription) throws(AttributeTransformError) -> (any Sendable)? {
     switch attribute.type {
@@ -35,9 +35,10 @@ extension AttributeConversion {
     }
   }
 
-  /// A slot's value as a type: the attribute's, another that holds it, an enumeration of raw values, or that of a `transformable` attribute.
+  /// Returns a slot's value as a type: the attribute's, another that can hold it, an enumeration with raw values, or the type of a
+  /// `transformable` attribute.
   ///
-  /// - Throws: ``AttributeTransformError``, also when the value is of another type.
+  /// - Throws: ``AttributeTransformError``, also if the value has another type.
   package static func value<Value>(
     of slot: Slot, _ attribute: AttributeDescription, as type: Value.Type
   ) throws(AttributeTransformError) -> Value? {
@@ -54,7 +55,8 @@ extension AttributeConversion {
     return value
   }
 
-  /// Whether values of an attribute can be read as a type, and written as it. Of a `transformable` attribute whose transformer is not known yet, any type may be.
+  /// Returns whether values of an attribute can be read and written as a type. True for any type if the attribute is `transformable` and
+  /// its transformer is not registered.
   package static func holds<Value>(_ attribute: AttributeDescription, _ type: Value.Type) -> Bool {
     if let optional = type as? any AnyOptionalType.Type { return holds(attribute, optional.wrappedType) }
     if isAny(type) { return true }
@@ -81,7 +83,7 @@ extension AttributeConversion {
     }
   }
 
-  /// A value of an enumeration as its raw value, which is what attributes take; others as they are.
+  /// Replaces an enumeration value with its raw value, which attributes store. Other values are returned unchanged.
   package static func withoutEnumeration<Value: Sendable>(_ value: Value) -> any Sendable {
     if value is any AttributeValue { return value }
     if let value = value as? any RawRepresentable, let raw = value.rawValue as? any AttributeValue { return raw }
@@ -91,7 +93,7 @@ extension AttributeConversion {
   private static func rawType<Value: RawRepresentable>(of type: Value.Type) -> Any.Type { Value.RawValue.self }
   private static func valueType<Transformer: AttributeTransformer>(of transformer: Transformer) -> Any.Type { Transformer.Value.self }
 
-  /// A stored value as a Swift type: one of an attribute's, or an enumeration whose raw values are of such a type.
+  /// Returns a stored value as an attribute type, or as an enumeration with raw values of such a type.
   private static func typed(_ slot: Slot, as type: Any.Type) -> Any? {
     if let type = type as? any AttributeValue.Type { return type.init(_slot: slot) }
     if let type = type as? any RawRepresentable.Type { return raw(slot, as: type) }
@@ -103,7 +105,7 @@ extension AttributeConversion {
   }
 }
 
-/// The type of any optional.
+/// The type of an optional.
 private protocol AnyOptionalType {
   static var wrappedType: Any.Type { get }
 }

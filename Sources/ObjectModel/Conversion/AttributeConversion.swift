@@ -1,26 +1,25 @@
-// AttributeConversion: values of Swift types that come as `Any`, as the slots of attributes.
 import Foundation
 
-/// Turns values that come as `Any` into slots.
+/// Converts values of type `Any` to slots.
 package enum AttributeConversion {
-  /// Why a value cannot be a slot's.
+  /// The reason why a value cannot be converted.
   package enum Failure: Error, Sendable, Hashable {
-    /// It has another type.
+    /// The value has another type.
     case wrongType
-    /// It is a number that the attribute's type cannot hold.
+    /// The number is out of the range of the attribute's type.
     case outOfRange
     /// The attribute's transformer failed.
     case transformFailed(String)
   }
 
-  /// What is inside an optional that went through `Any`.
+  /// Returns the content of an optional in an `Any`.
   package static func unwrapped(_ value: Any?) -> Any? {
     guard let value else { return nil }
     if let optional = value as? any AnyOptional { return optional.wrapped }
     return value
   }
 
-  /// A value as the slot of an attribute. Integers are taken by any integer type that holds them.
+  /// Converts a value to the slot of an attribute. Integers can have any integer type.
   package static func slot(from value: Any?, for slot: CompiledSlot) throws(Failure) -> Slot {
     guard let value = unwrapped(value) else { return .null }
     guard let attribute = slot.attribute else { throw .wrongType }
@@ -44,7 +43,7 @@ package enum AttributeConversion {
       if case .some(.some(let number)) = integer(value) { return Decimal(number)._slot }
       guard let value = value as? Double ?? (value as? Float).map(Double.init) else { throw .wrongType }
       if value.isNaN { return Decimal.nan._slot }
-      // Decimals end below this number, and cannot be made of an infinite one.
+      // Larger than any `Decimal`; also excludes infinity, which `Decimal` cannot be created from.
       guard abs(value) < 1e127 else { throw .outOfRange }
       return Decimal(value)._slot
     case .date: return try (value as? Date).typed()
@@ -62,7 +61,7 @@ package enum AttributeConversion {
     }
   }
 
-  /// The Swift type that an attribute takes, as a part of a sentence.
+  /// Returns the Swift type that an attribute accepts, as part of a message.
   package static func expectation(of slot: CompiledSlot) -> String {
     guard let type = slot.attributeType else { return "an object" }
     let swiftType =
@@ -89,14 +88,14 @@ package enum AttributeConversion {
     }
   }
 
-  /// A number as a `Float`, unless it lies beyond its range.
+  /// Converts a number to `Float`, unless it is out of range.
   private static func float(_ value: Double) throws(Failure) -> Float {
     let float = Float(value)
     if float.isInfinite, value.isFinite { throw .outOfRange }
     return float
   }
 
-  /// The integer in a value: nil when there is none, an inner nil when it does not fit into 64 bits.
+  /// Returns the integer in a value: nil if it is not an integer, an inner nil if it does not fit into 64 bits.
   private static func integer(_ value: Any) -> Int64?? {
     switch value {
     case let value as Int: .some(Int64(value))
@@ -111,14 +110,14 @@ package enum AttributeConversion {
 }
 
 extension Optional where Wrapped: AttributeValue {
-  /// The slot of a value that a cast gave.
+  /// Returns the slot of a successfully cast value.
   fileprivate func typed() throws(AttributeConversion.Failure) -> Slot {
     guard let self else { throw .wrongType }
     return self._slot
   }
 }
 
-/// Any optional.
+/// An optional of any type.
 private protocol AnyOptional {
   var wrapped: Any? { get }
 }

@@ -1,19 +1,18 @@
-// AttributeTypeChange: how stored values of one attribute type become values of another.
 import Foundation
 
-/// How stored values follow a change of their attribute's type.
+/// The effect of a changed attribute type on stored values.
 package struct AttributeTypeChange: Sendable, Hashable {
-  /// What has to be true of every stored value; nil where each has a counterpart.
+  /// The condition that all stored values must meet; nil if all values can be converted.
   package let condition: String?
-  /// Whether values are held in another way, or rounded, so that rows are written.
+  /// Whether values change their storage form or are rounded, so that rows must be rewritten.
   package let writesValues: Bool
 }
 
 extension AttributeType {
-  /// How stored values become values of another type in a migration that is inferred; nil where they cannot.
+  /// Returns how an inferred migration converts stored values to another type; nil if it cannot.
   ///
-  /// Numbers become numbers of any other type, and URIs become strings. A value that the newer type does not hold is never changed silently: whole numbers stay
-  /// exactly what they are. Only fractions are rounded, to the nearest value, where the newer type is binary and shorter.
+  /// Numbers convert to any other numeric type, and URIs to strings. A value that the new type cannot hold is never changed silently: whole
+  /// numbers stay exact. Only fractions are rounded, to the nearest value, if the new type is a shorter binary type.
   package func change(to other: AttributeType) -> AttributeTypeChange? {
     if self == other || self == .uri && other == .string { return AttributeTypeChange(condition: nil, writesValues: false) }
     guard isNumber, other.isNumber else { return nil }
@@ -21,7 +20,7 @@ extension AttributeType {
       condition: condition(of: other), writesValues: slotKind != other.slotKind || self == .double && other == .float)
   }
 
-  /// A stored value as one of another type; nil where that type has none for it. Null stays null.
+  /// Converts a stored value to another type; nil if that type cannot hold it. Null stays null.
   package func converted(_ slot: Slot, to other: AttributeType) -> Slot? {
     if slot.isNull || self == other || self == .uri && other == .string { return slot }
     guard isNumber, other.isNumber else { return nil }
@@ -33,7 +32,7 @@ extension AttributeType {
     }
   }
 
-  /// A number that was recorded under another type, as one of this type where it has one; any other value is itself.
+  /// Converts a number that was recorded under another type to this type, if possible; returns any other value unchanged.
   package func adopting(_ slot: Slot) -> Slot {
     let older: AttributeType? =
       switch slot {
@@ -48,7 +47,7 @@ extension AttributeType {
 
   private var isNumber: Bool { isNumeric || self == .boolean }
 
-  /// The integers of an integer type.
+  /// The range of an integer type.
   private var integers: ClosedRange<Int64>? {
     switch self {
     case .integer16: Int64(Int16.min)...Int64(Int16.max)
@@ -59,7 +58,7 @@ extension AttributeType {
     }
   }
 
-  /// The greatest integer up to which a binary type holds all of them.
+  /// The largest integer up to which the binary floating-point type represents all integers.
   private var greatestExact: Int64 { self == .float ? 1 << 24 : 1 << 53 }
 
   private func condition(of other: AttributeType) -> String? {
@@ -96,10 +95,10 @@ extension AttributeType {
     case .double: return .real(value)
     case .float:
       let float = Float(value)
-      // Neither to infinity nor to zero.
+      // Reject overflow to infinity and underflow to zero.
       return value.isFinite && !float.isFinite || float == 0 && value != 0 ? nil : .real(Double(float))
     case .decimal:
-      // The shortest decimal that reads as the value: a Double that was set to 0.1 becomes 0.1.
+      // The shortest decimal that parses as the value: a Double set to 0.1 becomes 0.1.
       let text = isFloat ? Float(value).description : value.description
       guard value.isFinite, let decimal = Decimal(string: text, locale: Locale(identifier: "en_US_POSIX")), !decimal.isNaN else {
         return nil
@@ -111,7 +110,7 @@ extension AttributeType {
   }
 
   private func slot(from value: Decimal) -> Slot? {
-    // The description is exact, without an exponent.
+    // The description is exact and has no exponent.
     let text = value.description
     switch self {
     case .double: return Double(text).flatMap { $0.isFinite ? .real($0) : nil }

@@ -1,29 +1,27 @@
-// DerivationExpression: the forms that the expression of a derived attribute may have.
-
-/// What a derived attribute is computed with.
+/// The operation of a derived attribute.
 public enum DerivationOperation: String, Sendable, Hashable, CaseIterable {
   /// The value at the end of the path.
   case copy
-  /// The text at the end of the path without case and diacritics.
+  /// The text at the end of the path, without case and diacritics.
   case canonical
-  /// The text at the end of the path in upper case.
+  /// The text at the end of the path in uppercase.
   case uppercase
-  /// The text at the end of the path in lower case.
+  /// The text at the end of the path in lowercase.
   case lowercase
   /// The number of objects at the end of the path.
   case count
-  /// The sum of the values at the end of the path; 0 for none.
+  /// The sum of the values at the end of the path; 0 if there are no values.
   case sum
-  /// The least of the values.
+  /// The minimum of the values.
   case minimum
-  /// The greatest of the values.
+  /// The maximum of the values.
   case maximum
   /// The mean of the values.
   case average
-  /// The moment at which the object was saved last.
+  /// The time of the object's last save.
   case now
 
-  /// Whether many values become one.
+  /// Whether the operation aggregates several values.
   public var isAggregate: Bool {
     switch self {
     case .count, .sum, .minimum, .maximum, .average: true
@@ -31,10 +29,10 @@ public enum DerivationOperation: String, Sendable, Hashable, CaseIterable {
     }
   }
 
-  /// Whether a text is changed.
+  /// Whether the operation transforms text.
   public var isText: Bool { self == .canonical || self == .uppercase || self == .lowercase }
 
-  /// The name in a path, such as `@count`; nil for other forms.
+  /// The name in a path, such as `@count`; nil for operations of other forms.
   var pathName: String? {
     switch self {
     case .count: "@count"
@@ -47,17 +45,17 @@ public enum DerivationOperation: String, Sendable, Hashable, CaseIterable {
   }
 }
 
-/// An expression taken apart: an operation and a path of names.
+/// A parsed derivation expression: an operation and a path of names.
 struct DerivationExpression: Sendable, Hashable {
   let operation: DerivationOperation
   let path: [String]
 
-  /// The forms, in words, for messages.
+  /// The supported forms, for error messages.
   static let forms =
     "possible are a path such as 'author.name'; 'canonical:(name)', 'uppercase:(name)' or 'lowercase:(name)' with such a path; 'items.@count'; "
     + "'items.@sum.price' or 'items.price.@sum' with @sum, @min, @max or @avg; and 'now()'"
 
-  /// Reads an expression; nil when it has none of the forms.
+  /// Parses an expression; nil if it has an unsupported form.
   init?(_ text: String) {
     let text = Self.trimmed(Substring(text))
     if text == "now()" {
@@ -83,7 +81,7 @@ struct DerivationExpression: Sendable, Hashable {
     let name = names.remove(at: position)
     guard let aggregate = DerivationOperation.allCases.first(where: { $0.pathName == name }), position > 0,
       !names.contains(where: { $0.hasPrefix("@") }),
-      // Nothing follows a count.
+      // `@count` must be the last name.
       aggregate != .count || position == names.count
     else { return nil }
     operation = aggregate

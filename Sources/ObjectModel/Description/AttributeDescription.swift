@@ -1,6 +1,4 @@
-// AttributeDescription: a value property of an entity.
-/// An attribute of an entity: its type, its default value, its bounds, and how it is stored. It is a value, which an ``EntityDescription``
-/// holds.
+/// An attribute of an ``EntityDescription``: its type, default value, bounds and storage options.
 ///
 /// ```swift
 /// var title = AttributeDescription(name: "title", type: .string)
@@ -12,53 +10,54 @@ public struct AttributeDescription: Sendable, Hashable {
   public var name: String
   /// The type of its values.
   public var type: AttributeType
-  /// Whether it may have no value when the object is saved.
+  /// Whether the value may be null when the object is saved.
   public var isOptional: Bool
-  /// Whether it is kept in memory only.
+  /// Whether the value exists in memory only.
   public var isTransient = false
-  /// The value that a new object starts with; null for none.
+  /// The value of a new object; null for none.
   public var defaultValue: Slot
   /// The bounds that validation checks.
   public var validation = AttributeValidation()
   /// The name of the ``CompositeDescription`` of a `composite` attribute; nil otherwise.
   public var compositeName: String?
-  /// The name of the `ValueTransformer` of a `transformable` attribute; nil for the default, which stores `Codable` values as JSON.
+  /// The name of an ``AttributeTransformer`` of a `transformable` attribute; nil for the default, which stores `Codable` values as JSON.
   public var valueTransformerName: String?
-  /// The Swift type of a `transformable` attribute, for typed classes; of another attribute, the type whose raw values it holds, such as an enumeration.
+  /// For a `transformable` attribute, the Swift type in typed classes. For other attributes, a type with raw values, such as an
+  /// enumeration.
   public var valueClassName: String?
-  /// Whether typed classes use a Swift scalar. It is kept for the model file; generated classes always use one.
+  /// Whether typed classes use a Swift scalar. Kept for the model file; generated classes always use one.
   public var usesScalarValueType = true
-  /// Whether large values may be kept in files beside the store.
+  /// Whether large values may be stored in files next to the store.
   public var allowsExternalBinaryDataStorage = false
-  /// Whether the value is sealed before it is mirrored to other devices.
+  /// Whether the value should be encrypted before it is mirrored to other devices.
   public var allowsCloudEncryption = false
-  /// Whether the value is copied into the history of the object's deletion.
+  /// Whether the value is copied into the history when the object is deleted.
   public var preservesValueInHistoryOnDeletion = false
-  /// Whether system search indexes the attribute. It is for an indexer of the application's own: the library has none.
+  /// Whether system search should index the attribute. For an indexer of the application; the library has none.
   public var isIndexedBySpotlight = false
-  /// Whether a model of before 2017 asks for an index of the attribute alone; see `EntityDescription.effectiveIndexes`.
+  /// Whether a model from before 2017 requests an index of this attribute; see `EntityDescription.effectiveIndexes`.
   public var isIndexed = false
   /// The expression of a derived attribute.
   public var derivationExpression: String?
-  /// The predicate, in format language, of the members that an aggregate of a derived attribute takes; nil for all. It asks about the attributes of
-  /// the objects that the to-many relationship of ``derivationExpression`` leads to. A model file has it as `derivationFilter`, which Core Data's editor may
-  /// keep or leave out.
+  /// The predicate, in format language, for the members that an aggregate of a derived attribute includes; nil for all. It applies to
+  /// attributes of the objects in the to-many relationship of ``derivationExpression``. Stored in model files as `derivationFilter`, which
+  /// Core Data's editor may keep or remove.
   public var derivationFilter: String?
-  /// What the property was called in an earlier version of the model.
+  /// The name of the property in an earlier version of the model.
   public var renamingIdentifier: String?
-  /// Text that changes the version hash when nothing else does.
+  /// A string that changes the version hash, even if nothing else changes.
   public var versionHashModifier: String?
-  /// Notes of the application.
+  /// Application-defined values.
   public var userInfo: [String: String] = [:]
-  /// What a model file says beyond the other properties.
+  /// Parts of the model file that the other properties do not represent.
   package var preserved = PreservedXML()
 
-  /// Makes an attribute.
+  /// Creates an attribute.
   ///
   /// - Parameters:
   ///   - name: The attribute's name.
   ///   - type: The type of its values.
-  ///   - isOptional: Whether an object may be saved without a value.
+  ///   - isOptional: Whether an object can be saved without a value.
   ///   - defaultValue: The value of a new object.
   public init(name: String, type: AttributeType, isOptional: Bool = false, defaultValue: Slot = .null) {
     self.name = name
@@ -68,7 +67,7 @@ public struct AttributeDescription: Sendable, Hashable {
   }
 }
 
-/// The bounds of an attribute's values. Bounds are inclusive, nil stands for none, and a missing value passes all of them.
+/// The bounds of an attribute's values. Bounds are inclusive; nil means unbounded. A missing value satisfies all bounds.
 ///
 /// ```swift
 /// var isbn = AttributeDescription(name: "isbn", type: .string, isOptional: true)
@@ -77,22 +76,22 @@ public struct AttributeDescription: Sendable, Hashable {
 /// pages.validation.minimum = .int(1)
 /// ```
 ///
-/// A save checks the bounds of the objects that it inserts and updates, and throws ``ValidationError`` for those that break them. Values that are stored
-/// already are not checked when a model gets other bounds. A bound that the attribute's type cannot have is a mistake of the model, which is refused with
-/// ``ModelValidationError``; a pattern that is not a regular expression is not checked, and a warning of the model says so.
+/// A save checks the bounds of inserted and updated objects, and throws ``ValidationError`` for violations. Changed bounds in a model do
+/// not affect values that are already stored. A bound that the attribute's type does not support makes the model invalid, see
+/// ``ModelValidationError``. A pattern that is not a regular expression is ignored and reported as a warning of the model.
 public struct AttributeValidation: Sendable, Hashable {
-  /// The least number or earliest date, as the attribute's type holds it.
+  /// The minimum number or earliest date, in the storage form of the attribute's type.
   public var minimum: Slot?
-  /// The greatest number or latest date.
+  /// The maximum number or latest date.
   public var maximum: Slot?
-  /// The least number of characters of a string.
+  /// The minimum number of characters of a string.
   public var minimumLength: Int?
-  /// The greatest number of characters of a string.
+  /// The maximum number of characters of a string.
   public var maximumLength: Int?
   /// A regular expression that the whole string must match.
   public var pattern: String?
 
-  /// No bounds.
+  /// Creates a validation without bounds.
   public init() {}
 
   /// Whether there are no bounds.

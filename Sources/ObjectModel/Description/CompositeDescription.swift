@@ -1,20 +1,18 @@
-// CompositeDescription: a named bundle of attributes.
-
-/// A kind of composite value: a named bundle of attributes, some of which may be composites again.
+/// A composite type: a named group of attributes, which can be composites themselves.
 ///
-/// An attribute of the type ``AttributeType/composite`` names one by ``AttributeDescription/compositeName``. Every part has a column of its own, and a
-/// name in key paths, such as `home.city`.
+/// An attribute of the type ``AttributeType/composite`` refers to it by ``AttributeDescription/compositeName``. Each part has its own
+/// column, and a name in key paths, such as `home.city`.
 public struct CompositeDescription: Sendable, Hashable {
   /// The name, unique among the model's composites.
   public var name: String
   /// The parts.
   public var elements: [AttributeDescription]
-  /// Notes of the application.
+  /// Application-defined values.
   public var userInfo: [String: String] = [:]
-  /// What a model file says beyond the other properties.
+  /// Parts of the model file that the other properties do not represent.
   package var preserved = PreservedXML()
 
-  /// Makes a kind of composite value.
+  /// Creates a composite type.
   public init(name: String, elements: [AttributeDescription] = []) {
     self.name = name
     self.elements = elements

@@ -1,4 +1,4 @@
-// Description+WithoutPreserved: descriptions without what a file said beyond them, for comparing.
+// Copies of descriptions without unknown parts of the model file, for comparison.
 
 extension AttributeDescription {
   var withoutPreserved: AttributeDescription {

@@ -1,6 +1,4 @@
-// EntityDescription: a kind of object.
-
-/// An entity of a model: a kind of object with its properties. It is a value; ``ManagedObjectModel/entities`` has those of a model.
+/// An entity of a ``ManagedObjectModel``: a type of object with its properties.
 ///
 /// ```swift
 /// var entity = EntityDescription(name: "Book", superentity: "Item")
@@ -9,41 +7,41 @@
 public struct EntityDescription: Sendable, Hashable {
   /// The entity's name, unique in its model.
   public var name: String
-  /// The name of the class of its objects; nil for `ManagedObject`. A leading `.` stands for the current module.
+  /// The class name of its objects; nil for `ManagedObject`. A leading `.` means the current module.
   public var managedObjectClassName: String?
-  /// The name of the entity it inherits from; nil for a root.
+  /// The name of the superentity; nil for a root.
   public var superentityName: String?
-  /// Whether it has no objects of its own.
+  /// Whether the entity is abstract and has no objects of its own.
   public var isAbstract: Bool
-  /// The properties it declares, without inherited ones.
+  /// The declared properties, without inherited ones.
   public var properties: [PropertyDescription]
-  /// The indexes it declares.
+  /// The declared indexes.
   public var indexes: [FetchIndexDescription] = []
-  /// Lists of property names for which a model of before 2017 asks for an index each; see `effectiveIndexes`.
+  /// Lists of property names for which a model from before 2017 requests indexes; see `effectiveIndexes`.
   public var compoundIndexes: [[String]] = []
-  /// Lists of property names whose values identify an object.
+  /// Lists of property names whose combined values must be unique.
   public var uniquenessConstraints: [[String]] = []
-  /// How typed classes are generated.
+  /// The generation mode of typed classes.
   public var codeGeneration = CodeGenerationType.manual
-  /// The expression of the name that system search shows for an object, in format language. It is for an indexer of the application's own: the library has
+  /// The expression, in format language, of an object's display name in system search. For an indexer of the application; the library has
   /// none.
   public var coreSpotlightDisplayNameExpression: String?
-  /// What the entity was called in an earlier version of the model.
+  /// The name of the entity in an earlier version of the model.
   public var renamingIdentifier: String?
-  /// Text that changes the version hash when nothing else does.
+  /// A string that changes the version hash, even if nothing else changes.
   public var versionHashModifier: String?
-  /// Notes of the application.
+  /// Application-defined values.
   public var userInfo: [String: String] = [:]
-  /// What a model file says beyond the other properties.
+  /// Parts of the model file that the other properties do not represent.
   package var preserved = PreservedXML()
 
-  /// Makes an entity.
+  /// Creates an entity.
   ///
   /// - Parameters:
   ///   - name: The entity's name.
-  ///   - superentity: The name of the entity that it inherits from.
-  ///   - isAbstract: Whether there are no objects of the entity itself.
-  ///   - managedObjectClassName: The name of the class of its objects.
+  ///   - superentity: The name of the superentity.
+  ///   - isAbstract: Whether the entity is abstract.
+  ///   - managedObjectClassName: The class name of its objects.
   ///   - properties: Its own properties, in order.
   public init(
     name: String, superentity: String? = nil, isAbstract: Bool = false, managedObjectClassName: String? = nil,
@@ -56,16 +54,16 @@ public struct EntityDescription: Sendable, Hashable {
     self.properties = properties
   }
 
-  /// The attributes it declares.
+  /// The declared attributes.
   public var attributes: [AttributeDescription] {
     properties.compactMap { if case .attribute(let attribute) = $0 { attribute } else { nil } }
   }
-  /// The relationships it declares.
+  /// The declared relationships.
   public var relationships: [RelationshipDescription] {
     properties.compactMap { if case .relationship(let relationship) = $0 { relationship } else { nil } }
   }
-  /// The indexes that a store builds: those that are declared, and those that older models ask for by ``AttributeDescription/isIndexed`` and
-  /// ``compoundIndexes``, under the names that Core Data's editor gives them. Nothing is built twice.
+  /// The indexes that a store builds: the declared ones, and those that older models request through ``AttributeDescription/isIndexed`` and
+  /// ``compoundIndexes``, named as by Core Data's editor. Duplicates are omitted.
   package var effectiveIndexes: [FetchIndexDescription] {
     let asked = attributes.filter { $0.isIndexed && $0.type.isComparable && !$0.isTransient }.map { [$0.name] } + compoundIndexes
     if asked.isEmpty { return indexes }
@@ -81,18 +79,18 @@ public struct EntityDescription: Sendable, Hashable {
     }
     return result
   }
-  /// The fetched properties it declares.
+  /// The declared fetched properties.
   public var fetchedProperties: [FetchedPropertyDescription] {
     properties.compactMap { if case .fetchedProperty(let property) = $0 { property } else { nil } }
   }
 }
 
-/// How typed classes of an entity are generated. The raw value is the name used in model files.
+/// The generation mode of an entity's typed class. The raw value is the name used in model files.
 public enum CodeGenerationType: String, Sendable, Hashable {
-  /// Nothing is generated: the application writes the class.
+  /// Generates nothing: the application defines the class.
   case manual = ""
-  /// The class with its properties.
+  /// Generates the class with its properties.
   case classDefinition = "class"
-  /// An extension with the properties, beside a class that the application writes.
+  /// Generates an extension with the properties, for a class that the application defines.
   case category = "category"
 }

@@ -1,96 +1,95 @@
-// FetchIndexDescription: an index over an entity's table.
-
-/// An index of an entity: what the store keeps sorted, so that fetches find objects without looking at all of them.
+/// An index of an entity, which lets a store find objects without scanning all of them.
 ///
 /// ```swift
 /// var book = EntityDescription(name: "Book")
-/// book.indexes.append(FetchIndexDescription(name: "byTitle", elements: [.ascending("title", collation: .caseInsensitive), .descending("published")]))
+/// book.indexes.append(FetchIndexDescription(name: "byTitle", elements: [.ascending("title", collation: .caseInsensitive),
+/// .descending("published")]))
 /// ```
 ///
-/// An index never changes what a fetch returns. It costs room in the file, and time in each save that changes one of its properties. A store gets a new index
-/// when it is next opened for writing, in the time that it takes to sort all rows of the entity; no migration is needed. ``FetchExplanation`` tells
-/// which indexes a fetch uses.
+/// An index never changes the result of a fetch. It costs space in the file, and time in each save that changes one of its properties. A
+/// store builds a new index when it is next opened for writing, in the time that sorting all rows of the entity takes; no migration is
+/// needed. ``FetchExplanation`` shows which indexes a fetch uses.
 public struct FetchIndexDescription: Sendable, Hashable {
   /// The index's name, unique in its entity.
   public var name: String
-  /// Its elements, most significant first.
+  /// The elements, most significant first.
   public var elements: [FetchIndexElement]
-  /// The predicate, in format language, of the rows that a partial index holds; nil for all.
+  /// The predicate, in format language, for the rows in a partial index; nil for all rows.
   public var partialIndexPredicate: String?
-  /// What a model file says beyond the other properties.
+  /// Parts of the model file that the other properties do not represent.
   package var preserved = PreservedXML()
 
-  /// Makes an index.
+  /// Creates an index.
   ///
   /// - Parameters:
   ///   - name: The index's name.
-  ///   - elements: What is indexed, most significant first.
-  ///   - partialIndexPredicate: Which rows are indexed, in format language; nil for all.
+  ///   - elements: The elements, most significant first.
+  ///   - partialIndexPredicate: The predicate, in format language, for the rows to index; nil for all rows.
   public init(name: String, elements: [FetchIndexElement], partialIndexPredicate: String? = nil) {
     self.name = name
     self.elements = elements
     self.partialIndexPredicate = partialIndexPredicate
   }
 
-  /// Whether it is over the words of texts.
+  /// Whether this is a full-text index.
   package var isFullText: Bool { elements.first?.kind == .fullText }
 }
 
-/// One element of an index.
+/// An element of an index.
 public struct FetchIndexElement: Sendable, Hashable {
-  /// How the element is indexed.
+  /// The kind of an index element.
   public enum Kind: String, Sendable, Hashable {
-    /// By order.
+    /// An index by order.
     case binary = "Binary"
-    /// By range in several dimensions.
+    /// An index by ranges in several dimensions.
     case rtree = "RTree"
-    /// By the words of a text, for SEARCH. Core Data has no such index: its editor may keep it or leave it out.
+    /// An index of the words in a text, for SEARCH. Core Data has no such index; its editor may keep or remove it.
     case fullText = "FullText"
   }
-  /// How texts are folded before they are indexed.
+  /// The transformation of text before it is indexed.
   public enum Collation: String, Sendable, Hashable, CaseIterable {
-    /// Texts are not folded: they are indexed by their UTF-8 bytes.
+    /// No transformation: text is indexed by its UTF-8 bytes.
     case binary
-    /// Upper and lower case are one: for comparisons with `[c]`, and for orders without case.
+    /// Ignores case: for comparisons with `[c]`, and for case-insensitive sort orders.
     case caseInsensitive
-    /// Accents are dropped: for comparisons with `[d]`.
+    /// Ignores diacritics: for comparisons with `[d]`.
     case diacriticInsensitive
-    /// Both: for comparisons with `[cd]`.
+    /// Ignores case and diacritics: for comparisons with `[cd]`.
     case caseAndDiacriticInsensitive
   }
   /// The name of the attribute or to-one relationship; nil for an expression.
   public var propertyName: String?
-  /// The expression, in format language, when there is no property.
+  /// The expression, in format language, if there is no property.
   public var expression: String?
-  /// How it is indexed.
+  /// The kind of the element.
   public var kind = Kind.binary
-  /// Whether lower values come first.
+  /// Whether the order is ascending.
   public var isAscending = true
-  /// How texts are folded before they are indexed. Core Data has no such index: its editor may keep it or leave it out.
+  /// The transformation of text before it is indexed. Core Data has no such indexes; its editor may keep or remove the collation.
   public var collation = Collation.binary
-  /// What a model file says beyond the other properties.
+  /// Parts of the model file that the other properties do not represent.
   package var preserved = PreservedXML()
 
-  /// An element over a property.
+  /// Creates an element over a property.
   ///
   /// - Parameters:
   ///   - property: The property's name.
-  ///   - isAscending: Whether the smallest value comes first.
-  ///   - collation: How texts are folded.
+  ///   - isAscending: Whether the order is ascending.
+  ///   - collation: The transformation of text.
   public init(property: String, isAscending: Bool = true, collation: Collation = .binary) {
     propertyName = property
     self.isAscending = isAscending
     self.collation = collation
   }
 
-  /// An element over the words of a text. All elements of such an index are of this kind.
+  /// Returns a full-text element. All elements of a full-text index must be of this kind.
   public static func fullText(_ property: String) -> FetchIndexElement {
     var element = FetchIndexElement(property: property)
     element.kind = .fullText
     return element
   }
 
-  /// An element over an expression.
+  /// Creates an element over an expression.
   public init(expression: String, isAscending: Bool = true) {
     self.expression = expression
     self.isAscending = isAscending

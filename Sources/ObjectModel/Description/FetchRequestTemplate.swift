@@ -1,6 +1,4 @@
-// FetchRequestTemplate: a named fetch request of a model.
-
-/// A named fetch request of a model, with `$VARIABLE` holes in its predicate.
+/// A named fetch request of a model, with `$VARIABLE` placeholders in its predicate.
 ///
 /// ```swift
 /// let cheap: FetchRequest<Book> = try model.fetchRequest(fromTemplate: "cheap", substitutionVariables: ["LIMIT": 10])
@@ -8,35 +6,35 @@
 public struct FetchRequestTemplate: Sendable, Hashable {
   /// The template's name.
   public var name: String
-  /// The name of the entity that is fetched.
+  /// The name of the entity to fetch.
   public var entityName: String
-  /// The predicate in format language.
+  /// The predicate, in format language.
   public var predicateFormat: String?
-  /// The greatest number of results; 0 for no bound.
+  /// The maximum number of results; 0 for no limit.
   public var fetchLimit = 0
-  /// How many rows are read together; 0 for all at once.
+  /// The number of rows to read together; 0 for all at once.
   public var fetchBatchSize = 0
-  /// What is returned.
+  /// The type of the results.
   public var resultType = FetchResultType.objects
   /// Whether objects of subentities are included.
   public var includesSubentities = true
-  /// Whether rows are read with their values.
+  /// Whether rows are read with their property values.
   public var includesPropertyValues = true
-  /// Whether a context's unsaved changes count.
+  /// Whether unsaved changes of the context are included.
   public var includesPendingChanges = true
   /// Whether objects are returned as faults.
   public var returnsObjectsAsFaults = true
-  /// Whether equal dictionaries are returned once.
+  /// Whether duplicate dictionaries are removed.
   public var returnsDistinctResults = false
-  /// What a model file says beyond the other properties.
+  /// Parts of the model file that the other properties do not represent.
   package var preserved = PreservedXML()
 
-  /// Makes a template.
+  /// Creates a template.
   ///
   /// - Parameters:
   ///   - name: The template's name.
-  ///   - entityName: The entity of the objects.
-  ///   - predicateFormat: Which objects are fetched, in format language; nil for all.
+  ///   - entityName: The name of the entity to fetch.
+  ///   - predicateFormat: The predicate, in format language; nil for all objects.
   public init(name: String, entityName: String, predicateFormat: String? = nil) {
     self.name = name
     self.entityName = entityName

@@ -1,13 +1,11 @@
-// FetchResultType: what a fetch returns.
-
-/// What a fetch returns: objects, their IDs, dictionaries of values, or how many there are. `FetchRequest` takes it from its result's type.
+/// The type of a fetch's results. `FetchRequest` derives it from its result type.
 public enum FetchResultType: String, Sendable, Hashable, Codable {
   /// Managed objects.
   case objects
   /// Object IDs.
   case objectIDs
-  /// Dictionaries of chosen properties.
+  /// Dictionaries of selected properties.
   case dictionaries
-  /// The number of results: of objects; or of dictionaries, where groups, aggregates or distinctness make them fewer.
+  /// The number of results: objects, or dictionaries if groups, aggregates or distinct results reduce their number.
   case count
 }

@@ -1,26 +1,24 @@
-// FetchedPropertyDescription: a weak link computed by a fetch.
-
 /// A read-only property computed by a fetch.
 public struct FetchedPropertyDescription: Sendable, Hashable {
   /// The property's name.
   public var name: String
   /// Whether the property is optional.
   public var isOptional = true
-  /// The name of the entity that is fetched.
+  /// The name of the entity to fetch.
   public var destinationEntityName: String
-  /// The predicate in format language, with `$FETCH_SOURCE` for the owner.
+  /// The predicate, in format language, with `$FETCH_SOURCE` for the owner.
   public var predicateFormat: String?
-  /// Notes of the application.
+  /// Application-defined values.
   public var userInfo: [String: String] = [:]
-  /// What a model file says beyond the other properties.
+  /// Parts of the model file that the other properties do not represent.
   package var preserved = PreservedXML()
 
-  /// Makes a fetched property.
+  /// Creates a fetched property.
   ///
   /// - Parameters:
   ///   - name: The property's name.
-  ///   - destination: The entity of the objects.
-  ///   - predicateFormat: Which objects are fetched, in format language; nil for all.
+  ///   - destination: The name of the entity to fetch.
+  ///   - predicateFormat: The predicate, in format language; nil for all objects.
   public init(name: String, destination: String, predicateFormat: String? = nil) {
     self.name = name
     destinationEntityName = destination

@@ -1,6 +1,4 @@
-// ManagedObjectModel: everything that exists, a plain value.
-
-/// A model: the entities that exist, how they relate, and named subsets of them.
+/// A model: entities, their relationships, and named subsets of them.
 ///
 /// ```swift
 /// let model = ManagedObjectModel {
@@ -15,46 +13,48 @@
 /// }
 /// ```
 ///
-/// A model also comes out of an `.xcdatamodeld` (``VersionedModel``, ``init(contentsOf:strict:)``) and out of classes. A model is a value. A container or coordinator
-/// compiles a copy of its own, so that later changes of yours have no effect on it. It throws ``ModelValidationError`` with every mistake of the model;
-/// ``validationIssues()`` lists them before.
+/// A model can also be read from an `.xcdatamodeld` (``VersionedModel``, ``init(contentsOf:strict:)``) or derived from classes. A model is
+/// a value: containers and coordinators compile their own copy, so later changes do not affect them. They throw ``ModelValidationError``
+/// with all issues of an invalid model; ``validationIssues()`` lists them in advance.
 public struct ManagedObjectModel: Sendable, Hashable {
   /// The entities.
   public var entities: [EntityDescription]
-  /// The kinds of composite values that attributes name.
+  /// The composite types, to which attributes refer by name.
   public var composites: [CompositeDescription] = []
   /// Named subsets of the entities.
   public var configurations: [ModelConfiguration] = []
   /// Named fetch requests.
   public var fetchRequestTemplates: [FetchRequestTemplate] = []
-  /// What the application calls this version of the model.
+  /// Identifiers by which the application names this version of the model.
   public var versionIdentifiers: Set<String> = []
-  /// Notes of the application.
+  /// Application-defined values.
   public var userInfo: [String: String] = [:]
-  /// What a model file says beyond the other properties.
+  /// Parts of the model file that the other properties do not represent.
   package var preserved = PreservedXML()
 
-  /// Makes a model of entities.
+  /// Creates a model from entities.
   public init(entities: [EntityDescription] = []) {
     self.entities = entities
   }
 
-  /// The entity of a name; nil when there is none. Linear in the number of entities.
+  /// Returns the entity with a name; nil if there is none.
+  ///
+  /// - Complexity: O(*n*) in the number of entities.
   public func entity(named name: String) -> EntityDescription? {
     entities.first { $0.name == name }
   }
 
-  /// The kind of composite value of a name; nil when there is none.
+  /// Returns the composite type with a name; nil if there is none.
   public func composite(named name: String) -> CompositeDescription? { composites.first { $0.name == name } }
 
-  /// The fetch request template of a name; nil when there is none.
+  /// Returns the fetch request template with a name; nil if there is none.
   public func fetchRequestTemplate(named name: String) -> FetchRequestTemplate? { fetchRequestTemplates.first { $0.name == name } }
 
-  /// Puts entities, properties, indexes and the other parts in the order of their names, properties of one kind together: the order of Apple's editor.
-  /// The order of a constraint's properties, an index's elements and a composite's parts stays. Version hashes do not depend on it.
+  /// Sorts entities, properties, indexes and the other parts by name, with properties grouped by kind, as Apple's editor does. The order of
+  /// a constraint's properties, an index's elements and a composite's parts stays unchanged. Version hashes do not depend on the order.
   public mutating func sortByName() {
     for index in entities.indices {
-      // Attributes, relationships, fetched properties.
+      // Order of kinds: attributes, relationships, fetched properties.
       let kinds = Dictionary(grouping: entities[index].properties) { property in
         switch property {
         case .attribute: 0
@@ -72,29 +72,29 @@ public struct ManagedObjectModel: Sendable, Hashable {
     fetchRequestTemplates.sort { $0.name.precedes($1.name) }
   }
 
-  /// The entities by name. If two have one name, validation reports it and the first stands here.
+  /// The entities by name. If two entities have the same name, which is a validation issue, contains the first.
   public var entitiesByName: [String: EntityDescription] {
     Dictionary(entities.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
   }
 }
 
 extension String {
-  /// The order of names by their UTF-8 bytes, which no locale or Unicode version changes.
+  /// Orders names by their UTF-8 bytes, independently of locale and Unicode version.
   fileprivate func precedes(_ other: String) -> Bool { utf8.lexicographicallyPrecedes(other.utf8) }
 }
 
-/// A named subset of a model's entities; a store opened with it holds only those.
+/// A named subset of a model's entities. A store that is opened with it holds only those entities.
 public struct ModelConfiguration: Sendable, Hashable {
   /// The configuration's name.
   public var name: String
-  /// The names of its entities.
+  /// The names of the entities.
   public var entityNames: [String]
-  /// Whether the model file marks it for mirroring.
+  /// Whether the model file marks the configuration for mirroring.
   public var usedWithCloudKit = false
-  /// What a model file says beyond the other properties.
+  /// Parts of the model file that the other properties do not represent.
   package var preserved = PreservedXML()
 
-  /// Makes a configuration.
+  /// Creates a configuration.
   public init(name: String, entityNames: [String]) {
     self.name = name
     self.entityNames = entityNames

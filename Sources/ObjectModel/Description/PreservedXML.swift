@@ -1,8 +1,6 @@
-// PreservedXML: what a model file said that the library has no meaning for, kept so that writing it loses nothing.
-
-/// Attributes and child elements of a model file's element that have no meaning here, kept in order for writing.
+/// Unknown attributes and child elements of an element in a model file, preserved in order, so that writing the file loses nothing.
 package struct PreservedXML: Sendable, Hashable {
-  /// An element kept as it was read.
+  /// An unchanged element.
   package struct Element: Sendable, Hashable {
     /// The element's name.
     package var name: String
@@ -10,16 +8,16 @@ package struct PreservedXML: Sendable, Hashable {
     package var attributes: [String: String]
     /// Its child elements.
     package var children: [Element]
-    /// Its text, trimmed of white space.
+    /// Its text, without surrounding white space.
     package var text: String
 
-    /// Makes an element.
+    /// Creates an element.
     ///
     /// - Parameters:
     ///   - name: The element's name.
     ///   - attributes: Its attributes.
-    ///   - children: The elements inside it.
-    ///   - text: The text inside it.
+    ///   - children: Its child elements.
+    ///   - text: Its text.
     package init(name: String, attributes: [String: String] = [:], children: [Element] = [], text: String = "") {
       self.name = name
       self.attributes = attributes
@@ -32,6 +30,6 @@ package struct PreservedXML: Sendable, Hashable {
   /// Child elements in file order.
   package var elements: [Element] = []
 
-  /// Nothing preserved.
+  /// Creates an empty value.
   package init() {}
 }

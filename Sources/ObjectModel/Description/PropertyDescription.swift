@@ -1,10 +1,8 @@
-// PropertyDescription: an attribute, a relationship or a fetched property of an entity.
-
 /// A property of an entity.
 public indirect enum PropertyDescription: Sendable, Hashable {
   /// A value.
   case attribute(AttributeDescription)
-  /// A reference to one or many objects.
+  /// A reference to one or several objects.
   case relationship(RelationshipDescription)
   /// A read-only list computed by a fetch.
   case fetchedProperty(FetchedPropertyDescription)

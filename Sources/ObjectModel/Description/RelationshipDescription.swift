@@ -1,53 +1,50 @@
-// RelationshipDescription: a reference property of an entity.
-
-/// A relationship of an entity: where it leads, how many may be there, and what deleting an object does to them. It is a value, which an ``EntityDescription``
-/// holds.
+/// A relationship of an ``EntityDescription``: its destination, cardinality and delete rule.
 ///
 /// ```swift
 /// let books = RelationshipDescription(name: "books", destination: "Book", inverse: "author", isToMany: true)
 /// ```
 ///
-/// Name the inverse wherever there is one: without it the other side is not kept in step.
+/// Specify the inverse if there is one. Without it, the other side is not kept in sync.
 public struct RelationshipDescription: Sendable, Hashable {
   /// The relationship's name, unique in its entity.
   public var name: String
-  /// The name of the entity it refers to.
+  /// The name of the destination entity.
   public var destinationEntityName: String
-  /// The name of the relationship back; nil when there is none.
+  /// The name of the inverse relationship; nil if there is none.
   public var inverseName: String?
-  /// Whether it refers to many objects.
+  /// Whether the relationship is to-many.
   public var isToMany: Bool
-  /// Whether the members have an order.
+  /// Whether the members are ordered.
   public var isOrdered = false
-  /// Whether a to-one relationship may refer to no object when the object is saved. One to many objects may, unless it has a ``minCount``.
+  /// Whether a to-one relationship may be empty when the object is saved. A to-many relationship may be empty unless it has a ``minCount``.
   public var isOptional: Bool
-  /// The least number of objects, checked when the relationship is not empty or not optional.
+  /// The minimum number of objects, checked if the relationship is not empty or not optional.
   public var minCount = 0
-  /// The greatest number of objects; 0 for no bound.
+  /// The maximum number of objects; 0 for no limit.
   public var maxCount = 0
-  /// What deleting the object does to those it refers to.
+  /// The effect of deleting the object on the objects that the relationship refers to.
   public var deleteRule: DeleteRule
-  /// Whether it is kept in memory only.
+  /// Whether the relationship exists in memory only.
   public var isTransient = false
-  /// What the property was called in an earlier version of the model.
+  /// The name of the property in an earlier version of the model.
   public var renamingIdentifier: String?
-  /// Text that changes the version hash when nothing else does.
+  /// A string that changes the version hash, even if nothing else changes.
   public var versionHashModifier: String?
-  /// Notes of the application.
+  /// Application-defined values.
   public var userInfo: [String: String] = [:]
-  /// What a model file says beyond the other properties.
+  /// Parts of the model file that the other properties do not represent.
   package var preserved = PreservedXML()
 
-  /// Makes a relationship.
+  /// Creates a relationship.
   ///
   /// - Parameters:
   ///   - name: The relationship's name.
-  ///   - destination: The entity at the other end.
-  ///   - inverse: The name of the relationship back.
-  ///   - isToMany: Whether there may be several objects at the other end.
-  ///   - isOrdered: Whether the members have an order.
-  ///   - isOptional: Whether an object may be saved without one at the other end.
-  ///   - deleteRule: What deleting an object does to the other end.
+  ///   - destination: The name of the destination entity.
+  ///   - inverse: The name of the inverse relationship.
+  ///   - isToMany: Whether the relationship is to-many.
+  ///   - isOrdered: Whether the members are ordered.
+  ///   - isOptional: Whether an object can be saved with an empty relationship.
+  ///   - deleteRule: The effect of deleting an object.
   public init(
     name: String, destination: String, inverse: String? = nil, isToMany: Bool = false, isOrdered: Bool = false, isOptional: Bool = true,
     deleteRule: DeleteRule = .nullify
@@ -63,7 +60,7 @@ public struct RelationshipDescription: Sendable, Hashable {
   }
 }
 
-/// What deleting an object does to the objects that its relationship refers to. The raw value is the name used in model files.
+/// The effect of deleting an object on the objects that its relationship refers to. The raw value is the name used in model files.
 ///
 /// ```swift
 /// let author = Entity("Author") {
@@ -72,15 +69,16 @@ public struct RelationshipDescription: Sendable, Hashable {
 /// }
 /// ```
 ///
-/// A context applies the rules at the end of each event and when it saves; a batch deletion applies them in the store. Neither breaks ``DeleteRule/deny``: a
-/// save throws ``ValidationError``, a batch deletion ``BatchError``. A context reads the objects that a cascade deletes, a batch deletion does not.
+/// A context applies the rules at the end of each event and when it saves; a batch deletion applies them in the store. Both enforce
+/// ``DeleteRule/deny``: a save throws ``ValidationError``, a batch deletion ``BatchError``. A context reads the objects that a cascade
+/// deletes; a batch deletion does not.
 public enum DeleteRule: String, Sendable, Hashable, CaseIterable {
-  /// The other objects forget the deleted one.
+  /// Removes the references to the deleted object.
   case nullify = "Nullify"
-  /// The other objects are deleted too.
+  /// Deletes the destination objects.
   case cascade = "Cascade"
-  /// The deletion fails while there are other objects.
+  /// Rejects the deletion while the relationship refers to other objects.
   case deny = "Deny"
-  /// Nothing happens to the other objects, which may be left with a reference to a missing one.
+  /// Leaves the destination objects unchanged, which may then refer to a missing object.
   case noAction = "No Action"
 }

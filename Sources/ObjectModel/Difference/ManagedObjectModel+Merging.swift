@@ -1,12 +1,11 @@
-// ManagedObjectModel+Merging: several models as one, and one configuration of a model as a model.
 public import Foundation
 
 extension ManagedObjectModel {
-  /// Merges models: their entities, configurations of the same name joined, templates, version identifiers and notes.
+  /// Merges models: their entities, composites, configurations (joined by name), templates, version identifiers and user info.
   ///
-  /// What model files say beyond the descriptions does not make entities different; that of the first model is kept.
+  /// Unknown parts of model files are ignored when entities are compared. The merged model has those of the first model.
   ///
-  /// - Throws: ``ModelMergeError`` with all names at once, unless entities and templates of the same name are equal.
+  /// - Throws: ``ModelMergeError`` with all conflicting names if entities, templates or composites of the same name differ.
   @_optimize(none) public init(merging models: [ManagedObjectModel]) throws(ModelMergeError) {
     var merged = ManagedObjectModel()
     var entities: [String: EntityDescription] = [:]
@@ -53,14 +52,14 @@ extension ManagedObjectModel {
     self = merged
   }
 
-  /// Merges those entities of models that a store was written with.
+  /// Merges the entities of models with which a store was written.
   ///
   /// - Parameters:
   ///   - models: The models, such as all versions of a bundle.
-  ///   - hashes: The version hashes by entity name that the store keeps.
-  /// - Returns: A model of exactly the store's entities; nil when an entity of the store is in none of the models with its hash.
+  ///   - hashes: The store's version hashes by entity name.
+  /// - Returns: A model with exactly the store's entities; nil if no model has one of these entities with its hash.
   @_optimize(none) public init?(merging models: [ManagedObjectModel], forStoreMetadata hashes: [String: Data]) {
-    // A model that fits as a whole brings its configurations and templates too.
+    // A model that is compatible as a whole also contributes its configurations and templates.
     if let whole = models.first(where: { $0.isConfiguration(withName: nil, compatibleWithStoreMetadata: hashes) }) {
       self = whole
       return
@@ -85,7 +84,7 @@ extension ManagedObjectModel {
     guard entities.count == hashes.count else { return nil }
   }
 
-  /// Takes over the composites of another model. Those that differ from one of their name here get a new name, which no hash depends on.
+  /// Adds the composites of another model. Composites that conflict by name are renamed, which does not affect hashes.
   ///
   /// - Returns: The new names by the old ones.
   @_optimize(none) private mutating func adopt(_ others: [CompositeDescription], of number: Int) -> [String: String] {
@@ -104,10 +103,10 @@ extension ManagedObjectModel {
     return names
   }
 
-  /// The model of one configuration: its entities with the superentities they need, without relationships to entities outside it and without
-  /// the indexes, constraints and templates that those leave without a subject.
+  /// Returns the model of one configuration: its entities and their superentities, without relationships to other entities, and without the
+  /// indexes, constraints and templates that depend on removed parts.
   ///
-  /// - Returns: The whole model when the name is nil; nil when there is no configuration of the name.
+  /// - Returns: The whole model if the name is nil; nil if there is no such configuration.
   @_optimize(none) public func restricted(toConfiguration name: String?) -> ManagedObjectModel? {
     guard let name else { return self }
     guard let configuration = configurations.first(where: { $0.name == name }) else { return nil }
@@ -121,7 +120,7 @@ extension ManagedObjectModel {
     result.entities = entities.filter { kept.contains($0.name) }.map { $0.restricted(to: kept) }
     result.configurations = [configuration]
     result.fetchRequestTemplates.removeAll { !kept.contains($0.entityName) }
-    // Dropped relationships may be inherited, so what uses them is looked for once all are gone.
+    // Removed relationships may be inherited, so their uses are removed after all entities are restricted.
     let remaining = result.entitiesByName
     for position in result.entities.indices { result.entities[position].dropUses(in: remaining) }
     return result
@@ -139,7 +138,7 @@ extension ManagedObjectModel {
 }
 
 extension PreservedXML {
-  /// Adds another file's unknown parts; attributes that are there already stay.
+  /// Adds the unknown parts of another file; existing attributes take precedence.
   fileprivate mutating func join(_ other: PreservedXML) {
     attributes.merge(other.attributes) { first, _ in first }
     elements += other.elements.filter { !elements.contains($0) }
@@ -167,7 +166,7 @@ extension EntityDescription {
     return entity
   }
 
-  /// Removes indexes and constraints over properties that are not there.
+  /// Removes indexes and constraints over missing properties.
   @_optimize(none) fileprivate mutating func dropUses(in entities: [String: EntityDescription]) {
     var names = Set(properties.map(\.name))
     var visited: Set<String> = [name]
@@ -176,7 +175,7 @@ extension EntityDescription {
       names.formUnion(parent.properties.map(\.name))
       next = parent.superentityName
     }
-    // A part of a composite goes with the whole.
+    // The part of a composite exists if the composite does.
     func isThere(_ path: String) -> Bool { names.contains(String(path.prefix { $0 != "." })) }
     indexes.removeAll { $0.elements.contains { element in element.propertyName.map { !isThere($0) } ?? false } }
     uniquenessConstraints.removeAll { !$0.allSatisfy(isThere) }

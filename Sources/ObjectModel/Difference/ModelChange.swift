@@ -1,6 +1,4 @@
-// ModelChange: one change between two versions of a model, in words, with what it means for stores.
-
-/// One change between two versions of a model, and what it means for stores.
+/// A change between two versions of a model, and its effect on stores.
 ///
 /// ```swift
 /// let file = try await SQLCipherStoreFile.unlock(at: url, key: key)
@@ -9,30 +7,30 @@
 /// }
 /// ```
 ///
-/// Changes are values that hold names only, and nothing that a store contains. A change that cannot be inferred makes a migration throw ``StoreError`` with
-/// ``StoreError/Code/mappingNotInferred``, unless a ``CustomMigrationStage`` takes care of it.
+/// A change contains names only, never data of a store. A change that cannot be inferred makes a migration throw ``StoreError`` with
+/// ``StoreError/Code/mappingNotInferred``, unless a ``CustomMigrationStage`` handles it.
 public struct ModelChange: Sendable, Hashable, CustomStringConvertible {
-  /// What a change means for a store that the older version wrote.
+  /// The effect of a change on a store of the source version.
   public enum Effect: Sendable, Hashable {
-    /// Stored rows stay as they are.
+    /// Stored rows stay unchanged.
     case none
-    /// The store can be brought in step without further word.
+    /// The store can be migrated by inference.
     case inferred
-    /// The store can be brought in step if what it holds allows it.
+    /// The store can be migrated by inference if its data meets the condition.
     case conditional(condition: String)
-    /// The store cannot be brought in step by itself.
+    /// The store cannot be migrated by inference.
     case notInferred(reason: String, advice: String)
   }
 
-  /// The entity, by its newer name, or by the older one when it is gone; nil where the whole model is concerned.
+  /// The entity's name, or its former name if it was removed; nil for a change of the whole model.
   public let entityName: String?
-  /// The property, index or constraint, by its newer name where it has one.
+  /// The name of the property, index or constraint; its former name if it was removed.
   public let name: String?
-  /// What changed, such as `renamed from title`.
+  /// A description of the change, such as `renamed from title`.
   public let change: String
-  /// What it means for stores.
+  /// The effect on stores.
   public let effect: Effect
-  /// Whether stored values or objects are dropped.
+  /// Whether the change drops stored values or objects.
   package let dropsValues: Bool
 
   init(_ entityName: String?, _ name: String? = nil, _ change: String, _ effect: Effect = .none, dropsValues: Bool = false) {
@@ -43,7 +41,7 @@ public struct ModelChange: Sendable, Hashable, CustomStringConvertible {
     self.effect = effect
   }
 
-  /// The change in a line, with the condition or the reason and the way out.
+  /// The change in one line, with its condition, or with the reason and advice.
   public var description: String {
     let place = [entityName, name].compactMap { $0 }.joined(separator: ".")
     let text = place.isEmpty ? change : "\(place): \(change)"

@@ -1,12 +1,10 @@
-// ModelComparison+Properties: notes the changes of attributes and relationships.
-
 extension ModelComparison {
   @_optimize(none) mutating func compareProperties(_ older: CompiledEntity, _ newer: CompiledEntity) {
     let before = ComparedProperty.all(of: older)
     let after = ComparedProperty.all(of: newer)
     let positions = Dictionary(before.indices.map { (before[$0].name, $0) }, uniquingKeysWith: { first, _ in first })
     let known = matches.olderNames[newer.number].compactMapValues { positions[$0] }
-    // Properties that stood further down before and were moved up.
+    // Properties of former subentities that were moved up.
     let below = source.entities[older.subtree].dropFirst().flatMap(ComparedProperty.all)
     for property in after where property.declaringEntity == newer.number {
       if let index = known[property.name] {
@@ -18,13 +16,13 @@ extension ModelComparison {
         note(newer.name, property.name, "added: \(Self.words(for: property, in: destination))", effectOfNew(property))
       }
     }
-    // What is declared there is gone when no entity of the tree below has it any more.
+    // A property is removed if neither the entity nor one of its subentities has it anymore.
     var kept = Set(known.values.map { before[$0].name })
     for number in newer.subtree.dropFirst() {
       kept.formUnion(matches.olderNames[number].values)
     }
     for property in before where property.declaringEntity == older.number && !kept.contains(property.name) {
-      // Links live on where the other side does.
+      // Links persist if the inverse does.
       let inverse = property.relationship.flatMap(source.inverse(of:))
       let isKept = inverse.map { $0.id != property.relationship?.id && matches.keptRelationships.contains($0.id) } ?? false
       note(
@@ -98,7 +96,7 @@ extension ModelComparison {
     if older.versionHashModifier != newer.versionHashModifier { note("the version hash modifier changed", .inferred) }
   }
 
-  /// What is said of an attribute that no stored value depends on.
+  /// Compares settings of an attribute that do not affect stored values.
   @_optimize(none) private mutating func compareMarks(
     _ older: AttributeDescription, _ newer: AttributeDescription, _ name: String, in entity: CompiledEntity
   ) {
@@ -135,7 +133,7 @@ extension ModelComparison {
     return .conditional(condition: "no object is saved again before the required relationship is set")
   }
 
-  /// Notes that objects of an entity lack a required attribute that only some of its subentities had.
+  /// Records that objects of an entity lack a required attribute that only some of its subentities had.
   private mutating func requireValue(of property: ComparedProperty, in entity: CompiledEntity) {
     guard let attribute = property.attribute, !attribute.isOptional, !attribute.isTransient, attribute.defaultValue.isNull else { return }
     note(
@@ -181,7 +179,7 @@ extension ModelComparison {
     let before = source.entities[older.destinationEntity]
     let isSame = matches.destinations[older.destinationEntity] == target.number
     let change = isSame ? "no longer leads to all that it did" : "destination changed from \(before.name) to \(target.name)"
-    // Whatever the older relationship could refer to must be an object of the newer destination.
+    // All possible destinations of the source relationship must be valid for the new one.
     let lost = matches.lostDestinations(of: older, as: newer, source, destination)
     if lost.isEmpty {
       if !isSame { note(entity.name, name, change, .inferred) }
@@ -202,7 +200,7 @@ extension ModelComparison {
       if let before { note(entity.name, name, "no longer the inverse of \(before.name)", .inferred) }
       return
     }
-    // What the newer inverse was: where it was another relationship, its links are added to this one's.
+    // If the new inverse was another relationship, the links of both are combined.
     let known = matches.source(of: new, source)
     guard before == nil || known?.id != before?.id else { return }
     let hasOthers = known.map { $0.id != older.id } ?? false

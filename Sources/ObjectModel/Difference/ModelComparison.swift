@@ -1,6 +1,4 @@
-// ModelComparison: walks two versions of a model side by side and notes the changes of entities.
-
-/// Walks two versions of a model side by side.
+/// A comparison of two versions of a model, which collects the changes.
 struct ModelComparison {
   let source: CompiledModel
   let destination: CompiledModel
@@ -66,7 +64,7 @@ struct ModelComparison {
       case (let old?, nil): "no longer a subentity of \(old)"
       case (let old, let new): "moved from the superentity \(old ?? "") to \(new ?? "")"
       }
-    // Objects of one tree share one range of keys: two trees that become one would have to give new ones.
+    // Objects of a tree share one range of keys, so merging trees would require new keys.
     let roots = Set(
       destination.entities[destination.entities[newer.root].subtree].compactMap { entity in
         matches.sources[entity.number].map { source.entities[$0].root }
@@ -83,7 +81,7 @@ struct ModelComparison {
     }
   }
 
-  // MARK: What no row depends on
+  // MARK: Parts without effect on rows
 
   private mutating func compareClasses(_ older: EntityDescription, _ newer: EntityDescription) {
     if older.managedObjectClassName != newer.managedObjectClassName {

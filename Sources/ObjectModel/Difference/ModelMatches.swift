@@ -1,14 +1,13 @@
-// ModelMatches: which entity and which property of one version of a model was which of the other.
-
-/// Which entity and property of one version was which of the other.
+/// The matching entities and properties of two versions of a model.
 struct ModelMatches: Sendable {
   /// The number of the source entity of each destination entity.
   private(set) var sources: [Int?]
   /// The number of the destination entity of each source entity.
   private(set) var destinations: [Int?]
-  /// For each destination entity: the older names of its properties by the newer ones, inherited ones and parts of composites included.
+  /// For each destination entity, the source names of its properties by their destination names, including inherited ones and parts of
+  /// composites.
   private(set) var olderNames: [[String: String]]
-  /// The numbers of the source relationships that live on in a relationship of the destination.
+  /// The numbers of the source relationships that have a destination relationship.
   private(set) var keptRelationships: Set<Int> = []
 
   @_optimize(none) init(_ source: CompiledModel, _ destination: CompiledModel) {
@@ -47,12 +46,12 @@ struct ModelMatches: Sendable {
     for entity in destination.entities {
       guard let number = olderNames[entity.name] else { continue }
       let older = source.entities[number]
-      // Rows of an entity with the same hash stay as they are. Identifiers that did not change are those of an earlier renaming.
+      // Rows of an entity with an unchanged hash stay unchanged. Unchanged identifiers refer to an earlier renaming.
       let identifier = entity.entityDescription.renamingIdentifier
       let isRenamedAlready = identifier != nil && identifier == older.entityDescription.renamingIdentifier
       if isRenamedAlready || Self.isUnchanged(older, entity, source, destination) { match(entity.number, number) }
     }
-    // A renaming identifier says more than a name that another entity may have taken over.
+    // A renaming identifier takes precedence over a name, which another entity may have taken.
     for entity in destination.entities {
       guard let identifier = entity.entityDescription.renamingIdentifier else { continue }
       match(entity.number, olderNames[identifier])
@@ -78,8 +77,7 @@ struct ModelMatches: Sendable {
 
   // MARK: Relationships
 
-  /// Matches relationships that have no older one of their own with the older inverse of what their inverse was: links are shared by both sides, so they
-  /// survive where one side was renamed.
+  /// Matches unmatched relationships through their inverses. Both sides share their links, which therefore persist if one side was renamed.
   @_optimize(none) private mutating func matchByInverses(_ source: CompiledModel, _ destination: CompiledModel) {
     for entity in destination.entities {
       guard let number = sources[entity.number] else { continue }
@@ -97,7 +95,8 @@ struct ModelMatches: Sendable {
     }
   }
 
-  /// The older entities that a relationship could refer to and that the newer one cannot, though they live on.
+  /// Returns the source entities that a relationship could refer to and that still exist, but that the destination relationship cannot
+  /// refer to.
   func lostDestinations(
     of older: CompiledRelationship, as newer: CompiledRelationship, _ source: CompiledModel, _ destination: CompiledModel
   ) -> [CompiledEntity] {
@@ -108,7 +107,7 @@ struct ModelMatches: Sendable {
     }
   }
 
-  /// The older relationship that a newer one was, by the entity that declares it; nil where there was none, or an attribute.
+  /// Returns the source of a destination relationship, in its declaring entity; nil if there is none, or if it was an attribute.
   func source(of relationship: CompiledRelationship, _ source: CompiledModel) -> CompiledRelationship? {
     guard let number = sources[relationship.sourceEntity], let name = olderNames[relationship.sourceEntity][relationship.name] else {
       return nil
@@ -118,7 +117,7 @@ struct ModelMatches: Sendable {
 }
 
 extension CompiledEntity {
-  /// The relationship with a name; nil where the name is another property's or none.
+  /// Returns the relationship with a name; nil if the property does not exist or is not a relationship.
   fileprivate func relationship(named name: String) -> CompiledRelationship? {
     switch property(named: name) {
     case .toOne(let relationship), .toMany(let relationship): relationship
@@ -127,7 +126,7 @@ extension CompiledEntity {
   }
 }
 
-/// A property with a column or a relationship, as versions are compared by it.
+/// A stored attribute or relationship for the comparison of versions.
 struct ComparedProperty {
   let name: String
   let renamingIdentifier: String?
@@ -136,7 +135,7 @@ struct ComparedProperty {
   let attribute: AttributeDescription?
   let relationship: CompiledRelationship?
 
-  /// The properties of an entity, inherited ones included.
+  /// Returns the properties of an entity, including inherited ones.
   @_optimize(none) static func all(of entity: CompiledEntity) -> [ComparedProperty] {
     let slots = entity.slots.map {
       ComparedProperty(
@@ -151,14 +150,14 @@ struct ComparedProperty {
     return slots + toMany
   }
 
-  /// The position of the older property that each newer one was, by the newer one's name. No older one stands for two.
+  /// Returns the positions of the source properties, by destination name. No source property matches twice.
   ///
-  /// - Parameter isUnchanged: Whether two properties of one name are declared by what is the same entity with the same hash.
+  /// - Parameter isUnchanged: Whether two properties of the same name are declared by matching entities with equal hashes.
   @_optimize(none) static func sources(
     of newer: [ComparedProperty], in older: [ComparedProperty],
     isUnchanged: (ComparedProperty, ComparedProperty) -> Bool = { _, _ in false }
   ) -> [String: Int] {
-    // Entities far apart in a tree may declare the same name.
+    // Entities in different branches of a tree may declare the same name.
     let names = Dictionary(grouping: older.indices) { older[$0].name }
     let identifiers = Dictionary(grouping: older.indices.filter { older[$0].renamingIdentifier != nil }) {
       older[$0].renamingIdentifier ?? ""
@@ -171,12 +170,12 @@ struct ComparedProperty {
       result[property.name] = index
     }
     for property in newer {
-      // An identifier that did not change is that of an earlier renaming.
+      // An unchanged identifier refers to an earlier renaming.
       match(property, names[property.name]) {
         property.renamingIdentifier != nil && $0.renamingIdentifier == property.renamingIdentifier || isUnchanged(property, $0)
       }
     }
-    // A renaming identifier says more than a name that another property may have taken over.
+    // A renaming identifier takes precedence over a name, which another property may have taken.
     for property in newer {
       guard let identifier = property.renamingIdentifier else { continue }
       match(property, names[identifier])

@@ -1,10 +1,9 @@
-// ModelMergeError+Advice: what ModelMergeError tells an application's user and its developer.
 public import Foundation
 
 extension ModelMergeError: LocalizedError {}
 
 extension ModelMergeError: AdvisedError {
-  /// What it tells an application's user and developer.
+  /// The messages for the user and the developer of an application.
   @_optimize(none) package var advice: ErrorAdvice {
     switch self {
     case .differentEntities:

@@ -1,6 +1,4 @@
-// ModelMergeError: why models cannot be merged.
-
-/// Why models cannot be merged.
+/// The reason why models cannot be merged.
 public enum ModelMergeError: Error, Sendable, Hashable, CustomStringConvertible {
   /// Two models have different entities of the same name.
   case differentEntities([String])
@@ -9,7 +7,7 @@ public enum ModelMergeError: Error, Sendable, Hashable, CustomStringConvertible 
   /// Two models have different composites of the same name.
   case differentComposites([String])
 
-  /// Which names clash, and what to do.
+  /// A message with the conflicting names and the solution.
   @_optimize(none) public var description: String {
     switch self {
     case .differentEntities(let names):

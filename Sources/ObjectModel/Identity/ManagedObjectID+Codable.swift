@@ -1,8 +1,7 @@
-// ManagedObjectID+Codable: IDs as the text of their URI, in JSON and in any other coder.
 package import Foundation
 
 extension ManagedObjectID: Codable {
-  /// The ID that a URI stands for, if its store is or was open in this process.
+  /// Creates the ID for a URI; nil unless its store is, or was, open in this process.
   package init?(uri: URL) {
     var number: UInt32 = 0
     while let space = ObjectIDSpace.space(number) {
@@ -15,7 +14,7 @@ extension ManagedObjectID: Codable {
     return nil
   }
 
-  /// Reads the URI of an object whose store is or was open in this process.
+  /// Decodes the URI of an object whose store is, or was, open in this process.
   ///
   /// - Throws: `DecodingError` for anything else.
   public init(from decoder: any Decoder) throws {
@@ -26,9 +25,9 @@ extension ManagedObjectID: Codable {
     self = id
   }
 
-  /// Writes the URI.
+  /// Encodes the URI.
   ///
-  /// - Throws: `EncodingError` for the ID of an object that is not saved yet, which means nothing elsewhere.
+  /// - Throws: `EncodingError` for a temporary ID, which is meaningless outside this process.
   public func encode(to encoder: any Encoder) throws {
     guard !isTemporaryID else {
       throw EncodingError.invalidValue(

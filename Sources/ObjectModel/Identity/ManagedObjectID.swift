@@ -1,4 +1,3 @@
-// ManagedObjectID: the identity of a managed object, a 16-byte value.
 public import Foundation
 
 /// The identity of a managed object: its store, its entity and its key.
@@ -12,17 +11,17 @@ public import Foundation
 /// }
 /// ```
 ///
-/// An ID is temporary from the object's insertion until it is saved (or until permanent IDs are obtained); a temporary ID is never equal to the
-/// permanent one that follows it. IDs are values: they may be kept, and cross isolation boundaries. The URI form outlives the process.
+/// An ID is temporary from the object's insertion until it is saved or until permanent IDs are obtained. A temporary ID never equals the
+/// permanent ID that replaces it. IDs are sendable values. Their URI form is valid beyond the process.
 @frozen public struct ManagedObjectID: Sendable, Hashable {
-  /// The number of the store (or, while temporary, of the coordinator) in ``ObjectIDSpace``.
+  /// The number in ``ObjectIDSpace`` of the store, or of the coordinator for a temporary ID.
   public let space: UInt32
-  /// The number of the object's own entity in the compiled model.
+  /// The number of the object's entity in the compiled model.
   public let entityNumber: UInt32
-  /// The key: negative while the ID is temporary, and never 0.
+  /// The key; negative for a temporary ID, never 0.
   public let key: Int64
 
-  /// Makes an ID of its parts. Applications get their IDs from objects, stores and URIs.
+  /// Creates an ID from its parts. Applications get IDs from objects, stores and URIs instead.
   ///
   /// - Parameters:
   ///   - space: The number of the ID space, of a store or of new objects.
@@ -34,26 +33,26 @@ public import Foundation
     self.key = key
   }
 
-  /// Whether the object was never saved and has no permanent ID yet.
+  /// Whether the object has no permanent ID yet.
   @inlinable public var isTemporaryID: Bool { key < 0 }
 
-  /// The entity and key as one word.
+  /// The entity and key packed into one word.
   @inlinable public var reference: ObjectReference { ObjectReference(entity: Int(entityNumber), key: key) }
 
-  /// The name of the object's own entity.
+  /// The name of the object's entity.
   public var entityName: String {
     ObjectIDSpace.space(space)?.model.entities[Int(entityNumber)].name ?? "?"
   }
 
-  /// The UUID of the store; nil while the ID is temporary.
+  /// The UUID of the store; nil for a temporary ID.
   public var storeIdentifier: String? { isTemporaryID ? nil : ObjectIDSpace.space(space)?.storeIdentifier }
 
-  /// The ID as a URI: `x-cipherdata://STORE-UUID/Entity/p42`, or `x-cipherdata:///Entity/t7` while the ID is temporary.
+  /// Returns the ID as a URI: `x-cipherdata://STORE-UUID/Entity/p42`, or `x-cipherdata:///Entity/t7` for a temporary ID.
   public func uriRepresentation() -> URL {
     URL(string: uriString) ?? URL(fileURLWithPath: "/")
   }
 
-  /// The text of ``uriRepresentation()``.
+  /// The string form of ``uriRepresentation()``.
   package var uriString: String {
     let entity = entityName.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? entityName
     guard !isTemporaryID, let store = ObjectIDSpace.space(space) else { return "x-cipherdata:///\(entity)/t\(-key)" }

@@ -1,12 +1,12 @@
-// ObjectIDSpace: the process-wide list of stores and coordinators that object IDs refer to by number.
 public import Foundation
 import Synchronization
 
-/// What an object ID's number stands for: a store (by its UUID) and the compiled model that numbers its entities.
+/// The store or coordinator to which object IDs refer by number. A process-wide registry maps the numbers to the store's UUID and the
+/// compiled model that numbers its entities.
 ///
-/// A store opened again under an equal model gets the same number, so IDs stay equal over closing and opening.
+/// A store that is reopened with an equal model keeps its number, so that IDs stay equal.
 public final class ObjectIDSpace: Sendable {
-  /// The number that IDs carry.
+  /// The number that IDs contain.
   public let number: UInt32
   /// The store's UUID; nil for the temporary IDs of a coordinator.
   public let storeIdentifier: String?
@@ -26,7 +26,7 @@ public final class ObjectIDSpace: Sendable {
   }
   private static let registry = Mutex(Registry())
 
-  /// The space of a store, or of temporary IDs under a model when `storeIdentifier` is nil; made on first use.
+  /// Returns the space of a store, or of the temporary IDs of a model if `storeIdentifier` is nil. Creates the space on first use.
   public static func register(storeIdentifier: String?, model: CompiledModel) -> ObjectIDSpace {
     let key = "\(storeIdentifier ?? "")|\(model.checksum)"
     return registry.withLock { registry in
@@ -38,12 +38,12 @@ public final class ObjectIDSpace: Sendable {
     }
   }
 
-  /// The space of a number; nil when there is none.
+  /// Returns the space with a number; nil if there is none.
   public static func space(_ number: UInt32) -> ObjectIDSpace? {
     registry.withLock { Int(number) < $0.spaces.count ? $0.spaces[Int(number)] : nil }
   }
 
-  // MARK: References that are not integers
+  // MARK: Textual references
 
   private struct InternedReferences {
     var keys: [InternedKey: Int64] = [:]
@@ -54,9 +54,9 @@ public final class ObjectIDSpace: Sendable {
     let text: String
   }
 
-  /// The key that stands for a store's textual reference in this process; one reference of one entity tree always gets the same key.
+  /// Returns the process-wide key of a store's textual reference. The same reference in the same entity tree always has the same key.
   ///
-  /// For stores whose rows are not keyed by integers. Keys of interned references start at 2⁴⁶, so that they never meet integer references.
+  /// For stores whose rows are not keyed by integers. Interned keys start at 2⁴⁶, above all integer references.
   public func key(forReference text: String, entityNumber: Int) -> Int64 {
     let root = model.entities[entityNumber].root
     return interned.withLock { table in
@@ -69,19 +69,19 @@ public final class ObjectIDSpace: Sendable {
     }
   }
 
-  /// The textual reference behind an interned key; nil for an integer reference.
+  /// Returns the textual reference of an interned key; nil for an integer reference.
   public func internedReference(forKey key: Int64) -> String? {
     guard key >= Int64(1) << 46 else { return nil }
     return interned.withLock { $0.texts[key] }
   }
 
-  /// What stands behind the `p` of a URI.
+  /// Returns the part of a URI after the `p`.
   func referenceText(entityNumber: Int, key: Int64) -> String {
     guard let text = internedReference(forKey: key) else { return String(key) }
     return "_" + (text.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? text)
   }
 
-  /// The ID that a URI stands for; nil when the URI is not one of this space.
+  /// Returns the ID for a URI; nil if the URI does not belong to this space.
   public func objectID(forURI url: URL) -> ManagedObjectID? {
     guard url.scheme == "x-cipherdata", url.host ?? "" == storeIdentifier ?? "" else { return nil }
     let parts = url.path(percentEncoded: true).split(separator: "/").map(String.init)

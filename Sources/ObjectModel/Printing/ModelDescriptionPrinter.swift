@@ -1,9 +1,8 @@
-// ModelDescriptionPrinter: a model as readable text.
 import Foundation
 
-/// Prints models for people: as text here, as diagrams in ``ModelDiagram``.
+/// Prints models as readable text. For diagrams, see ``ModelDiagram``.
 public enum ModelDescriptionPrinter {
-  /// A model as text: every entity with its properties, indexes and constraints, one on each line.
+  /// Returns a model as text: each entity with its properties, indexes and constraints, one per line.
   @_optimize(none) public static func text(_ model: ManagedObjectModel) -> String {
     var lines: [String] = []
     let versions = model.versionIdentifiers.sorted().joined(separator: ", ")
@@ -103,7 +102,7 @@ public enum ModelDescriptionPrinter {
     return parts.joined(separator: ", ")
   }
 
-  /// A name that cannot break the line: names with odd characters stand in quotes.
+  /// Quotes a name that contains special characters, so that it cannot break the line.
   private static func shown(_ name: String) -> String {
     let plain = name.unicodeScalars.allSatisfy { $0.properties.isAlphabetic || $0.properties.numericType != nil || $0 == "_" || $0 == "." }
     return plain && !name.isEmpty ? name : name.debugDescription

@@ -1,8 +1,6 @@
-// ModelDiagram: a model as a diagram for Mermaid and Graphviz.
-
-/// Draws models as diagrams.
+/// Renders models as diagrams for Mermaid and Graphviz.
 public enum ModelDiagram {
-  /// A Mermaid class diagram: entities with their attributes, inheritance, and one line for a relationship with its inverse.
+  /// Returns a Mermaid class diagram: entities with their attributes, inheritance, and one line per relationship with its inverse.
   @_optimize(none) public static func mermaid(_ model: ManagedObjectModel) -> String {
     let identifiers = identifiers(of: model)
     var lines = ["classDiagram"]
@@ -26,7 +24,7 @@ public enum ModelDiagram {
     return lines.joined(separator: "\n") + "\n"
   }
 
-  /// A Graphviz digraph with the same contents.
+  /// Returns a Graphviz digraph with the same content.
   @_optimize(none) public static func dot(_ model: ManagedObjectModel) -> String {
     var lines = ["digraph model {", "  rankdir=LR;", "  node [shape=record, fontname=\"Helvetica\", fontsize=10];", "  edge [fontsize=9];"]
     for entity in model.entities {
@@ -56,7 +54,7 @@ public enum ModelDiagram {
     var label: String { inverse.map { $0 == name ? name : "\(name) / \($0)" } ?? name }
   }
 
-  /// Every pair of inverse relationships once, where it is first declared.
+  /// Returns each pair of inverse relationships once, at its first declaration.
   @_optimize(none) private static func links(of model: ManagedObjectModel) -> [Link] {
     struct Key: Hashable {
       let entity: String
@@ -87,12 +85,12 @@ public enum ModelDiagram {
     return relationship.isOptional ? "0..1" : "1"
   }
 
-  /// The type of an attribute as diagrams write it.
+  /// Returns the type of an attribute as shown in diagrams.
   package static func typeName(of attribute: AttributeDescription) -> String {
     attribute.type.rawValue.replacing(" ", with: "") + (attribute.isOptional ? "?" : "")
   }
 
-  /// Names that a Mermaid diagram can use for the entities: their own where those are plain.
+  /// Returns Mermaid identifiers for the entities: their names if these are valid identifiers.
   @_optimize(none) private static func identifiers(of model: ManagedObjectModel) -> [String: String] {
     var result: [String: String] = [:]
     for (number, entity) in model.entities.enumerated() where result[entity.name] == nil {

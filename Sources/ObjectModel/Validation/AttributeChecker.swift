@@ -1,15 +1,14 @@
-// AttributeChecker: an attribute's type, range and bounds checked against a value, with everything prepared once.
 import Foundation
 
-/// Why a value does not fit an attribute.
+/// The reason why a value is invalid for an attribute.
 public enum AttributeFailure: Sendable, Hashable {
-  /// There is no value, and the attribute is required.
+  /// A required value is missing.
   case missing
-  /// The value is of another kind than the attribute's type.
+  /// The value's kind does not match the attribute's type.
   case wrongType
-  /// The floating-point number or decimal is not a number.
+  /// The floating-point or decimal number is NaN.
   case notANumber
-  /// The date is infinite, or not a number.
+  /// The date is infinite or NaN.
   case invalidDate
   /// The integer does not fit into the 16 or 32 bits of the attribute's type.
   case integerOutOfRange
@@ -21,18 +20,18 @@ public enum AttributeFailure: Sendable, Hashable {
   case dateTooEarly
   /// The date is after the maximum.
   case dateTooLate
-  /// The string has fewer characters than the least length.
+  /// The string has fewer characters than the minimum length.
   case stringTooShort
-  /// The string has more characters than the greatest length.
+  /// The string has more characters than the maximum length.
   case stringTooLong
   /// The string does not match the pattern as a whole.
   case patternMismatch
 }
 
-/// Checks values of one attribute. Each compiled attribute has one checker.
+/// Validates values of one attribute. Each compiled attribute has one checker.
 ///
-/// Lengths count characters, as `String.count` does. A pattern is an ICU regular expression that the whole string must match. Decimals are compared
-/// exactly. NaN is a failure, except for a transient attribute, which no store keeps; dates must be finite.
+/// Lengths count characters, as `String.count` does. A pattern is an ICU regular expression that must match the whole string. Decimals are
+/// compared exactly. NaN is invalid except for a transient attribute without bounds; dates must be finite.
 public final class AttributeChecker: Sendable {
   private let type: AttributeType
   private let isOptional: Bool
@@ -41,7 +40,7 @@ public final class AttributeChecker: Sendable {
   private let hasBounds: Bool
   private let expression: NSRegularExpression?
 
-  /// Prepares the checks of an attribute. A pattern that does not compile, which validation of the model reports, is not checked.
+  /// Creates the checker of an attribute. A pattern that does not compile, which the validation of the model reports, is ignored.
   public init(_ attribute: AttributeDescription) {
     type = attribute.type
     isOptional = attribute.isOptional
@@ -51,21 +50,21 @@ public final class AttributeChecker: Sendable {
     expression = attribute.validation.pattern.flatMap { Self.expression(forWhole: $0) }
   }
 
-  /// The expression that matches whole strings only; nil when the pattern does not compile.
+  /// Returns an expression that matches whole strings only; nil if the pattern does not compile.
   static func expression(forWhole pattern: String) -> NSRegularExpression? {
-    // The pattern must be one on its own too: `a)|(b` is not.
+    // The pattern must also be valid on its own: `a)|(b` is not.
     guard (try? NSRegularExpression(pattern: pattern)) != nil else { return nil }
     return try? NSRegularExpression(pattern: "\\A(?:\(pattern))\\z")
   }
 
-  /// The first reason why the value may not be saved; nil when it may. A missing value passes every bound.
+  /// Returns the first reason why a value cannot be saved; nil if it is valid. A missing optional value satisfies all bounds.
   public func failure(of slot: Slot) -> AttributeFailure? {
     if case .null = slot { return isOptional ? nil : .missing }
     if let failure = Self.typeFailure(of: slot, type: type) ?? numberFailure(of: slot) { return failure }
     return hasBounds ? boundFailure(of: slot) : nil
   }
 
-  /// Whether a value is one of an attribute type at all, bounds aside; nil when it is. Null is a value of every type.
+  /// Returns why a value does not match an attribute type, ignoring bounds; nil if it does. Null matches every type.
   public static func typeFailure(of slot: Slot, type: AttributeType) -> AttributeFailure? {
     switch type.mismatch(of: slot) {
     case nil: nil
@@ -74,7 +73,7 @@ public final class AttributeChecker: Sendable {
     }
   }
 
-  /// Whether a number is a value that stores keep. A transient attribute may be NaN, if it has no bounds.
+  /// Returns why a number cannot be stored. A transient attribute without bounds may be NaN.
   private func numberFailure(of slot: Slot) -> AttributeFailure? {
     switch slot {
     case .real(let value) where !value.isFinite:
@@ -98,7 +97,7 @@ public final class AttributeChecker: Sendable {
       if case .real(let bound)? = validation.maximum, !(value <= bound) { return type == .date ? .dateTooLate : .numberTooLarge }
       return nil
     case .bytes(let data):
-      // The bytes of decimals are ordered as the numbers are.
+      // Encoded decimals are ordered like the numbers.
       guard type == .decimal else { return nil }
       if case .bytes(let bound)? = validation.minimum, data.lexicographicallyPrecedes(bound) { return .numberTooSmall }
       if case .bytes(let bound)? = validation.maximum, bound.lexicographicallyPrecedes(data) { return .numberTooLarge }
@@ -108,7 +107,7 @@ public final class AttributeChecker: Sendable {
   }
 
   private func textFailure(of text: String) -> AttributeFailure? {
-    // A string has at most as many characters as UTF-8 bytes, so that most strings need no counting.
+    // The number of UTF-8 bytes is an upper bound for the number of characters, so most strings need no counting.
     let bytes = text.utf8.count
     if let least = validation.minimumLength, bytes < least || text.count < least { return .stringTooShort }
     if let most = validation.maximumLength, bytes > most, text.count > most { return .stringTooLong }

@@ -1,9 +1,8 @@
-// AttributeRules: what an attribute's type, default value and bounds must be.
 import Foundation
 
-/// The rules of attributes.
+/// The validation rules for attributes of a model.
 enum AttributeRules {
-  /// The mistakes of an attribute, in words.
+  /// Returns the errors of an attribute.
   static func problems(of attribute: AttributeDescription) -> [String] {
     var problems: [String] = []
     switch attribute.type {
@@ -18,7 +17,7 @@ enum AttributeRules {
     return problems
   }
 
-  /// What Core Data accepts of an attribute and few objects can meet.
+  /// Returns warnings: definitions that Core Data accepts, but that few or no values satisfy.
   static func warnings(of attribute: AttributeDescription) -> [String] {
     let validation = attribute.validation
     var warnings: [String] = []
@@ -46,7 +45,7 @@ enum AttributeRules {
     }
   }
 
-  /// What is wrong with a filter apart from its predicate, which a model cannot read.
+  /// Returns the error of a derivation filter, apart from its predicate, which this module cannot parse.
   private static func filterProblem(_ filter: String, _ attribute: AttributeDescription) -> String? {
     guard let text = attribute.derivationExpression else {
       return "the derivation filter '\(filter)' is of an attribute that is not derived; add the derivation expression or remove the filter"
@@ -90,7 +89,7 @@ enum AttributeRules {
     return attribute.type.modelProblem(of: value).map { ["the default value \($0)"] } ?? []
   }
 
-  /// Whether one value of a type is greater than another.
+  /// Returns whether one value of a type is greater than another.
   private static func exceeds(_ a: Slot, _ b: Slot) -> Bool {
     switch (a, b) {
     case (.int(let a), .int(let b)): a > b

@@ -1,13 +1,11 @@
-// CompositeRules: what kinds of composite values, and the attributes that name them, must be.
-
-/// The rules of composites.
+/// The limits of composites.
 enum CompositeRules {
-  /// How deep composites may lie in each other.
+  /// The maximum nesting depth of composites.
   static let maximumDepth = 16
 }
 
 extension ModelValidation {
-  /// Checks the names and parts of the model's composites, and that none contains itself.
+  /// Checks the names and parts of the model's composites, and that no composite contains itself.
   mutating func checkComposites() {
     var names: Set<String> = []
     for composite in model.composites {
@@ -32,7 +30,7 @@ extension ModelValidation {
     }
   }
 
-  /// Why an attribute does not fit the composites of the model; nil when it does.
+  /// Returns why an attribute does not match the composites of the model; nil if it does.
   func compositeProblem(of attribute: AttributeDescription) -> String? {
     guard attribute.type == .composite else {
       return attribute.compositeName == nil
@@ -42,7 +40,7 @@ extension ModelValidation {
     return model.composite(named: name) == nil ? "the composite '\(name)' is not in the model; add it" : nil
   }
 
-  /// The part of a composite attribute at the end of a dotted path; nil when there is none.
+  /// Returns the part of a composite attribute at a dotted path; nil if there is none.
   func part(_ path: Substring, of attribute: AttributeDescription) -> AttributeDescription? {
     guard let composite = attribute.compositeName.flatMap({ model.composite(named: $0) }) else { return nil }
     let names = path.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
@@ -50,9 +48,10 @@ extension ModelValidation {
     return names.count == 1 ? element : part(names[1], of: element)
   }
 
-  /// How many columns an attribute takes: one, or those of a composite's parts. One more than ``maximumProperties`` for any number above it.
+  /// Returns the number of columns of an attribute: one, or the sum over a composite's parts. Numbers above ``maximumProperties`` are
+  /// reported as one more than it.
   func columnCount(of attribute: AttributeDescription, depth: Int = 0, known: inout [String: Int]) -> Int {
-    // What lies too deep is reported.
+    // Excessive depth is reported elsewhere.
     guard let name = attribute.compositeName, let composite = model.composite(named: name), depth < CompositeRules.maximumDepth else {
       return 1
     }
@@ -62,7 +61,8 @@ extension ModelValidation {
     return count
   }
 
-  /// Whether a composite lies within itself, or its parts too deep; each level is looked at once, whatever the number of ways to it.
+  /// Returns whether a composite contains itself, or is nested too deeply. Each level is visited once, regardless of the number of paths to
+  /// it.
   private func isTooDeep(_ composite: CompositeDescription) -> Bool {
     var level: Set<String> = [composite.name]
     for _ in 0..<CompositeRules.maximumDepth {

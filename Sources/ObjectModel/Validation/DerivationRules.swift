@@ -1,11 +1,9 @@
-// DerivationRules: what derived attributes may be computed from.
-
-/// The rules of derived attributes.
+/// The validation rules for derived attributes.
 enum DerivationRules {
-  /// The relationships on the way to a value.
+  /// The maximum number of relationships in a path.
   static let maximumSteps = 8
 
-  /// Why an operation on values of a type gives none of another type; nil when it does. The source is nil for `@count` and `now()`.
+  /// Returns why an operation on values of a type does not yield another type; nil if it does. The source is nil for `@count` and `now()`.
   static func typeProblem(_ operation: DerivationOperation, of source: AttributeType?, as type: AttributeType) -> String? {
     let accepted: [AttributeType]
     switch operation {
@@ -33,7 +31,7 @@ enum DerivationRules {
     return "gives \(accepted.map(\.rawValue).joined(separator: " or ")); the attribute is of the type '\(type.rawValue)'"
   }
 
-  /// The types that hold every value of a type.
+  /// Returns the types that can hold all values of a type.
   private static func copies(of type: AttributeType) -> [AttributeType] {
     switch type {
     case .integer16: [.integer16, .integer32, .integer64]
@@ -50,13 +48,13 @@ extension ModelValidation {
     let name: String
   }
 
-  /// Checks the expressions of all derived attributes, and that none builds on itself.
+  /// Checks the expressions of all derived attributes, and that no attribute depends on itself.
   mutating func checkDerivations() {
     var sources: [DerivedKey: DerivedKey] = [:]
     var order: [DerivedKey] = []
     for (number, entity) in model.entities.enumerated() {
       for attribute in entity.attributes {
-        // That an expression is empty is reported already.
+        // An empty expression is reported elsewhere.
         guard let text = attribute.derivationExpression, !text.isEmpty else { continue }
         let key = DerivedKey(entity: number, name: attribute.name)
         var source: DerivedKey?
@@ -83,7 +81,7 @@ extension ModelValidation {
     }
   }
 
-  /// Whether an attribute may stand in a uniqueness constraint: what is derived is known before the row is written then.
+  /// Returns whether an attribute can be part of a uniqueness constraint. A derived value must be computable before the row is written.
   func isUniquelyDerivable(_ attribute: AttributeDescription, of number: Int) -> Bool {
     guard let text = attribute.derivationExpression else { return true }
     guard let expression = DerivationExpression(text), let first = expression.path.first,
@@ -92,9 +90,9 @@ extension ModelValidation {
     return source.derivationExpression == nil
   }
 
-  /// What is wrong with an expression; nil when nothing is.
+  /// Returns the error of an expression; nil if it is valid.
   ///
-  /// - Parameter source: The derived attribute that it builds on, if it builds on one.
+  /// - Parameter source: Receives the derived attribute on which the expression depends, if any.
   private func derivationProblem(
     of attribute: AttributeDescription, _ text: String, in number: Int, source: inout DerivedKey?
   ) -> String? {
@@ -150,7 +148,7 @@ extension ModelValidation {
     switch expression.operation {
     case .now: return DerivationRules.typeProblem(.now, of: nil, as: attribute.type)
     case .count where toManyName != nil:
-      // The last step is what is counted.
+      // The members of the last relationship are counted.
       return DerivationRules.typeProblem(.count, of: nil, as: attribute.type)
     default:
       return "ends with the relationship '\(expression.path.last ?? "")'; go on to an attribute of its objects, or count them with @count"

@@ -1,29 +1,28 @@
-// ModelInverses: which relationships are each other's inverses, and which name an inverse that does not lead back.
-
-/// Resolves the inverses that the relationships of a model name.
+/// Resolves the inverses of the relationships of a model.
 ///
-/// Two relationships that name each other are kept in sync from both sides. Core Data accepts a named inverse that does not lead back as well: setting the
-/// relationship sets its inverse then, and setting the inverse does not set the relationship.
+/// Two relationships that name each other are kept in sync from both sides. Like Core Data, a model can also name an inverse that does not
+/// refer back: setting the relationship then sets its inverse, but not the reverse.
 struct ModelInverses {
   /// A declared relationship.
   struct Key: Hashable {
     let entity: String
     let name: String
   }
-  /// What a relationship leads back by.
+  /// The resolved inverse of a relationship.
   enum Inverse: Equatable {
     case none
     /// Both sides are kept in sync.
     case mutual(Key)
-    /// Changes of the relationship change its inverse, and not the other way round.
+    /// Changes of the relationship change its inverse, but not the reverse.
     case oneSided(Key)
   }
 
   private var entities: [String: EntityDescription] = [:]
   private var relationships: [Key: RelationshipDescription] = [:]
-  /// How many relationships name one as their inverse.
+  /// The number of relationships that name a relationship as their inverse.
   private var claims: [Key: Int] = [:]
-  /// To-one relationships without an inverse, by the one to-many relationship that names them as its own: Core Data keeps both in one column.
+  /// To-one relationships without an inverse, by the only to-many relationship that names them as its inverse. Core Data stores both in one
+  /// column.
   private var adopters: [Key: Key] = [:]
 
   init(_ model: ManagedObjectModel) {
@@ -46,17 +45,17 @@ struct ModelInverses {
     }
   }
 
-  /// The declared relationship that a relationship names as its inverse, inherited ones of its destination included.
+  /// Returns the declaration of the inverse that a relationship names, which its destination may inherit.
   private func named(by relationship: RelationshipDescription) -> Key? {
     guard let name = relationship.inverseName else { return nil }
     return ancestry(of: relationship.destinationEntityName).lazy.map { Key(entity: $0, name: name) }.first { relationships[$0] != nil }
   }
 
-  /// An entity and those above it, nearest first.
+  /// Returns an entity and its superentities, nearest first.
   private func ancestry(of name: String) -> [String] {
     var result: [String] = []
     var next: String? = name
-    // A closed chain, which is a mistake of its own, ends here.
+    // A cycle, which is reported elsewhere, ends here.
     while let entity = next.flatMap({ entities[$0] }), result.count <= ModelValidation.maximumDepth {
       result.append(entity.name)
       next = entity.superentityName

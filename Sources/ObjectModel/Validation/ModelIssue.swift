@@ -1,18 +1,16 @@
-// ModelIssue: one mistake in a model, and all of them as an error.
-
-/// One mistake in a model.
+/// An issue in a model.
 ///
 /// ```swift
 /// for issue in model.validationIssues() { print(issue.entityName ?? "the model", issue.reason) }
 /// ```
 ///
-/// A model with a mistake opens no store: making a container or coordinator throws ``ModelValidationError`` with all mistakes.
+/// A model with issues cannot open a store: creating a container or coordinator throws ``ModelValidationError`` with all issues.
 public struct ModelIssue: Sendable, Hashable, CustomStringConvertible {
-  /// The entity, if the mistake is in one.
+  /// The name of the affected entity, if any.
   public let entityName: String?
-  /// The property, index or configuration, if the mistake is in one.
+  /// The name of the affected property, index or configuration, if any.
   public let propertyName: String?
-  /// What is wrong and what to do.
+  /// A message that says what is wrong and what to do.
   public let reason: String
 
   package init(entityName: String? = nil, propertyName: String? = nil, reason: String) {
@@ -21,13 +19,13 @@ public struct ModelIssue: Sendable, Hashable, CustomStringConvertible {
     self.reason = reason
   }
 
-  /// `Entity.property: reason`.
+  /// The issue as `Entity.property: reason`.
   public var description: String {
     [[entityName, propertyName].compactMap { $0 }.joined(separator: "."), reason].filter { !$0.isEmpty }.joined(separator: ": ")
   }
 }
 
-/// All mistakes of a model at once. Making a coordinator or container with such a model throws it.
+/// All issues of a model. Thrown when a coordinator or container is created with the model.
 ///
 /// ```swift
 /// do {
@@ -37,12 +35,12 @@ public struct ModelIssue: Sendable, Hashable, CustomStringConvertible {
 /// }
 /// ```
 public struct ModelValidationError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// The mistakes, in model order; never empty.
+  /// The issues, in model order; never empty.
   public let issues: [ModelIssue]
 
   package init(issues: [ModelIssue]) { self.issues = issues }
 
-  /// The mistakes in one line; at most the first 50 of them.
+  /// Up to 50 issues in one line.
   public var description: String {
     let rest = issues.count > 50 ? "; and \(issues.count - 50) more" : ""
     return "the model has \(issues.count == 1 ? "a mistake" : "\(issues.count) mistakes"): "
@@ -51,15 +49,17 @@ public struct ModelValidationError: Error, Sendable, Hashable, CustomStringConve
 }
 
 extension ManagedObjectModel {
-  /// Every mistake of the model, in model order; empty when it may be compiled. ``CompiledModel`` refuses a model that has any.
+  /// Returns all issues of the model, in model order; empty if the model is valid. ``CompiledModel`` rejects a model with issues.
   ///
-  /// Linear in the number of properties.
+  /// - Complexity: O(*n*) in the number of properties.
   public func validationIssues() -> [ModelIssue] { ModelValidation(checking: self).issues }
 
-  /// What the model says that has no effect, or not the whole effect that it seems to have, in model order. Core Data accepts each of them in a model, so that
-  /// ``CompiledModel`` does too: an index over a to-many relationship is left out, an inverse that does not lead back is set from its own side only, a default
-  /// value may lie outside its attribute's bounds.
+  /// Returns warnings about parts of the model that have no effect, or less effect than they suggest, in model order. Core Data accepts
+  /// them, and so does ``CompiledModel``. For example, an index over a to-many relationship is omitted, an inverse that does not refer back
+  /// is set from one side only, and a default value is outside its attribute's bounds.
   ///
-  /// Of a model that ``validationIssues()`` has mistakes of, the list may be incomplete. Linear in the number of properties.
+  /// The list may be incomplete if ``validationIssues()`` is not empty.
+  ///
+  /// - Complexity: O(*n*) in the number of properties.
   public func validationWarnings() -> [ModelIssue] { ModelValidation(checking: self).warnings }
 }

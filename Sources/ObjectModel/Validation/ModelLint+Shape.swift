@@ -1,7 +1,5 @@
-// ModelLint+Shape: what names, values, cascades and versions of models had better not say.
-
 extension ModelLint {
-  /// Entities and properties whose names differ only in case, and classes that several entities name or that hide a type of Swift's.
+  /// Returns entities and properties whose names differ only in case, and classes that are used by several entities or shadow a Swift type.
   @_optimize(none) static func names(in model: ManagedObjectModel) -> [ModelIssue] {
     var findings: [ModelIssue] = []
     let byName = model.entitiesByName
@@ -48,14 +46,14 @@ extension ModelLint {
     return findings
   }
 
-  /// Types of Swift and Foundation that applications use beside their own.
+  /// Types of Swift and Foundation that applications commonly use.
   private static let swiftTypes: Set<String> = [
     "Array", "Character", "Collection", "Data", "Date", "Decimal", "Dictionary", "Double", "Error", "Float", "Int", "Notification",
     "Operation", "Result",
     "Sequence", "Set", "String", "Task", "Thread", "URL", "UUID",
   ]
 
-  /// The class that an entity names for itself, without its module.
+  /// Returns the class name that an entity specifies, without its module.
   private static func ownClassName(of entity: EntityDescription) -> String? {
     guard let name = entity.managedObjectClassName?.split(separator: ".").last.map(String.init), name != "ManagedObject",
       name != "NSManagedObject"
@@ -63,7 +61,7 @@ extension ModelLint {
     return name
   }
 
-  /// An entity and those above it, nearest first.
+  /// Returns an entity and its superentities, nearest first.
   static func lineage(of entity: EntityDescription, _ entities: [String: EntityDescription]) -> [EntityDescription] {
     var result = [entity]
     var visited: Set<String> = [entity.name]
@@ -73,7 +71,7 @@ extension ModelLint {
 
   // MARK: Attributes
 
-  /// What attributes say that has no effect, or another one than it seems.
+  /// Returns attribute settings without effect, or with an unexpected one.
   @_optimize(none) static func attributes(of entity: EntityDescription) -> [ModelIssue] {
     entity.attributes.flatMap { attribute in
       var reasons: [String] = []
@@ -105,7 +103,7 @@ extension ModelLint {
 
   // MARK: Relationships
 
-  /// Circles of cascades through several entities: deleting one object deletes the others, and so on.
+  /// Returns cycles of cascading delete rules through several entities.
   @_optimize(none) static func cascades(in model: ManagedObjectModel) -> [ModelIssue] {
     var edges: [String: [(name: String, destination: String)]] = [:]
     for entity in model.entities {
@@ -114,7 +112,7 @@ extension ModelLint {
         edges[entity.name, default: []].append((relationship.name, relationship.destinationEntityName))
       }
     }
-    // Circles of two that are each other's inverses are reported with the relationship.
+    // Cycles of two inverse relationships are reported with the relationship.
     var findings: [ModelIssue] = []
     var done: Set<String> = []
     for entity in model.entities where edges[entity.name] != nil {
@@ -133,7 +131,7 @@ extension ModelLint {
     return findings
   }
 
-  /// The shortest circle that begins at an entity, without those that are done.
+  /// Returns the shortest cycle that begins at an entity, without the entities in `done`.
   @_optimize(none) private static func circle(
     from start: String, _ edges: [String: [(name: String, destination: String)]], _ done: Set<String>
   ) -> [(entity: String, relationship: String)]? {
@@ -153,7 +151,7 @@ extension ModelLint {
     return nil
   }
 
-  /// Relationships whose ends no configuration has together: stores of configurations could not hold both.
+  /// Returns relationships whose source and destination share no configuration, so that no store could hold both.
   @_optimize(none) static func configurations(in model: ManagedObjectModel) -> [ModelIssue] {
     var homes: [String: Set<String>] = [:]
     for configuration in model.configurations {
@@ -219,7 +217,7 @@ extension ModelLint {
 }
 
 extension PropertyDescription {
-  /// What the property was called in an earlier version of the model.
+  /// The property's name in an earlier version of the model.
   var renamingIdentifier: String? {
     switch self {
     case .attribute(let attribute): attribute.renamingIdentifier
@@ -230,7 +228,7 @@ extension PropertyDescription {
 }
 
 extension AttributeType {
-  /// Whether classes of Core Data have a scalar for the type that cannot be nil.
+  /// Whether Core Data's classes can use a non-optional scalar for the type.
   fileprivate var hasNumericScalar: Bool {
     switch self {
     case .integer16, .integer32, .integer64, .double, .float, .boolean: true

@@ -1,6 +1,4 @@
-// ModelLint: what a valid model had better not say.
-
-/// Finds what a model may say, but is likely a mistake.
+/// Finds parts of valid models that are probably mistakes.
 public enum ModelLint {
   /// The findings, in model order, each with what to do. Nothing that ``ManagedObjectModel/validationIssues()`` reports is repeated.
   @_optimize(none) public static func findings(in model: ManagedObjectModel) -> [ModelIssue] {
@@ -51,7 +49,7 @@ public enum ModelLint {
     return findings
   }
 
-  /// Whether the index of a constraint begins with the same properties.
+  /// Returns whether the index of a constraint begins with the same properties as an index.
   private static func isServed(_ index: FetchIndexDescription, by constraint: [String]) -> Bool {
     guard index.partialIndexPredicate == nil else { return false }
     let plain = index.elements.map { $0.kind == .binary && $0.collation == .binary && $0.isAscending ? $0.propertyName : nil }
@@ -70,7 +68,7 @@ public enum ModelLint {
     return nil
   }
 
-  /// Whether another index does all that an index does. Of two equal ones the later is served by the earlier.
+  /// Returns whether another index makes an index redundant. Of two equal indexes, the one with the later name is redundant.
   private static func isServed(_ index: FetchIndexDescription, by other: FetchIndexDescription) -> Bool {
     guard index.name != other.name, index.partialIndexPredicate == nil, other.partialIndexPredicate == nil else { return false }
     let elements = index.elements.map(\.withoutPreserved)

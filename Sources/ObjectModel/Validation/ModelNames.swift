@@ -1,25 +1,23 @@
-// ModelNames: which names entities and properties may have.
-
-/// Rules of names.
+/// The rules for names of entities and properties.
 enum ModelNames {
-  /// Methods without arguments of Core Data's managed objects and of every object. Core Data refuses properties of these names.
+  /// Methods without arguments of Core Data's managed objects and of `NSObject`. Core Data rejects properties with these names.
   static let reservedPropertyNames: Set<String> = [
     // ManagedObject
     "objectID", "entity", "managedObjectContext", "hasChanges", "hasPersistentChangedValues", "isInserted", "isUpdated", "isDeleted",
     "isFault", "faultingState", "changedValues", "changedValuesForCurrentEvent", "awakeFromInsert", "awakeFromFetch", "willSave", "didSave",
     "prepareForDeletion", "willTurnIntoFault", "didTurnIntoFault",
-    // every object
+    // NSObject
     "description", "debugDescription", "hash", "class", "superclass", "self", "init", "copy", "mutableCopy", "zone", "isProxy", "retain",
     "release", "autorelease", "retainCount", "dealloc", "observationInfo",
   ]
 
-  /// Why an entity may not have a name; nil when it may.
+  /// Returns why an entity name is invalid; nil if it is valid.
   static func problem(ofEntity name: String) -> String? {
     if name.isEmpty { return "an entity needs a name" }
     return hasControlCharacters(name) ? "the entity's name has a control character; remove it" : nil
   }
 
-  /// Why a property may not have a name; nil when it may. SQL's keywords, quotes, spaces and letters of every script are allowed.
+  /// Returns why a property name is invalid; nil if it is valid. SQL keywords, quotes, spaces and letters of all scripts are valid.
   static func problem(ofProperty name: String) -> String? {
     if name.isEmpty { return "a property needs a name" }
     if hasControlCharacters(name) { return "the property's name has a control character; remove it" }

@@ -1,7 +1,5 @@
-// ModelValidation+Relationships: destinations, inverses and counts.
-
 extension ModelValidation {
-  /// The mistakes of a relationship that the entity at a position declares.
+  /// Returns the errors of a relationship, which the entity at a position declares.
   func relationshipProblems(of relationship: RelationshipDescription, in source: Int) -> [String] {
     var problems = countProblems(of: relationship)
     if number(ofEntity: relationship.destinationEntityName) == nil {
@@ -19,7 +17,7 @@ extension ModelValidation {
     if relationship.isToMany, relationship.maxCount > 0, relationship.minCount > relationship.maxCount {
       warnings.append("minCount is greater than maxCount, so no number of objects is valid")
     }
-    // That the destination is missing is reported.
+    // A missing destination is reported as an error.
     if number(ofEntity: relationship.destinationEntityName) != nil,
       let warning = inverses.inverse(of: relationship, in: model.entities[source].name).warning
     {

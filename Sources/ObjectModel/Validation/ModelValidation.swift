@@ -1,30 +1,28 @@
-// ModelValidation: the rules of entities, inheritance, indexes, constraints, configurations and templates.
-
-/// Checks every rule that a model must keep. Nothing else validates models.
+/// Validates a model against all rules. The only place that validates models.
 struct ModelValidation {
-  /// Entities that object references can number.
+  /// The maximum number of entities, limited by the 16 bits in object references.
   static let maximumEntities = 65_535
-  /// Levels of inheritance. Every level copies the properties of those above it.
+  /// The maximum inheritance depth. Each level copies the properties of the levels above.
   static let maximumDepth = 64
-  /// Properties of all entities with the inherited ones counted again, which bounds the memory of a compiled model.
+  /// The maximum total number of properties, counting inherited ones per entity. Bounds the memory of a compiled model.
   static let maximumProperties = 500_000
 
   let model: ManagedObjectModel
   private(set) var issues: [ModelIssue] = []
-  /// What Core Data accepts and has no effect.
+  /// Definitions that Core Data accepts, but that have no effect.
   private(set) var warnings: [ModelIssue] = []
-  /// The model without the parts that have no effect: what is compiled.
+  /// The model to compile: without the parts that have no effect.
   private(set) var usable: ManagedObjectModel
-  /// The inverses that its relationships name.
+  /// The resolved inverses of the relationships.
   let inverses: ModelInverses
-  /// Positions in `model.entities` by name.
+  /// The positions of entities in `model.entities`, by name.
   private var numbers: [String: Int] = [:]
-  /// Every entity's own properties by name.
+  /// The own properties of each entity, by name.
   private var ownProperties: [[String: PropertyDescription]] = []
-  /// Every entity's ancestors, nearest first; cut where a chain is broken or closed.
+  /// The superentities of each entity, nearest first; empty if the chain contains a cycle or is too deep.
   private var ancestors: [[Int]] = []
 
-  /// Checks a model.
+  /// Validates a model.
   init(checking model: ManagedObjectModel) {
     self.model = model
     usable = model
@@ -75,12 +73,12 @@ struct ModelValidation {
     warnings.append(ModelIssue(entityName: entity, propertyName: property, reason: reason))
   }
 
-  // MARK: Looking things up
+  // MARK: Lookup
 
-  /// The position of the entity of a name; nil when there is none.
+  /// Returns the position of the entity with a name; nil if there is none.
   func number(ofEntity name: String) -> Int? { numbers[name] }
 
-  /// A property of an entity, inherited ones included, with the entity that declares it.
+  /// Returns a property of an entity, which may be inherited, and the entity that declares it.
   func property(_ name: String, of number: Int) -> (property: PropertyDescription, declarer: Int)? {
     for declarer in [number] + ancestors[number] {
       if let property = ownProperties[declarer][name] { return (property, declarer) }
@@ -118,14 +116,14 @@ struct ModelValidation {
     }
   }
 
-  /// Where an entity stands in its tree.
+  /// The position of an entity in its inheritance tree.
   private enum Place {
     case level(Int)
     case inCycle
     case belowCycle
   }
 
-  /// Every entity's place, each looked at once.
+  /// Returns the positions of all entities, visiting each once.
   private static func places(parents: [Int?]) -> [Place] {
     var places = [Place?](repeating: nil, count: parents.count)
     var walk: [Int] = []
@@ -139,7 +137,7 @@ struct ModelValidation {
         walk.append(number)
         next = parents[number]
       }
-      // What the walk met: the end, a place known already, or itself.
+      // The walk ended at a root, at an entity with a known position, or at itself.
       var above = next.map { places[$0] } ?? .level(-1)
       if let number = next, let first = positions[number] {
         for member in walk[first...] { places[member] = .inCycle }
@@ -194,7 +192,7 @@ struct ModelValidation {
       let isFirst = names.insert(index.name).inserted
       var reasons = indexProblems(of: index, in: number)
       if !isFirst { reasons.append("two indexes of the entity have this name") }
-      // Core Data has no indexes of words: these are always meant.
+      // Core Data has no full-text indexes, so their mistakes are errors rather than warnings.
       let isFullText = index.elements.contains { $0.kind == .fullText }
       if isFullText { checkFullText(index, of: number) }
       for reason in reasons {
@@ -219,7 +217,7 @@ struct ModelValidation {
     if compounds.count < entity.compoundIndexes.count { usable.entities[number].compoundIndexes = compounds }
   }
 
-  /// Why no store can build an index.
+  /// Returns the reasons why no store can build an index.
   private func indexProblems(of index: FetchIndexDescription, in number: Int) -> [String] {
     var reasons: [String] = []
     if index.name.isEmpty { reasons.append("an index needs a name") }
@@ -296,7 +294,7 @@ struct ModelValidation {
     }
   }
 
-  /// Why a property has no column that an index or a constraint could use; nil when it has one.
+  /// Returns why a property has no column for an index or constraint; nil if it has one.
   private func columnProblem(_ name: String, of number: Int) -> String? {
     guard let (property, _) = property(name, of: number) else { return "is not one of the entity" }
     switch property {

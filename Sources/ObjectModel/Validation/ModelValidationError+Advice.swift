@@ -1,10 +1,9 @@
-// ModelValidationError+Advice: what ModelValidationError tells an application's user and its developer.
 public import Foundation
 
 extension ModelValidationError: LocalizedError {}
 
 extension ModelValidationError: AdvisedError {
-  /// What it tells an application's user and developer.
+  /// The messages for the user and the developer of an application.
   package var advice: ErrorAdvice {
     ErrorAdvice(
       user: "The application is set up wrongly.",

@@ -1,10 +1,9 @@
-// AttributeTransformError+Advice: what AttributeTransformError tells an application's user and its developer.
 public import Foundation
 
 extension AttributeTransformError: LocalizedError {}
 
 extension AttributeTransformError: AdvisedError {
-  /// What it tells an application's user and developer.
+  /// The messages for the user and the developer of an application.
   package var advice: ErrorAdvice {
     switch self {
     case .unknownTransformer:

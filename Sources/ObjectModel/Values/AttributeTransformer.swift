@@ -1,8 +1,7 @@
-// AttributeTransformer: how values of transformable attributes become bytes.
 public import Foundation
 import Synchronization
 
-/// Turns values of a `transformable` attribute into bytes and back.
+/// A conversion between values of a `transformable` attribute and bytes.
 ///
 /// ```swift
 /// struct Reversed: AttributeTransformer {
@@ -13,33 +12,33 @@ import Synchronization
 /// let note = Attribute("note", transforming: String.self, by: "Reversed")
 /// ```
 ///
-/// Register a transformer under a name before a store is opened, and give the attribute that name. Every context calls it, on whatever thread the context is
-/// used, and may call it from several at once. It runs when a value is read from its row and when one is set, so it should be quick. An error that it throws
-/// becomes an ``AttributeTransformError``. (Core Data's counterpart is Foundation's `ValueTransformer`, which is neither typed nor safe to share between
-/// threads.)
+/// Register a transformer under a name before a store is opened, and assign the name to the attribute. Contexts call the transformer on
+/// their own threads, possibly several at once, each time a value is read from a row or set, so it should be fast. An error thrown by the
+/// transformer becomes an ``AttributeTransformError``. (Core Data's counterpart is Foundation's `ValueTransformer`, which is neither typed
+/// nor safe to share between threads.)
 public protocol AttributeTransformer<Value>: Sendable {
   /// The type of the values.
   associatedtype Value: Sendable
-  /// The bytes of a value. Equal values should give equal bytes, so that an unchanged value is not saved.
+  /// Returns the bytes of a value. Equal values should have equal bytes, so that unchanged values are not saved.
   ///
-  /// - Throws: An error that says why that is impossible: the change is refused with ``AttributeTransformError/failed(_:)``.
+  /// - Throws: An error if the value cannot be converted. The change is rejected with ``AttributeTransformError/failed(_:)``.
   func data(from value: Value) throws -> Data
-  /// The value of bytes that ``data(from:)`` gave.
+  /// Returns the value of bytes that ``data(from:)`` returned.
   ///
-  /// - Throws: An error that says why that is impossible: the read throws ``AttributeTransformError/failed(_:)``.
+  /// - Throws: An error if the bytes cannot be converted. The read throws ``AttributeTransformError/failed(_:)``.
   func value(from data: Data) throws -> Value
 }
 
-/// Why a transformable attribute's value could not be turned into bytes or back. It never holds the value.
+/// A failure to convert a transformable attribute's value. Never contains the value.
 public enum AttributeTransformError: Error, Sendable, Hashable, CustomStringConvertible {
   /// No transformer is registered under the name.
   case unknownTransformer(String)
-  /// The transformer, or the default coding, does not take values of the type.
+  /// The transformer, or the default coding, does not support values of the type.
   case wrongType(String)
-  /// The transformer refused the value or the bytes, and gave this reason.
+  /// The transformer or the default coding threw an error of the given type. The error itself is omitted, since it may contain the value.
   case failed(String)
 
-  /// What is wrong and what to do.
+  /// A message that says what is wrong and what to do.
   public var description: String {
     switch self {
     case .unknownTransformer(let name):
@@ -50,49 +49,51 @@ public enum AttributeTransformError: Error, Sendable, Hashable, CustomStringConv
   }
 }
 
-/// The transformers of the process by name. They are safe to use from every thread.
+/// The process-wide registry of transformers by name. Safe to use from any thread.
 ///
-/// An attribute without a transformer's name holds any `Codable` value as JSON with sorted keys. So does one that names Foundation's
-/// secure-unarchiving transformer, which model files of Core Data name by default, unless something is registered under that name.
+/// An attribute without a transformer name stores any `Codable` value as JSON with sorted keys. So does an attribute with the name of
+/// Foundation's secure-unarchiving transformer, the default in Core Data's model files, unless a transformer is registered under that name.
 public enum AttributeTransformers {
   private static let registry = Mutex<[String: any AttributeTransformer]>([:])
 
-  /// Registers a transformer under a name; the last one registered counts.
+  /// Registers a transformer under a name, replacing an earlier one.
   public static func register(_ transformer: any AttributeTransformer, forName name: String) {
     registry.withLock { $0[name] = transformer }
   }
 
-  /// Takes a transformer back, so that its name stands for none, or for the default coding where it is Foundation's.
+  /// Removes the transformer of a name.
   ///
-  /// Values that were read stay as they are. A store that is open and has the name in its model throws ``AttributeTransformError/unknownTransformer(_:)`` for
-  /// the attribute until one is registered again.
-  /// - Returns: What was registered; nil where nothing was.
+  /// Values that were already read stay unchanged. If the model of an open store uses the name, the attribute throws
+  /// ``AttributeTransformError/unknownTransformer(_:)`` until another transformer is registered; attributes with the name of Foundation's
+  /// transformer use the default coding.
+  ///
+  /// - Returns: The removed transformer; nil if none was registered.
   @discardableResult
   public static func unregister(forName name: String) -> (any AttributeTransformer)? {
     registry.withLock { $0.removeValue(forKey: name) }
   }
 
-  /// The transformer of a name; nil when there is none.
+  /// Returns the transformer with a name; nil if there is none.
   public static func transformer(forName name: String) -> (any AttributeTransformer)? {
     registry.withLock { $0[name] }
   }
 
-  /// Whether an attribute with a transformer's name can be used: one is registered, or the name is empty or stands for the default coding.
+  /// Returns whether a transformer name is usable: it is registered, empty, or a name of the default coding.
   package static func isAvailable(_ name: String) -> Bool {
     name.isEmpty || defaultNames.contains(name) || transformer(forName: name) != nil
   }
 
-  /// Whether an attribute with a transformer's name keeps `Codable` values of any type as JSON.
+  /// Returns whether an attribute with a transformer name stores `Codable` values of any type as JSON.
   static func isForCodableValues(_ name: String) -> Bool {
     name.isEmpty || defaultNames.contains(name) && transformer(forName: name) == nil
   }
 
-  /// The names of Foundation's secure transformer. The third is its constant's, which models have where somebody took it for its value.
+  /// The names of Foundation's secure-unarchiving transformer. The third is the name of its constant, which some models contain by mistake.
   private static let defaultNames: Set<String> = [
     "NSSecureUnarchiveFromData", "NSSecureUnarchiveFromDataTransformer", "NSSecureUnarchiveFromDataTransformerName",
   ]
 
-  /// The bytes of a value.
+  /// Returns the bytes of a value.
   ///
   /// - Parameters:
   ///   - value: The value.
@@ -104,7 +105,7 @@ public enum AttributeTransformers {
     do { return try JSONAttributeCoding.data(from: value) } catch { throw .failed("\(type(of: error))") }
   }
 
-  /// The value of bytes.
+  /// Returns the value of bytes.
   ///
   /// - Parameters:
   ///   - data: The bytes.
@@ -125,9 +126,9 @@ public enum AttributeTransformers {
     return result
   }
 
-  /// The value of bytes that a named transformer made, whatever its type.
+  /// Returns the value of bytes from a named transformer, of any type.
   ///
-  /// - Throws: ``AttributeTransformError``; without a transformer the type must be known, see ``value(from:as:transformerName:)``.
+  /// - Throws: ``AttributeTransformError``. Without a transformer the type must be known; see ``value(from:as:transformerName:)``.
   package static func value(from data: Data, transformerName name: String?) throws(AttributeTransformError) -> any Sendable {
     guard let transformer = try named(name) else { throw .wrongType("unknown") }
     do { return try transformer.value(from: data) } catch { throw .failed("\(type(of: error))") }
@@ -150,9 +151,9 @@ public enum AttributeTransformers {
 
 /// The coding of transformable attributes without a transformer: JSON with sorted keys, so that equal values have equal bytes.
 public enum JSONAttributeCoding {
-  /// The JSON of a value. Infinite numbers and NaN are written as strings.
+  /// Returns the JSON of a value. Infinite numbers and NaN are encoded as strings.
   ///
-  /// - Throws: What the value's `encode(to:)` throws.
+  /// - Throws: Errors of the value's `encode(to:)`.
   public static func data<Value: Encodable>(from value: Value) throws -> Data {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -160,7 +161,7 @@ public enum JSONAttributeCoding {
     return try encoder.encode(value)
   }
 
-  /// The value that JSON holds.
+  /// Returns the value decoded from JSON.
   ///
   /// - Throws: `DecodingError`.
   public static func value<Value: Decodable>(from data: Data, as type: Value.Type) throws -> Value {

@@ -1,7 +1,6 @@
-// AttributeType+Fitting: which stored values are values of a type.
 import Foundation
 
-/// Why a stored value is not one of a type.
+/// The reason why a stored value does not match a type.
 enum SlotMismatch {
   /// The integer does not fit into 16 or 32 bits.
   case outOfRange
@@ -10,7 +9,7 @@ enum SlotMismatch {
 }
 
 extension AttributeType {
-  /// Why a value is not one of the type; nil when it is. Null is a value of every type.
+  /// Returns why a value does not match the type; nil if it does. Null matches every type.
   @inline(__always) func mismatch(of slot: Slot) -> SlotMismatch? {
     switch (slot, self) {
     case (.null, _), (_, .undefined), (_, .composite): nil
@@ -25,7 +24,7 @@ extension AttributeType {
     }
   }
 
-  /// Why a value cannot stand in a model as one of the type, such as a default value or a bound; nil when it can.
+  /// Returns why a value cannot be a default value or bound of the type in a model; nil if it can.
   @_optimize(none) func modelProblem(of slot: Slot) -> String? {
     switch mismatch(of: slot) {
     case nil: break

@@ -1,8 +1,6 @@
-// AttributeType: the closed list of attribute types.
-
-/// The type of an attribute: Core Data's list. The raw value is the name used in `.xcdatamodel` files.
+/// The type of an attribute, as in Core Data. The raw value is the name used in `.xcdatamodel` files.
 public enum AttributeType: String, Sendable, Hashable, CaseIterable {
-  /// Any value; transient attributes only.
+  /// Any value; only for transient attributes.
   case undefined = "Undefined"
   /// A 16-bit signed integer.
   case integer16 = "Integer 16"
@@ -10,7 +8,7 @@ public enum AttributeType: String, Sendable, Hashable, CaseIterable {
   case integer32 = "Integer 32"
   /// A 64-bit signed integer.
   case integer64 = "Integer 64"
-  /// A decimal number, kept exactly.
+  /// A decimal number, stored exactly.
   case decimal = "Decimal"
   /// A double-precision number.
   case double = "Double"
@@ -20,20 +18,20 @@ public enum AttributeType: String, Sendable, Hashable, CaseIterable {
   case string = "String"
   /// A boolean.
   case boolean = "Boolean"
-  /// An instant.
+  /// A date and time.
   case date = "Date"
   /// Bytes.
   case binary = "Binary"
   /// A UUID.
   case uuid = "UUID"
-  /// A URI, kept as its absolute string.
+  /// A URI, stored as its absolute string.
   case uri = "URI"
-  /// Any value that a named `ValueTransformer` turns into bytes, or a `Codable` value.
+  /// Any value that an ``AttributeTransformer`` converts to bytes, or a `Codable` value.
   case transformable = "Transformable"
-  /// A named bundle of attributes.
+  /// A named group of attributes.
   case composite = "Composite"
 
-  /// How a value of the type is held.
+  /// The storage form of values of the type.
   package var slotKind: SlotKind {
     switch self {
     case .integer16, .integer32, .integer64, .boolean: .int
@@ -44,10 +42,10 @@ public enum AttributeType: String, Sendable, Hashable, CaseIterable {
     }
   }
 
-  /// Whether values of the type can be told apart and put in an order by their column.
+  /// Whether values of the type can be compared and ordered in a column.
   var isComparable: Bool { ![.undefined, .transformable, .composite, .binary].contains(self) }
 
-  /// Whether minimum and maximum values apply to the type.
+  /// Whether the type is numeric.
   package var isNumeric: Bool {
     switch self {
     case .integer16, .integer32, .integer64, .decimal, .double, .float: true

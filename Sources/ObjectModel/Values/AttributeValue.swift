@@ -1,34 +1,33 @@
-// AttributeValue: the Swift types that an attribute can have, and how each is held in a slot.
 public import Foundation
 
-/// A Swift type that an attribute can have.
+/// A Swift type of attributes.
 ///
-/// The types of Core Data's list conform to it; `transformable` attributes hold what their transformer accepts.
+/// The counterparts of Core Data's attribute types conform to it. `transformable` attributes hold the values of their transformer instead.
 public protocol AttributeValue: Sendable, Hashable {
-  /// The attribute type that holds the Swift type without loss.
+  /// The attribute type that stores the Swift type without loss.
   static var _attributeType: AttributeType { get }
-  /// What a required property of the type gives when there is no value: zero, the empty string, and so on.
+  /// The value that a required property returns if none is stored: zero, the empty string, and so on.
   static var _emptyValue: Self { get }
-  /// Makes the value from a slot; nil when the slot is null or of another kind.
+  /// Creates the value from a slot; nil if the slot is null or of another kind.
   init?(_slot slot: Slot)
   /// The value as a slot.
   var _slot: Slot { get }
 }
 
 extension Slot {
-  /// A value as it is stored: `Slot(Decimal(5))` for a default value or a bound of a description that is made by hand.
+  /// Creates the stored form of a value, such as `Slot(Decimal(5))` for a default value or bound of a description.
   @inlinable public init(_ value: some AttributeValue) { self = value._slot }
 
-  /// The stored value as a Swift value; nil when there is none, or one of another type.
+  /// Returns the stored value as a Swift value; nil if the slot is null or of another type.
   @inlinable public func value<Value: AttributeValue>(as type: Value.Type = Value.self) -> Value? { Value(_slot: self) }
 }
 
 extension Int16: AttributeValue {
-  /// The attribute type that holds the Swift type.
+  /// The attribute type that stores the Swift type.
   public static var _attributeType: AttributeType { .integer16 }
-  /// What a required property gives when there is no value.
+  /// The value that a required property returns if none is stored.
   public static var _emptyValue: Int16 { 0 }
-  /// The value of a slot; nil when it holds no value of the type.
+  /// Creates the value from a slot; nil if the slot holds no value of the type.
   @inlinable public init?(_slot slot: Slot) {
     guard case .int(let value) = slot else { return nil }
     self.init(truncatingIfNeeded: value)
@@ -38,11 +37,11 @@ extension Int16: AttributeValue {
 }
 
 extension Int32: AttributeValue {
-  /// The attribute type that holds the Swift type.
+  /// The attribute type that stores the Swift type.
   public static var _attributeType: AttributeType { .integer32 }
-  /// What a required property gives when there is no value.
+  /// The value that a required property returns if none is stored.
   public static var _emptyValue: Int32 { 0 }
-  /// The value of a slot; nil when it holds no value of the type.
+  /// Creates the value from a slot; nil if the slot holds no value of the type.
   @inlinable public init?(_slot slot: Slot) {
     guard case .int(let value) = slot else { return nil }
     self.init(truncatingIfNeeded: value)
@@ -52,11 +51,11 @@ extension Int32: AttributeValue {
 }
 
 extension Int64: AttributeValue {
-  /// The attribute type that holds the Swift type.
+  /// The attribute type that stores the Swift type.
   public static var _attributeType: AttributeType { .integer64 }
-  /// What a required property gives when there is no value.
+  /// The value that a required property returns if none is stored.
   public static var _emptyValue: Int64 { 0 }
-  /// The value of a slot; nil when it holds no value of the type.
+  /// Creates the value from a slot; nil if the slot holds no value of the type.
   @inlinable public init?(_slot slot: Slot) {
     guard case .int(let value) = slot else { return nil }
     self = value
@@ -66,11 +65,11 @@ extension Int64: AttributeValue {
 }
 
 extension Int: AttributeValue {
-  /// The attribute type that holds the Swift type.
+  /// The attribute type that stores the Swift type.
   public static var _attributeType: AttributeType { .integer64 }
-  /// What a required property gives when there is no value.
+  /// The value that a required property returns if none is stored.
   public static var _emptyValue: Int { 0 }
-  /// The value of a slot; nil when it holds no value of the type.
+  /// Creates the value from a slot; nil if the slot holds no value of the type.
   @inlinable public init?(_slot slot: Slot) {
     guard case .int(let value) = slot else { return nil }
     self = Int(truncatingIfNeeded: value)
@@ -80,11 +79,11 @@ extension Int: AttributeValue {
 }
 
 extension Bool: AttributeValue {
-  /// The attribute type that holds the Swift type.
+  /// The attribute type that stores the Swift type.
   public static var _attributeType: AttributeType { .boolean }
-  /// What a required property gives when there is no value.
+  /// The value that a required property returns if none is stored.
   public static var _emptyValue: Bool { false }
-  /// The value of a slot; nil when it holds no value of the type.
+  /// Creates the value from a slot; nil if the slot holds no value of the type.
   @inlinable public init?(_slot slot: Slot) {
     guard case .int(let value) = slot else { return nil }
     self = value != 0
@@ -94,11 +93,11 @@ extension Bool: AttributeValue {
 }
 
 extension Double: AttributeValue {
-  /// The attribute type that holds the Swift type.
+  /// The attribute type that stores the Swift type.
   public static var _attributeType: AttributeType { .double }
-  /// What a required property gives when there is no value.
+  /// The value that a required property returns if none is stored.
   public static var _emptyValue: Double { 0 }
-  /// The value of a slot; nil when it holds no value of the type.
+  /// Creates the value from a slot; nil if the slot holds no value of the type.
   @inlinable public init?(_slot slot: Slot) {
     guard case .real(let value) = slot else { return nil }
     self = value
@@ -108,11 +107,11 @@ extension Double: AttributeValue {
 }
 
 extension Float: AttributeValue {
-  /// The attribute type that holds the Swift type.
+  /// The attribute type that stores the Swift type.
   public static var _attributeType: AttributeType { .float }
-  /// What a required property gives when there is no value.
+  /// The value that a required property returns if none is stored.
   public static var _emptyValue: Float { 0 }
-  /// The value of a slot; nil when it holds no value of the type.
+  /// Creates the value from a slot; nil if the slot holds no value of the type.
   @inlinable public init?(_slot slot: Slot) {
     guard case .real(let value) = slot else { return nil }
     self.init(value)
@@ -122,11 +121,11 @@ extension Float: AttributeValue {
 }
 
 extension String: AttributeValue {
-  /// The attribute type that holds the Swift type.
+  /// The attribute type that stores the Swift type.
   public static var _attributeType: AttributeType { .string }
-  /// What a required property gives when there is no value.
+  /// The value that a required property returns if none is stored.
   public static var _emptyValue: String { "" }
-  /// The value of a slot; nil when it holds no value of the type.
+  /// Creates the value from a slot; nil if the slot holds no value of the type.
   @inlinable public init?(_slot slot: Slot) {
     guard case .text(let value) = slot else { return nil }
     self = value
@@ -136,11 +135,11 @@ extension String: AttributeValue {
 }
 
 extension Date: AttributeValue {
-  /// The attribute type that holds the Swift type.
+  /// The attribute type that stores the Swift type.
   public static var _attributeType: AttributeType { .date }
   /// The reference date, 2001-01-01 00:00 UTC.
   public static var _emptyValue: Date { Date(timeIntervalSinceReferenceDate: 0) }
-  /// The value of a slot; nil when it holds no value of the type.
+  /// Creates the value from a slot; nil if the slot holds no value of the type.
   @inlinable public init?(_slot slot: Slot) {
     guard case .real(let value) = slot else { return nil }
     self.init(timeIntervalSinceReferenceDate: value)
@@ -150,11 +149,11 @@ extension Date: AttributeValue {
 }
 
 extension Data: AttributeValue {
-  /// The attribute type that holds the Swift type.
+  /// The attribute type that stores the Swift type.
   public static var _attributeType: AttributeType { .binary }
-  /// What a required property gives when there is no value.
+  /// The value that a required property returns if none is stored.
   public static var _emptyValue: Data { Data() }
-  /// The value of a slot; nil when it holds no value of the type.
+  /// Creates the value from a slot; nil if the slot holds no value of the type.
   @inlinable public init?(_slot slot: Slot) {
     guard case .bytes(let value) = slot else { return nil }
     self = value
@@ -164,11 +163,11 @@ extension Data: AttributeValue {
 }
 
 extension UUID: AttributeValue {
-  /// The attribute type that holds the Swift type.
+  /// The attribute type that stores the Swift type.
   public static var _attributeType: AttributeType { .uuid }
   /// The nil UUID, all zeros.
   public static var _emptyValue: UUID { UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)) }
-  /// The value of a slot; nil when it holds no value of the type.
+  /// Creates the value from a slot; nil if the slot holds no value of the type.
   public init?(_slot slot: Slot) {
     guard case .bytes(let value) = slot, value.count == 16 else { return nil }
     self = value.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
@@ -178,11 +177,11 @@ extension UUID: AttributeValue {
 }
 
 extension URL: AttributeValue {
-  /// The attribute type that holds the Swift type.
+  /// The attribute type that stores the Swift type.
   public static var _attributeType: AttributeType { .uri }
   /// `about:blank`.
   public static var _emptyValue: URL { URL(string: "about:blank") ?? URL(fileURLWithPath: "/") }
-  /// The value of a slot; nil when it holds no value of the type.
+  /// Creates the value from a slot; nil if the slot holds no value of the type.
   public init?(_slot slot: Slot) {
     guard case .text(let value) = slot, let url = URL(string: value) else { return nil }
     self = url
@@ -192,11 +191,11 @@ extension URL: AttributeValue {
 }
 
 extension Decimal: AttributeValue {
-  /// The attribute type that holds the Swift type.
+  /// The attribute type that stores the Swift type.
   public static var _attributeType: AttributeType { .decimal }
-  /// What a required property gives when there is no value.
+  /// The value that a required property returns if none is stored.
   public static var _emptyValue: Decimal { 0 }
-  /// The value of a slot; nil when it holds no value of the type.
+  /// Creates the value from a slot; nil if the slot holds no value of the type.
   public init?(_slot slot: Slot) {
     guard case .bytes(let value) = slot, let decimal = DecimalCoding.decode(value) else { return nil }
     self = decimal

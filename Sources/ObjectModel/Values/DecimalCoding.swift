@@ -1,13 +1,13 @@
-// DecimalCoding: decimals as bytes whose order is the numbers' order.
 public import Foundation
 
-/// The bytes in which decimals are stored: exact, with one coding for each number, and ordered by `memcmp` as the numbers are.
+/// The stored form of decimals: exact, canonical, and ordered by `memcmp` like the numbers.
 ///
-/// Layout: one byte of class (0 not a number, 1 negative, 2 zero, 3 positive); for other numbers than zero, the decimal exponent *e* of
-/// 0.d₁d₂… × 10ᵉ with d₁ ≠ 0 as a big-endian 16-bit integer biased by 32,768; then the digits in pairs, each pair plus one, the last padded with a
-/// zero digit. A negative number's exponent and pairs are complemented and closed by 0xFF, so that a longer number sorts before a shorter.
+/// Layout: one byte of class (0 not a number, 1 negative, 2 zero, 3 positive); for numbers other than zero, the decimal exponent *e* of
+/// 0.d₁d₂… × 10ᵉ with d₁ ≠ 0 as a big-endian 16-bit integer biased by 32,768; then the digits in pairs, each pair plus one, the last padded
+/// with a zero digit. The exponent and pairs of a negative number are complemented and followed by 0xFF, so that a longer number sorts
+/// before a shorter one.
 public enum DecimalCoding {
-  /// The coding of a number. Numbers that are equal have equal codings, whatever their exponents.
+  /// Returns the bytes of a number. Equal numbers have equal bytes, regardless of their exponents.
   public static func encode(_ value: Decimal) -> Data {
     if value.isNaN { return Data([0]) }
     var (digits, exponent) = digitsAndExponent(value)
@@ -34,20 +34,20 @@ public enum DecimalCoding {
     return Data(bytes)
   }
 
-  /// The number of a coding; nil when the bytes are not one.
+  /// Returns the number of bytes that ``encode(_:)`` returned; nil for any other bytes.
   ///
-  /// Only what ``encode(_:)`` gives is accepted: a second coding of one number would make equal values differ.
+  /// Other encodings of a number are rejected, because equal values would have different bytes.
   public static func decode(_ data: Data) -> Decimal? {
     guard let value = decodeAny(data), !value.isNaN || data.first == 0 else { return nil }
-    // Twenty pairs may have more digits than the type holds, which are then rounded away.
+    // Twenty pairs may exceed the precision of `Decimal`, which then rounds.
     if data.count >= 23, encode(value) != data { return nil }
     return value
   }
 
-  /// Whether bytes are the coding of NaN.
+  /// Returns whether bytes encode NaN.
   package static func isNaN(_ data: Data) -> Bool { data.count == 1 && data.first == 0 }
 
-  /// Whether bytes are the coding of a number: what ``decode(_:)`` would say, mostly without its arithmetic.
+  /// Returns whether ``decode(_:)`` accepts the bytes, mostly without its arithmetic.
   package static func isCoding(_ data: Data) -> Bool {
     let bytes = [UInt8](data)
     guard let kind = bytes.first else { return false }
@@ -56,7 +56,7 @@ public enum DecimalCoding {
     let end = kind == 1 ? bytes.count - 1 : bytes.count
     guard kind == 1 || kind == 3, (4...22).contains(end), kind == 3 || bytes[end] == 0xFF else { return decode(data) != nil }
     let exponent = (Int(bytes[1] ^ flip) << 8 | Int(bytes[2] ^ flip)) - 32_768
-    // Where the exponent is near the ends of what the type holds, the digits decide.
+    // Near the limits of the exponent, validity depends on the digits.
     guard (-80...80).contains(exponent), bytes.count < 23 else { return decode(data) != nil }
     guard bytes[3] ^ flip > 10, bytes[end - 1] ^ flip > 1 else { return false }
     return bytes[3..<end].allSatisfy { (1...100).contains($0 ^ flip) }
@@ -79,14 +79,14 @@ public enum DecimalCoding {
     var mantissa = Decimal(0)
     var digitCount = 0
     let pairs = bytes[3...]
-    // The first digit is not zero, nor is the last pair; 39 digits are the most that the type holds.
+    // The first digit and the last pair are not zero. `Decimal` holds at most 39 digits.
     guard let first = pairs.first, let last = pairs.last, first > 10, last > 1, pairs.count <= 20 else { return nil }
     for (offset, pair) in pairs.enumerated() {
       guard (1...100).contains(pair) else { return nil }
       let value = Int(pair) - 1
       let isLast = offset == pairs.count - 1
       if isLast && value % 10 == 0 {
-        // The last pair's low digit is padding, or a zero that the coding would have dropped.
+        // The low digit of the last pair is padding: the encoder removes trailing zeros.
         mantissa = mantissa * 10 + Decimal(value / 10)
         digitCount += 1
       } else {
@@ -96,7 +96,7 @@ public enum DecimalCoding {
     }
     let exponent = pointExponent - digitCount
     guard (-128...127).contains(exponent) else {
-      // A mantissa of trailing zeros was folded into the exponent: unfold as far as the type can hold it.
+      // The encoder moved trailing zeros into the exponent; move them back as far as the type allows.
       var shifted = mantissa
       var rest = exponent
       while rest > 127 {
@@ -109,11 +109,11 @@ public enum DecimalCoding {
     return Decimal(sign: kind == 1 ? .minus : .plus, exponent: exponent, significand: mantissa)
   }
 
-  /// The digits of the mantissa, most significant first, without leading zeros, and the power of ten of the last digit.
+  /// Returns the digits of the mantissa, most significant first and without leading zeros, and the power of ten of the last digit.
   private static func digitsAndExponent(_ value: Decimal) -> ([UInt8], Int) {
     let exponent = value.exponent
     let magnitude = value.significand.magnitude
-    // The significand is an integer of at most 39 digits; its description is exact and plain.
+    // The significand is an integer of at most 39 digits, whose description is exact.
     let text = NSDecimalNumber(decimal: magnitude).description(withLocale: Locale(identifier: "en_US_POSIX"))
     let digits = text.utf8.compactMap { $0 >= 0x30 && $0 <= 0x39 ? $0 - 0x30 : nil }
     return (Array(digits.drop(while: { $0 == 0 })), exponent)

@@ -1,11 +1,10 @@
-// Slot: the value every other layer speaks at its dynamic edge.
 public import Foundation
 
-/// A stored value: what a column holds, and what crosses the dynamic edges of the library (key-value access, binders, overlays).
+/// A stored value of dynamic type: the content of a column, also used in key-value access, statement binders and overlays.
 ///
-/// Integers and booleans are held as ``int(_:)``, floating-point numbers and dates
-/// (seconds since 2001-01-01 UTC) as ``real(_:)``, strings and URIs as ``text(_:)``, UUIDs (16 bytes), decimals (``DecimalCoding``), binary and
-/// transformed values as ``bytes(_:)``. A to-one relationship is an ``int(_:)`` that packs an ``ObjectReference``.
+/// Integers and booleans are stored as ``int(_:)``; floating-point numbers and dates (seconds since 2001-01-01 UTC) as ``real(_:)``;
+/// strings and URIs as ``text(_:)``; UUIDs (16 bytes), decimals (``DecimalCoding``), binary and transformed values as ``bytes(_:)``. A
+/// to-one relationship is an ``int(_:)`` with a packed ``ObjectReference``.
 public enum Slot: Sendable, Hashable {
   /// No value.
   case null
@@ -18,20 +17,20 @@ public enum Slot: Sendable, Hashable {
   /// Bytes: binary data, a UUID, an encoded decimal or a transformed value.
   case bytes(Data)
 
-  /// Whether the slot holds no value.
+  /// Whether the value is null.
   @inlinable public var isNull: Bool {
     if case .null = self { return true }
     return false
   }
 
-  /// Whether two values are the same. Texts are compared by their bytes, as columns are: `String` takes é, and e with a combining accent,
-  /// for the same.
+  /// Returns whether two values are equal. Text is compared bytewise, as in columns, whereas `String` treats canonically equivalent strings
+  /// as equal.
   public static func == (left: Slot, right: Slot) -> Bool {
     switch (left, right) {
     case (.null, .null): true
     case (.int(let left), .int(let right)): left == right
     case (.real(let left), .real(let right)): left == right
-    // The first comparison is fast and rules most texts out.
+    // The first comparison is fast and excludes most strings.
     case (.text(let left), .text(let right)): left == right && left.utf8.elementsEqual(right.utf8)
     case (.bytes(let left), .bytes(let right)): left == right
     default: false
@@ -44,25 +43,25 @@ public enum Slot: Sendable, Hashable {
     case .null: hasher.combine(0)
     case .int(let value): hasher.combine(value)
     case .real(let value): hasher.combine(value)
-    // Equal bytes are equal strings, so that their hash will do.
+    // Bytewise equal strings are equal, so their hash is suitable.
     case .text(let value): hasher.combine(value)
     case .bytes(let value): hasher.combine(value)
     }
   }
 }
 
-/// How a slot's value is held in a row image's 8-byte word and in a column.
+/// The storage form of a slot's value in a row image and in a column.
 public enum SlotKind: UInt8, Sendable, Hashable {
   /// A 64-bit integer.
   case int
   /// A double.
   case real
-  /// UTF-8 text behind the words.
+  /// UTF-8 text after the row's words.
   case text
-  /// Bytes behind the words.
+  /// Bytes after the row's words.
   case bytes
   /// A packed ``ObjectReference`` to the destination of a to-one relationship.
   case reference
-  /// Nothing is stored: a transient attribute.
+  /// No storage: a transient property.
   case none
 }
