@@ -1,53 +1,53 @@
-// EntityClass: a class that declares its entity itself: what the macro @Entity makes of a class.
 public import ObjectModel
 public import ObjectQuery
 import Synchronization
 
-/// A class that declares its entity in Swift: what `@Entity` of the package trait `Macros` makes of a class.
+/// A class that declares its entity in Swift. The macro `@Entity`, from the package trait `Macros`, adds this conformance.
 ///
-/// A model of such classes is made of the classes: `ManagedObjectModel(Book.self, Author.self)`. They are also ``TypedManagedObject`` and
-/// `FetchKeyPathNaming`, which ask nothing more of them.
+/// Create a model from such classes: `ManagedObjectModel(Book.self, Author.self)`. They also conform to ``TypedManagedObject`` and
+/// `FetchKeyPathNaming`, which add no further requirements.
 public protocol EntityClass: ManagedObject {
   /// The name of the entity.
   static var _declaredEntityName: String { get }
-  /// The entity. An inverse that only the other class names is not in it; a model of both has it.
+  /// The entity. An inverse that only the destination's class declares is missing here; a model that contains both classes has it.
   static var entityDescription: EntityDescription { get }
-  /// The classes that relationships and fetched properties lead to, and the superclass if it declares an entity.
+  /// The destination classes of relationships and fetched properties, and the superclass if it declares an entity.
   static var _relatedClasses: [any EntityClass.Type] { get }
   /// The structs of the composite attributes, without inherited ones.
   static var _relatedComposites: [any EntityComposite.Type] { get }
-  /// Adds the properties that the class declares, and those it inherits, to a table, for a class below or the class itself.
+  /// Adds the declared and inherited properties of the class to a table. It is called for the class itself and by its subclasses.
   static func _addKeyPaths(to names: inout _KeyPathNames)
 }
 
 extension EntityClass where Self: Identifiable {
-  /// The object's ID; a class may have an `id` of its own instead.
+  /// The object's ID. A class can declare its own `id` instead.
   public var id: ManagedObjectID { objectID }
 }
 
 extension TypedManagedObject where Self: EntityClass {
-  /// The classes of the last model made with the class; before any was made, those that relationships and superclasses lead to.
+  /// The class table of the last model that was created with the class. Before that, the table of the class and the classes that
+  /// relationships and superclasses refer to.
   public static var classTable: ManagedObjectClasses { EntityTables.table(of: self) }
 }
 
 extension FetchKeyPathNaming where Self: EntityClass {
-  /// The keys of a key path, for typed queries.
+  /// Returns the model keys of a key path, for typed queries.
   public static func _fetchKeys(of keyPath: AnyKeyPath) -> [String]? { EntityTables.table(of: self).keys(of: keyPath) }
 }
 
-/// Where the properties that a class adds begin: after those of its superclass. For `@Entity`.
+/// The number of inherited and own properties of a class, from which `@Entity` derives slot numbers.
 public struct _EntityLayout: Sendable {
-  /// The number of slots of the class, inherited ones included.
+  /// The number of slots of the class, including inherited ones.
   public let slots: Int
-  /// The number of to-many relationships, inherited ones included.
+  /// The number of to-many relationships of the class, including inherited ones.
   public let toMany: Int
 
-  /// A layout with properties behind another's.
+  /// Creates the layout of a class whose properties follow those of its superclass.
   ///
   /// - Parameters:
-  ///   - other: The layout of the superclass; nil where there is none.
-  ///   - slots: How many slots the class's own properties take.
-  ///   - toMany: How many to-many relationships the class has itself.
+  ///   - other: The layout of the superclass; `nil` if there is none.
+  ///   - slots: The number of slots of the class's own properties.
+  ///   - toMany: The number of the class's own to-many relationships.
   public init(after other: _EntityLayout? = nil, slots: Int, toMany: Int) {
     self.slots = (other?.slots ?? 0) + slots
     self.toMany = (other?.toMany ?? 0) + toMany
@@ -55,15 +55,16 @@ public struct _EntityLayout: Sendable {
 }
 
 extension ManagedObjectModel {
-  /// The model of classes that declare their entities, and of those that relationships, fetched properties and superclasses lead to.
+  /// Creates a model from classes that declare their entities, and from the classes that their relationships, fetched properties and
+  /// superclasses refer to.
   ///
-  /// An inverse need be named on one side only. Mistakes are reported when the model is compiled, or by ``validationIssues()``.
+  /// An inverse needs to be declared on one side only. Issues are reported when the model is compiled, or by ``validationIssues()``.
   ///
   /// - Parameters:
-  ///   - version: What the application calls this version of the model; nil for nothing.
+  ///   - version: The application's identifier for this version of the model, or `nil`.
   ///   - first: A class.
-  ///   - more: The others; those that nothing leads to, such as subclasses, have to be named.
-  ///   - parts: What else the model has: a `Configuration`, a `FetchTemplate`, an `Entity` without a class.
+  ///   - more: Further classes. Classes that no other class refers to, such as subclasses, must be listed.
+  ///   - parts: Other parts of the model: a `Configuration`, a `FetchTemplate`, or an `Entity` without a class.
   public init(
     version: String? = nil, _ first: any EntityClass.Type, _ more: any EntityClass.Type...,
     @ModelBuilder adding parts: () -> [any ModelComponent] = { [] }
@@ -71,12 +72,12 @@ extension ManagedObjectModel {
     self.init(version: version, entityClasses: [first] + more, adding: parts)
   }
 
-  /// The model of classes that declare their entities. See ``init(version:_:_:adding:)``.
+  /// Creates a model from classes that declare their entities. See ``init(version:_:_:adding:)``.
   ///
   /// - Parameters:
-  ///   - version: The version identifier of the model.
-  ///   - classes: The classes of the entities, and by their relationships the others.
-  ///   - parts: What no class says: composites, configurations, fetch templates.
+  ///   - version: The application's identifier for this version of the model, or `nil`.
+  ///   - classes: The classes. Classes that their relationships refer to are included.
+  ///   - parts: Parts of the model that no class declares: configurations, fetch templates, entities without a class.
   public init(
     version: String? = nil, entityClasses classes: [any EntityClass.Type], @ModelBuilder adding parts: () -> [any ModelComponent] = { [] }
   ) {
@@ -89,27 +90,29 @@ extension ManagedObjectModel {
 }
 
 extension ManagedObjectClasses {
-  /// The table of classes that declare their entities, and of those that relationships, fetched properties and superclasses lead to.
+  /// Creates the table of classes that declare their entities, and of the classes that their relationships, fetched properties and
+  /// superclasses refer to.
   public init(_ first: any EntityClass.Type, _ more: any EntityClass.Type...) { self.init(entityClasses: [first] + more) }
 
-  /// The table of classes that declare their entities, and of those that relationships, fetched properties and superclasses lead to.
+  /// Creates the table of classes that declare their entities, and of the classes that their relationships, fetched properties and
+  /// superclasses refer to.
   public init(entityClasses classes: [any EntityClass.Type]) {
     let all = EntityTables.closure(of: classes)
     self = EntityTables.register(all, model: EntityTables.model(of: all))
   }
 }
 
-/// The tables of the classes that declare their entities, one for each model that was made of them.
+/// The class tables of the models that were created from classes, by class.
 enum EntityTables {
   private static let tables = Mutex<[ObjectIdentifier: ManagedObjectClasses]>([:])
 
-  /// The table of a class.
+  /// Returns the table of a class.
   static func table(of type: any EntityClass.Type) -> ManagedObjectClasses {
     if let known = tables.withLock({ $0[ObjectIdentifier(type)] }) { return known }
     return ManagedObjectClasses(entityClasses: [type])
   }
 
-  /// The table of a kind of composite value: of its own parts only, where no class was seen yet.
+  /// Returns the table of a composite type. If no model with it was created yet, the table contains only the type's own parts.
   static func table(of type: any EntityComposite.Type) -> ManagedObjectClasses {
     if let known = tables.withLock({ $0[ObjectIdentifier(type)] }) { return known }
     return ManagedObjectClasses(_layouts: [:]) {
@@ -119,17 +122,17 @@ enum EntityTables {
     }
   }
 
-  /// The model of classes that lead to no others.
+  /// Creates the model of a complete set of classes.
   static func model(of classes: [any EntityClass.Type]) -> ManagedObjectModel {
     var model = ManagedObjectModel(entities: linked(classes.map { $0.entityDescription }))
     model.composites = composites(of: classes).map { $0.compositeDescription }
     return model
   }
 
-  /// Makes the table of classes, which is theirs from now on.
+  /// Creates the table of classes and registers it for each of them.
   @discardableResult
   static func register(_ classes: [any EntityClass.Type], model: ManagedObjectModel) -> ManagedObjectClasses {
-    // A model with mistakes opens no store; its classes fit none.
+    // A model with issues opens no store. With a layout of 0, the classes match no model.
     let compiled = try? CompiledModel(model)
     var types: [String: ManagedObject.Type] = [:]
     var layouts: [String: UInt64] = [:]
@@ -151,7 +154,7 @@ enum EntityTables {
     return made
   }
 
-  /// Classes and those that they lead to, each once, in the order in which they are met.
+  /// Returns classes and the classes they refer to, without duplicates, in the order of discovery.
   static func closure(of classes: [any EntityClass.Type]) -> [any EntityClass.Type] {
     closure(of: classes, id: { ObjectIdentifier($0) }, next: { $0._relatedClasses })
   }
@@ -160,7 +163,7 @@ enum EntityTables {
     closure(ofComposites: classes.flatMap { $0._relatedComposites })
   }
 
-  /// Kinds of composite values and those within them, each once, in the order in which they are met.
+  /// Returns composite types and those they contain, without duplicates, in the order of discovery.
   private static func closure(ofComposites composites: [any EntityComposite.Type]) -> [any EntityComposite.Type] {
     closure(of: composites, id: { ObjectIdentifier($0) }, next: { $0._relatedComposites })
   }
@@ -177,7 +180,7 @@ enum EntityTables {
     return result
   }
 
-  /// Entities whose inverses are named on both sides.
+  /// Returns entities with the inverses completed that only the other side declares.
   static func linked(_ entities: [EntityDescription]) -> [EntityDescription] {
     var inverses: [[String]: String] = [:]
     for entity in entities {

@@ -1,14 +1,14 @@
-// EntityComposite: a struct that declares a kind of composite value itself: what the macro @Composite makes of a struct.
 public import ObjectModel
 public import ObjectQuery
 
-/// A struct that declares a kind of composite value in Swift: what `@Composite` of the package trait `Macros` makes of a struct.
+/// A struct that declares a composite type in Swift. The macro `@Composite`, from the package trait `Macros`, adds this conformance.
 ///
-/// Attributes of classes with `@Entity` hold its values: `@Attribute(.composite) var home: Address?`. The model of such classes has the kind.
+/// Attributes of classes with `@Entity` store its values: `@Attribute(.composite) var home: Address?`. A model of such classes includes the
+/// composite type.
 public protocol EntityComposite: CompositeValue, FetchCompositeNaming {
-  /// The name of the kind.
+  /// The name of the composite type.
   static var _declaredCompositeName: String { get }
-  /// The kind with its parts.
+  /// The composite type with its parts.
   static var compositeDescription: CompositeDescription { get }
   /// The structs of the parts that are composites themselves.
   static var _relatedComposites: [any EntityComposite.Type] { get }
@@ -17,26 +17,26 @@ public protocol EntityComposite: CompositeValue, FetchCompositeNaming {
 }
 
 extension EntityComposite {
-  /// The classes of the last model made with the struct; before any was made, none.
+  /// The class table of the last model that was created with the struct. Before that, a table without classes.
   public static var _classTable: ManagedObjectClasses { EntityTables.table(of: self) }
 
-  /// The keys of a key path, for typed queries.
+  /// Returns the model keys of a key path, for typed queries.
   public static func _fetchKeys(of keyPath: AnyKeyPath) -> [String]? { _classTable.keys(of: keyPath) }
 }
 
-/// What `@Composite` says of a kind of composite value beyond its name and parts.
+/// An option of `@Composite`.
 public struct CompositeOption: Sendable {
   let change: @Sendable (inout CompositeDescription) -> Void
 
-  /// A note of the application.
+  /// Adds an entry to the user info.
   public static func note(_ key: String, _ value: String) -> CompositeOption { CompositeOption { $0.userInfo[key] = value } }
 }
 
 extension _EntityDeclaration {
-  /// Begins a kind of composite value, whose parts are added as attributes are.
+  /// Starts the declaration of a composite type, to which parts are added as attributes.
   public init(composite name: String) { self.init(name, class: "") }
 
-  /// The kind as far as it is declared.
+  /// Returns the composite type as declared so far, with options.
   public func compositeDescription(_ options: CompositeOption...) -> CompositeDescription {
     var description = CompositeDescription(name: entityDescription.name, elements: entityDescription.attributes)
     for option in options { option.change(&description) }

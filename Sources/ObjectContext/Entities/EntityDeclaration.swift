@@ -1,18 +1,17 @@
-// EntityDeclaration: an entity put together by the model builder's parts: what the source that @Entity writes calls.
 public import ObjectModel
 
-/// Puts an entity together; what the source that `@Entity` writes calls.
+/// A builder for an entity, used by the source that `@Entity` generates.
 public struct _EntityDeclaration {
-  /// The entity as far as it is declared.
+  /// The entity as declared so far.
   public private(set) var entityDescription: EntityDescription
 
-  /// Begins an entity.
+  /// Starts the declaration of an entity.
   ///
   /// - Parameters:
-  ///   - name: The entity's name.
-  ///   - className: The class's name.
-  ///   - superclass: The class of the superentity; nil where there is none.
-  ///   - options: What else the entity has.
+  ///   - name: The name of the entity.
+  ///   - className: The name of the class.
+  ///   - superclass: The class of the superentity; `nil` if there is none.
+  ///   - options: Further options.
   public init(_ name: String, class className: String, superclass: (any EntityClass.Type)? = nil, _ options: EntityOption...) {
     entityDescription = EntityDescription(name: name, superentity: superclass?._declaredEntityName, managedObjectClassName: className)
     for option in options { option.change(&entityDescription) }
@@ -24,14 +23,14 @@ public struct _EntityDeclaration {
     attribute._add(to: &entityDescription)
   }
 
-  /// Adds an attribute of one of the library's types.
+  /// Adds an attribute whose type is one of the library's attribute types.
   ///
   /// - Parameters:
-  ///   - name: The attribute's name.
+  ///   - name: The name of the attribute.
   ///   - type: The type of its values.
-  ///   - isOptional: Whether it may be without one.
-  ///   - initial: Its default value; nil for none.
-  ///   - options: What else it has.
+  ///   - isOptional: Whether the value may be missing.
+  ///   - initial: The default value, or `nil`.
+  ///   - options: Further options.
   public mutating func attribute<Value: AttributeValue>(
     _ name: String, _ type: Value.Type, isOptional: Bool, initial: Value? = nil, _ options: AttributeOption...
   ) {
@@ -39,14 +38,14 @@ public struct _EntityDeclaration {
     add(initial.map { attribute.initially($0) } ?? attribute, isOptional: isOptional, options)
   }
 
-  /// Adds an attribute of a type with raw values.
+  /// Adds an attribute whose type has raw values.
   ///
   /// - Parameters:
-  ///   - name: The attribute's name.
+  ///   - name: The name of the attribute.
   ///   - type: The type of its values.
-  ///   - isOptional: Whether it may be without one.
-  ///   - initial: Its default value; nil for none.
-  ///   - options: What else it has.
+  ///   - isOptional: Whether the value may be missing.
+  ///   - initial: The default value, or `nil`.
+  ///   - options: Further options.
   public mutating func attribute<Value: RawRepresentable>(
     _ name: String, _ type: Value.Type, isOptional: Bool, initial: Value? = nil, _ options: AttributeOption...
   ) where Value.RawValue: AttributeValue {
@@ -57,34 +56,34 @@ public struct _EntityDeclaration {
   /// Adds an attribute of a `Codable` type.
   ///
   /// - Parameters:
-  ///   - name: The attribute's name.
+  ///   - name: The name of the attribute.
   ///   - type: The type of its values.
-  ///   - isOptional: Whether it may be without one.
-  ///   - initial: Its default value; nil for none.
-  ///   - options: What else it has.
+  ///   - isOptional: Whether the value may be missing.
+  ///   - initial: The default value, or `nil`.
+  ///   - options: Further options.
   @_disfavoredOverload
   public mutating func attribute<Value: Codable & Sendable>(
     _ name: String, _ type: Value.Type, isOptional: Bool, initial: Value? = nil, _ options: AttributeOption...
   ) {
     let attribute = Attribute(name, transforming: type)
-    // A value that has no JSON is only what the property reads without one.
+    // If the value cannot be encoded as JSON, it is not the attribute's default. The property still returns it for a missing value.
     let data = initial.flatMap { try? JSONAttributeCoding.data(from: $0) }
     add(data.map { attribute.initially($0) } ?? attribute, isOptional: isOptional, options)
   }
 
-  /// Adds an attribute whose values a named transformer takes. The initial value is the attribute's default value where the transformer is registered
-  /// before; else it is only what the property reads without one.
+  /// Adds an attribute whose values are encoded by a named transformer. If the transformer is already registered, the initial value becomes
+  /// the attribute's default value. Otherwise it is only the value that the property returns if there is none.
   ///
   /// - Parameters:
-  ///   - name: The attribute's name.
+  ///   - name: The name of the attribute.
   ///   - type: The type of its values.
-  ///   - isOptional: Whether it may be without one.
-  ///   - initial: Its default value; nil for none.
-  ///   - options: What else it has, the transformer's name among it.
+  ///   - isOptional: Whether the value may be missing.
+  ///   - initial: The default value, or `nil`.
+  ///   - options: Further options, including the transformer's name.
   public mutating func transformed<Value: Sendable>(
     _ name: String, _ type: Value.Type, isOptional: Bool, initial: Value? = nil, _ options: AttributeOption...
   ) {
-    // Of a transformer that gives values of any type there is no class to name.
+    // A transformer whose values can have any type has no class to declare.
     let isAny = type == (any Sendable).self
     var attribute = isAny ? Attribute(name, .transformable) : Attribute(name, transforming: type)
     if let initial {
@@ -96,44 +95,44 @@ public struct _EntityDeclaration {
     add(attribute, isOptional: isOptional, options)
   }
 
-  /// Adds an attribute without a type, which is kept in memory only.
+  /// Adds an attribute without a type, which is stored in memory only.
   public mutating func untyped(_ name: String, _ options: AttributeOption...) {
     add(Attribute(name, .undefined), isOptional: true, options)
   }
 
-  /// Adds an attribute that holds a composite value.
+  /// Adds an attribute that stores a composite value.
   ///
   /// - Parameters:
-  ///   - name: The attribute's name.
+  ///   - name: The name of the attribute.
   ///   - type: The type of its values.
-  ///   - isOptional: Whether it may be without one.
-  ///   - options: What else it has.
+  ///   - isOptional: Whether the value may be missing.
+  ///   - options: Further options.
   public mutating func composite<Value: EntityComposite>(
     _ name: String, _ type: Value.Type, isOptional: Bool, _ options: AttributeOption...
   ) {
     add(Attribute(name, composite: type._declaredCompositeName), isOptional: isOptional, options)
   }
 
-  /// A composite is no attribute like others.
+  /// Unavailable: composites require the option `.composite`.
   ///
   /// - Parameters:
-  ///   - name: The attribute's name.
-  ///   - type: The composite.
-  ///   - isOptional: Whether it may be without one.
-  ///   - initial: Its default value.
-  ///   - options: What else it has.
+  ///   - name: The name of the attribute.
+  ///   - type: The composite type.
+  ///   - isOptional: Whether the value may be missing.
+  ///   - initial: The default value.
+  ///   - options: Further options.
   @available(*, unavailable, message: "the type is a composite: write @Attribute(.composite)")
   public mutating func attribute<Value: EntityComposite>(
     _ name: String, _ type: Value.Type, isOptional: Bool, initial: Value? = nil, _ options: AttributeOption...
   ) {}
 
-  /// Adds a property that fetches the objects of a class.
+  /// Adds a fetched property.
   ///
   /// - Parameters:
-  ///   - name: The property's name.
-  ///   - destination: The class of the objects.
-  ///   - predicate: Which objects are fetched, in format language; nil for all.
-  ///   - options: What else it has.
+  ///   - name: The name of the property.
+  ///   - destination: The class of the fetched objects.
+  ///   - predicate: The predicate in format language; `nil` fetches all objects.
+  ///   - options: Further options.
   public mutating func fetchedProperty<Destination: EntityClass>(
     _ name: String, _ destination: Destination.Type, where predicate: String? = nil, _ options: FetchedPropertyOption...
   ) {
@@ -141,29 +140,29 @@ public struct _EntityDeclaration {
     options.reduce(property) { $1.change($0) }._add(to: &entityDescription)
   }
 
-  /// Adds a relationship to one object.
+  /// Adds a to-one relationship.
   ///
   /// - Parameters:
-  ///   - name: The relationship's name.
-  ///   - destination: The class of the other object.
-  ///   - inverse: The name of the relationship back; nil where the other side names this one.
-  ///   - deleteRule: What deleting the object does to the other.
-  ///   - options: What else it has.
+  ///   - name: The name of the relationship.
+  ///   - destination: The destination class.
+  ///   - inverse: The name of the inverse relationship; `nil` if the destination declares the inverse.
+  ///   - deleteRule: The effect of deleting the object on the destination.
+  ///   - options: Further options.
   public mutating func toOne<Destination: EntityClass>(
     _ name: String, _ destination: Destination.Type, inverse: String?, deleteRule: DeleteRule = .nullify, _ options: RelationshipOption...
   ) {
     add(Relationship(name, to: destination._declaredEntityName, inverse: inverse).onDelete(deleteRule), options)
   }
 
-  /// Adds a relationship to many objects.
+  /// Adds a to-many relationship.
   ///
   /// - Parameters:
-  ///   - name: The relationship's name.
+  ///   - name: The name of the relationship.
   ///   - destination: The class of the members.
   ///   - isOrdered: Whether the members have an order.
-  ///   - inverse: The name of the relationship back; nil where the other side names this one.
-  ///   - deleteRule: What deleting the object does to the members.
-  ///   - options: What else it has.
+  ///   - inverse: The name of the inverse relationship; `nil` if the destination declares the inverse.
+  ///   - deleteRule: The effect of deleting the object on the members.
+  ///   - options: Further options.
   public mutating func toMany<Destination: EntityClass>(
     _ name: String, _ destination: Destination.Type, isOrdered: Bool, inverse: String?, deleteRule: DeleteRule = .nullify,
     _ options: RelationshipOption...
