@@ -1,14 +1,13 @@
-// FetchRequest+Foundation: Foundation's predicates and sort descriptors in requests.
 public import Foundation
 public import ObjectQuery
 
 extension FetchPredicate {
-  /// Takes a predicate that `#Predicate` made.
+  /// Converts a predicate created by `#Predicate`.
   ///
-  /// Its parts mean what they mean in the format language: texts are compared by their bytes, and a value that is missing stays missing behind `!`. Key paths
-  /// have to be those of generated properties.
+  /// The parts have the semantics of the format language: texts are compared by their bytes, and a missing value stays missing after `!`.
+  /// Key paths must consist of generated properties.
   ///
-  /// - Throws: ``FetchPredicateError/unsupported(part:advice:)`` with the node that has no counterpart.
+  /// - Throws: ``FetchPredicateError/unsupported(part:advice:)`` with the first node that cannot be converted.
   public init<Object: TypedManagedObject>(_ predicate: Foundation.Predicate<Object>) throws {
     let converter = FoundationPredicateConverter().binding(predicate.variable, to: .evaluatedObject)
     func convert<Node: StandardPredicateExpression<Bool>>(_ node: Node) throws -> FetchPredicate { try converter.predicate(node) }
@@ -17,9 +16,9 @@ extension FetchPredicate {
 }
 
 extension FetchExpression {
-  /// Takes an expression that `#Expression` made, by the rules for predicates.
+  /// Converts an expression created by `#Expression`. The rules for predicates apply.
   ///
-  /// - Throws: ``FetchPredicateError/unsupported(part:advice:)`` with the node that has no counterpart.
+  /// - Throws: ``FetchPredicateError/unsupported(part:advice:)`` with the first node that cannot be converted.
   public init<Object: TypedManagedObject, Output>(_ expression: Foundation.Expression<Object, Output>) throws {
     let converter = FoundationPredicateConverter().binding(expression.variable, to: .evaluatedObject)
     func convert<Node: StandardPredicateExpression<Output>>(_ node: Node) throws -> FetchExpression { try converter.expression(node) }
@@ -28,9 +27,9 @@ extension FetchExpression {
 }
 
 extension FetchSortDescriptor {
-  /// Takes one of Foundation's sort descriptors that orders by generated properties.
+  /// Converts a sort descriptor of Foundation that orders by generated properties.
   ///
-  /// - Throws: ``FetchPredicateError/unsupported(part:advice:)`` for another key path, or for another order of text than the lexical one.
+  /// - Throws: ``FetchPredicateError/unsupported(part:advice:)`` for another key path, or for texts in another order than the lexical one.
   public init<Object: TypedManagedObject>(_ descriptor: SortDescriptor<Object>) throws {
     guard let keyPath = descriptor.keyPath, let keys = Object.classTable.keys(of: keyPath) else {
       throw FetchPredicateError.unsupported(
@@ -44,12 +43,12 @@ extension FetchSortDescriptor {
     self.init(expression: .keyPath(keys), ascending: descriptor.order == .forward)
   }
 
-  /// A sort key of a Swift key path of generated properties, such as `\Book.author?.name`.
+  /// Creates a sort descriptor from a Swift key path of generated properties, such as `\Book.author?.name`.
   ///
   /// - Parameters:
-  ///   - keyPath: The property, or a path to one.
+  ///   - keyPath: The key path.
   ///   - ascending: Whether the smallest value comes first.
-  ///   - comparison: How texts are compared.
+  ///   - comparison: The comparison of texts.
   /// - Throws: ``FetchPredicateError/unsupported(part:advice:)`` for another key path.
   public init<Object: TypedManagedObject, Value>(
     _ keyPath: KeyPath<Object, Value>, ascending: Bool = true, comparison: Comparison = .binary
@@ -59,12 +58,12 @@ extension FetchSortDescriptor {
 }
 
 extension FetchRequest where Result: TypedManagedObject {
-  /// The request with a further condition that `#Predicate` made, which has to hold beside those it has.
+  /// Returns the request with an additional condition created by `#Predicate`. Results must match both the existing and the new condition.
   ///
-  /// - Throws: ``FetchPredicateError/unsupported(part:advice:)`` with the node that has no counterpart.
+  /// - Throws: ``FetchPredicateError/unsupported(part:advice:)`` with the first node that cannot be converted.
   public func `where`(_ predicate: Foundation.Predicate<Result>) throws -> FetchRequest { `where`(try FetchPredicate(predicate)) }
 
-  /// The request with further sort keys, after those it has.
+  /// Returns the request with additional sort descriptors after the existing ones.
   ///
   /// - Throws: ``FetchPredicateError/unsupported(part:advice:)`` for a descriptor that does not order by generated properties.
   public func sorted(by descriptors: SortDescriptor<Result>...) throws -> FetchRequest {

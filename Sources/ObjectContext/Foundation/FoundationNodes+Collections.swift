@@ -1,11 +1,10 @@
-// FoundationNodes+Collections: ranges, lists and to-many relationships of Foundation's predicates.
 import Foundation
 import ObjectModel
 import ObjectQuery
 
 // MARK: Ranges
 
-/// A range that a predicate captures.
+/// A range that a predicate captures as a constant.
 protocol ConvertibleRange {
   var converted: ConvertedNode { get }
 }
@@ -119,7 +118,7 @@ extension PredicateExpressions.CollectionIndexSubscript: ConvertibleNode {
 }
 
 extension FoundationPredicateConverter {
-  /// The members of a collection that meet a condition, beside the one that it has already.
+  /// Returns the members of a collection that match a condition, in addition to the condition that the collection already has.
   fileprivate func members<Element, Test: PredicateExpression>(
     of sequence: ConvertedNode, _ variable: PredicateExpressions.Variable<Element>, _ test: Test, isNegated: Bool = false
   ) throws -> (collection: FetchExpression, variable: String, condition: FetchPredicate) {
@@ -129,7 +128,7 @@ extension FoundationPredicateConverter {
       let condition = try inner.predicate(test)
       return (collection, name, isNegated ? !condition : condition)
     case .members(let collection, let other, let known):
-      // One variable for both conditions.
+      // Both conditions use the same variable.
       let condition = try binding(variable, to: .variable(other)).predicate(test)
       return (collection, other, known && (isNegated ? !condition : condition))
     default: throw FoundationPredicateConverter.unsupported(Test.self)
@@ -138,7 +137,7 @@ extension FoundationPredicateConverter {
 }
 
 extension FetchPredicate {
-  /// A comparison of the number of members that meet a condition with 0.
+  /// Returns a comparison of the number of members that match a condition with 0.
   fileprivate static func count(
     _ collection: FetchExpression, _ variable: String, _ condition: FetchPredicate, _ op: ComparisonOperator
   ) -> FetchPredicate {

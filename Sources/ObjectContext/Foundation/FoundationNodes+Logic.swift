@@ -1,4 +1,3 @@
-// FoundationNodes+Logic: conditions, comparisons and choices of Foundation's predicates.
 import Foundation
 import ObjectQuery
 
@@ -65,7 +64,7 @@ extension PredicateExpressions.OptionalFlatMap: ConvertibleNode {
     switch try inner.node(transform) {
     case .predicate(let predicate): return .optional(predicate, where: isThere)
     case .optional(let predicate, let presence): return .optional(predicate, where: isThere && presence)
-    // A path from what is missing has no value of itself.
+    // A key path that starts at a missing value has no value anyway.
     case .expression(let expression) where expression.starts(with: wrapped): return .expression(expression)
     case .expression(let expression): return .expression(.conditional(isThere, expression, .constant(.null)))
     case .members, .range: throw FoundationPredicateConverter.unsupported(Self.self)
@@ -83,7 +82,7 @@ extension PredicateExpressions.NilCoalesce: ConvertibleNode {
 }
 
 extension PredicateExpressions.ForcedUnwrap: ConvertibleNode {
-  /// What is missing stays missing: nothing traps.
+  /// Converts the unwrapped node. A missing value stays missing and does not trap.
   func convert(_ converter: FoundationPredicateConverter) throws -> ConvertedNode { try converter.node(inner) }
 }
 
@@ -92,7 +91,6 @@ extension PredicateExpressions.NilLiteral: ConvertibleNode {
 }
 
 extension FoundationPredicateConverter {
-  /// A comparison of two nodes.
   fileprivate func comparison<Left: PredicateExpression, Right: PredicateExpression>(
     _ left: Left, _ op: ComparisonOperator, _ right: Right
   ) throws -> FetchPredicate {
@@ -101,7 +99,7 @@ extension FoundationPredicateConverter {
 }
 
 extension FetchExpression {
-  /// Whether it is a path from another.
+  /// Returns whether the expression equals another one or continues its path.
   fileprivate func starts(with base: FetchExpression) -> Bool {
     if self == base { return true }
     switch (self, base) {

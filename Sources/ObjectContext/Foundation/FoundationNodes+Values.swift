@@ -1,4 +1,3 @@
-// FoundationNodes+Values: constants, paths, arithmetic and text of Foundation's predicates.
 import Foundation
 import ObjectModel
 import ObjectQuery
@@ -24,7 +23,7 @@ extension PredicateExpressions.Value: ConvertibleNode {
     }
   }
 
-  /// The raw value of an enumeration.
+  /// Returns the raw value of an enumeration as an expression.
   private func rawExpression(of value: some RawRepresentable) throws -> FetchExpression {
     guard let operand = value.rawValue as? any FetchOperand else {
       throw FetchPredicateError.unsupported(
@@ -42,7 +41,7 @@ extension PredicateExpressions.KeyPath: ConvertibleNode {
     let classes =
       (Root.Output.self as? any TypedManagedObject.Type)?.classTable ?? (Root.Output.self as? any CompositeValue.Type)?._classTable
     guard let keys = classes?.keys(of: keyPath) else { throw unknown }
-    // An object's ID is the object itself.
+    // An object represents its ID in expressions.
     return .expression(keys == ["objectID"] ? base : base.appending(keys))
   }
 
@@ -133,7 +132,7 @@ extension PredicateExpressions.SequenceStartsWith: ConvertibleNode {
 
 extension PredicateExpressions.StringContainsRegex: ConvertibleNode {
   func convert(_ converter: FoundationPredicateConverter) throws -> ConvertedNode {
-    // MATCHES is about the whole text.
+    // MATCHES compares the whole text.
     guard case .constant(.string(let pattern)) = try converter.expression(regex) else {
       throw FoundationPredicateConverter.unsupported(Self.self)
     }

@@ -1,19 +1,18 @@
-// FoundationPredicateConverter: the walk from Foundation's predicates to ours; what its nodes can become.
 import Foundation
 import ObjectModel
 import ObjectQuery
 
-/// What a node of a Foundation predicate becomes.
+/// The result of converting a node of a Foundation predicate.
 enum ConvertedNode {
   /// A condition.
   case predicate(FetchPredicate)
-  /// A condition that has no answer where another does not hold: one behind an optional.
+  /// A condition on an optional value. It is undefined unless the second condition holds.
   case optional(FetchPredicate, where: FetchPredicate)
   /// A value, an object, or a collection.
   case expression(FetchExpression)
-  /// The members of a collection that meet a condition.
+  /// The members of a collection that match a condition.
   case members(FetchExpression, variable: String, FetchPredicate)
-  /// The ends of a range, either of which may be missing.
+  /// The bounds of a range; `nil` for an open end.
   case range(low: FetchExpression?, high: FetchExpression?, isClosed: Bool)
 }
 
@@ -22,12 +21,12 @@ protocol ConvertibleNode {
   func convert(_ converter: FoundationPredicateConverter) throws -> ConvertedNode
 }
 
-/// The state of a conversion: what variables stand for.
+/// A converter of Foundation predicates, with the current bindings of variables.
 struct FoundationPredicateConverter {
   private var variables: [PredicateExpressions.VariableID: FetchExpression] = [:]
   private var depth = 0
 
-  /// A converter inside of a closure on a member, with the name of its variable in a SUBQUERY.
+  /// Returns a converter for a closure on a member, and the name of the member's variable in the SUBQUERY.
   func entering<Element>(
     _ variable: PredicateExpressions.Variable<Element>
   ) -> (inner: FoundationPredicateConverter, name: String) {
@@ -38,7 +37,7 @@ struct FoundationPredicateConverter {
     return (inner, name)
   }
 
-  /// A converter in which a variable stands for an expression.
+  /// Returns a converter in which a variable is bound to an expression.
   func binding<Element>(
     _ variable: PredicateExpressions.Variable<Element>, to expression: FetchExpression
   ) -> FoundationPredicateConverter {
@@ -47,7 +46,7 @@ struct FoundationPredicateConverter {
     return inner
   }
 
-  /// What a variable stands for.
+  /// Returns the expression that a variable is bound to.
   func value<Element>(of variable: PredicateExpressions.Variable<Element>) throws -> FetchExpression {
     guard let expression = variables[variable.key] else {
       throw FetchPredicateError.unsupported(part: "A variable of another #Predicate", advice: "Use the closure's own parameters.")
@@ -62,7 +61,7 @@ struct FoundationPredicateConverter {
     return try convertible.convert(self)
   }
 
-  /// A node as a condition.
+  /// Converts a node to a condition.
   func predicate<Node: PredicateExpression>(_ node: Node) throws -> FetchPredicate {
     switch try self.node(node) {
     case .predicate(let predicate): return predicate
@@ -73,7 +72,7 @@ struct FoundationPredicateConverter {
     }
   }
 
-  /// A node as a value.
+  /// Converts a node to a value.
   func expression<Node: PredicateExpression>(_ node: Node) throws -> FetchExpression {
     switch try self.node(node) {
     case .expression(let expression): return expression
@@ -85,9 +84,9 @@ struct FoundationPredicateConverter {
     }
   }
 
-  /// The error for a node that cannot be converted, by the name of its type.
+  /// Returns the error for a node that cannot be converted.
   static func unsupported<Node>(_ type: Node.Type, advice: String? = nil) -> FetchPredicateError {
-    // The name without the nodes inside of it.
+    // The type name without generic arguments, which are the nested nodes.
     let name = "\(type)".prefix { $0 != "<" }
     return .unsupported(
       part: "The node \(name) of a #Predicate", advice: advice ?? "Write the condition as a typed closure or in the format language.")
@@ -95,7 +94,7 @@ struct FoundationPredicateConverter {
 }
 
 extension FetchExpression {
-  /// The constants of a list.
+  /// The constants of a constant list; `nil` for other expressions.
   var constants: [FetchConstant]? {
     if case .constant(.list(let items)) = self { return items }
     return nil
