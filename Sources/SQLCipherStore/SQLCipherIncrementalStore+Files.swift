@@ -120,7 +120,6 @@ extension SQLCipherIncrementalStore: FileMakingStore {
 }
 
 extension SQLCipherStoreFile {
-  /// Returns the store's metadata.
   func metadata() async throws -> StoreMetadata {
     try await read { connection in
       let record = try Self.record(connection, operation: .readMetadata)

@@ -139,7 +139,6 @@ extension SQLCipherIncrementalStore {
     }
   }
 
-  /// The version hashes of the store's entities.
   private var heldHashes: [String: Data] {
     configuration.model.versionHashes(ofEntities: configuration.entityNumbers)
   }
@@ -148,7 +147,6 @@ extension SQLCipherIncrementalStore {
     MetadataTable.layoutBasis(model: configuration.model, entityNumbers: configuration.entityNumbers)
   }
 
-  /// Returns the schema of a new store.
   private func newSchema() throws -> StoreSchema {
     try SchemaCache.schema(model: configuration.model, entityNumbers: configuration.entityNumbers, basis: layoutBasis)
   }

@@ -149,7 +149,6 @@ extension PersistentStoreDescription {
   /// The key work limit in the form that keyrings take.
   var keyWork: KeyWorkLimit { KeyWorkLimit(keyWorkLimit) }
 
-  /// The options of the store's connections.
   var connectionOptions: ConnectionOptions {
     var result = ConnectionOptions()
     result.durability = durability == .full ? .full : .fast

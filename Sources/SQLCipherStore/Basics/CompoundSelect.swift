@@ -2,7 +2,6 @@
 enum CompoundSelect {
   private static let greatestRow = 100
 
-  /// Returns the queries joined by `UNION` or `UNION ALL`.
   static func joined(_ queries: [String], by word: String) -> String {
     guard queries.count > greatestRow else { return queries.joined(separator: " \(word) ") }
     let groups = stride(from: 0, to: queries.count, by: greatestRow).map { start in

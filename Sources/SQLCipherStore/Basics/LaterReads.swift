@@ -7,9 +7,7 @@ package struct LaterReads: Sendable, Equatable {
   }
 
   package let subject: Subject
-  /// The number of requests.
   package internal(set) var requests = 0
-  /// The number of objects in all requests.
   package internal(set) var objects = 0
   /// The number of requests for a single object.
   package internal(set) var alone = 0

@@ -50,7 +50,6 @@ enum PackedConstants {
     }
   }
 
-  /// Registers the function on a connection.
   static func register(on connection: Connection) throws {
     try connection.registerFunction(name: function, argumentCount: 2) { call in
       let packed = call.blob(0)

@@ -32,7 +32,6 @@ struct SQLFragment: ExpressibleByStringInterpolation, Sendable {
 
   init(stringInterpolation: Interpolation) { self = stringInterpolation.fragment }
 
-  /// Creates a fragment that is one placeholder.
   init(_ binder: SQLBinder) { self.init("?", binders: [binder]) }
 
   struct Interpolation: StringInterpolationProtocol {
@@ -50,10 +49,8 @@ struct SQLFragment: ExpressibleByStringInterpolation, Sendable {
     binders += other.binders
   }
 
-  /// Whether the fragment contains a subquery.
   var hasSubquery: Bool { text.contains("SELECT ") }
 
-  /// The fragment in parentheses.
   var parenthesized: SQLFragment { "(\(self))" }
 
   /// Joins fragments. Long sequences are joined in parenthesized groups, since SQLite's parse tree is as deep as a sequence is long.

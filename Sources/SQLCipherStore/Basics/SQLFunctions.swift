@@ -141,7 +141,6 @@ enum SQLFunctions {
 
   private static func bytes(_ buffer: UnsafeRawBufferPointer) -> UnsafeBufferPointer<UInt8> { buffer.assumingMemoryBound(to: UInt8.self) }
 
-  /// Registers text folding under a name.
   static func registerFold(_ name: String, on connection: Connection) throws {
     try connection.registerFunction(name: name, argumentCount: 2) { call in
       if call.isNull(0) { return call.setResultNull() }
@@ -179,7 +178,6 @@ enum SQLFunctions {
 
   private static func type(of call: FunctionCall) -> ResolvedType { call.int64(1) == 0 ? .integer : call.int64(1) == 1 ? .decimal : .real }
 
-  /// Registers the splitting of texts into words, under a name.
   static func registerWords(_ name: String, on connection: Connection) throws {
     try connection.registerFunction(name: name, argumentCount: 1) { call in
       if call.isNull(0) { return call.setResultNull() }
@@ -303,7 +301,6 @@ enum SQLFunctions {
 
 private final class StatisticState: AggregateState {
   private var statistic: Statistic
-  /// Whether the values must be numbers.
   private let isArithmetic: Bool
   private let emptyResult: Slot
 

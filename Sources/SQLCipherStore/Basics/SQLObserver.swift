@@ -69,11 +69,9 @@ public final class SQLObserver: Sendable {
 
   /// The texts of the statements recorded so far, with placeholders.
   package var statements: [String] { texts.withLock { $0 } }
-  /// The number of statements recorded so far.
   package var count: Int { texts.withLock { $0.count } }
   /// The reads that objects requested after their fetch, in the order of each subject's first request.
   package var laterReads: [LaterReads] { reads.withLock { $0 } }
-  /// Removes all recorded statements and reads.
   package func reset() {
     texts.withLock { $0 = [] }
     reads.withLock { $0 = [] }

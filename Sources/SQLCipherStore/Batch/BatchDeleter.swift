@@ -40,7 +40,7 @@ struct BatchDeleter {
     return changes
   }
 
-  // MARK: Which rows
+  // MARK: Selection
 
   private func entity(of fetch: FetchSpecification) throws -> CompiledEntity {
     guard let entity = schema.model.entity(named: fetch.entityName) else { throw FetchPredicateError.unknownEntity(name: fetch.entityName) }

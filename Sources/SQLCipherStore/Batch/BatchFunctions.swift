@@ -8,7 +8,6 @@ import StoreKeys
 enum BatchFunctions {
   private static let refusal = "cd_assign refuses a value"
 
-  /// Registers the function on a connection.
   static func register(on connection: Connection, model: CompiledModel) throws {
     try connection.registerFunction(name: SQLFunctions.assign, argumentCount: 3) { call in
       let (number, index) = (Int(call.int64(0)), Int(call.int64(1)))

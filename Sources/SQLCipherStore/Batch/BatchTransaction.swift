@@ -24,7 +24,6 @@ struct BatchTransaction {
     return connection.changes
   }
 
-  /// Runs a statement with integer arguments, and returns the number of changed rows.
   @discardableResult
   func run(_ sql: String, _ arguments: Int64...) throws -> Int { try run(sql, arguments.map { .int($0) }) }
 
@@ -51,6 +50,5 @@ struct BatchTransaction {
     try empty(table)
   }
 
-  /// Empties a temporary table.
   func empty(_ table: BatchTable) throws { try connection.statement(sql: table.emptying).run() }
 }

@@ -60,7 +60,6 @@ struct BatchUpdater {
     return changes
   }
 
-  /// Checks that the destinations assigned to relationships exist.
   private func checkDestinations() throws {
     for assignment in plan.assignments {
       guard let relationship = assignment.slot.relationship, case .constant(.int(let word)) = assignment.value else { continue }
@@ -73,7 +72,7 @@ struct BatchUpdater {
     }
   }
 
-  // MARK: Which rows
+  // MARK: Selection
 
   /// Returns a query of the affected rows: key, entity, and the given values.
   private func selection(_ values: (QueryGenerator, QueryScope) throws -> [SQLFragment]) throws -> SQLFragment {

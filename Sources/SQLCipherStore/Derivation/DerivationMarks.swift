@@ -15,7 +15,6 @@ final class DerivationMarks: Sendable {
   }
   private let state = Mutex(State())
 
-  /// Sets the derivations of a store.
   func prepare(for derivations: [StoreDerivation]) {
     state.withLock { state in
       state.identities = derivations.map { Array($0.identity.utf8) }

@@ -128,9 +128,8 @@ struct DerivationUpdater {
     return try UniqueClash(rows, transaction.reading, .derive, in: space).error(error, UniqueClaims(written, model: schema.model))
   }
 
-  // MARK: Answers
+  // MARK: Outcome
 
-  /// The rows with new values.
   var changedReferences: [ObjectReference] {
     changed.sorted { $0.key < $1.key }.flatMap { _, rows in
       rows.sorted { $0.key < $1.key }.map { ObjectReference(entity: $0.value, key: $0.key) }

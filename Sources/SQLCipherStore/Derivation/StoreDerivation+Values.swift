@@ -72,7 +72,6 @@ extension StoreDerivation {
     return tables.joined(separator: " CROSS JOIN ") + " WHERE " + conditions.joined(separator: " AND ")
   }
 
-  /// Formats a value as SQL.
   static func literal(_ value: Slot) -> String {
     switch value {
     case .null: "NULL"
@@ -94,7 +93,7 @@ extension StoreDerivation {
     "SELECT \(SQLFunctions.derive)(\(identity), \(position), \(key));"
   }
 
-  // MARK: The way back
+  // MARK: Affected owners
 
   /// Selects the rows of the attribute's table whose paths contain rows at a position.
   ///

@@ -48,7 +48,6 @@ extension StoreEngine {
 
   // MARK: Switching
 
-  /// Switches the history on, off, or to another level.
   func setHistory(_ settings: HistorySettings?) throws {
     try write { transaction in
       let connection = transaction.connection
@@ -138,7 +137,7 @@ extension StoreEngine {
       mark: statement.int64(8), changes: Array(statement.data(9)))
   }
 
-  // MARK: Shortening
+  // MARK: Deleting
 
   /// Deletes the oldest rows before a number, except those of the newest transaction.
   ///

@@ -22,9 +22,7 @@ final class StoreEngine: Sendable {
   let marks: DerivationMarks
   /// Whether a history is kept, and with which settings.
   let history: StoreHistory
-  /// The participants of each write transaction, in order.
   let participants: [any TransactionParticipant]
-  /// The newest generation.
   let lastGeneration = LastGeneration()
   /// The current transaction over several requests.
   private let held = TransactionExtent<WriteTransaction>()
@@ -74,12 +72,10 @@ final class StoreEngine: Sendable {
     try statements.statement(statement, on: connection)
   }
 
-  /// Returns a prepared statement on a join table.
   @inline(__always) func statement(_ statement: JoinStatement, on connection: Connection) throws(StoreAccessError) -> Statement {
     try statements.statement(statement, on: connection)
   }
 
-  /// Returns a writer for rows of this store.
   func makeRowWriter(rowCapacity: Int) -> RowWriter {
     let writer = RowWriter(rowCapacity: rowCapacity)
     writer.externals = externals

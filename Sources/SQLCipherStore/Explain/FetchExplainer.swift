@@ -253,7 +253,6 @@ struct FetchExplainer {
 }
 
 extension StoreEngine {
-  /// Returns how a fetch would be executed.
   func explain(_ specification: FetchSpecification, in scope: RequestScope) throws -> FetchExplanation.StorePart {
     let fetch = try FetchResolver(model: schema.model).resolve(specification)
     let plan = try plan(fetch, specification, FetchShape(fetch, specification: specification))

@@ -7,7 +7,6 @@ import StoreKeys
 enum ExternalFunctions {
   private static let unreadable = "the file of a large value cannot be read"
 
-  /// Registers the functions on a connection.
   static func register(on connection: Connection, folder: ExternalFolder) throws {
     connection.externalFolder = folder
     try connection.registerFunction(name: SQLFunctions.keep, argumentCount: 1, deterministic: false) {

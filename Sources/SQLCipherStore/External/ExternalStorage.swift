@@ -60,7 +60,6 @@ final class ExternalStorage: Sendable {
     ExternalData(content: StoredExternal(storage: self, id: id, place: place))
   }
 
-  /// Returns all bytes of a file.
   func data(_ id: Int64) throws -> Data {
     if let known = cache.withLock({ $0.first { $0.id == id }?.data }) { return known }
     let reader = try folder.openFile(id: id)
@@ -135,7 +134,7 @@ final class ExternalStorage: Sendable {
     DispatchQueue.global(qos: .utility).async { [self] in tidy(removing: []) }
   }
 
-  // MARK: Waiting
+  // MARK: Deferred removal
 
   /// Returns which of the files dropped by an unsynced commit can be removed now. Usually there are none, since they wait for a sync. The
   /// caller holds a share of the folder's lock.

@@ -70,7 +70,6 @@ final class ExternalTransaction {
     }
   }
 
-  /// Stores bytes in a file, and returns its number.
   func keep(_ bytes: UnsafeRawBufferPointer) throws -> Int64 { try write { try $0.write(bytes) } }
 
   private func write(_ fill: (ExternalFileWriter) throws -> Void) throws -> Int64 {
@@ -104,7 +103,7 @@ final class ExternalTransaction {
     return try statement.step()
   }
 
-  // MARK: Statements that keep values
+  // MARK: Statements that store values
 
   /// Runs statements whose function `cd_keep` writes values to files. The files are listed in the table after the statements, because a
   /// function should not write rows while a statement runs.
@@ -136,7 +135,7 @@ final class ExternalTransaction {
     }
   }
 
-  // MARK: The end
+  // MARK: Completion
 
   /// Performs the last step before the commit: makes files durable, and removes unreferenced values from the table.
   func prepare() throws {

@@ -2,7 +2,6 @@ import ObjectStore
 import SQLCipherConnection
 
 extension ReadTransaction {
-  /// Returns SQLite's plan of a statement.
   func queryPlan(of sql: String) throws -> [QueryPlanLine] {
     try QueryPlanLine.lines(try statement(sql: QueryPlanLine.question(about: sql)))
   }

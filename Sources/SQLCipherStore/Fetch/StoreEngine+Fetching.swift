@@ -203,7 +203,6 @@ extension StoreEngine {
 
   // MARK: Binding
 
-  /// Binds the values of a fetch's placeholders.
   func bind(
     _ binders: [SQLBinder], _ fetch: ResolvedFetch, _ specification: FetchSpecification, _ space: ObjectIDSpace, probe: Int = 0,
     to statement: Statement

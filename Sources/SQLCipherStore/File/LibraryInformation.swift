@@ -15,7 +15,6 @@ package struct LibraryInformation: Sendable {
   /// The reason why encrypted stores do not work in this process, or `nil` if they do.
   package let problem: String?
 
-  /// Queries the libraries.
   package init() throws {
     problem = LibraryVersion.problem
     sqlite = LibraryVersion.sqliteName

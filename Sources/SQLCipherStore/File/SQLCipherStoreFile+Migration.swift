@@ -14,7 +14,6 @@ extension SQLCipherStoreFile {
     }
   }
 
-  /// Returns the migration plan for a compiled model.
   package func migrationPlan(
     to model: CompiledModel, configuration: String? = nil, defersCleanUp: Bool = false
   ) async throws -> MigrationPlan {
@@ -43,7 +42,6 @@ extension SQLCipherStoreFile {
     try await migrationPlan(to: try CompiledModel(model), configuration: configuration, defersCleanUp: defersCleanUp)
   }
 
-  /// Returns the migration plan for a compiled model and a description.
   package func migrationPlan(to model: CompiledModel, with description: PersistentStoreDescription) async throws -> MigrationPlan {
     let numbers = try entityNumbers(of: model, description.configuration)
     return try await read { connection in

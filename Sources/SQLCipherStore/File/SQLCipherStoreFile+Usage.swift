@@ -4,7 +4,6 @@ import StoreFiles
 
 /// The size of a table or index in a store.
 package struct StoreUsage: Sendable, Hashable {
-  /// The kind of content.
   package enum Kind: String, Sendable, Hashable {
     case table, index
     /// The members of relationships.

@@ -35,7 +35,6 @@ final class StoreHistory: Sendable {
     isOn.store(recording != nil, ordering: .releasing)
   }
 
-  /// The name of this opening in the history.
   var opening: String { state.withLock { $0.opening ?? "" } }
 
   /// Returns the number of a name, or `nil` if it is not cached.

@@ -8,7 +8,6 @@ final class TransactionRecord {
   var recorder: HistoryRecorder
   private let authorship: HistoryAuthorship
   private let history: StoreHistory
-  /// The request, if it is a save.
   private let request: SaveChangesRequest?
   /// The numbers of names that were inserted or looked up.
   private(set) var newNames: [String: Int64] = [:]
@@ -75,7 +74,7 @@ final class TransactionRecord {
     return digest.count == 32 && id > 0 && statement.int64(0) >= 0 ? .large(id: id, size: statement.int64(0), digest: digest) : .null
   }
 
-  // MARK: The end
+  // MARK: Completion
 
   /// Writes a transaction that states that any data may have changed.
   static func writeWhole(
@@ -106,7 +105,6 @@ final class TransactionRecord {
     try writeWhole(.migration, recording, rows, transaction, from: older, to: schema.model.checksum, author: author)
   }
 
-  /// Writes the rows of the history.
   func write(_ transaction: WriteTransaction) throws {
     recorder.add(transaction.outcome, of: request)
     let portions = recorder.takePortions()
@@ -167,7 +165,6 @@ final class TransactionRecord {
 }
 
 extension Statement {
-  /// Binds a number, or NULL for `nil`.
   fileprivate func bind(_ index: Int32, _ value: Int64?) throws {
     if let value { try bind(index, value) } else { try bindNull(index) }
   }

@@ -13,7 +13,6 @@ struct JoinMigration {
   var isAltered = false
   /// The links in a table that is kept, with names for an UPDATE.
   var kept: LinkFeed?
-  /// The links to insert.
   var feeds: [LinkFeed]
   /// The unquoted names of columns to add to the older table.
   var added: [String] = []

@@ -2,7 +2,6 @@ import ObjectModel
 
 /// The links of an older relationship as the source of a query, seen from one of its sides.
 struct LinkFeed {
-  /// The older relationship.
   let relationship: CompiledRelationship
   let links: LinkColumns
   let nearNumbering: OlderNumbering

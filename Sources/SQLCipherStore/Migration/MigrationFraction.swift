@@ -29,7 +29,6 @@ struct MigrationSpan {
 /// The completed fraction of a migration. It never decreases, and stays below 1 until the migration has succeeded.
 struct MigrationFraction {
   private(set) var value = 0.0
-  /// The current part.
   private var span = MigrationSpan()
   /// The handler's current count in its own units, and the span that it fills.
   private var walk: (span: MigrationSpan, done: Int, total: Int)?

@@ -9,7 +9,6 @@ enum MigrationHandlers {
     let transaction: WriteTransaction
     var connection: Connection { transaction.connection }
     let path: String
-    /// The schema of the older rows.
     let older: StoreSchema
     /// The schema of the newer rows, with the working names of their tables.
     let newer: StoreSchema
@@ -18,7 +17,6 @@ enum MigrationHandlers {
     let trace: StatementTrace
   }
 
-  /// Runs a stage's handler.
   static func run(_ step: StoreMigrationStep, _ context: Context) throws {
     guard let handler = step.handler else { return }
     let connection = context.connection
@@ -38,7 +36,6 @@ enum MigrationHandlers {
     for index in indexes { try connection.execute(SchemaAuxiliary.dropping(.index, index.name)) }
   }
 
-  /// Runs a stage's preparation.
   static func prepare(_ step: StoreMigrationStep, _ context: Context) throws {
     guard let preparation = step.preparation else { return }
     try withEngines([context.older], context) { engines in

@@ -3,14 +3,11 @@ import ObjectStore
 
 /// Maps entities and properties of a newer model to those of the older model and its tables. It does not read the file.
 struct MigrationMap {
-  /// The older model with its tables.
   let source: StoreSchema
   let destination: CompiledModel
-  /// The differences between the models.
   let difference: ModelDifference
   /// The numbers of the newer entities in the store. It contains only whole inheritance trees.
   let held: Set<Int>
-  /// The newer entity of each older one.
   private let destinations: [Int?]
 
   init(source: StoreSchema, destination: CompiledModel, entityNumbers: [Int]) {

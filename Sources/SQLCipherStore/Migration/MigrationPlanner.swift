@@ -14,7 +14,6 @@ struct PlannedMigration {
   let steps: [MigrationStep]
   /// The unquoted names of the older tables that are dropped or replaced by copies. Their indexes are dropped with them.
   let replacedTables: Set<String>
-  /// Descriptions of deferred tasks.
   let deferredTasks: [String]
 }
 
@@ -138,7 +137,6 @@ struct MigrationPlanner {
   /// A to-one relationship that takes over links from other places than its own column.
   struct ToOneFeed {
     let relationship: CompiledRelationship
-    /// The links from other places.
     let feeds: [LinkFeed]
     /// All links, including those of its own columns.
     let all: [LinkFeed]

@@ -36,7 +36,6 @@ final class MigrationRunner {
     cancellation = request.cancellation
   }
 
-  /// Throws if the migration was canceled.
   func check() throws { try cancellation?.check(.migrate) }
 
   /// Whether there is a progress handler.
@@ -50,7 +49,6 @@ final class MigrationRunner {
     }
   }
 
-  /// Begins a stage.
   func begin(stage: Int) {
     self.stage = stage
     if stages.indices.contains(stage) { fraction.begin(stages[stage].preparation) }
@@ -135,12 +133,11 @@ final class MigrationRunner {
     try connection.execute(sql)
   }
 
-  /// Returns the single number that a query selects.
   func number(_ sql: String) throws -> Int {
     try connection.number(sql, trace: trace)
   }
 
-  // MARK: Portions
+  // MARK: Batches
 
   private func run(_ portions: Portions, _ summary: String) throws {
     let statement = try connection.statement(sql: portions.sql)

@@ -20,7 +20,6 @@ struct MigrationStep {
     case makeAuxiliaries
   }
 
-  /// The description.
   let summary: String
   let work: Work
   /// The query that counts the rows of the step for progress reports. It runs before the migration begins.

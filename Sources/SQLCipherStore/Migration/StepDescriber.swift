@@ -44,7 +44,6 @@ struct StepDescriber {
     }
   }
 
-  /// Describes all steps.
   mutating func describe() throws {
     for step in plan.steps { try describe(step) }
     if steps.isEmpty { steps.append(MigrationPlan.Step(summary: "note the newer model; no table changes", statements: [], rowCount: 0)) }

@@ -78,7 +78,6 @@ struct TableMigration {
   /// Whether unused columns remain in the table, to be cleared later.
   var hasDeferredColumns = false
 
-  /// The layout to record.
   var layout: TableLayout.Table {
     TableLayout.Table(
       id: id, name: name, keyColumn: keyColumn, versionColumn: versionColumn, entityColumn: entityColumn,
@@ -134,7 +133,6 @@ struct RowExpressions {
     return conditions.isEmpty ? nil : conditions.joined(separator: " AND ")
   }
 
-  /// Returns the value of a newer column.
   func value(_ value: TableMigration.Value, of column: TableMigration.Column) -> String {
     switch value {
     case .null: return "NULL"

@@ -7,7 +7,6 @@ enum ValueConversion {
   private static let name = "cd_convert"
   private static let types = AttributeType.allCases
 
-  /// Returns a call of the function.
   static func call(_ value: String, from older: AttributeType, to newer: AttributeType) -> String {
     "\(name)(\(value), \(number(older)), \(number(newer)))"
   }

@@ -31,9 +31,7 @@ struct DrivingProbe: Sendable {
 
 /// The alternative plans of a fetch.
 struct DrivingChoice: Sendable {
-  /// The count for each alternative.
   let probes: [DrivingProbe]
-  /// The plan of each alternative.
   let plans: [SelectPlan]
 }
 
@@ -136,7 +134,6 @@ extension QueryGenerator {
 }
 
 extension SQLBinder {
-  /// Whether the placeholder is a whole list.
   fileprivate var isList: Bool {
     if case .list = self { true } else { false }
   }
@@ -189,7 +186,6 @@ extension SelectGenerator {
 }
 
 extension DrivingCondition {
-  /// Whether the condition matches one object at most.
   var findsOne: Bool {
     if case .own(_, let isUnique) = self { isUnique } else { false }
   }
@@ -213,7 +209,6 @@ extension ResolvedComparison {
 }
 
 extension ComparisonOperator {
-  /// Whether an index can answer the operator.
   var isAnsweredByIndex: Bool {
     switch self {
     case .equal, .in, .less, .lessOrEqual, .greater, .greaterOrEqual, .between, .beginsWith: true

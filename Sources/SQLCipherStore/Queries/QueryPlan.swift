@@ -4,7 +4,6 @@ import SQLCipherConnection
 
 /// A line of EXPLAIN QUERY PLAN with its nested lines.
 struct QueryPlanLine {
-  /// SQLite's description.
   var detail: String
   var children: [QueryPlanLine] = []
 

@@ -14,7 +14,6 @@ final class QueryScope {
   let alias: String
   /// The number of the object's entity. The object can also be of a subentity.
   let entityNumber: Int
-  /// The SQL of the object's key.
   let key: String
   /// The SQL of the object's entity number, if it is available without the object's row.
   private let knownEntity: String?
@@ -64,7 +63,6 @@ final class QueryScope {
     return query
   }
 
-  /// The number of joined tables.
   var joinCount: Int { joins.count + (needsRow && rowJoin != nil ? 1 : 0) }
 
   /// Returns the alias and table of the destination of to-one relationships, or `nil` if its table is not in the store.

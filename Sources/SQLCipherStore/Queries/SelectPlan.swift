@@ -53,7 +53,6 @@ final class SelectPlan: Sendable {
     self.choice = choice
   }
 
-  /// Returns the plan with alternatives.
   func with(_ choice: DrivingChoice) -> SelectPlan {
     SelectPlan(
       sql: sql, backwardSQL: backwardSQL, binders: binders, output: output, table: table, number: number, choice: choice)

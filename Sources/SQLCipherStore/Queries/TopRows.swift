@@ -135,7 +135,6 @@ struct TopRows {
     bytes = rest
   }
 
-  /// Returns whether a statement's row precedes an entry.
   private func isBefore(_ columns: ColumnValues, _ key: Int64, _ entry: Entry) -> Bool {
     for index in sortKeys.indices {
       let column = columns[Int32(index + 1)]

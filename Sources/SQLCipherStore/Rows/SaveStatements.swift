@@ -135,7 +135,6 @@ struct BindStep: Sendable {
     }
   }
 
-  /// Binds NULL.
   @inline(__always) func bindNothing(at index: inout Int32, to statement: Statement) throws {
     index += 1
     try statement.bindNull(index)

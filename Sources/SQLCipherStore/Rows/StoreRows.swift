@@ -9,7 +9,6 @@ struct StoreRows: Sendable {
   let trace: StatementTrace
   let path: String
 
-  /// Reads the rows of one table with given keys.
   func read(_ keys: ArraySlice<Int64>, of table: EntityTable, _ transaction: ReadTransaction, into writer: RowWriter) throws {
     try KeyListSize.forEachPiece(of: keys) { piece, size in
       let statement = try statement(table, size, transaction)
@@ -23,7 +22,6 @@ struct StoreRows: Sendable {
     }
   }
 
-  /// Returns the statement that reads rows by key.
   func statement(_ table: EntityTable, _ size: KeyListSize, _ transaction: ReadTransaction) throws -> Statement {
     try statements.statement(.rows(table: table.index, size), on: transaction.connection)
   }

@@ -26,7 +26,6 @@ extension SaveExecutor {
     }
   }
 
-  /// Inserts one of the new rows.
   mutating func insertRow(_ position: Int) throws {
     let entity = inserted[position].entityNumber
     let plan = try engine.saveStatements.insert(entity, schema)

@@ -10,7 +10,6 @@ import StoreKeys
 struct SaveExecutor {
   let engine: StoreEngine
   let transaction: WriteTransaction
-  /// The files of large values that the transaction adds and drops.
   let files: ExternalTransaction?
   var connection: Connection { transaction.connection }
   let request: SaveChangesRequest
@@ -154,7 +153,6 @@ struct SaveExecutor {
     return slots
   }
 
-  /// Updates one row.
   func run(_ plan: UpdatePlan, _ row: RowImage, oldVersion: Int64) throws {
     try run(plan, try statement(of: plan), row, oldVersion: oldVersion)
   }

@@ -30,7 +30,6 @@ struct BatchTable: Sendable {
       + [index].compactMap { $0 }.map { "CREATE INDEX IF NOT EXISTS \(source)_\($0) ON \(name) (\($0))" }
   }
 
-  /// Deletes all rows.
   var emptying: String { "DELETE FROM \(source)" }
 
   /// Inserts the keys, and optionally the entities, that a query selects.
@@ -39,13 +38,11 @@ struct BatchTable: Sendable {
   /// The start of an insertion, before a query that selects all columns.
   var insertion: String { "INSERT OR FAIL INTO \(source) " }
 
-  /// A subquery of the keys.
   var keys: String { "(SELECT k FROM \(source))" }
 
   /// A subquery of the keys of one generation.
   var keysOfGeneration: String { "(SELECT k FROM \(source) WHERE g = ?)" }
 
-  /// Selects the keys and entities.
   var references: String { "SELECT k, e FROM \(source)" }
 
   /// Selects a row if the table contains a key.

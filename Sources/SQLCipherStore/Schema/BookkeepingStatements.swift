@@ -18,7 +18,6 @@ enum BookkeepingTables {
       metadata, keys, "cipherdata_history_changes", "cipherdata_deferred", externals,
     ]
 
-  /// The statements that create the tables of a new store.
   static let creation = [
     "CREATE TABLE \(metadata) (id INTEGER PRIMARY KEY, format INTEGER NOT NULL, identifier TEXT NOT NULL, type TEXT NOT NULL,"
       + " checksum TEXT NOT NULL, layout_basis TEXT NOT NULL, version_identifiers TEXT NOT NULL, user_metadata TEXT NOT NULL,"
@@ -43,7 +42,7 @@ enum BookkeepingTables {
   /// Clears the layout basis of an attached copy, so that its indexes and triggers are checked at the next opening.
   static func forgettingAuxiliaries(in schema: String) -> String { "UPDATE \(schema).\(metadata) SET layout_basis = ''" }
 
-  // MARK: Tables left over
+  // MARK: Leftover tables
 
   /// Drops the unused table of a removed entity or relationship.
   static func droppingLeftover(_ table: String) throws -> String { "DROP TABLE \(try Identifier.quoted(table))" }
@@ -120,7 +119,6 @@ enum BookkeepingStatement: Int, CaseIterable, Sendable {
   /// Select whether a value is in use, insert a value, and delete the removed ones.
   case isUsed, listing, forgetting
 
-  /// Counts the entries of `sqlite_master`.
   case objectCount
   /// Select indexes, triggers, views and virtual tables in an order in which they can be dropped; and the same without views, with their
   /// tables.
@@ -138,7 +136,6 @@ enum BookkeepingStatement: Int, CaseIterable, Sendable {
 
   static let count = allCases.count
 
-  /// The SQL text.
   var sql: String {
     let metadata = BookkeepingTables.metadata
     let (keys, externals) = (BookkeepingTables.keys, BookkeepingTables.externals)

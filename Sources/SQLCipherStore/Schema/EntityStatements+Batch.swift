@@ -42,7 +42,7 @@ extension EntityTable {
   /// Selects a row if any row meets a condition.
   func hasRow(where condition: String) -> String { "SELECT 1 FROM \(name) WHERE \(condition) LIMIT 1" }
 
-  // MARK: Which rows
+  // MARK: Selection
 
   /// Inserts the keys of existing rows into a batch table.
   func noting(in batch: BatchTable, _ size: KeyListSize) -> String {
@@ -71,7 +71,7 @@ extension EntityTable {
     cascade(into: batch) + "\(name) AS d WHERE d.\(column.name) IN \(sources.keysOfGeneration)"
   }
 
-  // MARK: Rules
+  // MARK: Delete rules
 
   /// Selects the rows whose deletion is denied because related rows remain. The condition refers to the rows as `t`.
   func refusing(in batch: BatchTable, where condition: String) -> String {
@@ -89,7 +89,7 @@ extension EntityTable {
     "EXISTS (SELECT 1 FROM \(name) AS d WHERE d.\(column.name) = t.\(table.key)\(doomed?.lacks("d.\(key)") ?? ""))"
   }
 
-  // MARK: Letting go
+  // MARK: Clearing references
 
   /// A condition that a row refers to a row in a batch table.
   func refers(by column: TableColumn, to batch: BatchTable, besides doomed: BatchTable? = nil) -> String {
@@ -122,7 +122,6 @@ extension EntityTable {
   /// Increments the versions of rows.
   func bumping(in batch: BatchTable) -> String { "UPDATE OR FAIL \(name) SET \(version) = \(version) + 1 WHERE \(isIn(batch))" }
 
-  /// Deletes rows.
   func deletion(in batch: BatchTable) -> String { "DELETE FROM \(name) WHERE \(isIn(batch))" }
 
   // MARK: Updates

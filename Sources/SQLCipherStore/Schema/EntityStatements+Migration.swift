@@ -73,6 +73,5 @@ extension TableLayout.Table {
     [try dropping(), "ALTER TABLE \(try Identifier.quoted(working)) RENAME TO \(try Identifier.quoted(name))"]
   }
 
-  /// Drops the table.
   func dropping() throws -> String { "DROP TABLE \(try Identifier.quoted(name))" }
 }

@@ -34,7 +34,7 @@ enum EntityStatement: Hashable, Sendable {
   case placing(relationship: Int)
 }
 
-// MARK: - Numbers
+// MARK: - Statement numbers
 
 extension EntityStatement {
   /// The object that a statement belongs to, and the statement's offset among those of the object.
@@ -61,11 +61,8 @@ extension EntityStatement {
     static var endOfRelationship: Int { placing + 1 }
   }
 
-  /// The number of statements of a table.
   @inline(__always) static var countOfTable: Int { First.endOfTable }
-  /// The number of statements of an entity.
   @inline(__always) static var countOfEntity: Int { First.endOfEntity }
-  /// The number of statements of a relationship.
   @inline(__always) static var countOfRelationship: Int { First.endOfRelationship }
 
   @inline(__always) var place: Place {
@@ -98,7 +95,7 @@ extension EntityStatement {
   }
 }
 
-// MARK: - Texts
+// MARK: - SQL texts
 
 extension EntityStatement {
   /// Returns the SQL text, or an empty string if the schema stores the relationship elsewhere.
@@ -141,7 +138,6 @@ extension EntityTable {
 
   // MARK: Saving
 
-  /// Returns the columns that an insertion of an entity's rows writes.
   private func insertedColumns(of entityNumber: Int, orders: [String]) -> [String] {
     [key, version] + [entity].compactMap { $0 } + columns(of: entityNumber).flatMap { [$0.name] + [$0.entityColumn].compactMap { $0 } }
       + orders
@@ -152,7 +148,6 @@ extension EntityTable {
     insertedColumns(of: entityNumber, orders: []).count + orderCount
   }
 
-  /// Returns the number of rows that an insertion takes.
   static func rowCount(_ size: InsertionSize, valuesPerRow: Int) -> Int {
     let most = max(1, min(greatestRowCount, greatestVariableCount / valuesPerRow))
     return switch size {
@@ -216,7 +211,6 @@ extension EntityTable {
     return "SELECT \(readColumns(alias: "t")) FROM \(name) AS t WHERE \(conditions.joined(separator: " AND ")) LIMIT 1"
   }
 
-  /// Selects a column of a row by key.
   func value(of column: TableColumn) -> String { "SELECT t.\(column.name) FROM \(name) AS t WHERE t.\(key) = ?" }
 
   /// Counts the rows of each entity, by the entity's number in the model.

@@ -128,7 +128,6 @@ final class EntityTable: Sendable {
     return position < 0 ? nil : columns[position]
   }
 
-  /// Returns the columns of an entity's own and inherited slots.
   func columns(of number: Int) -> [TableColumn] { readPlans[number - root.number].columns }
 
   /// Returns the condition that selects the rows of an entity, with or without its subentities, or `nil` if all rows match.

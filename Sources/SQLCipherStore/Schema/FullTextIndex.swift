@@ -144,7 +144,6 @@ struct FullTextIndexes: Sendable {
     }
   }
 
-  /// Returns an index in terms of the model, by its name in the file.
   func meaning(ofTable name: String) -> FetchExplanation.Index? { indexes.first { $0.plainName == name }?.meaning }
 
   /// Returns whether an attribute has an index.

@@ -5,7 +5,6 @@ import StoreKeys
 
 /// The tables of the history; `Documentation/FileFormat.md` describes them. This file contains all SQL that uses them.
 enum HistoryTables {
-  /// The transactions.
   static let history = "cipherdata_history"
   /// The names of authors, contexts and openings, each with a number.
   static let names = "cipherdata_history_names"
@@ -13,7 +12,6 @@ enum HistoryTables {
   static let consumers = "cipherdata_history_consumers"
   static let all = [history, names, consumers]
 
-  /// The statements that create the tables.
   static let creation = [
     "CREATE TABLE \(history) (number INTEGER PRIMARY KEY, start INTEGER, kind INTEGER NOT NULL, clock INTEGER NOT NULL, time REAL NOT NULL,"
       + " opening INTEGER NOT NULL, author INTEGER, context INTEGER, mark INTEGER NOT NULL, changes BLOB NOT NULL)",
@@ -21,7 +19,6 @@ enum HistoryTables {
     "CREATE TABLE \(consumers) (name TEXT PRIMARY KEY, number INTEGER, mark INTEGER, seen REAL NOT NULL) WITHOUT ROWID",
   ]
 
-  /// The statements that drop the tables.
   static let removal = all.map { "DROP TABLE IF EXISTS \($0)" }
 
   /// Returns the statements that remove the history from an attached copy; empty if the store has no history.
@@ -66,7 +63,6 @@ enum HistoryStatement: Int, CaseIterable, Sendable {
   /// The number by which connections cache the statement.
   var number: Int { BookkeepingStatement.count + rawValue }
 
-  /// The SQL text.
   var sql: String {
     let (history, names, consumers) = (HistoryTables.history, HistoryTables.names, HistoryTables.consumers)
     let metadata = BookkeepingTables.metadata

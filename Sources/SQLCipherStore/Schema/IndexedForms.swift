@@ -34,7 +34,6 @@ struct IndexedForms: Sendable {
     }
   }
 
-  /// Whether any index folds texts.
   var hasFolded: Bool { !folded.isEmpty }
 
   /// Returns whether an index starts with an attribute in a folding.

@@ -9,7 +9,6 @@ import SQLCipherConnection
 /// links is generated in Queries, that for derived attributes over links in `StoreDerivation+Values.swift`; both use the parts defined
 /// here. `BookkeepingStatements.swift` drops leftover tables.
 struct JoinSide: Sendable {
-  /// The number of sides of a table.
   static let countOfTable = 2
 
   /// The number of the relationship that declares the table.
@@ -98,7 +97,7 @@ extension JoinSide {
   }
 }
 
-// MARK: - Numbers
+// MARK: - Statement numbers
 
 /// A cached statement on a join table. ``StatementNumbers`` maps the case and the number of the side to a statement number.
 enum JoinStatement: Hashable, Sendable {
@@ -132,7 +131,6 @@ enum JoinStatement: Hashable, Sendable {
     static var end: Int { placing + 1 }
   }
 
-  /// The number of statements of a side.
   @inline(__always) static var countOfSide: Int { First.end }
 
   /// The side, and the statement's offset among those of the side.
@@ -171,7 +169,6 @@ enum LinkInsertionSize: Int, CaseIterable, Sendable {
     self = Self.most.linkCount <= count ? .most : Self.many.linkCount <= count ? .many : Self.few.linkCount <= count ? .few : .one
   }
 
-  /// The number of links.
   var linkCount: Int {
     switch self {
     case .most: 100
@@ -182,7 +179,7 @@ enum LinkInsertionSize: Int, CaseIterable, Sendable {
   }
 }
 
-// MARK: - Texts that connections keep
+// MARK: - Cached statements
 
 extension JoinStatement {
   /// Returns the SQL text, or an empty string if the table has no such order or side.
@@ -241,13 +238,10 @@ extension JoinSide {
 // MARK: - Parts of queries
 
 extension JoinSide {
-  /// Returns the table with an alias.
   func source(_ alias: String) -> String { "\(table) AS \(alias)" }
 
-  /// Returns the key of the near object.
   func nearKey(_ alias: String) -> String { "\(alias).\(near)" }
 
-  /// Returns the key of the far object.
   func farKey(_ alias: String) -> String { "\(alias).\(far)" }
 
   /// Returns an expression for the entity number of the far object in the model.
@@ -410,7 +404,6 @@ struct LinkColumns {
     "SELECT \(values.joined(separator: ", ")) FROM \(source) WHERE \(portion)" + (condition.map { " AND \($0)" } ?? "")
   }
 
-  /// Counts links.
   func count(where condition: String?) -> String { "SELECT count(*) FROM \(source)" + (condition.map { " WHERE \($0)" } ?? "") }
 
   /// Counts the near objects with more than one link.
@@ -463,7 +456,6 @@ extension TableLayout.JoinTable {
       + links.values(known.map(\.value), where: condition)
   }
 
-  /// Adds a column.
   func adding(_ column: String) throws -> String {
     "ALTER TABLE \(try Identifier.quoted(name)) ADD COLUMN \(try Identifier.quoted(column)) INTEGER"
   }
@@ -473,7 +465,6 @@ extension TableLayout.JoinTable {
     [try dropping(), "ALTER TABLE \(try Identifier.quoted(working)) RENAME TO \(try Identifier.quoted(name))"]
   }
 
-  /// Drops the table.
   func dropping() throws -> String { "DROP TABLE \(try Identifier.quoted(name))" }
 
   /// The names of all columns of the table in the file.
@@ -482,6 +473,5 @@ extension TableLayout.JoinTable {
       + [sourceEntityColumn, targetEntityColumn, targetOrderColumn, sourceOrderColumn].compactMap { $0 } + (leftovers ?? [])
   }
 
-  /// Counts the links.
   func count() throws -> String { "SELECT count(*) FROM \(try Identifier.quoted(name))" }
 }

@@ -7,11 +7,9 @@ import StoreKeys
 
 /// The row of the metadata table. Opening a store reads its short columns only.
 struct StoreRecord {
-  /// The version of the file format.
   var format = MetadataTable.formatVersion
   /// The store's UUID.
   var identifier: String
-  /// The name of the store's type.
   var type: String
   /// The checksum of the model that wrote the store.
   var checksum: String
@@ -28,7 +26,6 @@ struct StoreRecord {
   /// The key of the current model in the list of past models.
   var modelName: String { Self.modelName(checksum, versionIdentifiers) }
 
-  /// Returns the store's metadata.
   func metadata(hashes: [String: Data]) -> StoreMetadata {
     var metadata = StoreMetadata(storeIdentifier: identifier, storeType: type, modelHashes: hashes)
     metadata.modelChecksum = checksum
@@ -126,7 +123,6 @@ enum MetadataTable {
     throw StoreError(.unsupportedFormat(format, newest: formatVersionWithHistory), operation: .open, path: path)
   }
 
-  /// Reads the version hashes of the model that wrote the store.
   static func readHashes(_ connection: Connection, path: String) throws -> [String: Data] {
     try decode([String: Data].self, try readText(.hashes, connection, path), path)
   }
@@ -172,7 +168,6 @@ enum MetadataTable {
     return statement.text(0)
   }
 
-  /// Inserts the row of a new store.
   static func insert(
     _ record: StoreRecord, hashes: [String: Data], layout: TableLayout, model: String, into connection: Connection
   ) throws {

@@ -8,7 +8,6 @@ enum RelationshipStorage: Sendable {
   case column(table: Int, column: TableColumn)
   /// A to-many relationship with a to-one inverse: the inverse's column in the members' table.
   case inverse(InverseSide)
-  /// A join table.
   case join(JoinSide)
   /// Nothing is stored, since the relationship is transient or not in this store.
   case none

@@ -5,7 +5,6 @@ enum RowKey {
   /// The greatest key of a row. Greater keys denote references of another kind (see `ObjectIDSpace`).
   static let greatest = (Int64(1) << 46) - 1
 
-  /// Returns whether a number is a valid key.
   @inline(__always) static func isKey(_ number: Int64) -> Bool {
     UInt64(bitPattern: number &- 1) < UInt64(bitPattern: greatest)
   }

@@ -17,7 +17,6 @@ final class RowReadPlan: Sendable {
     let first: Int
     let count: UInt
 
-    /// Returns the entity for a stored number.
     @inline(__always) func entity(_ stored: Int) throws -> Int {
       let number = stored &+ entity
       guard UInt(bitPattern: number &- first) < count else { throw StoreError.strangeEntity }
@@ -29,7 +28,6 @@ final class RowReadPlan: Sendable {
   let slotCount: Int
   let steps: [Step]
   let columns: [TableColumn]
-  /// The root of the entity's tree.
   let root: Int
   /// Whether rows with the same version are identical. This is not so with derived values, which are updated without a new version.
   let versionsTell: Bool

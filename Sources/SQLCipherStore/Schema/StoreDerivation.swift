@@ -28,7 +28,6 @@ struct StoreDerivation: Sendable {
     let destination: EntityTable
   }
 
-  /// The number of positions at which rows can be marked.
   var positionCount: Int { (steps?.count ?? 0) + 1 }
 
   /// Returns the condition that selects the rows with the attribute, or `nil` if all rows have it.

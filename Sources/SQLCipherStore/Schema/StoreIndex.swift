@@ -4,7 +4,6 @@ import ObjectStore
 struct StoreIndex: Sendable {
   /// The unquoted name in the file.
   let name: String
-  /// The statement that creates it.
   let sql: String
   /// The quoted name of its table.
   let table: String

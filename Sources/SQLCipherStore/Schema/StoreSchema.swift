@@ -15,11 +15,8 @@ final class StoreSchema: Sendable {
   let joins: [JoinSide]
   /// The join-table sides that can contain objects of an entity, by the entity's number.
   let joinSides: [[JoinSide]]
-  /// The attributes with an index.
   let indexed: IndexedForms
-  /// The expressions with an index.
   let indexedExpressions: IndexedExpressions
-  /// The full-text indexes in the file.
   let fullText: FullTextIndexes
   /// The derived attributes, in the order in which they are computed.
   let derivations: [StoreDerivation]
@@ -57,18 +54,15 @@ final class StoreSchema: Sendable {
       })
   }
 
-  /// Returns whether the path of a derived attribute contains a relationship.
   func isDerived(over relationship: CompiledRelationship) -> Bool {
     derivations.contains { $0.derivation.steps.contains { $0 === relationship } }
   }
 
-  /// Returns the side of a join table with a number.
   func joinSide(_ number: Int) -> JoinSide? {
     let side = joins.first { $0.tableIndex == number / JoinSide.countOfTable }
     return number % JoinSide.countOfTable == 0 ? side : side?.reversed
   }
 
-  /// Returns the table of an entity.
   func table(of entityNumber: Int) throws -> EntityTable {
     guard let table = tableIfHeld(entityNumber) else {
       let name = entityNumber < model.entities.count ? model.entities[entityNumber].name : "?"

@@ -89,7 +89,6 @@ extension TableLayout.Kind {
     }
   }
 
-  /// The declared type of the column.
   var sqlType: String {
     switch self {
     case .integer, .reference: "INTEGER"

@@ -103,7 +103,6 @@ extension HistoryIDs {
 }
 
 extension CompiledModel {
-  /// Returns the to-many relationship with a name, or `nil` if the model has none.
   func toMany(_ entity: String, _ property: String) -> CompiledRelationship? {
     guard case .toMany(let relationship)? = self.entity(named: entity)?.property(named: property) else { return nil }
     return relationship

@@ -13,7 +13,6 @@ struct TableLayout: Codable, Sendable, Hashable {
   struct Entity: Codable, Sendable, Hashable {
     var name: String
     var discriminator: Int
-    /// The entity's ID in the history.
     var historyID: Int?
   }
 
@@ -26,7 +25,6 @@ struct TableLayout: Codable, Sendable, Hashable {
     var kind: Kind
     /// The column of the destination's entity, if the destination has subentities.
     var entityColumn: String?
-    /// The property's ID in the history.
     var historyID: Int?
   }
 
@@ -35,7 +33,6 @@ struct TableLayout: Codable, Sendable, Hashable {
     var entity: String
     var property: String
     var name: String
-    /// The relationship's ID in the history.
     var historyID: Int?
   }
 

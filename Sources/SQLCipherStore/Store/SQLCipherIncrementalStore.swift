@@ -61,7 +61,6 @@ public final class SQLCipherIncrementalStore: IncrementalStore {
     state.withLock { $0.engine = engine }
   }
 
-  /// Returns the engine of the open store.
   func engine(_ operation: StoreOperation) throws -> StoreEngine {
     guard let engine = state.withLock({ $0.engine }) else {
       throw StoreError(.storeClosed, operation: operation, path: path)

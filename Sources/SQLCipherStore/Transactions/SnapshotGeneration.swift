@@ -7,7 +7,6 @@ final class SnapshotGeneration: StoreGeneration {
   let snapshot: HeldSnapshot
   /// An object that identifies the open store of the snapshot.
   let source: any AnyObject & Sendable
-  /// The path of the store, for errors.
   private let path: String
 
   init(_ snapshot: HeldSnapshot, of source: any AnyObject & Sendable, path: String) {

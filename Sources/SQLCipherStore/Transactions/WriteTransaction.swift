@@ -83,7 +83,6 @@ final class WriteTransaction {
     }
   }
 
-  /// Begins a nested transaction.
   static func begin(
     partOf outer: WriteTransaction, _ participants: [any TransactionParticipant], _ purpose: Purpose = Purpose()
   ) throws -> WriteTransaction {
@@ -116,7 +115,7 @@ final class WriteTransaction {
     }
   }
 
-  // MARK: Under way
+  // MARK: State
 
   /// Stores an object in the transaction until it ends. Nested transactions see it too.
   func keep(_ state: some AnyObject) { states.append(state) }
@@ -140,7 +139,7 @@ final class WriteTransaction {
     throw StoreError(.misuse(.transactionRolledBack), operation: .transaction, path: connection.path)
   }
 
-  // MARK: The end
+  // MARK: Completion
 
   /// Makes all changes durable; a nested transaction's changes become part of the enclosing one. If it throws, nothing is committed, and
   /// the caller must roll back.

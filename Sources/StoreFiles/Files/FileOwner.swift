@@ -7,7 +7,6 @@ package import StoreKeys
 package struct FileOwner: Sendable, Hashable {
   let user: uid_t
   let group: gid_t
-  /// The permission bits.
   let mode: mode_t
 
   /// Reads the values of a file or folder, or returns `nil` if the path does not exist.

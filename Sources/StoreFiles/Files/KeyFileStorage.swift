@@ -3,7 +3,6 @@ package import StoreKeys
 
 /// Reads and writes key files. They are replaced atomically, and edited by one process at a time.
 package enum KeyFileStorage {
-  /// Returns the path of a store's key file.
   package static func path(for storePath: String) -> String { storePath + ".keys" }
   /// Returns the temporary path of a new store's key file, before the store exists at its location.
   package static func pendingPath(for storePath: String) -> String { storePath + ".keys.new" }

@@ -15,7 +15,6 @@ package final class LockWaiting {
 
   package init(milliseconds: Int) { self.milliseconds = milliseconds }
 
-  /// Begins a new wait.
   package func restart() { attempt = 0 }
 
   /// Pauses before the next attempt.

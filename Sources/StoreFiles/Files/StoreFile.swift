@@ -53,7 +53,6 @@ package enum StoreFile {
     else { throw StoreAccessError(.io(ENAMETOOLONG), path: path, operation: .create, circumstance: .nameTooLong) }
   }
 
-  /// Returns the folder of a path.
   package static func folder(of path: String) -> String {
     guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
     return slash == path.startIndex ? "/" : String(path[..<slash])

@@ -9,7 +9,6 @@ package enum WriteAheadLog {
   /// A page in the log.
   package struct Frame {
     package let page: UInt32
-    /// Whether the frame ends a transaction.
     package let isCommit: Bool
     /// The offset of the page in the log.
     package let offset: Int

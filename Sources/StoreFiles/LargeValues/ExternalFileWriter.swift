@@ -3,9 +3,7 @@ import StoreKeys
 
 /// Writes and encrypts the file of a large value, with one chunk in memory at a time. The file is removed unless ``finish()`` is called.
 package final class ExternalFileWriter {
-  /// The value's number.
   package let id: Int64
-  /// The number of bytes written so far.
   package private(set) var count = 0
   private let path: String
   private let cipher: ChunkCipher
@@ -41,7 +39,6 @@ package final class ExternalFileWriter {
 
   private static let operation: StoreAccessError.Operation = .writeLargeValue
 
-  /// Appends bytes.
   package func write(_ bytes: UnsafeRawBufferPointer) throws {
     try digest.append(bytes)
     count += bytes.count

@@ -8,7 +8,6 @@ package import Synchronization
 /// for their commit are not removed as unreferenced, and a copy of the store finds the files of its snapshot. The kernel releases the locks
 /// of a process that ends.
 package struct ExternalFolder: Sendable {
-  /// The path of the folder.
   package let path: String
   package let keys: ExternalKeys
   private let storePath: String
@@ -42,7 +41,6 @@ package struct ExternalFolder: Sendable {
     return try ExternalFileWriter(path: filePath(id), id: id, keys: keys, owner: FileOwner(of: storePath)?.ofFile)
   }
 
-  /// Opens the file of a value.
   package func openFile(id: Int64) throws -> ExternalFileReader {
     try ExternalFileReader(path: filePath(id), id: id, keys: keys)
   }
@@ -142,7 +140,7 @@ package struct ExternalFolder: Sendable {
     return Lock(descriptor)
   }
 
-  // MARK: What lies here
+  // MARK: Leftovers
 
   /// Whether a writer did not finish, so that there may be unreferenced files.
   package var isPending: Bool { StoreFile.exists(pendingPath) || needsSweep || StoreFile.exists(waitingPath) }

@@ -16,7 +16,6 @@ final class FileEvents: Sendable {
     case entries
   }
 
-  /// An event.
   struct Event {
     enum Kind { case touched, written, entry, ended, overflow }
     let kind: Kind

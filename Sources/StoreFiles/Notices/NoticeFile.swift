@@ -6,7 +6,6 @@ package enum NoticeFile {
   /// The suffix of the file's name after the database's name.
   package static let suffix = "-changes"
 
-  /// Returns the path of a database's notice file.
   package static func path(for databasePath: String) -> String { databasePath + suffix }
 
   /// Creates the file if it does not exist, with permissions that allow all writers of the store to touch it.

@@ -122,7 +122,6 @@ final class StoreWatchLine: Sendable {
 }
 
 extension StoreWatchLine.State {
-  /// Begins to watch a store's files.
   fileprivate mutating func add(
     _ databasePath: String, _ tell: @escaping @Sendable () -> Void, _ events: FileEvents
   ) throws(StoreAccessError) -> UInt64 {

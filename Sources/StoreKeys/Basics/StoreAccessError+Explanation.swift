@@ -8,7 +8,6 @@ extension StoreAccessError {
       message: String(cString: strerror(number)))
   }
 
-  /// Returns the kind for an `errno`.
   package static func kind(ofSystemError number: Int32, operation: Operation) -> Kind {
     switch number {
     case ENOENT: .noSuchFile

@@ -65,7 +65,6 @@ import Foundation
     /// The key is right, but the file has another page format than the specified one.
     case otherFormat(SQLCipherFormat)
     case storeCorrupt(Corruption)
-    /// The file of a large value is missing.
     case externalDataMissing
     case unsupportedFormat(UnsupportedFormat)
     case busy
@@ -93,7 +92,6 @@ import Foundation
     case tooComplex
     /// A statement refers to a table that does not exist.
     case noSuchTable(String)
-    /// The connection or pool is closed.
     case closed
   }
 
@@ -130,11 +128,9 @@ import Foundation
 
   private let details: Details
 
-  /// The kind of the error.
   package var kind: Kind { details.kind }
   /// The path of the affected file.
   package var path: String? { details.path }
-  /// The operation that failed.
   package var operation: Operation { details.operation }
   /// SQLite's primary result code, or 0 if the error does not come from SQLite.
   package var code: Int32 { details.code }
@@ -144,7 +140,6 @@ import Foundation
   package var systemError: Int32 { details.systemError }
   /// SQLite's message. It contains names of tables and columns, but no values.
   package var message: String? { details.message }
-  /// Details beyond the kind.
   package var circumstance: Circumstance? { details.circumstance }
   /// The statement's text with placeholders, without bound values.
   package var sql: String? { details.sql }

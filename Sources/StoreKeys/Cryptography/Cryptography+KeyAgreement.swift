@@ -4,7 +4,6 @@ extension Cryptography {
   /// The length in bytes of an X25519 key, private or public.
   static let agreementKeySize = 32
 
-  /// Returns the public key of a private key.
   static func agreementPublicKey(for privateKey: SecretBytes) throws(StoreAccessError) -> [UInt8] {
     guard let pair = makePrivateKey(privateKey) else { throw agreementFailure() }
     defer { EVP_PKEY_free(pair) }

@@ -10,7 +10,6 @@ package enum Cryptography {
     case sha256
     case sha512
 
-    /// The size of a digest, in bytes.
     var size: Int {
       switch self {
       case .sha1: 20
@@ -54,7 +53,6 @@ package enum Cryptography {
     return bytes
   }
 
-  /// Returns a random secret.
   package static func randomSecret(_ count: Int) throws(StoreAccessError) -> SecretBytes {
     guard let secret = SecretBytes.random(count: count) else { throw failure("random bytes") }
     return secret
@@ -111,7 +109,6 @@ package enum Cryptography {
     return digest
   }
 
-  /// Returns the HMAC of bytes.
   package static func hmac(_ key: SecretBytes, _ message: [UInt8], hash: Hash) throws(StoreAccessError) -> [UInt8] {
     let result: Result<[UInt8], StoreAccessError> = message.withUnsafeBytes { bytes in
       do throws(StoreAccessError) { return .success(try hmac(key, bytes, hash: hash)) } catch { return .failure(error) }

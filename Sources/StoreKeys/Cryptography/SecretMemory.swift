@@ -21,7 +21,6 @@ enum SecretMemory {
     return (UnsafeMutableRawBufferPointer(rebasing: memory[0..<count]), false)
   }
 
-  /// Wipes and frees memory.
   static func deallocate(_ memory: UnsafeMutableRawBufferPointer, isMapped: Bool) {
     Cryptography.wipe(memory)
     guard let base = memory.baseAddress else { return }

@@ -111,7 +111,6 @@ extension KeyFile {
     for (index, slot) in slots.enumerated() { keys.table[slot.id] = table.slice(64 * index..<64 * index + 64) }
   }
 
-  /// Adds a slot for a secret.
   package mutating func addSlot(
     _ secret: UnlockSecret, kind: KeySlot.Kind, label: String, kdf: KDF, id: UUID = UUID(), created: Date = Date(), at index: Int? = nil,
     limit: KeyWorkLimit = KeyWorkLimit(), keys: inout UnlockedKeys

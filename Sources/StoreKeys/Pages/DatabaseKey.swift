@@ -8,7 +8,6 @@ package struct DatabaseKey: Sendable, CustomStringConvertible {
   package let key: SecretBytes
   /// The first 16 bytes of the file.
   package let salt: [UInt8]
-  /// The page format.
   package let format: SQLCipherFormat
   /// Whether a slot's tag has proved that the key is correct. A page that fails its check is then damaged.
   package let isProven: Bool
