@@ -3,16 +3,13 @@ package import ObjectModel
 
 /// Converts and validates the values of a batch insert, row by row, and packs the rows into chunks.
 package final class BatchRowBuilder {
-  /// The entity of the rows.
   package let entity: CompiledEntity
-  /// The ID space of the store.
   package let space: ObjectIDSpace
   private let model: CompiledModel
   private var values: [Slot]
   private var given = SlotMask()
   private var writer = RowWriter()
   private var masks: [SlotMask] = []
-  /// The number of rows completed so far, in all chunks.
   private var rowNumber = 0
   private var byteCount = 0
 
@@ -105,7 +102,6 @@ package final class BatchRowBuilder {
 
   // MARK: Rows
 
-  /// The number of rows in the current chunk.
   var count: Int { masks.count }
   /// Whether the current chunk has reached its maximum size: 5,000 rows or 4 MiB.
   var isFull: Bool { masks.count >= Self.portionRows || byteCount >= Self.portionBytes }

@@ -10,21 +10,16 @@ package struct LinkChanges: Sendable {
     /// The object at the destination.
     package let destination: ObjectReference
 
-    /// Creates a link.
     package init(source: ObjectReference, destination: ObjectReference) {
       self.source = source
       self.destination = destination
     }
   }
 
-  /// The number of the relationship.
   package let relationshipID: Int
-  /// The added links.
   package internal(set) var added: [Link]
-  /// The removed links.
   package internal(set) var removed: [Link]
 
-  /// Creates the changes of a relationship.
   package init(relationshipID: Int, added: [Link] = [], removed: [Link] = []) {
     self.relationshipID = relationshipID
     self.added = added

@@ -48,7 +48,6 @@ public struct FetchExplanation: Sendable, Hashable {
       /// A full-text index declared in the model.
       case fullText
     }
-    /// The reason why the index exists.
     package var origin: Origin
     /// The name of the entity.
     public var entityName: String
@@ -57,13 +56,6 @@ public struct FetchExplanation: Sendable, Hashable {
     /// The indexed properties, most significant first.
     public var properties: [String]
 
-    /// Creates an index.
-    ///
-    /// - Parameters:
-    ///   - origin: The reason why the index exists.
-    ///   - entityName: The entity whose rows are indexed.
-    ///   - name: The name in the model.
-    ///   - properties: The indexed properties, most significant first.
     package init(origin: Origin, entityName: String, name: String = "", properties: [String] = []) {
       self.origin = origin
       self.entityName = entityName
@@ -76,7 +68,6 @@ public struct FetchExplanation: Sendable, Hashable {
   public struct Step: Sendable, Hashable {
     /// The text of the query planner.
     public var detail: String
-    /// The way in which rows are found.
     package var access: Access
     /// The entity whose rows are read, or nil if they are not rows of one entity.
     public var entityName: String?
@@ -85,14 +76,6 @@ public struct FetchExplanation: Sendable, Hashable {
     /// The steps that this step consists of, or that run for each of its rows.
     public var children: [Step]
 
-    /// Creates a step.
-    ///
-    /// - Parameters:
-    ///   - detail: The text of the query planner.
-    ///   - access: The way in which rows are found.
-    ///   - entityName: The entity whose rows are read.
-    ///   - index: The index that the step uses.
-    ///   - children: The nested steps.
     package init(detail: String, access: Access, entityName: String? = nil, index: Index? = nil, children: [Step] = []) {
       self.detail = detail
       self.access = access
@@ -197,7 +180,6 @@ public struct FetchExplanation: Sendable, Hashable {
   /// The comparing, sorting, and reading in memory that follows the stores' results, as one message each.
   public var inMemory: [String]
 
-  /// Creates an explanation.
   package init(stores: [StorePart], inMemory: [String] = []) {
     self.stores = stores
     self.inMemory = inMemory

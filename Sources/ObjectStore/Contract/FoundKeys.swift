@@ -25,7 +25,6 @@ package final class FoundKeys {
   /// The number of pages that take memory of their own.
   package var separatePageCount: Int { pages.count }
 
-  /// Inserts a key.
   package func insert(_ key: Int64, entity: Int) {
     self.entity = entity
     let number = key >> 9

@@ -88,7 +88,6 @@ public struct PersistentStoreDescription: Sendable {
   /// and the notification `persistentStoreRemoteChange`. False by default, at no cost. If true and the store cannot be observed, opening it
   /// fails.
   public var postsRemoteChangeNotifications = false
-  /// The values of the settings of the store's class.
   private var settings: [StoreSettingIdentity: any Sendable] = [:]
 
   /// The value of a setting of the store's class, or nil if it is not set. It is passed to the store unchanged.

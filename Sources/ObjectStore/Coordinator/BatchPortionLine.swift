@@ -9,7 +9,6 @@ public enum BatchCommit: Sendable, Hashable {
   /// A transaction for each batch of the given number of rows. Batches committed before an error are kept.
   case every(rows: Int)
 
-  /// Returns whether a batch of the given number of rows is complete.
   func isReached(by count: Int) -> Bool {
     if case .every(let rows) = self { count >= max(rows, 1) } else { false }
   }

@@ -16,7 +16,6 @@ final class BatchPortionWriter: Sendable {
   private let relationships: [CompiledRelationship]
 
   private struct State {
-    /// All changes so far.
     var changes = BatchChanges()
     /// The number of changes that were published.
     var told = (inserted: 0, updated: 0, refreshed: 0)
@@ -24,7 +23,6 @@ final class BatchPortionWriter: Sendable {
     var given = SlotMask()
     /// The links changed since the last publication, or nil if they are unknown or too many.
     var links: LinkCollector?
-    /// The change sets for the caller's objects.
     var changeSets: [ChangeSet] = []
     /// The relationship destinations that are known to exist.
     var known: Set<ObjectReference> = []
@@ -37,14 +35,7 @@ final class BatchPortionWriter: Sendable {
   }
   private let state: Mutex<State>
 
-  /// Creates a writer.
-  ///
   /// - Parameters:
-  ///   - entity: The entity of the rows.
-  ///   - model: The model of the coordinator.
-  ///   - store: The store to write to.
-  ///   - scope: The context of the requests.
-  ///   - resultType: The kind of result for the caller.
   ///   - publishes: Whether the coordinator publishes the changes.
   ///   - merges: Whether the caller merges the changes into its objects.
   init(
@@ -127,7 +118,6 @@ final class BatchPortionWriter: Sendable {
     return outcome.changes.first
   }
 
-  /// The result of the whole insert.
   var outcome: BatchOutcome {
     state.withLock { state in
       var outcome = BatchOutcome(result: BatchResult(.insertion, resultType), changes: state.changeSets)
@@ -173,7 +163,6 @@ final class BatchPortionWriter: Sendable {
 }
 
 extension BatchChanges {
-  /// The changes with each object listed once.
   fileprivate var once: BatchChanges {
     if updated.isEmpty, refreshed.isEmpty { return self }
     var (changes, seen) = (self, Set(inserted))

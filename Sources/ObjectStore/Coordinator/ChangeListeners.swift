@@ -24,7 +24,6 @@ final class ChangeListeners: Sendable {
 
   func remove(_ number: UInt64) { _ = state.withLock { $0.listeners.removeValue(forKey: number) } }
 
-  /// Notifies all observers.
   func tell(_ changes: ChangeSet) {
     // Called without the lock, because observers may add or remove observers.
     let listeners = state.withLock { Array($0.listeners.values) }

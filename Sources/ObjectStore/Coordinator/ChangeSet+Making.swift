@@ -34,12 +34,10 @@ struct LinkCollector {
     byRelationship[relationship].removed.append(LinkChanges.Link(source: source, destination: destination))
   }
 
-  /// Adds the links of an inserted row.
   mutating func add(_ row: RowImage) {
     for relationship in toOnes(of: row.entityNumber) { add(row.reference, row.reference(relationship.index), to: relationship.id) }
   }
 
-  /// Adds the changed links of an update.
   mutating func add(_ update: SaveChangesRequest.Update) {
     let reference = update.row.reference
     for relationship in toOnes(of: reference.entity) where update.changedSlots.contains(relationship.index) {
@@ -51,7 +49,6 @@ struct LinkCollector {
     }
   }
 
-  /// Adds the removed links of a deleted row.
   mutating func add(deleted: SaveChangesRequest.VersionedReference) {
     for relationship in toOnes(of: deleted.reference.entity) {
       if let former = deleted.formerRow {
@@ -62,15 +59,12 @@ struct LinkCollector {
     }
   }
 
-  /// Adds one changed link.
   mutating func add(_ link: LinkChanges.Link, of relationship: Int, isAdded: Bool) {
     if isAdded { add(link.source, link.destination, to: relationship) } else { remove(link.source, link.destination, from: relationship) }
   }
 
-  /// Records a new order of a relationship's members.
   mutating func addOrder(of owner: RelationshipOwner) { reordered.append(owner) }
 
-  /// Adds the links of a relationship change.
   mutating func add(_ change: SaveChangesRequest.RelationshipChange) {
     for member in change.added { add(change.source, member, to: change.relationshipID) }
     for member in change.removed { remove(change.source, member, from: change.relationshipID) }
@@ -139,12 +133,8 @@ extension ChangeSet {
   /// Creates the change set of a batch request.
   ///
   /// - Parameters:
-  ///   - changes: The changes of the batch request.
   ///   - updatedSlots: The changed slots of all updated objects, or nil if any slot may have changed.
-  ///   - relationships: The relationships that were set. If the store does not report links, these relationships may have changed for any
-  ///     object.
-  ///   - store: The store.
-  ///   - scope: The context of the request.
+  ///   - relationships: The relationships that were set. If the store does not report links, they may have changed for any object.
   package init(
     _ changes: BatchChanges, updatedSlots: SlotMask?, setting relationships: [CompiledRelationship] = [], of store: PersistentStore,
     scope: RequestScope

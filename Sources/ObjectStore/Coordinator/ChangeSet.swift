@@ -44,13 +44,6 @@ public struct ChangeSet: Sendable {
   package let source: ObjectIdentifier?
 
   /// Creates the change set of a write to a store.
-  ///
-  /// - Parameters:
-  ///   - changes: The changed objects.
-  ///   - store: The store.
-  ///   - scope: The context of the request.
-  ///   - updatedSlots: The changed slots of the updated objects.
-  ///   - links: The changed links.
   init(
     _ changes: BatchChanges, of store: PersistentStore, scope: RequestScope, updatedSlots: ChangedSlots, links: LinkCollector
   ) {
@@ -111,13 +104,10 @@ public struct ChangeSet: Sendable {
   /// All listed objects.
   package var references: some Sequence<ObjectReference> { [inserted, updated, deleted, refreshed].joined().lazy.map(\.reference) }
 
-  /// Calls a closure with each to-many relationship of an object whose members were added, removed, or reordered.
+  /// Calls a closure with each to-many relationship of an object whose members were added, removed, or reordered. It may be called several
+  /// times for one of them, but not for those in ``unlistedRelationships``.
   ///
-  /// A relationship may be visited several times. Relationships in ``unlistedRelationships`` are not visited.
-  /// - Parameters:
-  ///   - model: The model of the store.
-  ///   - isWanted: Returns whether to visit a relationship. Called once for each relationship and not once for each object.
-  ///   - body: The closure.
+  /// - Parameter isWanted: Returns whether to visit a relationship. Called once for each relationship and not once for each object.
   package func forEachOwner(
     in model: CompiledModel, isWanted: (CompiledRelationship) -> Bool, _ body: (RelationshipOwner) -> Void
   ) {
@@ -139,9 +129,7 @@ public struct ChangeSet: Sendable {
 
 /// A to-many relationship of a particular object.
 package struct RelationshipOwner: Sendable, Hashable {
-  /// The object.
   package let object: ObjectReference
-  /// The number of the relationship.
   package let relationshipID: Int
 }
 
@@ -155,9 +143,7 @@ package struct ChangedSlots: Sendable {
 
   init() {}
 
-  /// The number of objects.
   package var count: Int { runs.last?.end ?? 0 }
-  /// The number of runs.
   package var runCount: Int { runs.count }
 
   /// Appends the changed slots of objects. Nil means that any slot may have changed.

@@ -9,7 +9,6 @@ struct UncommittedChanges {
   /// Whether something was written while there were no observers, so that its change set was not created.
   private var isIncomplete = false
 
-  /// The state at the beginning of a transaction.
   struct Mark {
     fileprivate let count: Int
     fileprivate let isIncomplete: Bool

@@ -13,7 +13,6 @@ public final class PersistentStore: Sendable {
   public let identifier: String
   /// The underlying store, an instance of the class that is registered for the type.
   public let incrementalStore: any IncrementalStore
-  /// The numbers of the entities in the store.
   package let entityNumbers: Set<Int>
   /// The location of the backup that was made before a migration, or nil if opening the store ran no migration or no backup was requested.
   public let migrationBackupURL: URL?
@@ -22,11 +21,9 @@ public final class PersistentStore: Sendable {
   /// Serializes saves and transactions. Held until the row cache and the observers have been updated, so that they see saves in the order
   /// of their commits.
   let saving = NSRecursiveLock()
-  /// The coordinator's observers of commits.
   let listeners: ChangeListeners
   /// The changes of running transactions. Accessed with ``saving`` held.
   let uncommitted = Mutex(UncommittedChanges())
-  /// The generations that contexts and tokens hold.
   let pinned = Mutex(PinnedGenerations())
   private let storedMetadata: Mutex<StoreMetadata>
   /// The last history transaction by others of which observers were notified, or nil if the store keeps no history.

@@ -1,15 +1,10 @@
 package import ObjectModel
 
 extension PersistentStoreCoordinator {
-  /// Creates a coordinator for a store that is already open. The caller remains responsible for closing the store, which contains all
-  /// entities of the model.
+  /// Creates a coordinator for a store that is already open and contains all entities of the model. The caller remains responsible for
+  /// closing it.
   ///
-  /// - Parameters:
-  ///   - store: The open store.
-  ///   - metadata: The metadata of the store.
-  ///   - model: A model with the same entity and property numbers as the model that the store was opened with.
-  ///   - isReadOnly: Whether saves are rejected.
-  ///   - rowCacheLimit: The maximum size of the row cache in bytes.
+  /// - Parameter model: A model with the same entity and property numbers as the model that the store was opened with.
   package convenience init(
     adopting store: any IncrementalStore, metadata: StoreMetadata, model: CompiledModel, isReadOnly: Bool, rowCacheLimit: Int
   ) {

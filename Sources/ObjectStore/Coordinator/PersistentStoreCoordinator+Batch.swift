@@ -11,9 +11,6 @@ package struct BatchOutcome: Sendable {
   /// Adds the changes in a store, and publishes them.
   ///
   /// - Parameters:
-  ///   - changes: The changes.
-  ///   - store: The store.
-  ///   - publishes: Whether the coordinator publishes the changes.
   ///   - merges: Whether the caller merges the changes.
   ///   - makeChangeSet: Called at most once, if the change set is needed.
   mutating func add(
@@ -41,10 +38,7 @@ extension PersistentStore {
 extension PersistentStoreCoordinator {
   /// Runs a batch update in each store that contains the entity, in a transaction for each store.
   ///
-  /// - Parameters:
-  ///   - request: The batch update.
-  ///   - scope: Returns the context of the request for a store.
-  ///   - done: Receives the outcome for the stores that succeeded, even if a later store fails.
+  /// - Parameter done: Receives the outcome for the stores that succeeded, even if a later store fails.
   package func execute(_ request: BatchUpdateRequest, scope: (PersistentStore) -> RequestScope, done: (BatchOutcome) -> Void) throws {
     let stores = try stores(holding: request.entityName, affectedStores: request.affectedStores, operation: .batchUpdate)
     var outcome = BatchOutcome(result: BatchResult(.update, request.resultType))
@@ -62,10 +56,7 @@ extension PersistentStoreCoordinator {
 
   /// Runs a batch delete in each store concerned, in a transaction for each store.
   ///
-  /// - Parameters:
-  ///   - request: The batch delete.
-  ///   - scope: Returns the context of the request for a store.
-  ///   - done: Receives the outcome for the stores that succeeded, even if a later store fails.
+  /// - Parameter done: Receives the outcome for the stores that succeeded, even if a later store fails.
   package func execute(_ request: BatchDeleteRequest, scope: (PersistentStore) -> RequestScope, done: (BatchOutcome) -> Void) throws {
     let stores: [PersistentStore]
     if let fetch = request.fetch {
@@ -150,11 +141,7 @@ extension PersistentStoreCoordinator {
 
   /// Runs a batch request in one store and removes the changed rows from the row cache.
   ///
-  /// - Parameters:
-  ///   - request: The batch request.
-  ///   - store: The store.
-  ///   - scope: The context of the request.
-  ///   - done: Receives the changes while the store's lock is held.
+  /// - Parameter done: Receives the changes while the store's lock is held.
   private func execute(
     _ request: PersistentStoreRequest, in store: PersistentStore, scope: RequestScope, done: (BatchChanges) -> Void
   ) throws {

@@ -52,15 +52,7 @@ extension PersistentStoreCoordinator {
 
   /// Inserts the rows of an asynchronous sequence into a store, outside the caller's isolation.
   ///
-  /// - Parameters:
-  ///   - rows: The rows, as values by property name.
-  ///   - entity: The entity of the rows.
-  ///   - store: The store.
-  ///   - scope: The context of the request.
-  ///   - onConflict: The handling of rows whose unique values are taken.
-  ///   - committing: The transactions in which the rows are committed.
-  ///   - resultType: The kind of result to return.
-  ///   - committed: Receives the changes of each transaction after its commit.
+  /// - Parameter committed: Receives the changes of each transaction after its commit.
   package func insert<Rows: AsyncSequence & Sendable>(
     _ rows: Rows, of entity: CompiledEntity, into store: PersistentStore, scope: RequestScope, onConflict: BatchConflictPolicy,
     committing: BatchCommit, resultType: BatchResultType, committed: @escaping @Sendable (ChangeSet) -> Void

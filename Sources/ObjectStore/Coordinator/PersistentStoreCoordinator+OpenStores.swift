@@ -2,8 +2,6 @@ package import ObjectModel
 
 extension StoreError {
   /// Returns the error for a request while no store is open.
-  ///
-  /// - Parameter operation: The requested operation.
   package static func noOpenStore(_ operation: StoreOperation) -> StoreError {
     StoreError(.noStoreOpen, operation: operation)
   }
@@ -33,10 +31,8 @@ extension PersistentStoreCoordinator {
   /// not return an empty result.
   ///
   /// - Parameters:
-  ///   - entity: The entity.
   ///   - includesSubentities: Whether to include stores that contain only subentities.
   ///   - affectedStores: The identifiers of the requested stores, or nil for all.
-  ///   - operation: The requested operation.
   /// - Throws: ``StoreError`` with ``StoreError/Code/noOpenStore`` if no store, or a requested store, is not open; with
   ///   ``StoreError/Code/entityNotInStore`` if no store contains the entity.
   package func openStores(
@@ -57,10 +53,7 @@ extension PersistentStoreCoordinator {
 
   /// Returns the error for an entity that no open store contains.
   ///
-  /// - Parameters:
-  ///   - entity: The entity.
-  ///   - isNamed: Whether the request names its stores.
-  ///   - operation: The requested operation.
+  /// - Parameter isNamed: Whether the request names its stores.
   package func entityNotInStore(_ entity: CompiledEntity, isNamed: Bool = false, _ operation: StoreOperation) -> StoreError {
     let configurations = compiledModel.model.configurations.filter { $0.entityNames.contains(entity.name) }.map(\.name)
     return StoreError(.entityInNoOpenStore(entity.name, isNamed: isNamed, configurations: configurations), operation: operation)

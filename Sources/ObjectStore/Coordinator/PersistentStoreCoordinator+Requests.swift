@@ -5,11 +5,7 @@ package import ObjectQuery
 extension PersistentStoreCoordinator {
   /// Executes a fetch in one store, and enters fetched rows into the row cache.
   ///
-  /// - Parameters:
-  ///   - specification: The fetch.
-  ///   - store: The store.
-  ///   - scope: The context of the request.
-  ///   - pinned: The generation to read, which has its own row cache, or nil for the newest state.
+  /// - Parameter pinned: The generation to read, which has its own row cache, or nil for the newest state.
   package func fetch(
     _ specification: FetchSpecification, from store: PersistentStore, scope: RequestScope, pinned: PinnedGeneration? = nil
   ) throws -> PersistentStoreResult {
@@ -62,9 +58,6 @@ extension PersistentStoreCoordinator {
   /// Reads the rows of objects from one store.
   ///
   /// - Parameters:
-  ///   - objectIDs: The IDs of the objects.
-  ///   - store: The store.
-  ///   - scope: The context of the request.
   ///   - isPassing: Whether the rows are short-lived, as in an enumeration in batches. If so, they are not entered into the row cache.
   ///   - pinned: The generation to read, which has its own row cache, or nil for the newest state.
   package func readRows(

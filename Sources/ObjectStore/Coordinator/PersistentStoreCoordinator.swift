@@ -18,16 +18,13 @@ import Synchronization
 /// A coordinator is safe to use from any thread. Opening, closing, and replacing stores throws ``StoreError``. The cached rows of each
 /// store take at most the number of bytes given by its limit.
 public final class PersistentStoreCoordinator: Sendable {
-  /// The compiled model.
   package let compiledModel: CompiledModel
-  /// The ID space of objects that were never saved.
   package let temporarySpace: ObjectIDSpace
   /// The maximum size of each store's row cache in bytes. 32 MiB by default.
   package let rowCacheLimit: Int
 
   private struct State {
     var stores: [PersistentStore] = []
-    /// The URLs of the stores that are being opened.
     var openingURLs: Set<URL> = []
   }
   private let state = Mutex(State())
@@ -44,7 +41,6 @@ public final class PersistentStoreCoordinator: Sendable {
     self.init(compiledModel: try .compiling(model), rowCacheLimit: rowCacheLimit)
   }
 
-  /// Creates a coordinator without stores for a compiled model.
   package init(compiledModel: CompiledModel, rowCacheLimit: Int = 32 << 20) {
     self.compiledModel = compiledModel
     self.rowCacheLimit = rowCacheLimit
@@ -182,7 +178,6 @@ public final class PersistentStoreCoordinator: Sendable {
     store.cache.removeAll()
   }
 
-  /// Adds an open store.
   func add(_ store: PersistentStore) {
     state.withLock { $0.stores.append(store) }
     version.add(1, ordering: .releasing)

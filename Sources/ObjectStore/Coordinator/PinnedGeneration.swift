@@ -11,7 +11,6 @@ package final class PinnedGeneration: Sendable, Hashable {
   package let store: PersistentStore
   package let generation: any StoreGeneration
   package let cache: RowCache
-  /// The time at which the generation was created.
   let begun = Date()
   /// A number that is unique in the process.
   package let number = lastNumber.wrappingAdd(1, ordering: .relaxed).newValue
@@ -31,9 +30,7 @@ package final class PinnedGeneration: Sendable, Hashable {
 
   /// Records that a context reads the generation.
   ///
-  /// - Parameters:
-  ///   - number: The number that identifies the context in ``release(_:)``.
-  ///   - name: The name of the context.
+  /// - Parameter number: The number that identifies the context in ``release(_:)``.
   package func hold(_ number: UInt64, named name: String?) {
     holders.withLock { $0[number] = QueryGeneration.Holder(contextName: name, since: Date()) }
   }
@@ -41,7 +38,6 @@ package final class PinnedGeneration: Sendable, Hashable {
   /// Records that a context no longer reads the generation.
   package func release(_ number: UInt64) { holders.withLock { $0[number] = nil } }
 
-  /// A snapshot for ``PersistentStore/queryGenerations``.
   var description: QueryGeneration {
     QueryGeneration(begun: begun, holders: holders.withLock { $0.values.sorted { $0.since < $1.since } })
   }

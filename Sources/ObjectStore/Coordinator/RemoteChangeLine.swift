@@ -20,7 +20,6 @@ final class RemoteChangeLine: Sendable {
     continuation.yield()
   }
 
-  /// Ends the stream.
   func finish() { continuation.finish() }
 
   /// Waits for the next change. Returns nil at the end of the stream and if the task is canceled.

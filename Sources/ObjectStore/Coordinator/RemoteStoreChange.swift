@@ -22,7 +22,6 @@ public struct RemoteStoreChange: Sendable {
   /// The position after the commits in the store's history, or nil if the store keeps no history or it cannot be read.
   public let historyToken: PersistentHistoryToken?
 
-  /// Combines the change with a later one.
   func joined(with later: RemoteStoreChange) -> RemoteStoreChange {
     RemoteStoreChange(
       storeIdentifier: storeIdentifier, url: later.url, isExtentKnown: isExtentKnown && later.isExtentKnown,

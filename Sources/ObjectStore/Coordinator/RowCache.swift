@@ -85,11 +85,6 @@ package final class RowCache: RowTableSource, @unchecked Sendable {  // `parts` 
   /// The maximum number of inserted rows of a save that are kept. If there are more, none is kept.
   private static let maximumInserted = 1_000
 
-  /// Creates an empty cache.
-  ///
-  /// - Parameters:
-  ///   - model: The model of the store.
-  ///   - byteLimit: The maximum size in bytes.
   package init(model: CompiledModel, byteLimit: Int) {
     roots = model.entities.map(\.root)
     limit = byteLimit
@@ -107,7 +102,6 @@ package final class RowCache: RowTableSource, @unchecked Sendable {  // `parts` 
 
   @inline(__always) private func index(root: Int, number: Int64) -> Int { (Int(truncatingIfNeeded: number) &+ root) & (partCount &- 1) }
 
-  /// Looks up the entry of a row.
   @inline(__always) private func look<Result: Sendable>(
     _ reference: ObjectReference, _ body: (borrowing RowEntry) -> Result?
   ) -> Result? {
@@ -202,11 +196,7 @@ package final class RowCache: RowTableSource, @unchecked Sendable {  // `parts` 
 
   /// Enters one row. `mayKeep` is called under the lock of its page.
   ///
-  /// - Parameters:
-  ///   - row: The row.
-  ///   - now: The current time.
-  ///   - mayKeep: Returns whether to enter the row.
-  ///   - put: Stores the row in an entry and returns the change in size in bytes.
+  /// - Parameter put: Stores the row in an entry and returns the change in size in bytes.
   @inline(__always) private func enter(
     _ row: RowImage, _ now: UInt32, where mayKeep: () -> Bool,
     _ put: (inout RowCachePart, RowEntries) -> Int
@@ -271,7 +261,6 @@ package final class RowCache: RowTableSource, @unchecked Sendable {  // `parts` 
     return image?.entityNumber == reference.entity ? image : nil
   }
 
-  /// Returns whether the row of an object is cached.
   package func hasRow(_ reference: ObjectReference) -> Bool {
     look(reference) { $0.entityNumber } == reference.entity
   }
@@ -358,7 +347,6 @@ package final class RowCache: RowTableSource, @unchecked Sendable {  // `parts` 
     suspensions.subtract(1, ordering: .sequentiallyConsistent)
   }
 
-  /// Removes all rows.
   package func removeAll() {
     saves.add(1, ordering: .sequentiallyConsistent)
     for index in 0..<partCount { changeAll(of: index) { $0.removeAll() } }

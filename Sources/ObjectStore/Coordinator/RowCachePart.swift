@@ -14,7 +14,6 @@ struct RowCachePart: ~Copyable {
   private var order: [RowPage?] = []
   private var firstLive = 0
   private(set) var byteCount = 0
-  /// The time of the current operation.
   var time: UInt32 = 0
   #if CIPHERDATA_CHECKS
     var pacer = CheckPacer()
@@ -24,10 +23,7 @@ struct RowCachePart: ~Copyable {
 
   /// Returns the page for a number, creating it if necessary.
   ///
-  /// - Parameters:
-  ///   - root: The number of the root entity.
-  ///   - number: The number of the page.
-  ///   - turn: Returns the position of a new page in the creation order of all parts.
+  /// - Parameter turn: Returns the position of a new page in the creation order of all parts.
   // `Unmanaged`: pages stay alive under the part's lock, which every caller holds.
   mutating func page(root: Int, number: Int64, turn: () -> Int) -> Unmanaged<RowPage> {
     if let page = pages.page(root: root, number: number) { return page }
@@ -39,7 +35,6 @@ struct RowCachePart: ~Copyable {
     return Unmanaged.passUnretained(page)
   }
 
-  /// Looks up the entry of a key under the lock.
   borrowing func look<Result>(root: Int, key: Int64, _ body: (borrowing RowEntry) -> Result?) -> Result? {
     pages.page(root: root, number: key >> 9)?._withUnsafeGuaranteedRef { $0.entries.look(at: Int(key & 511), body) } ?? nil
   }
@@ -85,10 +80,7 @@ struct RowCachePart: ~Copyable {
 
   /// Stores rows in their entries and retains them.
   ///
-  /// - Parameters:
-  ///   - rows: The addresses of the rows.
-  ///   - roots: The root of each entity.
-  ///   - turn: Returns the position of a new page in the creation order of all parts.
+  /// - Parameter turn: Returns the position of a new page in the creation order of all parts.
   mutating func set(_ rows: ArraySlice<UnsafeRawPointer>, roots: [Int], turn: () -> Int) {
     // The entries and their previous rows are probably not in the processor's caches. Loads for several rows overlap as long as there is no
     // reference counting in between.
@@ -137,7 +129,6 @@ struct RowCachePart: ~Copyable {
   /// Releases removed objects. No reader without the lock may still access them.
   mutating func releaseRetired() { retired.removeAll(keepingCapacity: retired.count <= 512) }
 
-  /// Returns the oldest page.
   mutating func firstPage() -> RowPage? {
     while firstLive < order.count {
       if let page = order[firstLive] { return page }
@@ -160,7 +151,6 @@ struct RowCachePart: ~Copyable {
     }
   }
 
-  /// Evicts all pages.
   mutating func removeAll() {
     while let page = firstPage() { removeFirstPage(cameAt: page.turn) }
   }
@@ -169,11 +159,6 @@ struct RowCachePart: ~Copyable {
 #if CIPHERDATA_CHECKS
   extension RowCachePart {
     /// Checks that every page is in the order once, sizes are correct, and rows are stored under their own keys.
-    ///
-    /// - Parameters:
-    ///   - roots: The root of each entity.
-    ///   - kinds: The slot kinds of each entity.
-    ///   - isOwn: Returns whether a page belongs to this part.
     func _checkInvariants(roots: [Int], kinds: [[SlotKind]], isOwn: (RowPage) -> Bool) {
       let order = order.compactMap { $0 }
       let pageCount = pages.count

@@ -19,7 +19,6 @@ final class RowPage {
     start = Atomic(table.entries.start)
   }
 
-  /// The number of the root entity.
   var root: Int { turnAndRoot & 0xffff }
   /// The position of the page in the creation order of the cache.
   var turn: Int { turnAndRoot >> 16 }
@@ -70,7 +69,6 @@ final class RowPageTable {
     pages[index].store(UInt(bitPattern: Unmanaged.passRetained(page).toOpaque()), ordering: .releasing)
   }
 
-  /// Removes a page and returns it.
   func take(at index: Int) -> RowPage? {
     let address = pages[index].load(ordering: .relaxed)
     pages[index].store(0, ordering: .releasing)
@@ -133,7 +131,6 @@ struct RowPages: ~Copyable {
     finder.trees.deinitialize(count: treeCount).deallocate()
   }
 
-  /// Returns the page for a number, or nil if there is none.
   // `Unmanaged`: the part's lock keeps the page alive while the caller accesses it.
   @inline(__always) func page(root: Int, number: Int64) -> Unmanaged<RowPage>? {
     if let page = finder.page(root: root, number: number) { return page }

@@ -51,7 +51,6 @@ public struct DerivationEvaluation: Sendable {
     try value(of: derivation, for: object, resolver: resolver, filter: filter(of: derivation, resolver: resolver))
   }
 
-  /// Returns the evaluator for the filter of a derived attribute, or nil if it has no filter.
   private func filter<Resolver: ObjectResolver>(
     of derivation: CompiledDerivation, resolver: Resolver
   ) throws -> PredicateEvaluator<Resolver>? {

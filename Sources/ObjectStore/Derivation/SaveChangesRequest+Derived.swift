@@ -4,9 +4,7 @@ extension SaveChangesRequest {
   /// Returns the save with the derived values that depend only on the saved row. In new rows, other derived attributes get the values of an
   /// object without relationships. Values that the request contains for derived attributes are discarded.
   ///
-  /// - Parameters:
-  ///   - model: The model of the store.
-  ///   - now: The result of `now()`, in seconds since 2001.
+  /// - Parameter now: The result of `now()`, in seconds since 2001.
   package func withLocalValues(_ model: CompiledModel, now: Double) throws -> SaveChangesRequest {
     var result = self
     let evaluation = LocalDerivation(model: model, now: now)
@@ -24,7 +22,6 @@ private struct LocalDerivation {
   let model: CompiledModel
   let now: Double
 
-  /// Returns the derivations of an entity, cached by entity number.
   private func derivations(of entity: CompiledEntity, _ known: inout [Int: [CompiledDerivation]]) -> [CompiledDerivation] {
     guard entity.hasDerivedSlots else { return [] }
     if let found = known[entity.number] { return found }

@@ -87,7 +87,6 @@ private struct Arrivals {
     }
   }
 
-  /// Records an inserted or changed row.
   mutating func note(_ row: RowImage, insteadOf old: RowImage?) {
     for side in sides {
       let before = old?.reference(side.slot) ?? ObjectReference(rawValue: 0)

@@ -4,9 +4,7 @@ package import ObjectModel
 package struct DeclaredConstraint: Sendable {
   /// The number of the declaring entity. The constraint applies to it and its subentities.
   package let entity: Int
-  /// The names of the constraint's properties.
   package let names: [String]
-  /// The slots of the properties.
   package let slots: [CompiledSlot]
 }
 
@@ -37,7 +35,6 @@ package struct BatchRowMerging {
     case merged(RowImage, SlotMask)
   }
 
-  /// The entity of the rows.
   package let entity: CompiledEntity
   private let model: CompiledModel
   private let insertion: BatchInsertion
@@ -96,10 +93,7 @@ package struct BatchRowMerging {
 
   /// Returns the decision for a row.
   ///
-  /// - Parameters:
-  ///   - position: The index of the row in the chunk.
-  ///   - holders: The distinct rows that have its values under uniqueness constraints.
-  ///   - space: The ID space of the store.
+  /// - Parameter holders: The distinct rows that have its values under uniqueness constraints.
   package func fate(of position: Int, holders: [RowImage], space: ObjectIDSpace) throws -> Fate {
     guard let holder = holders.first else {
       try checkComplete(position)

@@ -24,7 +24,6 @@ package struct BatchUpdatePlan: Sendable {
   package private(set) var assignments: [Assignment] = []
   /// The composites of which the update sets some attributes.
   package private(set) var completions: [CompositeCompletion] = []
-  /// The entity of the update.
   package var entity: CompiledEntity { fetch.entity }
 
   /// Validates a request.
@@ -98,7 +97,6 @@ package struct BatchUpdatePlan: Sendable {
     } catch { throw error.error(entity.name) }
   }
 
-  /// Returns the slot of a property that a batch update can set.
   private static func slot(_ key: String, of entity: CompiledEntity) throws(BatchError) -> CompiledSlot {
     func failure(_ code: BatchError.Code, _ reason: String) -> BatchError {
       BatchError(code, entityName: entity.name, key: key, reason: reason)
@@ -117,7 +115,6 @@ package struct BatchUpdatePlan: Sendable {
     }
   }
 
-  /// Validates the value of an expression.
   private static func check(
     _ value: ResolvedValue, _ slot: CompiledSlot, _ entity: CompiledEntity, _ model: CompiledModel, _ space: ObjectIDSpace
   ) throws(BatchError) -> Value {

@@ -35,9 +35,7 @@ struct DictionaryEvaluation<Resolver: ObjectResolver> {
 
   /// Returns the rows in order. If the fetch has no groups, the objects must already be in the order of the fetch.
   ///
-  /// - Parameters:
-  ///   - objects: The objects that match the predicate.
-  ///   - isBounded: Whether an offset or limit follows. If so, equal rows are put into a deterministic order.
+  /// - Parameter isBounded: Whether an offset or limit follows. If so, equal rows are put into a deterministic order.
   mutating func rows(of objects: [Resolver.Object], isBounded: Bool) throws -> [[Slot]] {
     guard projection.isGrouped || projection.isDistinct else { return try objects.map { try converted(try values(of: $0)) } }
     var rows: [Row] = []
@@ -102,10 +100,8 @@ struct DictionaryEvaluation<Resolver: ObjectResolver> {
     return groups
   }
 
-  /// Converts values to the requested types.
   private func converted(_ values: [Slot]) throws -> [Slot] { try zip(projection.columns, values).map { try $0.converted($1) } }
 
-  /// Returns the column values of an object or a group.
   private func values(of object: Resolver.Object?) throws -> [Slot] {
     try projection.columns.map { column in
       if column.content == .object {

@@ -13,7 +13,6 @@ package struct HistoryChangeSet {
   private var model: CompiledModel?
   private var order: [ManagedObjectID] = []
   private var states: [ManagedObjectID: State] = [:]
-  /// The changed slots.
   private var slots: [ManagedObjectID: SlotMask] = [:]
   private var isWhole = false
   private var token: PersistentHistoryToken?
@@ -32,7 +31,6 @@ package struct HistoryChangeSet {
     for change in transaction.changes ?? [] { add(change) }
   }
 
-  /// Skips a transaction.
   mutating func pass(_ transaction: PersistentHistoryTransaction) { token = transaction.token }
 
   /// Adds a transaction with too many changes to list.

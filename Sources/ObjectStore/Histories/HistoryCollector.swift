@@ -17,7 +17,6 @@ struct HistoryCollector {
     self.isFiltered = isFiltered
   }
 
-  /// Whether changes must be decoded.
   var wantsChanges: Bool { isFiltered || !(result.resultType == .transactionsOnly || result.resultType == .statusOnly) }
   var isFull: Bool { limit > 0 && transactionCount >= limit && open == nil }
 

@@ -30,7 +30,6 @@ struct HistoryFilter {
 
   // MARK: Evaluation in memory
 
-  /// Returns whether a transaction matches.
   func accepts(_ transaction: PersistentHistoryTransaction) throws -> Bool {
     guard let transactions else { return true }
     var values: [String: Any] = [

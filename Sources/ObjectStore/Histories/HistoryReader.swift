@@ -2,7 +2,6 @@ package import ObjectModel
 
 /// A transaction, or a part of one that has too many changes for one piece.
 package struct HistoryPiece: Sendable {
-  /// The transaction without its changes.
   package var transaction: PersistentHistoryTransaction
   /// The matching changes of the piece.
   package var changes: [PersistentHistoryChange]
@@ -31,21 +30,14 @@ package struct HistoryReader {
   private var entries: [HistoryEntry] = []
   private var position = 0
   private var isAtEnd = false
-  /// The current transaction.
   private var header: PersistentHistoryTransaction?
   private var maker: HistoryChangeMaker
   private var lastOpening: (text: String, opening: HistoryOpening?)?
-  /// Whether a transaction has been read.
   private var hasBegun = false
 
   /// Creates a reader.
   ///
   /// - Parameters:
-  ///   - store: The store.
-  ///   - identifier: The UUID of the store.
-  ///   - space: The ID space of the store.
-  ///   - ids: The IDs of entities and properties.
-  ///   - query: The filter for history rows.
   ///   - wantsChanges: Whether to decode changes.
   ///   - isWanted: Returns whether to include a change, or nil to include all.
   package init(

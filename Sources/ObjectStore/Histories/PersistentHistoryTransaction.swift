@@ -63,12 +63,7 @@ public struct PersistentHistoryTransaction: Sendable, Hashable, Identifiable {
   /// The number of the transaction.
   public var id: Int64 { transactionNumber }
 
-  /// Creates a transaction without changes.
-  ///
-  /// - Parameters:
-  ///   - entry: The first row of the transaction.
-  ///   - opening: The store opening through which it was written.
-  ///   - store: The UUID of the store.
+  /// - Parameter entry: The first row of the transaction.
   package init(_ entry: HistoryEntry, opening: HistoryOpening?, store: String) {
     transactionNumber = entry.transaction
     token = PersistentHistoryToken(entry.position, of: store)

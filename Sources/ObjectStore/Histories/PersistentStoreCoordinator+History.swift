@@ -8,7 +8,6 @@ struct OpenHistory {
   let history: any HistoryStore
   let ids: HistoryIDs
 
-  /// Returns a reader of the history.
   func reader(
     _ query: HistoryQuery, wantsChanges: Bool = true, isWanted: ((PersistentHistoryChange) throws -> Bool)? = nil
   ) -> HistoryReader {
@@ -203,7 +202,6 @@ extension PersistentStoreCoordinator {
 }
 
 extension PersistentHistoryChangeRequest.Action {
-  /// The token of the request's position.
   var token: PersistentHistoryToken? {
     switch self {
     case .fetch(let place), .delete(let place):

@@ -2,9 +2,7 @@
 package struct HistoryRun: Sendable, Hashable {
   package var author: String?
   package var context: String?
-  /// The number of the first row.
   package var start: Int64
-  /// The mark of the first row.
   package var mark: Int64
   package var clock: Int64
 

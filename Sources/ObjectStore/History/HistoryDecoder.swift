@@ -14,11 +14,7 @@ package struct HistoryDecoder {
   private let number: Int64
   private var position = 0
 
-  /// Creates a decoder.
-  ///
-  /// - Parameters:
-  ///   - bytes: The encoded records of a row.
-  ///   - number: The number of the row, which errors name.
+  /// - Parameter number: The number of the row, which errors name.
   package init(_ bytes: [UInt8], number: Int64) {
     self.bytes = bytes
     self.number = number

@@ -19,7 +19,6 @@ package struct HistoryAuthorship: Sendable, Hashable {
   package var kind: HistoryKind
   /// The transaction author of the context.
   package var author: String?
-  /// The name of the context.
   package var context: String?
   /// The store opening through which it was written, in the format of ``HistoryOpening/text``.
   package var opening: String
@@ -47,7 +46,6 @@ package struct HistoryEntry: Sendable {
   package var authorship: HistoryAuthorship
   /// A random value that distinguishes the row from a row with the same number in another copy of the store.
   package var mark: Int64
-  /// The encoded records.
   package var changes: [UInt8]
 
   package init(number: Int64, start: Int64?, clock: Int64, authorship: HistoryAuthorship, mark: Int64, changes: [UInt8]) {

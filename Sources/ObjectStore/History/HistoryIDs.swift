@@ -55,7 +55,6 @@ package final class HistoryIDs: Sendable {
     }
   }
 
-  /// The current model.
   package let model: CompiledModel
   private let assignment: Assignment
   private let numbers: [Int: Int]

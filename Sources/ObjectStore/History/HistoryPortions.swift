@@ -49,9 +49,7 @@ package struct HistoryPortions {
 
   /// Adds an update of properties.
   ///
-  /// - Parameters:
-  ///   - object: The updated object.
-  ///   - properties: The properties, encoded by ``encoded(_:)``. Many rows share the same list.
+  /// - Parameter properties: The properties, encoded by ``encoded(_:)``. Many rows share the same list.
   package mutating func addUpdated(_ object: HistoryObject, encodedProperties properties: [UInt8]) {
     add { $0.put(.updated, object, properties) }
   }
@@ -63,7 +61,6 @@ package struct HistoryPortions {
     return portions.bytes
   }
 
-  /// Adds a record.
   package mutating func add(_ record: HistoryRecord) {
     switch record {
     case .inserted(let entity, let first, let count):

@@ -11,7 +11,6 @@ package struct HistoryRecorder {
   private var portions = HistoryPortions()
   /// A cache of encoded property lists. Most rows of a request share one.
   private var lists: [ListKey: [UInt8]] = [:]
-  /// The most recently used list.
   private var lastList: (key: ListKey, bytes: [UInt8])?
 
   private struct ListKey: Hashable {
@@ -43,7 +42,6 @@ package struct HistoryRecorder {
   /// Adds the changes of a save.
   ///
   /// - Parameters:
-  ///   - request: The save.
   ///   - formerRows: The previous rows that recording requires.
   ///   - large: Returns the recorded values of external values.
   package mutating func add(
@@ -115,7 +113,6 @@ package struct HistoryRecorder {
     if let object = ids.object(reference) { portions.add(.updatedWithValues(object, changes)) }
   }
 
-  /// Adds a deleted object.
   package mutating func addDeleted(_ reference: ObjectReference, _ former: RowImage?, _ large: LargeValues) throws {
     guard let object = ids.object(reference) else { return }
     guard let former else { return portions.add(.deleted(object, tombstone: [], others: nil)) }

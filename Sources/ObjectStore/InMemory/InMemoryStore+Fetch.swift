@@ -11,7 +11,6 @@ struct InMemoryReader: ObjectResolver {
     space = objectIDSpace
   }
 
-  /// Executes a fetch or a count.
   func answer(_ specification: FetchSpecification) throws -> PersistentStoreResult {
     let evaluation = try FetchEvaluation(specification, model: rows.model)
     let candidates = rows.rows(of: evaluation.entity, includesSubentities: specification.includesSubentities)

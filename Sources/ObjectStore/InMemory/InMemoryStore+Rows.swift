@@ -3,7 +3,6 @@ import Synchronization
 
 /// A version of the entire content of an in-memory store. A copy of the value is a snapshot.
 struct InMemoryRows: Sendable {
-  /// A pair of related objects.
   struct Link: Hashable, Sendable {
     let source: ObjectReference
     let destination: ObjectReference
@@ -20,7 +19,6 @@ struct InMemoryRows: Sendable {
   var links: [Int: Set<Link>] = [:]
   /// The last order of ordered relationships, by relationship number and object. Does not determine membership.
   var orders: [Int: [ObjectReference: [ObjectReference]]] = [:]
-  /// The history, if the store keeps one.
   var history: InMemoryHistory?
 
   init(model: CompiledModel, entityNumbers: [Int]) {
@@ -28,7 +26,6 @@ struct InMemoryRows: Sendable {
     self.entityNumbers = Set(entityNumbers)
   }
 
-  /// Returns the row of an object, or nil if there is none.
   func row(of reference: ObjectReference) -> RowImage? {
     guard model.entities.indices.contains(reference.entity) else { return nil }
     return tables[model.entities[reference.entity].root]?[reference.key]
@@ -86,6 +83,5 @@ struct InMemoryRows: Sendable {
 
 /// The members of relationships, computed once for a version of the rows and shared by its readers.
 final class InMemoryMembers: Sendable {
-  /// The members of each object, by relationship number.
   let lists = Mutex<[Int: [ObjectReference: [ObjectReference]]]>([:])
 }

@@ -221,7 +221,6 @@ public final class InMemoryStore: IncrementalStore {
 
   private var isInTransaction: Bool { transactions.current != nil }
 
-  /// Returns the rows that the caller sees: those of the transaction that it is running in, or the committed ones.
   private func visibleRows() throws -> InMemoryRows {
     try state.withLock { state in
       guard state.identifier != nil else { throw Self.closedError }
@@ -229,7 +228,6 @@ public final class InMemoryStore: IncrementalStore {
     }
   }
 
-  /// Returns the rows that a request reads.
   private func visibleRows(in scope: RequestScope) throws -> InMemoryRows {
     guard let generation = scope.generation else { return try visibleRows() }
     guard let generation = generation as? InMemoryGeneration, generation.store === self else {
@@ -243,10 +241,8 @@ public final class InMemoryStore: IncrementalStore {
     InMemoryReader(rows: try visibleRows(in: scope), objectIDSpace: scope.objectIDSpace)
   }
 
-  /// Returns the history that the caller sees.
   func visibleHistory() throws -> InMemoryHistory? { try visibleRows().history }
 
-  /// Changes the history.
   func changeHistory(_ operation: StoreOperation, _ change: (inout InMemoryHistory) throws -> Void) throws {
     try checkWritable(operation)
     try changeRows { rows in

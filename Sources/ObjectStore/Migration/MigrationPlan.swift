@@ -34,7 +34,6 @@ public struct MigrationPlan: Sendable, CustomStringConvertible {
     /// Whether the step is deferred until ``PersistentStoreCoordinator/finishDeferredLightweightMigration()``.
     public let isDeferred: Bool
 
-    /// Creates a step.
     package init(
       summary: String, statements: [String], rowCount: Int, isDeferred: Bool = false, rowCountPrecision: RowCountPrecision = .exact
     ) {
@@ -70,7 +69,6 @@ public struct MigrationPlan: Sendable, CustomStringConvertible {
   /// migration would fail.
   public let conflicts: [StoreError]
 
-  /// Creates a plan without stages.
   package init(changes: [ModelChange], steps: [Step], obstacles: [ModelChange], conflicts: [StoreError]) {
     self.changes = changes
     self.steps = steps
@@ -79,7 +77,6 @@ public struct MigrationPlan: Sendable, CustomStringConvertible {
     stages = []
   }
 
-  /// Creates a plan with stages.
   package init(stages: [Stage], obstacles: [ModelChange], conflicts: [StoreError]) {
     changes = stages.flatMap(\.changes)
     steps = stages.flatMap(\.steps)
@@ -130,7 +127,6 @@ extension MigrationPlan {
     /// Messages about results that are known only after the stage or an earlier one has run, and about changes that are left to handlers.
     public let unknowns: [String]
 
-    /// Creates a stage.
     package init(name: String, changes: [ModelChange], steps: [Step], unknowns: [String] = []) {
       self.name = name
       self.changes = changes

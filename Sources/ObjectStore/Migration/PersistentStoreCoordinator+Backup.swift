@@ -13,11 +13,7 @@ extension PersistentStoreCoordinator {
   /// Makes a backup of a store before its migration, if its description requests one. Reuses the backup of an interrupted migration if the
   /// store is unchanged.
   ///
-  /// - Parameters:
-  ///   - store: The store.
-  ///   - metadata: The metadata of the store.
-  ///   - description: The description of the store.
-  ///   - request: The migration, which receives the progress as a part of its own fraction and can be canceled.
+  /// - Parameter request: The migration, which receives the progress as a part of its own fraction and can be canceled.
   func backUp(
     _ store: any IncrementalStore, _ metadata: StoreMetadata, _ description: PersistentStoreDescription,
     before request: StoreMigrationRequest

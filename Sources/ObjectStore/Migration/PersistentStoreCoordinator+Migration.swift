@@ -4,11 +4,7 @@ import ObjectModel
 extension PersistentStoreCoordinator {
   /// Migrates a store that was written with another model, after making a backup if its description requests one.
   ///
-  /// - Parameters:
-  ///   - store: The store.
-  ///   - metadata: The metadata of the store.
-  ///   - differing: The names of the entities that differ.
-  ///   - description: The description of the store.
+  /// - Parameter differing: The names of the entities that differ.
   /// - Returns: The metadata after the migration, and the location of the backup.
   func migrate(
     _ store: any IncrementalStore, _ metadata: StoreMetadata, differing: [String], description: PersistentStoreDescription

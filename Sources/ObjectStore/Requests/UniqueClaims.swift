@@ -7,7 +7,6 @@ package struct UniqueClaims {
   package struct Claim {
     /// The entity that declares the constraint, which applies to it and its subentities.
     package let declaring: CompiledEntity
-    /// The names of the constraint's properties.
     package let names: [String]
     /// The distinct values, in the order of their first row.
     package fileprivate(set) var values: [[Slot]] = []

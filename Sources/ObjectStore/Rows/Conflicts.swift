@@ -121,7 +121,6 @@ public struct RowSnapshot: Sendable, CustomStringConvertible, CustomReflectable 
   package let entity: CompiledEntity
   package let row: RowImage
 
-  /// Creates a snapshot of a row.
   package init(_ row: RowImage, of entity: CompiledEntity, space: UInt32) {
     self.row = row
     self.entity = entity

@@ -23,13 +23,7 @@ package final class KnownRows {
 
   /// Appends the cached row of a key to a writer, if it is cached in the given version with all its values.
   ///
-  /// - Parameters:
-  ///   - key: The key of the row.
-  ///   - version: The version in the store.
-  ///   - entity: The number of the row's entity.
-  ///   - root: The number of the root entity.
-  ///   - largeSlots: The slots whose values may be stored outside the row.
-  ///   - writer: The writer of the fetch.
+  /// - Parameter largeSlots: The slots whose values may be stored outside the row.
   /// - Returns: Whether the row was appended.
   package func add(
     _ key: Int64, version: Int64, ofEntity entity: Int, root: Int, largeSlots: [Int], to writer: RowWriter

@@ -6,7 +6,6 @@ import Synchronization
 package enum LostContextNotice {
   private static let count = Atomic(0)
 
-  /// The number of such reads so far.
   package static var readCount: Int { count.load(ordering: .relaxed) }
 
   /// Counts a read, and logs a warning for the first.

@@ -2,7 +2,6 @@
 public import ObjectModel
 
 extension RowImage {
-  /// Returns the key of a row.
   @inlinable package static func key(_ row: UnsafeRawPointer) -> Int64 { (row.load(fromByteOffset: 8, as: Int64.self) &<< 16) &>> 16 }
 
   /// Returns the entity and key of a row.
@@ -11,13 +10,11 @@ extension RowImage {
       rawValue: Int64(row.load(fromByteOffset: 4, as: UInt16.self)) &<< 48 | row.load(fromByteOffset: 8, as: Int64.self) & 0xFFFF_FFFF_FFFF)
   }
 
-  /// Returns the version of a row.
   @inlinable package static func version(_ row: UnsafeRawPointer) -> Int64 { row.load(fromByteOffset: 16, as: Int64.self) }
 
   /// Returns the number of bytes of a row.
   @inlinable package static func size(_ row: UnsafeRawPointer) -> Int { Int(row.load(as: UInt32.self) & ~unreadableFlag) }
 
-  /// Returns the number of slots of a row.
   @inlinable package static func slotCount(_ row: UnsafeRawPointer) -> Int { Int(row.load(fromByteOffset: 6, as: UInt16.self)) }
 
   /// Returns whether any slot of a row has a stored value that cannot be read.
@@ -43,7 +40,6 @@ extension RowImage {
     row.load(fromByteOffset: wordsOffset &+ slot &* 8, as: Double.self)
   }
 
-  /// Returns whether a slot is null.
   @inlinable package static func isNull(_ row: UnsafeRawPointer, _ slot: Int) -> Bool {
     let slotCount = slotCount(row)
     let bits = row.load(fromByteOffset: wordsOffset &+ slotCount &* 8 &+ (slot &>> 6) &* 8, as: UInt64.self)

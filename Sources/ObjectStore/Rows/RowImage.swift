@@ -184,13 +184,9 @@ public import ObjectModel
 
   /// Returns the value of a slot of an entity. Returns null only if there is no stored value.
   ///
-  /// For numbers and text only the slot's kind is read. Copying the slot's description costs retains, so this happens only for bytes and
-  /// errors.
+  /// Only bytes and errors read the slot's description, whose copy costs retains.
   ///
-  /// - Parameters:
-  ///   - index: The slot.
-  ///   - entity: The entity of the row.
-  ///   - objectID: The object that an error names, evaluated only then.
+  /// - Parameter objectID: The object that an error names, evaluated only then.
   /// - Throws: ``StoreError`` with the name of the property if the stored value is not of its type.
   package func value(_ index: Int, of entity: CompiledEntity, _ objectID: @autoclosure () -> ManagedObjectID?) throws -> Slot {
     let kind = entity.kinds[index]

@@ -2,7 +2,6 @@ public import ObjectModel
 
 /// An ordered collection of rows. It takes 8 bytes a row in addition to the chunks, and creates images on access.
 public struct RowList: Sendable, RandomAccessCollection {
-  /// The address of a row.
   @frozen @usableFromInline struct Address: @unchecked Sendable {  // the list retains the chunks of its rows, which are immutable
     @usableFromInline let row: UnsafeRawPointer
     @inlinable init(_ row: UnsafeRawPointer) { self.row = row }

@@ -35,7 +35,6 @@ package final class RowTable: @unchecked Sendable {  // the entries are atomic, 
 /// Random lookups mostly miss. The bits of all pages fit in the processor's caches; the entries take 128 times as many bytes. A bit is set
 /// after its row was stored and cleared before the row is removed. Otherwise bits follow the same access rules as entries.
 package struct RowEntries {
-  /// The address of the first entry.
   let start: UnsafeMutablePointer<RowEntry>
 
   private typealias Bits = Atomic<UInt64>
@@ -122,12 +121,9 @@ package struct RowEntry: ~Copyable {
   /// row is at least as new.
   var time: UInt32 { entered.load(ordering: .acquiring) }
 
-  /// A retained image of the row.
   @inline(__always) var image: RowImage? { row.map { RowImage(heldRow: $0) } }
-  /// The number of the row's entity, or nil if there is no row.
   @inline(__always) var entityNumber: Int? { row.map { RowImage.reference($0).entity } }
 
-  /// Returns whether the entry has a row that is newer than the given version.
   @inline(__always) func isNewer(than version: Int64) -> Bool {
     address.load(ordering: .relaxed) != 0 && Int32(bitPattern: self.version &- UInt32(truncatingIfNeeded: version)) > 0
   }

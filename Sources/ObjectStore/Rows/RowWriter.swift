@@ -79,14 +79,7 @@ public final class RowWriter {
     position = rowStart &+ fixed
   }
 
-  /// Begins a row as a copy of memory that has the layout of a row. The source must have no external values.
-  ///
-  /// - Parameters:
-  ///   - row: The address of the source row.
-  ///   - size: The size of the source row in bytes.
-  ///   - slotCount: The number of slots of the source row.
-  ///   - key: The key of the new row.
-  ///   - version: The version of the new row.
+  /// Begins a row as a copy of memory that has the layout of a row and the given number of bytes. The source must have no external values.
   package func beginRow(copying row: UnsafeRawPointer, size: Int, slotCount: Int, key: Int64, version: Int64) {
     rowStart = (position &+ 7) & ~7
     position = rowStart

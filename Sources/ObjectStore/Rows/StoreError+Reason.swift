@@ -1,7 +1,7 @@
 package import ObjectModel
 
 extension StoreError {
-  /// The cause of an error, with the subjects that it concerns. The error's message, code, and properties are derived from it in one place.
+  /// The cause of an error and its subjects. `parts(_:)` derives the message, code, and other properties of the error from it.
   package enum Reason: Sendable {
     // Requests and the model.
     case unknownEntity(String, known: [String])
