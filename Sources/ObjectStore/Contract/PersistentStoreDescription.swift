@@ -48,7 +48,7 @@ public struct PersistentStoreDescription: Sendable {
   /// ``PersistentStoreCoordinator/finishDeferredLightweightMigration()``.
   public var defersLightweightMigration = false
   /// The URL for a backup that is made when a migration begins, or nil for no backup. The backup is encrypted with the same keys and can be
-  /// opened with the older model. If the migration fails, the backup is removed, because the store is unchanged.
+  /// opened with the older model. If the migration fails, it removes its backup, because the store is unchanged.
   ///
   /// The file name is extended by the version of the store (the version identifiers of its model, or else eight digits of the model's
   /// checksum), and by a number if that name is taken: `before.store` becomes `before-library-1.store`, or `before-library-1-2.store`.
