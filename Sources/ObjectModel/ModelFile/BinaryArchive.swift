@@ -1,7 +1,7 @@
-// BinaryArchive: an archive of objects in a binary property list, with every measure of it bounded.
 import Foundation
 
-/// The objects of a keyed archive. Nothing is made of them: they are records of named values that refer to each other by number.
+/// A keyed archive in a binary property list, read with limits on all sizes. Archived objects are not instantiated: they are records of
+/// named values that refer to each other by number.
 struct BinaryArchive {
   /// A value of an archive.
   indirect enum Value {
@@ -11,21 +11,21 @@ struct BinaryArchive {
     case real(Double)
     case text(String)
     case data(Data)
-    /// Another object of the archive.
+    /// A reference to another object of the archive.
     case reference(Int)
     case list([Value])
     case record([String: Value])
   }
-  /// What the reader takes at most.
+  /// The maximum number of objects.
   static let maximumObjects = 400_000
-  /// Values of all objects together, shared ones counted each time.
+  /// The maximum total number of values. Shared values count each time.
   static let maximumValues = 4_000_000
 
   private let objects: [Value]
-  /// The archived object.
+  /// The root object.
   let root: Value
 
-  /// The archive of a file's bytes; nil when they are not one.
+  /// Reads an archive; nil if the data is not one, or exceeds the limits.
   @_optimize(none) init?(_ data: Data) {
     guard var reader = PropertyListReader(data), case .record(let archive)? = reader.top(depth: 1),
       case .list(let objects)? = archive["$objects"],
@@ -35,7 +35,7 @@ struct BinaryArchive {
     self.root = root
   }
 
-  /// The object that a value refers to, or the value itself.
+  /// Returns the object that a value refers to, or the value itself.
   func resolved(_ value: Value?) -> Value {
     guard let value else { return .null }
     guard case .reference(let number) = value else { return value }
@@ -44,10 +44,10 @@ struct BinaryArchive {
     return objects[number]
   }
 
-  /// The named values of an object; empty for what has none.
+  /// Returns the named values of an object; empty for other values.
   func fields(_ value: Value?) -> [String: Value] { if case .record(let fields) = resolved(value) { fields } else { [:] } }
 
-  /// A text, also of a string that is an object; nil for anything else.
+  /// Returns a string, which may be an archived object; nil for other values.
   func text(_ value: Value?) -> String? {
     switch resolved(value) {
     case .text(let text): text
@@ -56,7 +56,7 @@ struct BinaryArchive {
     }
   }
 
-  /// A flag or a number as a flag.
+  /// Returns a boolean, or whether a number is not 0.
   func flag(_ value: Value?) -> Bool {
     switch resolved(value) {
     case .flag(let flag): flag
@@ -65,10 +65,10 @@ struct BinaryArchive {
     }
   }
 
-  /// A whole number; nil for anything else.
+  /// Returns an integer; nil for other values.
   func number(_ value: Value?) -> Int? { if case .number(let number) = resolved(value) { Int(exactly: number) } else { nil } }
 
-  /// The elements of an array, a set or a list.
+  /// Returns the elements of an array, a set or a list.
   func elements(_ value: Value?) -> [Value] {
     switch resolved(value) {
     case .list(let values): values
@@ -77,18 +77,18 @@ struct BinaryArchive {
     }
   }
 
-  /// The entries of a dictionary with texts as keys, in the order of these.
+  /// Returns the entries of a dictionary with string keys, ordered by key.
   func entries(_ value: Value?) -> [(key: String, value: Value)] {
     let fields = fields(value)
     guard case .list(let keys) = resolved(fields["NS.keys"]), case .list(let values) = resolved(fields["NS.objects"]) else { return [] }
     return zip(keys, values).compactMap { key, value in text(key).map { ($0, value) } }.sorted { $0.key < $1.key }
   }
 
-  /// The name of an object's class.
+  /// Returns the name of an object's class.
   func className(_ value: Value?) -> String? { text(fields(fields(value)["$class"])["$classname"]) }
 }
 
-/// Reads the binary form of property lists.
+/// A reader of binary property lists.
 private struct PropertyListReader {
   private let bytes: [UInt8]
   private let offsets: [Int]
@@ -124,7 +124,7 @@ private struct PropertyListReader {
     return bytes[start..<start + size].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
   }
 
-  /// The object of a number; nil when it is damaged, too deep or one too many.
+  /// Returns the object with a number; nil if it is damaged, nested too deeply, or exceeds the limit of values.
   @_optimize(none) private mutating func value(_ object: Int, depth: Int) -> BinaryArchive.Value? {
     count += 1
     guard offsets.indices.contains(object), depth < 8, count <= BinaryArchive.maximumValues else { return nil }
@@ -133,7 +133,7 @@ private struct PropertyListReader {
     switch kind {
     case 0: return low == 8 || low == 9 ? .flag(low == 9) : .null
     case 1:
-      // Numbers of 16 bytes are small ones in disguise.
+      // A 16-byte integer; the lower 8 bytes hold the value.
       if low == 4 { return number(start + 9, 8).map { .number(Int64(bitPattern: $0)) } }
       guard low <= 3, let bits = number(start + 1, 1 << low) else { return nil }
       return .number(Int64(bitPattern: bits))
@@ -166,7 +166,7 @@ private struct PropertyListReader {
     }
   }
 
-  /// Where the contents of an object begin, and how many there are.
+  /// Returns the position and the length of an object's content.
   private func extent(_ start: Int, _ low: Int) -> (first: Int, length: Int)? {
     guard low == 15 else { return (start + 1, low) }
     guard start + 1 < bytes.count, bytes[start + 1] >> 4 == 1, bytes[start + 1] & 15 <= 3,

@@ -1,7 +1,6 @@
-// DataModelReader: a model file's tree as a model, with everything unknown kept.
 import Foundation
 
-/// Turns the tree of a `contents` file into a model.
+/// Converts the tree of a `contents` file to a model. Unknown parts are preserved.
 struct DataModelReader {
   let path: String?
   /// The values that cannot be used.
@@ -14,7 +13,7 @@ struct DataModelReader {
     throw ModelFileError(.badValue, path: path, line: first.line, column: first.column, first.reason)
   }
 
-  /// The model of a file's tree, and the values for which others are used.
+  /// Returns the model of a file's tree, and findings for the values that were replaced.
   static func reading(
     of root: XMLNode, path: String?
   ) throws(ModelFileError) -> (model: ManagedObjectModel, unusable: [ModelFileLint.Finding]) {
@@ -101,14 +100,15 @@ struct DataModelReader {
   private func attribute(_ node: XMLNode) throws(ModelFileError) -> AttributeDescription {
     var attribute = AttributeDescription(name: "", type: .undefined)
     attribute.preserved = try read(ModelXMLField<AttributeDescription>.all, node, into: &attribute)
-    // A file that does not say so means no scalar, where there is a choice.
+    // If the attribute is missing, the type is not scalar, provided that the type has a choice.
     if node.attributes["usesScalarValueType"] == nil { attribute.usesScalarValueType = !attribute.type.hasScalar }
     takeChildren(node, &attribute.userInfo, &attribute.preserved)
     checkDerivation(of: node, &attribute)
     return attribute
   }
 
-  /// An attribute is derived where the file says so, as in Core Data. An expression alone is what is left of an attribute that was derived once.
+  /// Checks that an attribute is derived if the file says so. As in Core Data, an expression alone is a remainder of a formerly derived
+  /// attribute.
   @_optimize(none) private func checkDerivation(of node: XMLNode, _ attribute: inout AttributeDescription) {
     let isDerived = node.attributes["derived"].flatMap(SlotText.boolean) ?? false
     guard isDerived != (attribute.derivationExpression != nil) else { return }
@@ -192,7 +192,7 @@ struct DataModelReader {
     if !ModelXMLGroups.isPlain(userInfo: element) { preserved.elements.append(element) }
   }
 
-  /// Takes the attributes of an element into a description; gives back those without a meaning or in another spelling.
+  /// Reads the attributes of an element into a description. Returns those without meaning or with another spelling.
   @_optimize(none) private func read<Description>(
     _ fields: [ModelXMLField<Description>], _ node: XMLNode, into description: inout Description
   ) throws(ModelFileError) -> PreservedXML {
@@ -216,7 +216,7 @@ struct DataModelReader {
 }
 
 extension PreservedXML {
-  /// Puts the kept elements in the order in which they are written, so that reading what was written gives an equal value.
+  /// Sorts the preserved elements in the order in which they are written, so that a written file reads as an equal value.
   @_optimize(none) fileprivate mutating func putGroupsFirst() {
     func rank(_ element: Element) -> Int {
       switch element.name {
@@ -230,7 +230,7 @@ extension PreservedXML {
   }
 }
 
-/// Parts of a model file that are several elements: what they mean, and their canonical form.
+/// Parts of a model file that consist of several elements: their meaning and canonical form.
 enum ModelXMLGroups {
   static func constraints(_ elements: [PreservedXML.Element]) -> [[String]] {
     lists(elements, of: "uniquenessConstraint", of: "constraint")
@@ -282,7 +282,7 @@ enum ModelXMLGroups {
     ]
   }
 
-  /// Whether an element says nothing but keys and values.
+  /// Returns whether an element contains nothing but distinct keys with values.
   static func isPlain(userInfo element: PreservedXML.Element) -> Bool {
     let count = element.children.reduce(into: Set<String>()) { $0.insert($1.attributes["key"] ?? "") }.count
     return element.attributes.isEmpty && element.text.isEmpty && !element.children.isEmpty && count == element.children.count

@@ -1,12 +1,11 @@
-// DataModelWriter: a model as a model file, in canonical order, with everything that was kept.
 public import Foundation
 
-/// Writes a model as the text of a `contents` file.
+/// Writes a model as a `contents` file, in canonical order and with all preserved parts.
 struct DataModelWriter {
   private var output = ""
   private var depth = 0
 
-  /// The bytes of a model's file.
+  /// Returns the content of a model's file.
   static func data(of model: ManagedObjectModel) throws(ModelFileError) -> Data {
     var writer = DataModelWriter()
     writer.output = "<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"yes\"?>\n"
@@ -16,7 +15,7 @@ struct DataModelWriter {
 
   // MARK: Descriptions as elements
 
-  /// An element with its attributes in order.
+  /// An element with ordered attributes.
   private struct Node {
     var name: String
     var attributes: [(String, String)]
@@ -122,7 +121,7 @@ struct DataModelWriter {
   }
 
   private func userInfo(_ notes: [String: String], _ kept: inout [PreservedXML.Element]) -> [PreservedXML.Element] {
-    // Notes are kept element by element: those that were not plain stand in `kept`, and the plain ones are written from what remains.
+    // Elements that are not plain are in `kept`; entries that they do not contain are written separately.
     let spelled = kept.named("userInfo")
     let meant = ModelXMLGroups.userInfo(spelled)
     kept.removeAll { $0.name == "userInfo" }
@@ -130,7 +129,7 @@ struct DataModelWriter {
     return spelled + ModelXMLGroups.elements(userInfo: notes.filter { meant[$0.key] == nil })
   }
 
-  /// The kept spelling of a group of elements while it means the same, else the canonical form.
+  /// Returns the preserved form of a group of elements if its meaning is unchanged, else the canonical form.
   private func group(
     _ name: String, _ kept: inout [PreservedXML.Element], _ canonical: [PreservedXML.Element],
     means: ([PreservedXML.Element]) -> Bool
@@ -155,7 +154,7 @@ struct DataModelWriter {
     return result + rest.sorted { $0.key < $1.key }
   }
 
-  /// The attributes that come first in elements that are only kept; the others follow by name.
+  /// The attributes that come first in preserved elements; others follow by name.
   private static let firstAttributes = ["key", "name", "value", "positionX", "positionY", "width", "height"]
 
   private static func node(_ element: PreservedXML.Element) -> Node {
@@ -226,9 +225,9 @@ struct DataModelWriter {
 }
 
 extension ManagedObjectModel {
-  /// The model in the format of a `contents` file; ``init(xmlData:path:strict:)`` reads it back without loss.
+  /// Returns the model in the format of a `contents` file, which ``init(xmlData:path:strict:)`` reads without loss.
   ///
-  /// - Throws: ``ModelFileError`` when a name or text has a character that XML cannot hold.
+  /// - Throws: ``ModelFileError`` if a name or text contains a character that XML does not allow.
   public func xmlData() throws(ModelFileError) -> Data { try DataModelWriter.data(of: self) }
 
   /// Reads the format of a `contents` file. Comments are not kept; everything else is.

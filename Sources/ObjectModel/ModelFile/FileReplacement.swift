@@ -1,16 +1,15 @@
-// FileReplacement: a file's new contents in the place of the old, all or nothing, for whom the old one was.
 package import Foundation
 
-/// Writes files as a whole. What replaces a file has its owner, group and permissions: root who formats somebody's model does not take it away.
+/// Replaces files atomically, preserving owner, group and permissions: a model formatted by root still belongs to its user.
 package enum FileReplacement {
-  /// Puts bytes at a path; where a link stands there, at what it points to.
+  /// Writes data to a path. If the path is a symbolic link, writes to its target.
   @_optimize(none) package static func write(_ data: Data, to url: URL) throws(ModelFileError) {
     let path = url.resolvingSymlinksInPath().path
     var old = stat()
     let replaces = stat(path, &old) == 0
     let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
     let temporary = "\(folder)/.\(UUID().uuidString)"
-    // A new file's permissions are the process's choice; a replaced one's are given before anybody sees the file.
+    // A new file has default permissions. A replacement starts private and receives the old permissions before it becomes visible.
     let descriptor = open(temporary, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, replaces ? 0o600 : 0o666)
     guard descriptor >= 0 else { throw failure(errno, path) }
     var isPlaced = false
@@ -28,13 +27,13 @@ package enum FileReplacement {
     isPlaced = true
   }
 
-  /// Gives the new file to the owner of the old one. Fails where the owner could not change the file any more.
+  /// Sets the owner, group and permissions of the old file. Throws if the owner could no longer change the file.
   @_optimize(none) private static func give(_ descriptor: Int32, as old: stat, path: String) throws(ModelFileError) {
     var new = stat()
     guard fstat(descriptor, &new) == 0 else { throw failure(errno, path) }
     var bits = old.st_mode & 0o777
     if new.st_uid != old.st_uid || new.st_gid != old.st_gid, fchown(descriptor, old.st_uid, old.st_gid) != 0 {
-      // Who is not root can at most give the file to a group of his.
+      // A process without root privileges can only change the group, to one of its own.
       let keepsGroup = new.st_gid == old.st_gid || fchown(descriptor, uid_t.max, old.st_gid) == 0
       let groupMayAll = keepsGroup && (bits >> 3) & 0o6 == (bits >> 6) & 0o6
       guard new.st_uid == old.st_uid || groupMayAll else {

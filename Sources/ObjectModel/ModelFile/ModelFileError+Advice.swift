@@ -1,4 +1,3 @@
-// ModelFileError+Advice: what ModelFileError tells an application's user and its developer.
 public import Foundation
 
 extension ModelFileError: LocalizedError {}
@@ -8,7 +7,7 @@ extension ModelFileError: AdvisedError {
 }
 
 extension ModelFileError.Code {
-  /// What it tells an application's user and developer.
+  /// The messages for the user and the developer of an application.
   @_optimize(none) package var advice: ErrorAdvice {
     switch self {
     case .unreadable:

@@ -1,37 +1,35 @@
-// ModelFileError: why a model file could not be read or written.
-
-/// Why a model file could not be read or written. It names the file and the line; it never quotes a value of an attribute.
+/// A failure to read or write a model file. Contains the file and the line, but never the value of an attribute.
 public struct ModelFileError: Error, Sendable, Hashable, CustomStringConvertible {
   /// The kinds of failure.
   public enum Code: Sendable, Hashable, CaseIterable {
-    /// There is no such file, or it may not be read.
+    /// The file does not exist or cannot be read.
     case unreadable
-    /// The file may not be written.
+    /// The file cannot be written.
     case unwritable
-    /// The file is larger, deeper or has more elements than the reader takes.
+    /// The file exceeds the limits of size, nesting depth or number of elements.
     case tooLarge
-    /// The file declares XML entities or a document type, for which a model has no use.
+    /// The file declares XML entities or a document type, which models do not need.
     case unsafe
     /// The file is not well-formed XML, or ends early.
     case malformed
-    /// The file is XML but not a model.
+    /// The file is XML, but not a model.
     case notAModel
-    /// An attribute or element has a value that means nothing here.
+    /// An attribute or element has an invalid value.
     case badValue
-    /// A bundle has no version, or does not say which one is current.
+    /// A bundle has no version, or does not specify the current one.
     case noCurrentVersion
-    /// The model is compiled: what Xcode puts into an application.
+    /// The model is compiled, as in an application built by Xcode.
     case compiled
   }
-  /// What kind of failure it is.
+  /// The kind of failure.
   public let code: Code
-  /// The file; nil when the bytes came from memory.
+  /// The path of the file; nil for data in memory.
   public let path: String?
-  /// The line of the file, from 1; nil when it is not in one.
+  /// The line in the file, from 1; nil if the error does not concern a line.
   public let line: Int?
-  /// The column of the line, from 1; nil where the error is not about an element.
+  /// The column in the line, from 1; nil if the error does not concern an element.
   public let column: Int?
-  /// What is wrong and what to do.
+  /// A message that says what is wrong and what to do.
   public let reason: String
 
   package init(_ code: Code, path: String? = nil, line: Int? = nil, column: Int? = nil, _ reason: String) {
@@ -42,7 +40,7 @@ public struct ModelFileError: Error, Sendable, Hashable, CustomStringConvertible
     self.reason = reason
   }
 
-  /// `path:line:column: reason`.
+  /// The error as `path:line:column: reason`.
   public var description: String {
     let place = [path, line.map(String.init), column.map(String.init)].compactMap { $0 }.joined(separator: ":")
     return place.isEmpty ? reason : "\(place): \(reason)"

@@ -1,36 +1,36 @@
-// ModelFileLint: what a model file says that nobody reads, and what it leaves out, by lines.
 public import Foundation
 
-/// Finds what is likely a mistake in a model file: attributes and elements that mean nothing, attributes without a type, relationships without an inverse.
+/// Finds probable mistakes in a model file: unknown attributes and elements, attributes without a type, and relationships without an
+/// inverse.
 ///
-/// A reader keeps what it does not know, so that a file of a later version of an editor is written back without loss. A misspelt word would be kept as well,
-/// and do nothing: this is where it is noticed.
+/// The reader preserves unknown parts, so that files of later editor versions are written without loss. A misspelled name would be
+/// preserved as well, without an effect; this check reports it.
 public enum ModelFileLint {
-  /// A finding, and where.
+  /// A finding with its position.
   public struct Finding: Sendable, Hashable, CustomStringConvertible {
-    /// What kind of finding it is.
+    /// The kind of a finding.
     public enum Kind: Sendable, Hashable {
-      /// An attribute of an element that means nothing there.
+      /// An unknown attribute of an element.
       case unknownAttribute
-      /// An element that means nothing where it stands.
+      /// An unknown element in its parent.
       case unknownElement
-      /// An attribute of an entity has no type.
+      /// An entity's attribute without a type.
       case missingType
-      /// A relationship has no inverse.
+      /// A relationship without an inverse.
       case missingInverse
-      /// A value that its attribute cannot have. Core Data accepts it, and another value is used instead.
+      /// An invalid value of an attribute, which Core Data accepts. Another value is used instead.
       case unusableValue
-      /// A part of the model that has no effect, or not the whole effect that it seems to have, such as an index over a to-many relationship. Core Data
+      /// A part of the model without effect, or with less effect than it suggests, such as an index over a to-many relationship. Core Data
       /// accepts it.
       case unusablePart
     }
-    /// What kind of finding it is.
+    /// The kind of the finding.
     public let kind: Kind
-    /// The file; nil when the bytes came from memory.
+    /// The path of the file; nil for data in memory.
     public let path: String?
     /// The line, from 1.
     public let line: Int
-    /// The column of the line, from 1.
+    /// The column in the line, from 1.
     public let column: Int
     /// What is the matter and what to do.
     public let reason: String
@@ -86,13 +86,13 @@ public enum ModelFileLint {
     return (values + parts).enumerated().sorted { ($0.element.line, $0.offset) < ($1.element.line, $1.offset) }.map(\.element)
   }
 
-  /// What an element may have.
+  /// The known attributes and child elements of an element.
   private struct Form {
     let attributes: [String]
     var elements: [String] = []
   }
 
-  /// What editors have written beside it, at one time or another.
+  /// Additional attributes that some editors write.
   private static let ofEditors = [
     "name", "iOSVersion", "macOSVersion", "tvOSVersion", "watchOSVersion", "visionOSVersion",
   ]
@@ -118,7 +118,7 @@ public enum ModelFileLint {
   ]
 
   @_optimize(none) private static func look(at node: XMLNode, _ path: String?, _ findings: inout [Finding]) {
-    // What groups have is checked where it is read; the layout of an editor is nobody's business.
+    // Groups are checked when they are read; the editor's layout is not checked.
     guard let form = forms[node.name] else { return }
     let what = node.attributes["name"].map { "the \(node.name) '\($0)'" } ?? "the \(node.name)"
     func note(_ kind: Finding.Kind, _ node: XMLNode, _ reason: String) {

@@ -1,6 +1,4 @@
-// ModelXMLField: one attribute of a model file's element, both ways.
-
-/// What is wrong with the value of a file's attribute.
+/// An invalid value of an attribute in a model file.
 struct XMLValueProblem: Error {
   let reason: String
   /// Whether the model can be read nevertheless: Core Data accepts such a file. The description then has the value that is used instead.
@@ -10,19 +8,19 @@ struct XMLValueProblem: Error {
   static func unusable(_ reason: String, instead: String) -> Self { Self(reason: "\(reason); \(instead)", isTolerated: true) }
 }
 
-/// One attribute of a model file's element: how it is written from a description and read into it.
+/// The conversion between an attribute of a model file's element and a description.
 ///
-/// A spelling that differs from the canonical one is kept beside the description and written again as long as it still means the same.
+/// A spelling that differs from the canonical one is preserved with the description, and written as long as its meaning is unchanged.
 struct ModelXMLField<Description: Sendable & Equatable>: Sendable {
   let name: String
-  /// The canonical text; nil when the attribute is left out.
+  /// Returns the canonical text; nil to omit the attribute.
   let text: @Sendable (Description) -> String?
-  /// Takes a text into the description. Where it throws a problem that is tolerated, the description has the value that is used instead.
+  /// Reads a text into the description. If it throws a tolerated problem, the description has the substitute value.
   let take: @Sendable (inout Description, String) throws(XMLValueProblem) -> Void
-  /// Whether a text has no meaning next to the rest of the description and is only kept.
+  /// Whether the text is meaningless for the description and is only preserved.
   var isIdle: @Sendable (Description) -> Bool = { _ in false }
 
-  /// A flag that is `YES` or left out.
+  /// Returns a flag that is `YES` or omitted.
   static func flag(
     _ name: String, _ read: @escaping @Sendable (Description) -> Bool, _ write: @escaping @Sendable (inout Description, Bool) -> Void
   ) -> Self {
@@ -33,7 +31,7 @@ struct ModelXMLField<Description: Sendable & Equatable>: Sendable {
     }
   }
 
-  /// A flag that is `NO` or left out.
+  /// Returns a flag that is `NO` or omitted.
   static func denial(
     _ name: String, _ read: @escaping @Sendable (Description) -> Bool, _ write: @escaping @Sendable (inout Description, Bool) -> Void
   ) -> Self {
@@ -44,7 +42,7 @@ struct ModelXMLField<Description: Sendable & Equatable>: Sendable {
     }
   }
 
-  /// A text that is left out when nil.
+  /// Returns a text that is omitted if nil.
   static func text(
     _ name: String, _ read: @escaping @Sendable (Description) -> String?, _ write: @escaping @Sendable (inout Description, String) -> Void
   ) -> Self {
@@ -55,7 +53,7 @@ struct ModelXMLField<Description: Sendable & Equatable>: Sendable {
     }
   }
 
-  /// A number that is left out when it is nil.
+  /// Returns a number that is omitted if nil.
   static func number(
     _ name: String, _ read: @escaping @Sendable (Description) -> Int?, _ write: @escaping @Sendable (inout Description, Int) -> Void
   ) -> Self {
@@ -66,7 +64,7 @@ struct ModelXMLField<Description: Sendable & Equatable>: Sendable {
     }
   }
 
-  /// An attribute without a meaning here, listed for its place in the canonical order; `standard` is written where nothing was read.
+  /// Returns an attribute without meaning, listed for its position in the canonical order. `standard` is written if no value was read.
   static func kept(_ name: String, standard: String? = nil) -> Self {
     Self(name: name) { _ in
       standard
@@ -74,14 +72,14 @@ struct ModelXMLField<Description: Sendable & Equatable>: Sendable {
     }
   }
 
-  /// Takes a text as yes or no. Any other word is tolerated and means NO.
+  /// Reads a boolean. Any other text is tolerated and means NO.
   static func takeBoolean(_ text: String, _ name: String, _ write: (Bool) -> Void) throws(XMLValueProblem) {
     let value = SlotText.boolean(text)
     write(value ?? false)
     if value == nil { throw .unusable("'\(name)' must be YES or NO", instead: "NO is used") }
   }
 
-  /// Takes a text as a whole number. What does not begin with a number is tolerated and means 0.
+  /// Reads a whole number. For any other text, which is tolerated, the number at its beginning is used, or 0.
   static func takeInteger(_ text: String, _ name: String, _ write: (Int) -> Void) throws(XMLValueProblem) {
     if let number = Int(text) ?? Double(text).flatMap({ Int(exactly: $0) }) { return write(number) }
     let number = SlotText.leadingNumber(of: text).flatMap { Int(exactly: $0.rounded(.towardZero)) } ?? 0
@@ -89,7 +87,7 @@ struct ModelXMLField<Description: Sendable & Equatable>: Sendable {
     throw .unusable("'\(name)' must be a whole number", instead: "\(number) is used")
   }
 
-  /// Whether a text means what the description says.
+  /// Returns whether a text has the meaning of the description.
   func means(_ text: String, _ description: Description) -> Bool {
     if isIdle(description) { return true }
     var copy = description
@@ -99,6 +97,6 @@ struct ModelXMLField<Description: Sendable & Equatable>: Sendable {
 }
 
 extension [PreservedXML.Element] {
-  /// The elements of a name.
+  /// Returns the elements with a name.
   func named(_ name: String) -> [PreservedXML.Element] { filter { $0.name == name } }
 }

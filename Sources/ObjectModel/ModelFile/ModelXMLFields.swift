@@ -1,4 +1,4 @@
-// ModelXMLFields: the attributes of every element of a model file, in the order in which they are written.
+// The attributes of each element of a model file, in the order in which they are written.
 
 extension ModelXMLField where Description == ManagedObjectModel {
   static let all: [Self] = [
@@ -6,14 +6,14 @@ extension ModelXMLField where Description == ManagedObjectModel {
     .kept("lastSavedToolsVersion"), .kept("systemVersion"), .kept("minimumToolsVersion", standard: "Automatic"),
     .kept("sourceLanguage", standard: "Swift"), .kept("usedWithCloudKit"), .kept("usedWithSwiftData"),
     .text("userDefinedModelVersionIdentifier") {
-      // A file that says that there are none, and one that says nothing, are each kept as they are.
+      // An empty attribute and a missing one are both preserved.
       $0.versionIdentifiers.isEmpty ? nil : $0.versionIdentifiers.sorted().joined(separator: ",")
     } _: {
       $0.versionIdentifiers = Set($1.split(separator: ",").map { trimmed($0) }.filter { !$0.isEmpty })
     },
   ]
 
-  /// The attributes that a file of ours has. A file without some of them was written by another program, and is left without them.
+  /// The attributes that this library always writes. If a file lacks some of them, another program wrote it, and they are not added.
   static let standardNames = ["type", "documentVersion", "minimumToolsVersion", "sourceLanguage"]
 
   private static func trimmed(_ text: Substring) -> String {
@@ -37,7 +37,7 @@ extension ModelXMLField where Description == EntityDescription {
       $0.codeGeneration == .manual ? nil : $0.codeGeneration.rawValue
     } take: { (entity: inout EntityDescription, text) throws(XMLValueProblem) in
       entity.codeGeneration = CodeGenerationType(rawValue: text) ?? .manual
-      // Editors leave it out; other programs write one of these words.
+      // Editors omit the attribute; other programs write one of these words.
       if CodeGenerationType(rawValue: text) == nil, !["none", "manual"].contains(text.lowercased()) {
         throw .unusable("'codeGenerationType' must be 'class', 'category' or left out", instead: "no code is generated")
       }
@@ -60,7 +60,7 @@ extension ModelXMLField where Description == AttributeDescription {
       }
       attribute.type = type
     },
-    // The order of Apple's editor, so that files it has saved stay as they are.
+    // The order of Apple's editor, so that files that it saved stay unchanged.
     bound("minValueString", length: \.minimumLength, value: \.minimum), bound("maxValueString", length: \.maximumLength, value: \.maximum),
     value(
       "minDateTimeInterval", isBound: true, { $0.type == .date }, { $0.validation.minimum },
@@ -100,7 +100,7 @@ extension ModelXMLField where Description == AttributeDescription {
     .flag("spotlightIndexingEnabled", { $0.isIndexedBySpotlight }, { $0.isIndexedBySpotlight = $1 }),
     .flag("indexed", { $0.isIndexed }, { $0.isIndexed = $1 }), .kept("storedInTruthFile"),
     Self(name: "usesScalarValueType") {
-      // Left out it means NO, which files say as well.
+      // Omitted means NO; files may also contain NO.
       $0.usesScalarValueType && $0.type.hasScalar ? "YES" : nil
     } take: { (attribute: inout AttributeDescription, text) throws(XMLValueProblem) in
       try takeBoolean(text, "usesScalarValueType") { attribute.usesScalarValueType = $0 }
@@ -112,7 +112,7 @@ extension ModelXMLField where Description == AttributeDescription {
 
   private static var typeNames: String { AttributeType.allCases.map { "'\($0.rawValue)'" }.joined(separator: ", ") }
 
-  /// A value in the text of the attribute's type, for the types that `applies` accepts; elsewhere the attribute is only kept.
+  /// Returns a value in the text form of the attribute's type, for types accepted by `applies`; for others it is only preserved.
   @_optimize(none) private static func value(
     _ name: String, isBound: Bool = false, _ applies: @escaping @Sendable (AttributeDescription) -> Bool,
     _ read: @escaping @Sendable (AttributeDescription) -> Slot?, _ write: @escaping @Sendable (inout AttributeDescription, Slot) -> Void
@@ -131,7 +131,7 @@ extension ModelXMLField where Description == AttributeDescription {
     }
   }
 
-  /// A text that only attributes of a type have; with another type, of which it may be a remainder, it is only kept.
+  /// Returns a text for attributes of one type. For others, where it may be a remainder, it is only preserved.
   @_optimize(none) private static func ofType(
     _ name: String, _ type: AttributeType, _ read: @escaping @Sendable (AttributeDescription) -> String?,
     _ write: @escaping @Sendable (inout AttributeDescription, String?) -> Void
@@ -147,7 +147,7 @@ extension ModelXMLField where Description == AttributeDescription {
     }
   }
 
-  /// A bound: a length for strings, a number for numeric types.
+  /// Returns a bound: a length for strings, a number for numeric types.
   @_optimize(none) private static func bound(
     _ name: String, length: any WritableKeyPath<AttributeValidation, Int?> & Sendable,
     value: any WritableKeyPath<AttributeValidation, Slot?> & Sendable
@@ -175,7 +175,7 @@ extension ModelXMLField where Description == AttributeDescription {
 }
 
 extension AttributeType {
-  /// Whether model files say of an attribute of the type whether it is a scalar in typed classes.
+  /// Whether model files specify scalar use in typed classes for attributes of the type.
   var hasScalar: Bool {
     switch self {
     case .integer16, .integer32, .integer64, .double, .float, .boolean, .date, .uuid: true
@@ -280,7 +280,7 @@ extension ModelXMLField where Description == FetchIndexElement {
 }
 
 extension FetchResultType {
-  /// Core Data's numbers, which model files have.
+  /// Core Data's numbers, which model files contain.
   fileprivate static let fileNumbers: [(type: Self, number: Int)] = [(.objects, 0), (.objectIDs, 1), (.dictionaries, 2), (.count, 4)]
 
   fileprivate var fileNumber: Int? { Self.fileNumbers.first { $0.type == self }?.number }

@@ -1,14 +1,14 @@
-// OldModelArchive: a model as Xcode 3 kept it, an archive of the editor's objects, as the tree of a contents file.
 import Foundation
 
-/// Reads the file `elements` of a model that no later Xcode has saved.
+/// Converts a model in Xcode 3 format, the file `elements`, to the tree of a `contents` file. Used for models that no later Xcode has
+/// saved.
 ///
-/// The archive holds the editor's objects: a package of entities, whose properties carry their settings in stereotypes: groups of named values such as
-/// `XD_PAttK_attributeType`.
+/// The file is an archive of the editor's objects: a package of entities, whose properties have settings in stereotypes: groups of named
+/// values such as `XD_PAttK_attributeType`.
 struct OldModelArchive {
   private let archive: BinaryArchive
 
-  /// The tree of a file's bytes, as a contents file has it.
+  /// Returns the tree of a file's data, as in a `contents` file.
   @_optimize(none) static func tree(of data: Data, path: String?) throws(ModelFileError) -> XMLNode {
     guard data.count <= XMLBounds().bytes else {
       throw ModelFileError(.tooLarge, path: path, "the file has \(data.count) bytes; the reader takes \(XMLBounds().bytes)")
@@ -45,7 +45,7 @@ struct OldModelArchive {
 
   private func name(of object: BinaryArchive.Value?) -> String? { archive.text(archive.fields(object)["_name"]) }
 
-  /// The settings of an entity or property by name, of all its stereotypes.
+  /// Returns the settings of an entity or property by name, from all its stereotypes.
   private func settings(of object: BinaryArchive.Value) -> [String: BinaryArchive.Value] {
     var settings: [String: BinaryArchive.Value] = [:]
     for (_, stereotype) in archive.entries(archive.fields(object)["XDBucketForStereotypesstorage"]) {
@@ -92,7 +92,7 @@ struct OldModelArchive {
     return node
   }
 
-  /// The types by Core Data's numbers.
+  /// The attribute types by Core Data's numbers.
   private static let types: [Int: AttributeType] = [
     100: .integer16, 200: .integer32, 300: .integer64, 400: .decimal, 500: .double, 600: .float, 700: .string, 800: .boolean, 900: .date,
     1000: .binary, 1800: .transformable,
@@ -138,7 +138,7 @@ struct OldModelArchive {
     return node
   }
 
-  /// The notes that are texts; others were of the editor's own services.
+  /// Returns the user info entries with string values. Others belong to services of the editor.
   private func userInfo(_ value: BinaryArchive.Value?) -> [XMLNode] {
     let entries = archive.entries(value).compactMap { key, value in archive.text(value).map { ["key": key, "value": $0] } }
     guard !entries.isEmpty else { return [] }

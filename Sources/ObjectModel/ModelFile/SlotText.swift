@@ -1,9 +1,8 @@
-// SlotText: default values and bounds as the text that model files hold.
 import Foundation
 
-/// Writes and reads the values of a model file.
+/// Converts default values and bounds between slots and the text in model files.
 enum SlotText {
-  /// The text of a value of a type; nil for none, or when the type has no text.
+  /// Returns the text of a value of a type; nil if the value is null.
   @_optimize(none) static func text(_ slot: Slot, type: AttributeType) -> String? {
     switch (slot, type) {
     case (.null, _): return nil
@@ -21,11 +20,11 @@ enum SlotText {
     }
   }
 
-  /// The value of a text; nil when it is not of the type.
+  /// Returns the value of a text; nil if it is not a value of the type.
   @_optimize(none) static func slot(_ text: String, type: AttributeType) -> Slot? {
     switch type {
     case .integer16, .integer32, .integer64:
-      // Editors write whole numbers as `1.0` now and then.
+      // Editors occasionally write whole numbers as `1.0`.
       return (Int64(text) ?? Double(text).flatMap { Int64(exactly: $0) }).map { .int($0) }
     case .boolean: return boolean(text).map { .int($0 ? 1 : 0) }
     case .double, .date: return Double(text)?._slot
@@ -38,7 +37,8 @@ enum SlotText {
     }
   }
 
-  /// What stands for a value that is not of the type, as in Core Data: the number that the text begins with or 0, NO, and null for types without such a value.
+  /// Returns the substitute for an invalid value, as in Core Data: the number at the beginning of the text or 0, NO, or null for other
+  /// types.
   @_optimize(none) static func substitute(for text: String, type: AttributeType) -> Slot {
     let number = leadingNumber(of: text) ?? 0
     switch type {
@@ -53,7 +53,7 @@ enum SlotText {
     }
   }
 
-  /// YES or NO in one of their spellings, or a number, of which 0 is NO; nil for any other text.
+  /// Returns the boolean for a spelling of YES or NO, or for a number, where 0 is NO; nil for other texts.
   static func boolean(_ text: String) -> Bool? {
     switch text.lowercased() {
     case "yes", "true", "y", "t": true
@@ -62,14 +62,14 @@ enum SlotText {
     }
   }
 
-  /// The finite number that a text begins with; nil when it begins with none.
+  /// Returns the finite number at the beginning of a text; nil if there is none.
   static func leadingNumber(of text: String) -> Double? {
     let number = text.drop(while: \.isWhitespace).prefix(64).prefix { $0.isASCII && ($0.isNumber || "+-.eE".contains($0)) }
-    // The longest part of it that is a number: `1.2.3` begins with 1.2.
+    // The longest prefix that is a number: `1.2.3` begins with 1.2.
     return number.indices.reversed().lazy.compactMap { Double(number[...$0]) }.first { $0.isFinite }
   }
 
-  /// A decimal of plain digits; nil for anything after or between them.
+  /// Returns the decimal for a text of digits, sign, point and exponent; nil for other characters.
   @_optimize(none) private static func decimal(_ text: String) -> Decimal? {
     let allowed = text.utf8.allSatisfy {
       switch $0 {
@@ -83,7 +83,7 @@ enum SlotText {
     return Decimal(string: text, locale: Locale(identifier: "en_US_POSIX"))
   }
 
-  /// Numbers without a needless fraction: `1` rather than `1.0`.
+  /// Removes the fraction of a whole number: `1` instead of `1.0`.
   private static func number(_ text: String) -> String {
     text.hasSuffix(".0") ? String(text.dropLast(2)) : text
   }

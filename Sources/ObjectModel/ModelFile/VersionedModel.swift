@@ -1,7 +1,6 @@
-// VersionedModel: a bundle with the versions of a model, and models read from and written to files.
 public import Foundation
 
-/// The versions of a model: what an `.xcdatamodeld` bundle holds.
+/// The versions of a model in an `.xcdatamodeld` bundle.
 ///
 /// ```swift
 /// let library = try VersionedModel(contentsOf: url)
@@ -9,44 +8,44 @@ public import Foundation
 /// let stages = StagedMigrationManager(library)
 /// ```
 ///
-/// Reading a bundle throws ``ModelFileError`` with the file and the line. What is written has everything that was read.
+/// Errors of reading are ``ModelFileError`` with the file and the line. Writing preserves everything that was read.
 public struct VersionedModel: Sendable, Hashable {
-  /// One version.
+  /// A version of a model.
   public struct Version: Sendable, Hashable {
     /// The version's name, such as `Library 2`.
     public var name: String
     /// The model.
     public var model: ManagedObjectModel
 
-    /// Makes a version.
+    /// Creates a version.
     public init(name: String, model: ManagedObjectModel) {
       self.name = name
       self.model = model
     }
   }
-  /// The name of the bundle without its extension.
+  /// The name of the bundle, without its extension.
   public var name: String
-  /// The versions, in the order of their names with numbers compared as numbers.
+  /// The versions, ordered by name with numeric comparison of numbers.
   public var versions: [Version]
   /// The name of the current version.
   public var currentVersionName: String
 
-  /// Makes a bundle of versions.
+  /// Creates a bundle from versions.
   ///
   /// - Parameters:
   ///   - name: The bundle's name.
   ///   - versions: The versions, oldest first.
-  ///   - currentVersionName: The name of the version in use.
+  ///   - currentVersionName: The name of the current version.
   public init(name: String, versions: [Version], currentVersionName: String) {
     self.name = name
     self.versions = versions
     self.currentVersionName = currentVersionName
   }
 
-  /// The model of the current version; nil when no version has its name.
+  /// The model of the current version; nil if there is no such version.
   public var current: ManagedObjectModel? { version(named: currentVersionName) }
 
-  /// The model of a version; nil when no version has the name.
+  /// Returns the model of the version with a name; nil if there is none.
   public func version(named name: String) -> ManagedObjectModel? { versions.first { $0.name == name }?.model }
 
   /// Reads an `.xcdatamodeld` bundle with all its versions, also those that Xcode 3 wrote.
@@ -66,9 +65,9 @@ public struct VersionedModel: Sendable, Hashable {
     }
   }
 
-  /// Writes the versions into a bundle; other files of the bundle are left alone.
+  /// Writes the versions into a bundle. Other files in the bundle are left unchanged.
   ///
-  /// - Throws: ``ModelFileError`` when a file cannot be written or a model has text that XML cannot hold.
+  /// - Throws: ``ModelFileError`` if a file cannot be written, or if a model contains text that XML does not allow.
   @_optimize(none) public func write(to url: URL) throws(ModelFileError) {
     guard versions.contains(where: { $0.name == currentVersionName }) else {
       throw ModelFileError(.noCurrentVersion, path: url.path, "the bundle has no version '\(currentVersionName)'; name one of its versions")
@@ -80,14 +79,14 @@ public struct VersionedModel: Sendable, Hashable {
     try ModelFiles.writeCurrentVersionName(currentVersionName, to: url)
   }
 
-  /// Copies the current version of a bundle, byte by byte with all its files, under a new name, and makes the copy current. The older version stays as it is
-  /// known to stores of the application's earlier releases.
+  /// Copies the current version of a bundle, including all its files, to a new version, and makes the copy the current version. The
+  /// previous version stays unchanged for stores of earlier releases of the application.
   ///
   /// - Parameters:
   ///   - url: An `.xcdatamodeld` bundle.
-  ///   - name: The name of the new version; nil for the bundle's with the next free number, such as `Library 2`.
+  ///   - name: The name of the new version; nil for the bundle's name with the next free number, such as `Library 2`.
   /// - Returns: The name of the new version.
-  /// - Throws: ``ModelFileError`` when the bundle cannot be read or written, or has a version of the name.
+  /// - Throws: ``ModelFileError`` if the bundle cannot be read or written, or if a version with the name exists.
   @discardableResult
   @_optimize(none) public static func addVersion(named name: String? = nil, toBundleAt url: URL) throws(ModelFileError) -> String {
     guard url.pathExtension == "xcdatamodeld" else {
@@ -100,7 +99,7 @@ public struct VersionedModel: Sendable, Hashable {
     guard !names.contains(where: { $0.lowercased() == made.lowercased() }) else {
       throw ModelFileError(.unwritable, path: url.path, "the bundle has a version '\(made)'; choose another name")
     }
-    // What cannot be read is not copied.
+    // Only copy a version that can be read.
     _ = try ModelFiles.model(inVersionAt: url.appendingPathComponent(current + ".xcdatamodel"))
     do {
       try FileManager.default.copyItem(
@@ -127,9 +126,9 @@ extension ManagedObjectModel {
     self = try ModelFiles.model(at: try ModelFiles.contents(ofModelAt: url), strict: strict)
   }
 
-  /// Writes the model: to an `.xcdatamodeld` bundle as its one current version, to an `.xcdatamodel` bundle, or to a `contents` file.
+  /// Writes the model: to an `.xcdatamodeld` bundle as its only version, to an `.xcdatamodel` bundle, or to a `contents` file.
   ///
-  /// - Throws: ``ModelFileError`` when a file cannot be written or a name has a character that XML cannot hold.
+  /// - Throws: ``ModelFileError`` if a file cannot be written, or if a name contains a character that XML does not allow.
   public func write(to url: URL) throws(ModelFileError) {
     switch url.pathExtension {
     case "xcdatamodeld":
@@ -141,14 +140,14 @@ extension ManagedObjectModel {
   }
 }
 
-/// The files of model bundles.
+/// Access to the files of model bundles.
 enum ModelFiles {
   static func isDirectory(_ url: URL) -> Bool {
     var isDirectory: ObjCBool = false
     return FileManager.default.fileExists(atPath: url.path, isDirectory: &isDirectory) && isDirectory.boolValue
   }
 
-  /// The names of a bundle's versions, without their extension.
+  /// Returns the names of a bundle's versions, without their extension.
   static func versionNames(in url: URL) throws(ModelFileError) -> [String] {
     let entries: [String]
     do { entries = try FileManager.default.contentsOfDirectory(atPath: url.path) } catch {
@@ -159,7 +158,7 @@ enum ModelFiles {
     return names.sorted { $0.compare($1, options: [.numeric, .literal]) == .orderedAscending }
   }
 
-  /// The current version of a bundle: what its property list says, or the only one there is.
+  /// Returns the current version of a bundle: the one in its property list, or the only one.
   @_optimize(none) static func currentVersionName(in url: URL, of names: [String]) throws(ModelFileError) -> String {
     let list = url.appendingPathComponent(".xccurrentversion")
     guard FileManager.default.fileExists(atPath: list.path) else {
@@ -177,14 +176,14 @@ enum ModelFiles {
       throw ModelFileError(.noCurrentVersion, path: list.path, "the property list has no _XCCurrentVersionName")
     }
     let file = items[position + 1].text
-    // Only a name of the listing is taken, so that the list cannot lead out of the bundle.
+    // Only a listed name is accepted, so that the property list cannot refer outside of the bundle.
     guard let name = names.first(where: { $0 + ".xcdatamodel" == file }) else {
       throw ModelFileError(.noCurrentVersion, path: list.path, "the current version '\(file)' is not in the bundle")
     }
     return name
   }
 
-  /// The `contents` file of a model; of a bundle of versions that of the current one.
+  /// Returns the `contents` file of a model, or of the current version in a bundle of versions.
   @_optimize(none) static func contents(ofModelAt url: URL) throws(ModelFileError) -> URL {
     if ["mom", "momd", "omo"].contains(url.pathExtension), !isXML(url) { throw compiled(url.path) }
     if url.pathExtension == "xcdatamodeld" {
@@ -193,24 +192,24 @@ enum ModelFiles {
     }
     guard isDirectory(url) else { return url }
     let (contents, old) = (url.appendingPathComponent("contents"), url.appendingPathComponent("elements"))
-    // Of a model that a later Xcode has saved the old file counts no more.
+    // If a later Xcode has saved the model, the old file is ignored.
     return !FileManager.default.fileExists(atPath: contents.path) && FileManager.default.fileExists(atPath: old.path) ? old : contents
   }
 
-  /// The tree of a model file's bytes: XML, or what Xcode 3 wrote.
+  /// Returns the tree of a model file's data: XML, or an Xcode 3 archive.
   static func tree(of data: Data, path: String?) throws(ModelFileError) -> XMLNode {
     guard data.starts(with: Data("bplist00".utf8)) else { return try XMLTreeParser.parse(data, path: path) }
     return try OldModelArchive.tree(of: data, path: path)
   }
 
-  /// Whether a file begins as XML does. The module CoreData names a version's XML file as Apple's compiler names what it makes of it.
+  /// Returns whether a file begins like XML. The CoreData module gives a version's XML file the extension of Apple's compiled models.
   private static func isXML(_ url: URL) -> Bool {
     guard let file = try? FileHandle(forReadingFrom: url) else { return false }
     defer { try? file.close() }
     return (try? file.read(upToCount: 1)) == Data("<".utf8)
   }
 
-  /// The error of a model that is compiled.
+  /// Returns the error for a compiled model.
   static func compiled(_ path: String?) -> ModelFileError {
     ModelFileError(
       .compiled, path: path,
@@ -259,7 +258,7 @@ enum ModelFiles {
     try write(Data(plist.utf8), to: list)
   }
 
-  /// The bundle's name with the first number that no version has: from 2, and above all that are there.
+  /// Returns the bundle's name with the next number: one more than the highest used number, at least 2.
   static func nextVersionName(after names: [String], bundle: String) -> String {
     let numbers = names.compactMap { name in
       name.hasPrefix(bundle + " ") ? Int(name.dropFirst(bundle.count + 1)) : nil

@@ -1,6 +1,4 @@
-// XMLName: which texts are names in XML.
-
-/// Names of XML 1.0, fifth edition (productions 4 and 4a), which is what is read.
+/// Names in XML 1.0, fifth edition (productions 4 and 4a), which the parser accepts.
 enum XMLName {
   static func isName(_ text: String) -> Bool {
     guard let first = text.unicodeScalars.first, contains(starts, first) else { return false }
@@ -11,11 +9,11 @@ enum XMLName {
     ranges.contains { $0 ~= scalar.value }
   }
 
-  /// What a name begins with.
+  /// The characters that can start a name.
   private static let starts: [ClosedRange<UInt32>] = [
     0x3A...0x3A, 0x41...0x5A, 0x5F...0x5F, 0x61...0x7A, 0xC0...0xD6, 0xD8...0xF6, 0xF8...0x2FF, 0x370...0x37D, 0x37F...0x1FFF,
     0x200C...0x200D, 0x2070...0x218F, 0x2C00...0x2FEF, 0x3001...0xD7FF, 0xF900...0xFDCF, 0xFDF0...0xFFFD, 0x10000...0xEFFFF,
   ]
-  /// What else it has.
+  /// The additional characters in the rest of a name.
   private static let others: [ClosedRange<UInt32>] = [0x2D...0x2E, 0x30...0x39, 0xB7...0xB7, 0x300...0x36F, 0x203F...0x2040]
 }

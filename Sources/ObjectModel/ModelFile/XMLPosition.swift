@@ -1,12 +1,11 @@
-// XMLPosition: where the start tags of an XML file begin.
 import Foundation
 
-/// A position in a text file, from 1. Columns count characters of Unicode (scalars).
+/// A position in a text file, from 1. Columns count Unicode scalars.
 struct XMLPosition {
   var line: Int
   var column: Int
 
-  /// The positions of all start tags, in their order. A tag may have several lines, and Foundation's parser reports the last one.
+  /// Returns the positions of all start tags, in order. Needed because Foundation's parser reports the last line of a multiline tag.
   @_optimize(none) static func ofStartTags(in data: Data) -> [XMLPosition] {
     data.withUnsafeBytes { bytes in
       var scanner = Scanner(bytes: bytes)
@@ -25,7 +24,7 @@ struct XMLPosition {
     init(bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
 
     @_optimize(none) mutating func run() {
-      // No attribute value of well-formed XML has this character.
+      // This character does not occur in attribute values of well-formed XML.
       let open = UInt8(ascii: "<")
       while offset < bytes.count {
         guard bytes[offset] == open else {

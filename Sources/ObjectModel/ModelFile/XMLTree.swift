@@ -1,4 +1,3 @@
-// XMLTree: an XML file as a tree, with every measure of it bounded.
 import Foundation
 
 #if canImport(FoundationXML)
@@ -11,29 +10,30 @@ struct XMLNode {
   var attributes: [String: String]
   var children: [XMLNode] = []
   var text = ""
-  /// The line and the column of the start tag, from 1.
+  /// The line and column of the start tag, from 1.
   var line: Int
   var column = 1
 
-  /// The element without its position, for keeping.
+  /// The element without its position, to be preserved.
   var element: PreservedXML.Element {
     PreservedXML.Element(name: name, attributes: attributes, children: children.map(\.element), text: text)
   }
 }
 
-/// What the reader takes at most. A model of 65,535 entities with ten properties each fits in neither bound by much; a hostile file stops here.
+/// The limits of the reader, which reject hostile files. Only extreme models exceed them, such as one with 65,535 entities and ten
+/// properties each.
 struct XMLBounds {
-  /// Bytes of the file.
+  /// The maximum size of the file in bytes.
   var bytes = 32 << 20
-  /// Elements inside elements; a model has 5.
+  /// The maximum nesting depth of elements; a model has 5.
   var depth = 64
-  /// Elements in all.
+  /// The maximum number of elements.
   var elements = 400_000
-  /// Whether a document type without declarations of its own may stand in the file, as property lists have one.
+  /// Whether to accept a document type without declarations, as in property lists.
   var allowsDoctype = false
 }
 
-/// Reads XML with Foundation's event parser; never with its document class, which follows external entities.
+/// Parses XML into a tree, with Foundation's event parser. Not with its document class, which resolves external entities.
 final class XMLTreeParser: NSObject, XMLParserDelegate {
   private let bounds: XMLBounds
   private let path: String?
@@ -49,13 +49,13 @@ final class XMLTreeParser: NSObject, XMLParserDelegate {
     self.positions = positions
   }
 
-  /// The root element of a file's bytes.
+  /// Returns the root element of a file's data.
   @_optimize(none) static func parse(_ data: Data, path: String?, bounds: XMLBounds = XMLBounds()) throws(ModelFileError) -> XMLNode {
     guard data.count <= bounds.bytes else {
       throw ModelFileError(.tooLarge, path: path, "the file has \(data.count) bytes; the reader takes \(bounds.bytes)")
     }
     guard !data.isEmpty else { throw ModelFileError(.malformed, path: path, line: 1, "the file is empty") }
-    // Other encodings would hide the declarations that are looked for below.
+    // Other encodings could hide the declarations that are searched below.
     guard data.firstIndex(of: 0) == nil, String(data: data, encoding: .utf8) != nil else {
       throw ModelFileError(.malformed, path: path, "the file is not UTF-8 text; convert it to UTF-8")
     }
@@ -69,8 +69,8 @@ final class XMLTreeParser: NSObject, XMLParserDelegate {
     return try XMLTreeParser(bounds: bounds, path: path, positions: XMLPosition.ofStartTags(in: data)).run(data)
   }
 
-  /// Where the first processing instruction is that has nothing but a name: Foundation's parser takes the contents for a text without looking whether there
-  /// are any, and ends the process.
+  /// Returns the position of the first processing instruction without content. Foundation's parser assumes that there is content, and
+  /// crashes.
   @_optimize(none) private static func emptyInstruction(in data: Data) -> Int? {
     var start = data.startIndex
     while let found = data.range(of: Data("<?".utf8), in: start..<data.endIndex) {
@@ -82,11 +82,11 @@ final class XMLTreeParser: NSObject, XMLParserDelegate {
     return nil
   }
 
-  /// The first declaration that the reader refuses to see expanded.
+  /// Returns the first rejected declaration.
   @_optimize(none) private static func declaration(in data: Data, bounds: XMLBounds) -> String? {
     if data.range(of: Data("<!ENTITY".utf8)) != nil { return "<!ENTITY" }
     guard let doctype = data.range(of: Data("<!DOCTYPE".utf8)) else {
-      // An encoding that is not a superset of ASCII could spell `<` with other bytes.
+      // An encoding that is not a superset of ASCII could encode `<` differently.
       let head = String(decoding: data.prefix(200), as: UTF8.self)
       guard let range = head.range(of: "encoding=") else { return nil }
       let name = head[range.upperBound...].dropFirst().prefix { $0 != "\"" && $0 != "'" }.uppercased()
@@ -103,7 +103,7 @@ final class XMLTreeParser: NSObject, XMLParserDelegate {
     parser.delegate = self
     let finished = parser.parse()
     if let failure { throw failure }
-    // `parse()` may return true for a file that ends early.
+    // `parse()` may return true for a truncated file.
     if !finished || parser.parserError != nil || !stack.isEmpty {
       throw ModelFileError(.malformed, path: path, line: max(parser.lineNumber, 1), "the file is not well-formed XML, or ends early")
     }
