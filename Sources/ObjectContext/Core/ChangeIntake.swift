@@ -9,7 +9,6 @@ struct ChangeIntake: ~Copyable {
   /// Whether objects with unsaved changes remain when their rows are deleted elsewhere, whatever the merge policy. The save then detects
   /// the conflict.
   private(set) var keepsChangedObjects = false
-  /// The nested contexts.
   private var nested = NestedContexts()
 
   /// Whether changes are collected.
@@ -19,7 +18,6 @@ struct ChangeIntake: ~Copyable {
   /// event.
   mutating func setWake(_ wake: @escaping @Sendable () -> Void) { self.wake = wake }
 
-  /// Keeps objects with unsaved changes when their rows are deleted elsewhere.
   mutating func keepChangedObjects() { keepsChangedObjects = true }
 
   /// Starts collecting changes.
@@ -32,13 +30,11 @@ struct ChangeIntake: ~Copyable {
 
   // MARK: Nested contexts
 
-  /// Whether there are nested contexts.
   var hasNested: Bool { !nested.isEmpty }
 
   /// Returns the nested contexts, which share this context's isolation.
   func nestedContexts() -> [ManagedObjectContext] { nested.contexts }
 
-  /// Adds or removes a nested context.
   mutating func noteNested(_ number: UInt64, isThere: Bool) {
     if isThere { nested.insert(number) } else { nested.remove(number) }
   }

@@ -35,7 +35,6 @@ package struct ContextEvent {
     }
   }
 
-  /// The kind of event.
   package let kind: Kind
   /// New objects. After a save they have their permanent IDs. After changes in memory, the list includes objects whose deletion was undone.
   package internal(set) var inserted: [ManagedObject] = []
@@ -57,7 +56,6 @@ package struct ContextEvent {
 
   init(_ kind: Kind) { self.kind = kind }
 
-  /// Whether nothing was changed.
   package var isEmpty: Bool {
     kind != .reset && !isWhole && (merged?.isEmpty ?? true) && inserted.isEmpty && insertedIDs.isEmpty && updated.isEmpty && deleted.isEmpty
       && refreshed.isEmpty

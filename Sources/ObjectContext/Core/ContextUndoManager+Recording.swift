@@ -26,7 +26,6 @@ extension ContextUndoManager {
     count(UndoRecord.byteCount, in: group)
   }
 
-  /// Records the value of a slot.
   @inline(__always) func record(_ former: Slot, of object: ManagedObject, at slot: Int, _ marks: UndoRecord.Marks = []) {
     guard let group = recordingGroup() else { return }
     group.append(object.ownReference, object.ownSpace, slot, .value, former, marks)
@@ -62,7 +61,6 @@ extension ContextUndoManager {
     count(UndoRecord.byteCount + 32 + members.count * MemoryLayout<ObjectReference>.stride, in: group)
   }
 
-  /// Records the insertion of an object.
   func recordInsertion(of object: ManagedObject) { record(object, .inserted) }
 
   /// Records the deletion of an object, and retains the object.
@@ -76,7 +74,6 @@ extension ContextUndoManager {
     count(UndoRecord.byteCount + (kind == .deleted ? 8 : 0), in: group)
   }
 
-  /// Records an action of the application.
   func record(_ action: UndoGroup.Action) {
     guard let group = recordingGroup() else { return }
     group.append(

@@ -75,7 +75,7 @@ public final class ContextUndoManager {
   }
   // Unchecked for the reason given at `taking`.
   @exclusivity(unchecked) private var byteLimit = 64 << 20
-  /// The last group that was dropped for another reason than its age; `nil` if there was none since ``removeAllActions()``.
+  /// The last group that was dropped for a reason other than its age; `nil` if there was none since ``removeAllActions()``.
   public package(set) var lastDroppedGroup: DroppedGroup?
 
   // MARK: Groups
@@ -104,7 +104,6 @@ public final class ContextUndoManager {
   private(set) var disabledCount = 0 { didSet { updateTaking() } }
   /// The number of internal operations in progress whose changes are not recorded.
   private var suspensionCount = 0 { didSet { updateTaking() } }
-  /// Whether the context is saving.
   var isSaving = false
   /// The number of times that all actions were removed.
   private(set) var clearCount = 0
@@ -142,7 +141,6 @@ public final class ContextUndoManager {
     updateTaking()
   }
 
-  /// Closes the innermost group.
   func closeGroup() {
     guard let group = openGroups.popLast() else { return }
     defer { updateTaking() }
@@ -220,7 +218,6 @@ public final class ContextUndoManager {
     dropOldest()
   }
 
-  /// Ends undo or redo.
   func end() {
     lastActivity = activity
     while openGroups.count > 1 { closeGroup() }

@@ -15,7 +15,6 @@ package struct EntityClasses: ~Copyable {
     needWorkWhenFired = model.entities.map { !$0.transientSlotsWithDefaults.isEmpty || !$0.largeSlots.isEmpty }
   }
 
-  /// Returns the class of an entity's objects.
   @inline(__always) package func type(ofEntity number: Int) -> ManagedObject.Type { types[number] }
 
   /// Returns whether firing a fault of an entity takes more than using the row in place: the entity has transient attributes with default

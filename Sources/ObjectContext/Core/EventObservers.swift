@@ -41,9 +41,7 @@ struct EventObservers: ~Copyable {
 }
 
 extension ManagedObjectContext {
-  /// The undo manager; `nil` if there is none.
   @inline(__always) var recorder: ContextUndoManager? { eventObservers.recorder }
-  /// Whether each write must be recorded before it is made.
   @inline(__always) var hearsWrites: Bool { eventObservers.hearsWrites }
 
   /// Registers an observer that receives the changes of each event at its end, before notifications are posted.
@@ -56,7 +54,6 @@ extension ManagedObjectContext {
     eventObservers.add(observer, afterwards: afterwards)
   }
 
-  /// Removes an event observer.
   package func removeEventObserver(_ number: UInt64) { eventObservers.remove(number) }
 
   /// Notifies the event observers.

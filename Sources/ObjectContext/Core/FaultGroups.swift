@@ -79,7 +79,7 @@ package struct FaultGroups: ~Copyable {
     return last
   }
 
-  /// Adds a group of fetched objects under a reserved number.
+  /// Adds a group of fetched objects with a reserved number.
   mutating func enter(_ references: ReferenceRun, space: UInt32, as number: UInt32) {
     enter(
       FetchGroup(

@@ -61,7 +61,6 @@ package final class FetchGroup {
     slots = sources.slots + [slot]
   }
 
-  /// The number of bytes that the group takes.
   var byteCount: Int { references.byteCount }
 
   package var count: Int { sources?.count ?? references.count }

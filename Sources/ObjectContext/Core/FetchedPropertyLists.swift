@@ -5,7 +5,6 @@ package import ObjectModel
 package struct FetchedPropertyLists: ~Copyable {
   private var lists: [ObjectIdentifier: [String: [ManagedObjectID]]] = [:]
 
-  /// Creates an empty cache.
   package init() {}
 
   /// Returns the result of an object's fetched property, or `nil` if it is not cached.
@@ -21,6 +20,5 @@ package struct FetchedPropertyLists: ~Copyable {
     if !lists.isEmpty { lists.removeValue(forKey: ObjectIdentifier(owner)) }
   }
 
-  /// Removes the results of all objects.
   package mutating func removeAll() { lists = [:] }
 }

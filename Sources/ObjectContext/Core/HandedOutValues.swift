@@ -3,7 +3,7 @@ import ObjectModel
 import ObjectStore
 
 /// The values of reference types that transformable attributes have returned or were set to. Code that holds such a value can mutate it in
-/// place without notifying the object, so the encoded values are compared from time to time.
+/// place without notifying the object, so the context compares the encoded values when it processes changes.
 ///
 /// There is no cost if all values are structures or enumerations, which cannot be mutated in place.
 struct HandedOutValues {

@@ -142,7 +142,6 @@ struct IdentityMap {
     }
   }
 
-  /// Calls a closure for each registered object.
   func forEach(_ body: (ManagedObject) -> Void) {
     for page in densePages { if let page { Self.visit(page, body) } }
     for page in sparse.values { Self.visit(page, body) }

@@ -5,7 +5,6 @@ public struct _KeyPathNames: Sendable {
   // Key paths of plain properties capture nothing and are safe to share; in Swift 5 mode the compiler does not treat them as `Sendable`.
   private struct Property: @unchecked Sendable {
     let name: String
-    /// The property of an object.
     let keyPath: AnyKeyPath
     /// The property of an optional object, with which a path through a to-one relationship continues.
     let continued: AnyKeyPath

@@ -79,7 +79,6 @@ nonisolated open class ManagedObject {
     set { (ownReference, ownSpace) = (newValue.reference, newValue.space) }
   }
 
-  /// The number of the object's entity.
   @inline(__always) final var entityNumber: UInt32 { UInt32(truncatingIfNeeded: ownReference.entity) }
 
   /// The object's ID. It is temporary until the object is saved for the first time.
@@ -138,7 +137,6 @@ nonisolated open class ManagedObject {
     @inline(__always) set { storedReadWord = WholeWord.of(newValue) }
   }
 
-  /// The object's state.
   @usableFromInline final var flags: ObjectFlags {
     @inlinable get { storedFlags }
     @inline(__always) set { storedFlags = ObjectFlags(rawValue: WholeWord.of(newValue.rawValue)) }

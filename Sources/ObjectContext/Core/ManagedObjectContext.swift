@@ -55,10 +55,11 @@ public final class ManagedObjectContext {
   }
   /// Whether a fault whose row was deleted is treated as a deleted object. If `false`, the next save throws instead. The default is `true`.
   public var shouldDeleteInaccessibleFaults = true
-  /// A handler for faults whose row was deleted. It returns `true` if it has handled the fault. Its parameters are the object, the object's
-  /// ID and the name of the property that was read, if any.
+  /// A handler for faults whose row was deleted. If it returns `true`, the context takes no further action. Its parameters are the object,
+  /// the object's ID and the name of the property that was read, if any.
   public var inaccessibleFaultHandler: ((ManagedObject, ManagedObjectID, String?) -> Bool)?
-  /// Whether delete rules are applied at the end of an event, in ``processPendingChanges()``, and not only by a save.
+  /// Whether delete rules are applied at the end of an event, in ``processPendingChanges()``, and not only by a save. The default is
+  /// `true`.
   public var propagatesDeletesAtEndOfEvent = true
   /// Whether the context retains all its objects. By default it retains only changed objects.
   public var retainsRegisteredObjects: Bool {
@@ -82,7 +83,6 @@ public final class ManagedObjectContext {
   /// The internal observers of events, and the recorder of writes.
   // Accessed by the first write to an object; exclusivity is unchecked for the reason given at `registry`.
   @exclusivity(unchecked) var eventObservers = EventObservers()
-  /// The classes of the entities.
   // Accessed for each object that is created; unchecked for the reason given at `registry`.
   @exclusivity(unchecked) var entityClasses: EntityClasses
   /// The registered objects, and the permanent IDs and stores of new ones.
@@ -209,7 +209,6 @@ public final class ManagedObjectContext {
     return ManagedObjectID(space: space(of: object), entityNumber: UInt32(reference.entity), key: reference.key)
   }
 
-  /// Creates a fault for a row.
   func makeFault(_ reference: ObjectReference, space: UInt32) -> ManagedObject {
     makeObject(ManagedObjectID(space: space, entityNumber: UInt32(reference.entity), key: reference.key))
   }
@@ -236,13 +235,12 @@ public final class ManagedObjectContext {
     if let listener { rowSource.noteRegistered([object.currentID], in: listener) }
   }
 
-  /// Removes an object that is being deallocated or leaves the context from the registry.
+  /// Unregisters an object that is being deallocated or leaves the context.
   func forget(_ object: ManagedObject) {
     fetchedProperties.forget(object)
     if let listener = registry.remove(object) { rowSource.noteUnregistered([object.currentID], in: listener) }
   }
 
-  /// Returns a temporary ID that is unique in the process.
   func makeTemporaryID(_ entity: CompiledEntity) -> ManagedObjectID {
     ObjectRegistry.makeTemporaryID(entity, space: rowSource.temporarySpace)
   }
@@ -274,8 +272,7 @@ public final class ManagedObjectContext {
     if let gone = memberStates.takeGoneBeyondLimit() { forgetMembers(gone) }
   }
 
-  /// Handles rows that were deleted and that another context or process has inserted again: relationships that had them as members read
-  /// their members again.
+  /// Handles rows that were deleted and then inserted again elsewhere: relationships that had them as members read their members again.
   func noteBack(_ objects: [ManagedObjectID]) {
     let back = memberStates.takeBack(objects)
     if !back.isEmpty { forgetMembers(back) }

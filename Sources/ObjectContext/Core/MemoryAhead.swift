@@ -54,7 +54,7 @@ enum MemoryAhead {
   /// Provides the addresses of the objects of an array.
   @inline(__always) private static func withHeld<Result>(
     _ objects: [ManagedObject],
-    _ body: (UnsafeBufferPointer<Unmanaged<ManagedObject>>) -> Result  // Addresses are read as such, and nothing is retained.
+    _ body: (UnsafeBufferPointer<Unmanaged<ManagedObject>>) -> Result  // Only addresses are read; nothing is retained.
   ) -> Result {
     // The array retains the objects.
     objects.withUnsafeBufferPointer { $0.withMemoryRebound(to: Unmanaged<ManagedObject>.self, body) }

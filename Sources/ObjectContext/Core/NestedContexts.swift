@@ -27,7 +27,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Notifies nested contexts that unsaved changes were discarded, which they may have read.
+  /// Notifies nested contexts that unsaved changes, which they may have read, were discarded.
   func tellNestedOfEverything() {
     if !intake.hasNested { return }
     // Objects that have left this context may exist again.
@@ -78,7 +78,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Makes objects whose rows were deleted faults, so that their rows are looked up again.
+  /// Turns objects whose rows were deleted into faults, so that their rows are looked up again.
   fileprivate func askForGoneRowsAnew() {
     recorder?.suspend()
     defer { recorder?.resume() }

@@ -10,7 +10,6 @@ package struct NotedErrors {
   /// The number of errors so far.
   package private(set) var count = 0
 
-  /// Creates a value without errors.
   package init() {}
 
   /// The error that the next save throws.
@@ -37,7 +36,6 @@ package struct NotedErrors {
     throw error
   }
 
-  /// Clears the stored error.
   package mutating func forget() { (first, isTold) = (nil, false) }
 
   /// Clears the stored error if it is a cancellation, which does not concern later callers.

@@ -16,7 +16,6 @@ struct NumberedModel: ~Copyable {
   /// The start indexes in `numbers`, two for each entity: of its slots and of its to-many relationships. The last element is the end of
   /// `numbers`.
   private let starts: UnsafeMutablePointer<Int32>
-  /// Whether some stored relationship has no inverse.
   var hasRelationshipsWithoutInverse: Bool { isMissingInverses }
   private let isMissingInverses: Bool
 
@@ -78,7 +77,6 @@ struct NumberedModel: ~Copyable {
     unretainedEntity(numbered: number)._withUnsafeGuaranteedRef(question)
   }
 
-  /// Returns the inverse of a relationship, or `nil`.
   @inline(__always) func inverse(of relationship: CompiledRelationship) -> CompiledRelationship? {
     inverses[relationship.id]?.takeUnretainedValue()
   }
@@ -99,6 +97,5 @@ struct NumberedModel: ~Copyable {
   /// Returns the compact form of a relationship.
   func way(of relationship: CompiledRelationship) -> RelationshipWay { ways[relationship.id] }
 
-  /// Returns the inverse of a relationship, or `nil`.
   @inline(__always) func inverse(of way: RelationshipWay) -> RelationshipWay? { way.inverse < 0 ? nil : ways[way.inverse] }
 }

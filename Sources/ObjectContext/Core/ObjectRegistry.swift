@@ -2,8 +2,8 @@ package import ObjectModel
 package import ObjectStore
 import Synchronization
 
-/// The registered objects of a context by ID, and the assigned stores and permanent IDs of new objects. Objects are not retained unless
-/// ``ManagedObjectContext/retainsRegisteredObjects`` is set.
+/// The registered objects of a context by ID, and the assigned stores and permanent IDs of new objects. Objects are retained only if the
+/// context retains all registered objects.
 ///
 /// The registry is stored inline in the context and its reads are inlined, so that a lookup loads only the fields it needs and retains none
 /// of them. While it is modified, it makes no call that could reenter the context: it returns the stores that observe a registration, and
@@ -137,7 +137,6 @@ package struct ObjectRegistry: ~Copyable {
 
   // MARK: Retaining
 
-  /// Whether all registered objects are retained.
   var holdsObjects: Bool { held != nil }
 
   /// Retains an object if all registered objects are retained.
@@ -215,10 +214,8 @@ package struct ObjectRegistry: ~Copyable {
     return spaces[number]
   }
 
-  /// Returns whether a new object was assigned to a store.
   func isAssigned(_ objectID: ManagedObjectID) -> Bool { assignedSpaces[objectID.key] != nil }
 
-  /// Assigns a new object to a store.
   mutating func assign(_ objectID: ManagedObjectID, to space: UInt32) { assignedSpaces[objectID.key] = space }
 
   /// Returns the current assignments, for ``restore(assignments:)``.
@@ -227,6 +224,5 @@ package struct ObjectRegistry: ~Copyable {
   /// Restores earlier assignments.
   mutating func restore(assignments: [Int64: UInt32]) { assignedSpaces = assignments }
 
-  /// Removes all assignments.
   mutating func forgetAssignments() { assignedSpaces = [:] }
 }

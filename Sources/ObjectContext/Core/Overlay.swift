@@ -105,12 +105,10 @@ struct Overlay {
   @inline(__always) var address: UnsafeRawPointer { UnsafeRawPointer(head) }
   /// The address of the row. It changes when texts need more space.
   @inline(__always) var row: UnsafeMutableRawPointer { head.pointee.row }
-  /// The address of the object's own row, which the object retains.
   @inline(__always) var below: UnsafeRawPointer? {
     get { head.pointee.below }
     nonmutating set { head.pointee.below = newValue }
   }
-  /// Whether the row here contains all values of the object.
   @inline(__always) var isWhole: Bool { head.pointee.isWhole }
   @inline(__always) private var slotCount: Int { Int(head.pointee.slotCount) }
   // The entity outlives the overlay: a model is never freed after it has issued IDs.
@@ -168,7 +166,6 @@ struct Overlay {
 
   // MARK: Words
 
-  /// Returns the word of a slot.
   @inline(__always) func word(_ slot: Int) -> Int64 { row.load(fromByteOffset: RowImage.wordsOffset &+ slot &* 8, as: Int64.self) }
 
   /// Returns the bytes of a text or data slot.

@@ -13,7 +13,6 @@ package struct RecentObjects: ~Copyable {
   package static var limit: Int { 8_192 }
   /// The maximum number of bytes of rows that were loaded while their objects were retained.
   package static var byteLimit: Int { 16 << 20 }
-  /// The number of objects per block.
   private static var blockSize: Int { 128 }
 
   private struct Block {
@@ -28,7 +27,6 @@ package struct RecentObjects: ~Copyable {
 
   package init() {}
 
-  /// The number of retained objects.
   package var count: Int { blocks.reduce(0) { $0 + $1.objects.count } }
 
   /// Retains an object that was just created.

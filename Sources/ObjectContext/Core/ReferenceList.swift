@@ -15,7 +15,6 @@ struct ReferenceList {
   /// numbers that the library assigns, so a multiplication is a sufficient hash. A `Dictionary` takes several times as long.
   private var slots: [Int32] = []
   private var usedSlots: Int32 = 0
-  /// The number of removed references.
   private var holeCount: Int32 = 0
   private var order = Order.ascending
   private static let unindexedCount = 8
@@ -37,7 +36,6 @@ struct ReferenceList {
     return slot(of: reference).map { Int(slots[$0]) - 1 }
   }
 
-  /// Returns the position of a reference in an ordered list.
   private func sortedPosition(of reference: ObjectReference) -> Int? {
     var (low, high) = (0, items.count)
     while low < high {
@@ -47,7 +45,6 @@ struct ReferenceList {
     return low < items.count && items[low] == reference ? low : nil
   }
 
-  /// Returns whether a reference comes after another one in the order of the list.
   @inline(__always) private func follows(_ reference: ObjectReference, _ other: ObjectReference) -> Bool {
     order == .ascending ? reference.rawValue > other.rawValue : reference.rawValue < other.rawValue
   }
@@ -57,7 +54,6 @@ struct ReferenceList {
     return Int(truncatingIfNeeded: hash >> 32) & (count - 1)
   }
 
-  /// Returns the index slot of a reference.
   private func slot(of reference: ObjectReference) -> Int? {
     var slot = Self.firstSlot(reference, slots.count)
     while slots[slot] != 0 {
@@ -67,7 +63,6 @@ struct ReferenceList {
     return nil
   }
 
-  /// Adds the last reference to the index.
   private mutating func indexLast() {
     if Int(usedSlots) * 2 >= slots.count { return reindex() }
     enter(items.count - 1)
@@ -126,7 +121,6 @@ struct ReferenceList {
     return true
   }
 
-  /// Removes the references that meet a condition.
   mutating func removeAll(where condition: (ObjectReference) -> Bool) {
     items = items.filter { !$0.isNull && !condition($0) }
     holeCount = 0

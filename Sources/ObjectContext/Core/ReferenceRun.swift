@@ -10,7 +10,6 @@ package struct ReferenceRun {
 
   package init() {}
 
-  /// Creates an array of the given references.
   package init(_ references: [ObjectReference]) {
     list = references
     count = references.count
@@ -34,6 +33,5 @@ package struct ReferenceRun {
     if list?.append(reference) == nil { list = (0..<count).map { self[$0] } + [reference] }
   }
 
-  /// The number of bytes allocated.
   package var byteCount: Int { (list?.count ?? 0) * 8 }
 }

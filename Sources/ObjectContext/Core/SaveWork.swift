@@ -3,11 +3,8 @@ package import ObjectStore
 
 /// The objects of one save.
 package struct SaveWork {
-  /// New objects.
   package let inserted: [ManagedObject]
-  /// Changed objects.
   package let updated: [ManagedObject]
-  /// Objects to be deleted.
   package let deleted: [ManagedObject]
   /// Unchanged objects whose versions are checked.
   package let locked: [ManagedObject]

@@ -24,7 +24,6 @@ final class ToManyState {
   @exclusivity(unchecked) private(set) var added = ReferenceList()
   /// Removals and changes of the order; `nil` if there are none.
   @exclusivity(unchecked) private var rearrangement: Rearrangement?
-  /// The relationship's to-many index.
   fileprivate let index: Int32
   /// The members' fetch group and the position of the first member in it, for batch faulting.
   @exclusivity(unchecked) var memberGroup: UInt32 = 0
@@ -287,7 +286,6 @@ final class ToManyState {
     if rearrangement != nil, let explicitOrder { keep(explicitOrder) }
   }
 
-  /// Discards the changes.
   func discardChanges() {
     isChangedInEvent = false
     added = ReferenceList()

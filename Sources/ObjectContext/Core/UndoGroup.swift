@@ -19,7 +19,6 @@ final class UndoGroup {
     let members: [ObjectReference]
   }
 
-  /// The name of the action.
   var name = ""
   // Written by every recorded change, in the context's isolation, which admits one access at a time; no call made during an access reenters
   // the group. The same applies to the other properties that such a change writes.
@@ -113,13 +112,11 @@ final class UndoGroup {
     return group
   }
 
-  /// Removes the actions of a target.
   func removeActions(of target: AnyObject) {
     for place in actions.indices where actions[place]?.target === target { actions[place] = nil }
     for group in groups { group.removeActions(of: target) }
   }
 
-  /// Removes everything.
   func removeAll() {
     records = []
     (objects, orders, externals, actions, groups, keptOrders) = ([], [], [], [], [], [])

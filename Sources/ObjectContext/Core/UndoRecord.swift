@@ -1,8 +1,8 @@
 import ObjectModel
 
-/// A record of one aspect of an object's state before a group of changes, which undoing the group restores.
+/// A record of one aspect of an object's state before a group of changes. Undoing the group restores it.
 ///
-/// A record identifies the object by reference and does not retain it. It is as small as a number and a few flags.
+/// A record identifies the object by reference and does not retain it, so that it takes little memory.
 struct UndoRecord {
   /// The kind of state that was recorded.
   enum Kind: UInt8 {

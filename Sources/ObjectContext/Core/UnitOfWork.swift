@@ -27,10 +27,8 @@ package struct UnitOfWork: ~Copyable {
   /// Observers of the start of an event, by number. They are responsible for ending the event.
   private var beginningObservers: [UInt64: () -> Void] = [:]
 
-  /// Creates an empty unit of work.
   package init() {}
 
-  /// Whether no object is inserted, updated or deleted.
   package var isEmpty: Bool { inserted.isEmpty && updated.isEmpty && deleted.isEmpty }
 
   /// Whether some stored object is changed or deleted, which can affect query results about other objects.
@@ -39,7 +37,6 @@ package struct UnitOfWork: ~Copyable {
   /// Whether the next save checks the versions of some objects.
   package var hasLocked: Bool { !locked.isEmpty }
 
-  /// The inserted, updated and deleted objects.
   package var objects: [ManagedObject] { inserted + updated + deleted }
 
   /// Returns the inserted, updated and deleted objects that meet a condition.
@@ -65,7 +62,6 @@ package struct UnitOfWork: ~Copyable {
 
   // MARK: Changes
 
-  /// Records the insertion of an object.
   package mutating func noteInserted(_ object: ManagedObject) {
     object.flags.formUnion([.isListedAsInserted, .hasPendingChange])
     insertionCount += 1
@@ -74,7 +70,6 @@ package struct UnitOfWork: ~Copyable {
     if pending.count == 1 { tellBeginning() }
   }
 
-  /// Records a change of an object.
   package mutating func noteUpdated(_ object: ManagedObject) {
     notePending(object)
     if object.flags.isDisjoint(with: [.isInserted, .isListedAsUpdated, .isInaccessible]) {
@@ -95,7 +90,6 @@ package struct UnitOfWork: ~Copyable {
     noteDeleted(object)
   }
 
-  /// Records the deletion of an object.
   package mutating func noteDeleted(_ object: ManagedObject) {
     if object.flags.contains(.isDeleted) { return }
     object.flags.insert(.isDeleted)
@@ -162,7 +156,6 @@ package struct UnitOfWork: ~Copyable {
   /// Whether the end of the event has changes to report or objects to clean up.
   package var hasEvent: Bool { hasPendingChanges || hasDeletedInsertions }
 
-  /// Whether some object was changed in the current event.
   package var hasPendingChanges: Bool { !pending.isEmpty }
 
   @inline(__always) private mutating func notePending(_ object: ManagedObject) {
@@ -184,7 +177,6 @@ package struct UnitOfWork: ~Copyable {
     for observer in beginningObservers.values { observer() }
   }
 
-  /// The objects changed in the current event.
   package var pendingObjects: [ManagedObject] { pending }
 
   /// Returns the objects changed in the current event, and removes them from the event.

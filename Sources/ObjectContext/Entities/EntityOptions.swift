@@ -12,7 +12,7 @@ public struct AttributeOption: Sendable {
     }
   }
 
-  /// Requires values to be unique among all objects.
+  /// Requires values to be unique among the entity's objects.
   public static var unique: AttributeOption { AttributeOption { entity, name in entity.uniquenessConstraints.append([name]) } }
   /// Requires a value when the object is saved, although the property is an optional and can be `nil` until then.
   public static var required: AttributeOption { AttributeOption { $0.required() } }
@@ -103,7 +103,7 @@ public struct EntityOption: Sendable {
 
   /// Makes the entity abstract: it has no objects of its own.
   public static var abstract: EntityOption { EntityOption { $0.isAbstract = true } }
-  /// Requires the combination of values of several properties to be unique among all objects.
+  /// Requires the combined values of several properties to be unique among the entity's objects.
   public static func unique(_ properties: String...) -> EntityOption { EntityOption { $0.uniquenessConstraints.append(properties) } }
   /// Adds an index on properties. With a predicate, the index contains only the rows that match it.
   ///

@@ -41,7 +41,7 @@ extension PredicateExpressions.KeyPath: ConvertibleNode {
     let classes =
       (Root.Output.self as? any TypedManagedObject.Type)?.classTable ?? (Root.Output.self as? any CompositeValue.Type)?._classTable
     guard let keys = classes?.keys(of: keyPath) else { throw unknown }
-    // An object represents its ID in expressions.
+    // In expressions, the object represents its ID.
     return .expression(keys == ["objectID"] ? base : base.appending(keys))
   }
 
