@@ -137,7 +137,7 @@ extension PersistentStoreDescription {
     set { self[.renewsModel] = newValue }
   }
 
-  /// The observer of the SQL that runs on the store. The default, `nil`, has no overhead. The observer receives texts, durations and
+  /// The observer of the SQL that runs on the store. Without one, the overhead is negligible. The observer receives texts, durations and
   /// numbers of rows, but no values.
   ///
   /// See ``SQLObserver`` for an example. The environment variable `CIPHERDATA_LOG=sql` prints the same without code.

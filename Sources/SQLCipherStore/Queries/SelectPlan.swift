@@ -6,7 +6,7 @@ import ObjectStore
 final class SelectPlan: Sendable {
   /// What is made of each row.
   enum Output: Sendable {
-    /// A row image, read with the table's read plans. If an order is given, the images are sorted by it afterwards.
+    /// A row image, read with the table's read plans. If an order is given, the images are sorted by it after reading.
     case rows(order: [RowSortKey])
     /// Row images of the first rows in an order. The statement selects the keys and sort values of all rows.
     case topRows([TopRows.SortKey])

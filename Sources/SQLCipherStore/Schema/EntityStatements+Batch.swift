@@ -143,7 +143,7 @@ extension EntityTable {
     return "UPDATE OR FAIL \(name) SET \(texts.map { "\($0.column) = \($0.value)" }.joined(separator: ", ")) WHERE \(isIn(batch))"
   }
 
-  /// Selects the lowest and the highest key of each group of rows with the same values.
+  /// Selects the lowest and the highest key of each group of several rows with the same values.
   ///
   /// - Parameters:
   ///   - values: Expressions with the alias `t`.
