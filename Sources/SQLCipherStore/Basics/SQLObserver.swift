@@ -37,7 +37,8 @@ public struct ObservedStatement: Sendable, Hashable, CustomStringConvertible {
 /// }
 /// ```
 ///
-/// The environment variable `CIPHERDATA_LOG=sql` prints the same to standard error for every store of a process. Without an observer, the overhead is negligible.
+/// The environment variable `CIPHERDATA_LOG=sql` prints the same to standard error for every store of a process. Without an observer, the
+/// overhead is negligible.
 public final class SQLObserver: Sendable {
   private let texts = Mutex<[String]>([])
   private let reads = Mutex<[LaterReads]>([])

@@ -5,7 +5,8 @@ import Synchronization
 /// The thread and the inotify descriptor that all watched stores of the process share. The thread exists while a store is watched, and
 /// sleeps while there are no writes.
 ///
-/// The notice file is touched after a commit, so its event is reported at once. A write to the log precedes the commit, so it is reported later, after several delays. Events of both files are ignored until the next report. Therefore, neither the pages of a large transaction
+/// The notice file is touched after a commit, so its event is reported at once. A write to the log precedes the commit, so it is reported
+/// later, after several delays. Events of both files are ignored until the next report. Therefore, neither the pages of a large transaction
 /// nor many small transactions, especially those of this process, each resume the thread.
 final class StoreWatchLine: Sendable {
   static let shared = StoreWatchLine()
