@@ -25,7 +25,7 @@ enum SQLFunctions {
   static let fit = "cd_fit"
   /// Returns the bytes of a column, whether they are in the row or in a file.
   static let data = "cd_data"
-  /// Writes large values to a file and returns the file's number. Used in statements that store values.
+  /// Writes a large value to a file and returns the file's number; returns other values unchanged. Used in statements that store values.
   static let keep = "cd_keep"
   /// Called by triggers with the identity of a derived attribute, a position in its path, and the key of the row at that position.
   static let derive = "cd_derive"

@@ -95,7 +95,7 @@ final class StoreEngine: Sendable {
   ///
   /// - Parameters:
   ///   - generation: The generation to read, or `nil` for the newest state.
-  ///   - reusingSnapshot: Whether a snapshot that is still open may be reused. The body then checks the sentinel itself if needed.
+  ///   - reusingSnapshot: Whether a snapshot that is still open may be reused. The body then calls `checkSentinel` if needed.
   func read<Result>(
     from generation: SnapshotGeneration? = nil, reusingSnapshot: Bool = false, _ body: (ReadTransaction) throws -> Result
   ) throws -> Result {

@@ -45,7 +45,7 @@ enum HistoryStatement: Int, CaseIterable, Sendable {
   /// Select the number of the first row after the record that begins the history, the oldest complete transaction, the newest transaction,
   /// and the mark of a row.
   case first, oldest, newestTransaction, position
-  /// Select the oldest transaction since a time, the n-th newest transaction, and the lowest number that all consumers have read.
+  /// Select the oldest transaction since a time, the n-th newest transaction, and the lowest position of all consumers.
   case oldestSince, beforeLast, leastConsumed
   /// Deletes the rows before a number.
   case deletion

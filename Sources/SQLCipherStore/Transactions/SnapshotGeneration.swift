@@ -17,7 +17,7 @@ final class SnapshotGeneration: StoreGeneration {
 
   /// Runs `body` in the snapshot. Requests run one at a time.
   ///
-  /// - Parameter checks: Whether to check afterward that the snapshot is still valid. With `false`, the body does so if needed.
+  /// - Parameter checks: Whether to check for damaged pages afterward (`checkSentinel`). With `false`, the body does so if needed.
   @inline(__always) func read<Result>(checks: Bool = true, _ body: (ReadTransaction) throws -> Result) throws -> Result {
     do {
       return try snapshot.read(checks: checks) { try body(ReadTransaction(connection: $0)) }
