@@ -245,7 +245,6 @@ extension SQLCipherIncrementalStore {
     return record
   }
 
-  /// Returns the schema of the store, or `nil` if it was written with another model.
   private func schema(hashes: [String: Data], layout: TableLayout?, record: StoreRecord) throws -> StoreSchema? {
     guard configuration.model.fits(hashes, entityNumbers: configuration.entityNumbers) else { return nil }
     if let layout {

@@ -80,7 +80,6 @@ package enum StoreReplacement {
     try? StoreFile.removeFolder(StoreFile.supportPath(for: path))
   }
 
-  /// Transfers the new store and its folder to the owner of the old one.
   private static func giveToOwner(of path: String, stage: String) throws {
     guard let owner = FileOwner(of: path) else { return }
     try owner.giveTree(stage)

@@ -173,7 +173,6 @@ enum SQLFunctions {
     }
   }
 
-  /// Returns the arguments after the function and the type.
   private static func arguments(of call: FunctionCall) -> [Slot] { (2..<max(call.count, 2)).map { slot(call, $0) } }
 
   private static func type(of call: FunctionCall) -> ResolvedType { call.int64(1) == 0 ? .integer : call.int64(1) == 1 ? .decimal : .real }

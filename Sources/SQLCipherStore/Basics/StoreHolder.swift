@@ -54,6 +54,5 @@ final class StoreHolder: Sendable {
     return names.dropLast().joined(separator: ", ") + " and " + last
   }
 
-  /// Returns the normalized path for comparisons.
   private static func plain(_ path: String) -> String { URL(fileURLWithPath: path).resolvingSymlinksInPath().path }
 }

@@ -9,9 +9,7 @@ struct BatchDeleter {
   private let batch: BatchTransaction
   private let space: ObjectIDSpace
   private var schema: StoreSchema { batch.schema }
-  /// The indexes of the tables from which rows can be deleted.
   private var doomed: Set<Int> = []
-  /// The indexes of the tables in which references can be cleared.
   private var released: Set<Int> = []
 
   init(_ batch: BatchTransaction, space: ObjectIDSpace) {
@@ -55,7 +53,6 @@ struct BatchDeleter {
     return found.sorted()
   }
 
-  /// Prepares a temporary table for each table that cascades can reach.
   private mutating func prepareTables(from start: [Int]) throws {
     var waiting = start
     doomed = Set(start)
@@ -232,7 +229,6 @@ struct BatchDeleter {
     return .listed(changes)
   }
 
-  /// Records the deleted rows, and the rows whose references were cleared.
   private func note(_ deleted: [ObjectReference], in record: TransactionRecord) throws {
     record.addReleased()
     var byTable: [Int: [ObjectReference]] = [:]

@@ -140,7 +140,6 @@ struct BatchInserter {
     }
   }
 
-  /// The history values of large values in files.
   private var largeValues: HistoryRecorder.LargeValues { TransactionRecord.largeValues(batch.transaction.reading, executor.externals) }
 
   // MARK: Orders

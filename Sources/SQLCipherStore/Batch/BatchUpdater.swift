@@ -74,7 +74,6 @@ struct BatchUpdater {
 
   // MARK: Selection
 
-  /// Returns a query of the affected rows: key, entity, and the given values.
   private func selection(_ values: (QueryGenerator, QueryScope) throws -> [SQLFragment]) throws -> SQLFragment {
     // Bind each list as one placeholder. The statement is not reused, so its shape does not matter.
     let inOneEach = QueryGenerator.Constants.placeholders(listCapacities: Array(repeating: -1, count: plan.fetch.constants.count))
@@ -108,7 +107,6 @@ struct BatchUpdater {
     return try body(statement)
   }
 
-  /// Inserts the rows' keys and new values into the temporary table.
   private func select() throws -> Int {
     let insertion = try selection { generator, scope in
       try computed.map { item in
@@ -143,7 +141,6 @@ struct BatchUpdater {
 
   // MARK: Relationships
 
-  /// Returns the links that the rows will lose and gain.
   private func changedLinks(of updated: [ObjectReference]) throws -> BatchLinks {
     let relationships = plan.assignments.compactMap { assignment -> (CompiledRelationship, TableColumn, ObjectReference)? in
       guard let relationship = assignment.slot.relationship, let column = column(of: assignment.slot) else { return nil }
@@ -217,10 +214,8 @@ struct BatchUpdater {
 
   private func column(of slot: CompiledSlot) -> TableColumn? { table.column(entity: plan.entity.number, slot: slot.index) }
 
-  /// Returns whether large values of a slot are written to files, one for each row.
   private func keepsExternals(_ slot: CompiledSlot) -> Bool { column(of: slot)?.keepsExternals ?? false }
 
-  /// Returns the SQL of an assignment's value, and its argument.
   private func value(_ assignment: BatchUpdatePlan.Assignment, of row: String) -> (sql: String, argument: Slot?) {
     switch assignment.value {
     case .constant(.int(let word)) where assignment.slot.kind == .reference: ("?", .int(ObjectReference(rawValue: word).key))
@@ -285,7 +280,6 @@ struct BatchUpdater {
     }
   }
 
-  /// Returns the parts that receive their default values, by object.
   private func completed() throws -> [ObjectReference: SlotMask] {
     var result: [ObjectReference: SlotMask] = [:]
     for (slot, _, condition) in completedParts() {

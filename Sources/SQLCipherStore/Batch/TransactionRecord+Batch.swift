@@ -99,7 +99,6 @@ extension TransactionRecord {
     }
   }
 
-  /// Returns the history value of a slot that is about to be stored.
   private func value(_ value: Slot, of slot: CompiledSlot, _ table: EntityTable, _ batch: BatchTransaction) throws -> HistoryValue {
     switch value {
     case .null: return .null

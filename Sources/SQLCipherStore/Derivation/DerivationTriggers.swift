@@ -44,7 +44,6 @@ struct DerivationTriggers {
     return result
   }
 
-  /// Returns the statements that compute the attribute for all existing rows.
   private func fill(_ derivation: StoreDerivation) throws -> [String] {
     let table = derivation.table.name
     let isNow = derivation.derivation.operation == .now

@@ -111,7 +111,6 @@ struct DerivationUpdater {
     }
   }
 
-  /// Returns the error that lists all rows that would have the same unique value.
   private func constraintConflict(_ derivation: StoreDerivation, _ updates: [Update], _ error: StoreAccessError) throws -> StoreError {
     let slot = derivation.derivation.slot
     guard let space = transaction.purpose.objectIDSpace else {

@@ -64,7 +64,6 @@ final class RemoteCommitWatch: Sendable {
     }
   }
 
-  /// Queues the callback after a commit by another connection.
   private func tellSoon() {
     queue.async { [self] in
       if !isOver.load(ordering: .acquiring) { tell() }

@@ -4,7 +4,6 @@ import ObjectQuery
 /// The properties that a predicate compares in a way that an index could answer, without duplicates, in order.
 struct ComparedProperties {
   private var found: [(entity: Int, name: String)] = []
-  /// The attributes that the predicate searches for words.
   private var searched: [CompiledSlot] = []
 
   init(of predicate: ResolvedPredicate) { visit(predicate) }

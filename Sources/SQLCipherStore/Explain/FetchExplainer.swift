@@ -115,7 +115,6 @@ struct FetchExplainer {
     return known?.meaning ?? source.flatMap(joinedRelationship)
   }
 
-  /// Returns the relationship whose join table has an alias.
   private func joinedRelationship(_ source: String) -> FetchExplanation.Index? {
     let join = schema.joins.first { $0.isRead(by: plan.sql, as: source) }.map { schema.layout.joinTables[$0.tableIndex] }
     return join.map { .init(origin: .relationship, entityName: $0.entity, name: $0.property) }
@@ -227,7 +226,6 @@ struct FetchExplainer {
     }
   }
 
-  /// Returns the statement with numbered placeholders.
   private static func numbered(_ sql: String) -> String {
     var result = ""
     var number = 0

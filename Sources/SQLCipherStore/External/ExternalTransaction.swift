@@ -10,7 +10,6 @@ final class ExternalTransaction {
   let storage: ExternalStorage
   private unowned let connection: Connection
   private var hold: WritingHold?
-  /// The files written in this transaction.
   private var written: [Int64] = []
   /// The values that the store owns after the commit.
   private var taken: [(value: ExternalData, id: Int64, place: StoredExternal.Place)] = []

@@ -128,7 +128,6 @@ extension StoreEngine {
     }
   }
 
-  /// Finds the keys of the first rows, then reads these rows.
   private func topRows(
     _ sortKeys: [TopRows.SortKey], _ plan: SelectPlan, _ specification: FetchSpecification, _ statement: Statement,
     _ transaction: ReadTransaction
@@ -250,12 +249,10 @@ extension StoreEngine {
 }
 
 extension StoreAccessError {
-  /// Whether a statement refers to a full-text table that does not exist.
   fileprivate var isOfMissingFullText: Bool {
     guard case .noSuchTable(let name) = kind else { return false }
     return name.hasPrefix("f_")
   }
 
-  /// Whether SQLite failed to add integers because the sum exceeds 64 bits.
   fileprivate var isOfIntegerOverflow: Bool { kind == .sql("integer overflow") }
 }

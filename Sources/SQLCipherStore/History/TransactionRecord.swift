@@ -11,7 +11,6 @@ final class TransactionRecord {
   private let request: SaveChangesRequest?
   /// The numbers of names that were inserted or looked up.
   private(set) var newNames: [String: Int64] = [:]
-  /// The rows as they were before the changes.
   private var formerRows: [ObjectReference: RowImage] = [:]
   private let rows: StoreRows
   /// The references that a batch request clears, by row and slot.
@@ -138,7 +137,6 @@ final class TransactionRecord {
     }
   }
 
-  /// Returns the number and clock of the newest row, or `nil` if there is none.
   private static func newest(_ connection: Connection) throws -> (number: Int64, clock: Int64)? {
     let statement = try connection.statement(.newest)
     defer { statement.reset() }

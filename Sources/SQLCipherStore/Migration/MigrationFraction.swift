@@ -100,7 +100,6 @@ struct StageWeights {
 }
 
 extension MigrationStep {
-  /// The quoted name of the table that the step processes.
   fileprivate var table: String? {
     switch work {
     case .portions(let portions): portions.table

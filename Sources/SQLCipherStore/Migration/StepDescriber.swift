@@ -86,7 +86,6 @@ struct StepDescriber {
       MigrationPlan.Step(summary: step.summary, statements: statements, rowCount: count, rowCountPrecision: precision))
   }
 
-  /// Returns the number of rows that a step processes.
   private func rows(
     _ sql: String, in table: String, of entities: [Int]?
   ) throws -> (Int, MigrationPlan.Step.RowCountPrecision) {
@@ -169,6 +168,5 @@ extension StepDescriber {
     }
   }
 
-  /// Returns a quoted name without its quotes.
   private static func plain(_ name: String) -> String { String(name.dropFirst().dropLast()).replacing("\"\"", with: "\"") }
 }

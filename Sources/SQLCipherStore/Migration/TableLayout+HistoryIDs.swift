@@ -42,7 +42,6 @@ extension TableLayout {
     assignHistoryIDs()
   }
 
-  /// All IDs with the names of their entities or properties.
   private var namedHistoryIDs: [Int: (name: String, isEntity: Bool)] {
     var names: [Int: (name: String, isEntity: Bool)] = [:]
     var layout = self
@@ -58,7 +57,6 @@ extension TableLayout {
     return names
   }
 
-  /// Returns the ID of a to-many relationship of the layout's model.
   private func historyID(ofToMany relationship: CompiledRelationship, in model: CompiledModel) -> Int? {
     func name(_ relationship: CompiledRelationship) -> (entity: String, property: String) {
       (model.entities[relationship.sourceEntity].name, relationship.name)

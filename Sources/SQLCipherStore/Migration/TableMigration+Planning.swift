@@ -57,7 +57,6 @@ struct TablePlanner {
     }
   }
 
-  /// Returns the name of the table that a newer reference's foreign key refers to.
   private func parentName(of slot: CompiledSlot) -> String? {
     SchemaGenerator.parent(of: slot, in: map.destination).flatMap { names[map.destination.entities[$0].root] }
   }
@@ -89,7 +88,6 @@ struct TablePlanner {
     return .literal(DefaultLiteral.text(slot.defaultValue))
   }
 
-  /// Returns the positions of the older columns of a composite's other parts.
   private func olderParts(
     of composite: CompiledComposite, beside slot: CompiledSlot, for survivor: TableMigration.Survivor, in source: EntityTable?
   ) -> [Int] {
@@ -106,7 +104,6 @@ struct TablePlanner {
     return survivor.newer.composites.first { $0.slotsWithDefaults.contains(slot.index) }
   }
 
-  /// Returns the older column of a relationship's order, if it is in the same table.
   private func olderOrder(of order: TableLayout.OrderColumn, in source: EntityTable?) -> String? {
     guard let source, let relationship = map.destination.entity(named: order.entity)?.property(named: order.property)?.toMany else {
       return nil

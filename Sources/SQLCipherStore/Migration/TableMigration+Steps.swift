@@ -67,7 +67,6 @@ extension TableMigration {
     ]
   }
 
-  /// Returns the condition that an older row is copied to this table.
   private func ownRows(_ rows: RowExpressions) -> String? {
     guard !absent.isEmpty, let entity = rows.entity else { return nil }
     return NumberMap.membership(entity, survivors.map(\.olderNumber).sorted())
@@ -159,7 +158,6 @@ extension TableMigration {
     return result
   }
 
-  /// Returns the change of the column that contains the destinations' entities.
   private func entityChange(of column: Column, _ rows: RowExpressions, _ summary: String) throws -> Change? {
     guard let entityColumn = column.layout.entityColumn else { return nil }
     let own = try Identifier.quoted(entityColumn)

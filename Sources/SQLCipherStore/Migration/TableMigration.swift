@@ -150,14 +150,12 @@ struct RowExpressions {
   /// Returns the condition that any of the older columns has a value.
   func hasValue(_ indices: [Int]) -> String { BalancedCondition.any(indices.map { "\(name(table.columns[$0].name)) IS NOT NULL" }) }
 
-  /// Returns an older column's value, converted to the newer attribute's type.
   private func converted(_ index: Int, for column: TableMigration.Column) -> String {
     let own = name(table.columns[index].name)
     guard let (older, newer, change) = typeChange(index, of: column), change.writesValues else { return own }
     return ValueConversion.call(own, from: older, to: newer)
   }
 
-  /// Returns how the type of an older column's attribute changes.
   private func typeChange(
     _ index: Int, of column: TableMigration.Column
   ) -> (older: AttributeType, newer: AttributeType, change: AttributeTypeChange)? {

@@ -57,7 +57,6 @@ extension QueryGenerator {
     return SQLFragment(text(of: path, scopes[path.scope]) ?? "NULL")
   }
 
-  /// Returns whether a column's values can be in files.
   private func isLarge(_ path: ResolvedPath) -> Bool {
     guard schema.hasExternalValues, case .attribute(let attribute) = path.terminal else { return false }
     return attribute.slot.attributeType == .binary || attribute.slot.attributeType == .transformable

@@ -37,7 +37,6 @@ struct QueryPlanLine {
     return result
   }
 
-  /// Returns the numbers after SUBQUERY or SUBQUERIES.
   private static func selectNumbers(in detail: String) -> [Int] {
     guard let range = detail.range(of: "SUBQUER") else { return [] }
     return detail[range.upperBound...].split(separator: " ").prefix(4).compactMap { Int($0) }

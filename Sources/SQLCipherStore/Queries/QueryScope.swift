@@ -3,7 +3,6 @@ import ObjectQuery
 
 /// An object in a query: the fetched one, or a member of a collection.
 final class QueryScope {
-  /// A table that is joined for a path of to-one relationships.
   private struct Join {
     let alias: String
     let table: EntityTable

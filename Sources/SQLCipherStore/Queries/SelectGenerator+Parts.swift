@@ -54,7 +54,6 @@ extension SelectGenerator {
     return isCommon ? step : nil
   }
 
-  /// Returns the first relationship of a path to another object's attribute.
   private static func firstStep(of expression: ResolvedExpression) -> ResolvedStep? {
     guard case .path(let path) = expression, path.scope == 0, case .attribute = path.terminal else { return nil }
     return path.steps.first
@@ -92,7 +91,6 @@ extension SQLFunctions {
     }
   }
 
-  /// Returns the aggregate of all rows, computed from partial aggregates.
   fileprivate static func aggregate(
     _ function: ResolvedAggregate.Function, ofParts parts: [SQLFragment], _ sums: IntegerSums
   ) -> SQLFragment {

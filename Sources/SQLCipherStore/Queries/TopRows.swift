@@ -37,7 +37,6 @@ struct TopRows {
   private let capacity: Int
   /// A max-heap: its first entry is the last in the order.
   private var heap: ContiguousArray<Entry> = []
-  /// The values of all entries, contiguous for each entry.
   private var values: ContiguousArray<Value> = []
   /// The texts and bytes of all entries, including replaced ones.
   private var bytes: ContiguousArray<UInt8> = []

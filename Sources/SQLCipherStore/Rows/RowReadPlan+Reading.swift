@@ -73,7 +73,6 @@ extension RowReadPlan {
     return nil
   }
 
-  /// Returns the key of a destination, or `nil` if there is none.
   @inline(__always) private func destination(_ value: ColumnValue) throws -> Int64? {
     guard value.isInteger else {
       if value.isNull { return nil }
@@ -112,7 +111,6 @@ extension EntityTable {
     return plan.versionsTell && plan.take(values, from: known, into: writer)
   }
 
-  /// Returns the plan for the entity in the current row's third column.
   @inline(__always) private func readPlan(_ values: ColumnValues) throws -> RowReadPlan {
     let position = Int(values[2].int64) &+ entityOffset &- root.number
     guard position >= 0, position < readPlans.count else {

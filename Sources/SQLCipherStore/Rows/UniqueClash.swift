@@ -26,7 +26,6 @@ struct UniqueClash {
       ?? StoreError(.internalInconsistency(.takenByNobody), operation: operation, path: rows.path, underlying: error)
   }
 
-  /// Finds the stored rows that have the claimed values.
   private func findHolders(_ claims: inout UniqueClaims, _ position: Int) throws {
     let claim = claims.claims[position]
     let table = try schema.table(of: claim.declaring.number)

@@ -44,7 +44,6 @@ enum OrderKeys {
 
   private static func fresh(_ count: Int) -> [Int64] { (0..<count).map { Int64($0 + 1) * gap } }
 
-  /// Returns the positions of a longest strictly increasing subsequence.
   private static func longestAscending(_ keys: [Int64?]) -> [Int] {
     var tails: [Int] = []
     var previous = [Int](repeating: -1, count: keys.count)

@@ -61,7 +61,6 @@ extension SaveExecutor {
     try statement.run()
   }
 
-  /// Inserts all links of a relationship with few statements.
   private func addLinks(of relationship: Int, _ count: Int, _ changes: [SaveChangesRequest.RelationshipChange]) throws {
     guard case .join(let side) = schema.relationships[relationship] else { return }
     let isSymmetric = side.isSymmetric
@@ -75,7 +74,6 @@ extension SaveExecutor {
     }
   }
 
-  /// The state of an insertion of links.
   private struct LinkInsertion {
     let side: JoinSide
     /// The number of links to insert.

@@ -114,7 +114,6 @@ extension EntityTable {
     return "UPDATE OR FAIL \(name) SET \(Self.cleared(column)), \(version) = \(version) + \(step) WHERE \(refers(by: column, to: batch))"
   }
 
-  /// The assignments that clear a to-one relationship.
   private static func cleared(_ column: TableColumn) -> String {
     ([column.name] + [column.entityColumn].compactMap { $0 }).map { "\($0) = NULL" }.joined(separator: ", ")
   }

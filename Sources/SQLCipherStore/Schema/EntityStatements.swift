@@ -188,7 +188,6 @@ extension EntityTable {
   /// Returns the columns of a row's key and of its entity's number in the model.
   func reference(alias: String) -> String { "\(alias).\(key), \(entityNumber(alias: alias))" }
 
-  /// Returns an expression for the number of a row's entity in the model.
   private func entityNumber(alias: String) -> String { entity.map { "\(alias).\($0) + \(entityOffset)" } ?? "\(root.number)" }
 
   /// Selects owner, member, and the member's entity if it is stored, ordered by owner, then by member.

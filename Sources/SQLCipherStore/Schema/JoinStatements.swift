@@ -25,7 +25,6 @@ struct JoinSide: Sendable {
   let nearEntityNumber: Int
   /// The entity whose objects, including those of subentities, are in the far column.
   let farEntityNumber: Int
-  /// The quoted names.
   fileprivate let table: String
   fileprivate let near: String
   fileprivate let nearEntity: String?

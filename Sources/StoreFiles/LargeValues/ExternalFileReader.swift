@@ -41,7 +41,6 @@ package final class ExternalFileReader {
     self.lastSize = lastSize
   }
 
-  /// Reads and validates the header, which is untrusted.
   private static func examine(
     _ descriptor: Int32, _ path: String, id: Int64, keys: ExternalKeys
   ) throws -> (cipher: ChunkCipher, count: Int, lastSize: Int) {
@@ -65,7 +64,6 @@ package final class ExternalFileReader {
     return (cipher, chunks.count, chunks.lastSize)
   }
 
-  /// Reads the value's size from the last chunk.
   private func readSize() throws {
     let trailer = try chunk(chunkCount - 1).suffix(ExternalFileFormat.trailerSize)
     let size = trailer.reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }

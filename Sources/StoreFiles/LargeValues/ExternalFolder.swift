@@ -95,7 +95,6 @@ package struct ExternalFolder: Sendable {
     }
   }
 
-  /// Creates a folder that belongs to the store's owner.
   private func makeFolder(_ folder: String) throws {
     guard mkdir(folder, 0o700) == 0 else {
       if errno == EEXIST { return }

@@ -17,7 +17,6 @@ package struct KeyWorkLimit: Sendable, Hashable {
   /// - Parameter wish: The limit in units. A single slot can use all of them, and the memory that it needs.
   package init(_ wish: Int? = nil) { self.wish = wish.map { max(0, min($0, 1 << 20)) } }
 
-  /// The maximum sum of all N.
   private var greatestSum: Int { (wish ?? Self.standardUnits) * Self.unit }
 
   /// Returns whether a derivation is allowed after others with a sum of N.
@@ -63,7 +62,6 @@ package struct KeyWorkLimit: Sendable, Hashable {
 /// The key derivation work of one opening, over all its attempts.
 package struct KeyWork {
   package let limit: KeyWorkLimit
-  /// The sum of all N.
   private var sum = 0
   /// The first slot that was not tried, and the limit that it needs.
   private(set) var refused: (slot: KeyFile.Slot, needed: Int)?

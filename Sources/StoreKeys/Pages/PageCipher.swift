@@ -46,7 +46,6 @@ package struct PageCipher {
 }
 
 extension UnsafeMutableRawBufferPointer.SubSequence {
-  /// Copies bytes to the beginning.
   fileprivate func copyBytes(from bytes: [UInt8]) {
     UnsafeMutableRawBufferPointer(rebasing: self).copyBytes(from: bytes)
   }
