@@ -101,7 +101,7 @@ extension ManagedObjectContext {
     registerInserted(object)
   }
 
-  /// Runs a closure synchronously and then ends the event. The caller must already be in the context's isolation.
+  /// Merges waiting changes, runs a closure synchronously, and ends the event. The caller must already be in the context's isolation.
   @discardableResult
   public func perform<Result>(_ body: () throws -> Result) rethrows -> Result {
     mergeWaitingChanges()

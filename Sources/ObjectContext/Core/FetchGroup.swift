@@ -32,7 +32,6 @@ package final class FetchGroup {
   private var readRows = 0
   private var usedRows = 0
   /// The read-ahead states for members, by relationship number.
-  // Accessed for each object of a traversal; unchecked for the same reason.
   @exclusivity(unchecked) private var members: [(relationship: Int, ahead: ReadAhead)] = []
 
   /// - Parameter startSize: The number of rows to read on the first miss.

@@ -22,17 +22,18 @@ import ObjectStore
 ///
 /// Subclasses are `nonisolated`, as this class is, whatever the default isolation of their module.
 nonisolated open class ManagedObject {
-  // The address that property reads start from. A positive value is the row that holds every value: the object's own, or that of an overlay
-  // that has all values. If the highest bit is set, the other bits are the object's own row, if any, which must not be read directly, for
-  // example because the object is a fault. 0 means that reads take the slow path, for example through a partial overlay.
-  // Exclusivity is not checked at run time because a context's isolation admits one access at a time; the check costs 17 ns per read.
+  // Exclusivity of these properties is not checked at run time because a context's isolation admits one access at a time; a check costs 17
+  // ns per read.
+  /// The address that property reads start from.
+  ///
+  /// A positive value is a row that holds every value: the object's own, or that of an overlay that has all values. If the highest bit is
+  /// set, the other bits are the object's own row, if any, which must not be read directly, for example because the object is a fault. 0
+  /// means that reads take the slow path, for example through a partial overlay.
   @exclusivity(unchecked) @usableFromInline final var storedReadWord = Int.min
   /// The values set since the row was read. The object owns the overlay and frees it; see ``setOverlay(_:)``. While there is an overlay, it
   /// also stores the address of the object's row.
-  // Exclusivity is unchecked for the reason above.
   @exclusivity(unchecked) private(set) final var overlay: Overlay?
   /// The states of the to-many relationships that were read or changed.
-  // Exclusivity is unchecked for the reason above.
   @exclusivity(unchecked) final var toManyStates = ToManyStates()
   /// The context. `Unmanaged`: the object does not retain its context, and the context clears the reference when it is deallocated.
   @exclusivity(unchecked) @usableFromInline final var contextReference: Unmanaged<ManagedObjectContext>?

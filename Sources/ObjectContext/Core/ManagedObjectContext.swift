@@ -80,35 +80,27 @@ public final class ManagedObjectContext {
   private static let lastNumber = Atomic<UInt64>(0)
   /// The changes of other contexts and processes that wait to be merged, and the nested contexts.
   var intake = ChangeIntake()
+  // Finding, creating, reading or changing an object accesses the following properties. Exclusivity is not checked at run time: a context's
+  // isolation admits one access at a time, and no call made during an access reenters the context. The checks would cost more than a
+  // lookup.
   /// The internal observers of events, and the recorder of writes.
-  // Accessed by the first write to an object; exclusivity is unchecked for the reason given at `registry`.
   @exclusivity(unchecked) var eventObservers = EventObservers()
-  // Accessed for each object that is created; unchecked for the reason given at `registry`.
   @exclusivity(unchecked) var entityClasses: EntityClasses
   /// The registered objects, and the permanent IDs and stores of new ones.
-  // Every lookup of an object accesses this property. Exclusivity is not checked at run time: a context's isolation admits one access at a
-  // time, and no call made during an access reenters the context. The checks would cost more than the lookup.
   @exclusivity(unchecked) var registry: ObjectRegistry
   /// The unsaved changes.
-  // Accessed by every write; unchecked for the same reason.
   @exclusivity(unchecked) var unitOfWork = UnitOfWork()
   /// The groups of objects that fault together.
-  // Accessed for each object that is reached but not in memory; unchecked for the same reason.
   @exclusivity(unchecked) var faultGroups = FaultGroups()
   /// The objects that were reached most recently through relationships.
-  // Accessed for each object that is created; unchecked for the same reason.
   @exclusivity(unchecked) var recentObjects = RecentObjects()
   /// Tracking data about the members of to-many relationships.
-  // Accessed for each member of a relationship; unchecked for the same reason.
   @exclusivity(unchecked) var memberStates: MemberStates
   /// The results of fetched properties.
-  // Accessed when an object is deallocated; unchecked for the same reason.
   @exclusivity(unchecked) var fetchedProperties = FetchedPropertyLists()
   /// Values of reference types that objects have returned, which callers may mutate in place.
-  // Accessed by each read of a transformable attribute; unchecked for the same reason.
   @exclusivity(unchecked) var handedOut = HandedOutValues()
   /// The observer of individual objects, if there is one.
-  // Accessed for each object that is created; unchecked for the same reason.
   @exclusivity(unchecked) var observation: (any ObjectObserving)?
   /// Errors that occurred where nothing can be thrown.
   var notedErrors = NotedErrors()

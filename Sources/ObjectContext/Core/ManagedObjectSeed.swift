@@ -23,7 +23,7 @@ extension ManagedObjectSeed {
 
   /// Creates the seed of a new object that already has an ID.
   init(newObject objectID: ManagedObjectID, in context: ManagedObjectContext) {
-    self.init(objectID: objectID, context: Unmanaged.passUnretained(context), image: nil, flags: [.isInserted])  // The argument keeps it alive.
+    self.init(objectID: objectID, context: Unmanaged.passUnretained(context), image: nil, flags: [.isInserted])  // the caller retains it
   }
 }
 

@@ -48,8 +48,8 @@ package struct MemberStates: ~Copyable {
 
   // MARK: Asymmetric inverses
 
-  /// Starts setting an asymmetric inverse, whose own inverse is another relationship. Returns `false` if one is already being set: further ones are
-  /// not followed then.
+  /// Starts setting an asymmetric inverse, whose own inverse is another relationship. Returns `false` if one is already being set: further
+  /// ones are not followed then.
   package mutating func beginFollowing() -> Bool {
     if isFollowing { return false }
     isFollowing = true

@@ -12,15 +12,13 @@ final class ToManyState {
   }
 
   let relationship: CompiledRelationship
-  /// The state of the object's next relationship that has one: see ``ToManyStates``.
-  // Exclusivity is unchecked for the reason given at `added`.
-  @exclusivity(unchecked) fileprivate(set) var next: ToManyState?
-  /// The stored members; `nil` while they are not loaded.
-  // A slice of the array into which the members of several objects were read. Accessed only in the context's isolation.
-  @exclusivity(unchecked) private(set) var base: ArraySlice<ObjectReference>?
-  /// The members added since, in order. While the stored members are not loaded, some of these may be among them.
   // A context's isolation admits one access at a time, and no code here calls back. Exclusivity checks would cost as much as adding a
   // member.
+  /// The state of the object's next relationship that has one: see ``ToManyStates``.
+  @exclusivity(unchecked) fileprivate(set) var next: ToManyState?
+  /// The stored members, a slice of the array into which the members of several objects were read; `nil` while they are not loaded.
+  @exclusivity(unchecked) private(set) var base: ArraySlice<ObjectReference>?
+  /// The members added since, in order. While the stored members are not loaded, some of these may be among them.
   @exclusivity(unchecked) private(set) var added = ReferenceList()
   /// Removals and changes of the order; `nil` if there are none.
   @exclusivity(unchecked) private var rearrangement: Rearrangement?

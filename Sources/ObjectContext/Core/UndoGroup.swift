@@ -33,18 +33,13 @@ final class UndoGroup {
   /// Orders that are restored after everything else.
   private(set) var keptOrders: [KeptOrder] = []
   /// The size of the group in bytes, including nested groups.
-  // Unchecked for the reason above.
   @exclusivity(unchecked) var byteCount = 0
   /// Whether saves no longer affect the group: no record refers to an object by a temporary ID, and no value exists only in a store.
-  // Unchecked for the reason above.
   @exclusivity(unchecked) var isSettled = false
   /// A hash table with open addressing for the records of values and orders: the index in `records` plus 1, or 0.
-  // Unchecked for the reason above.
   @exclusivity(unchecked) private var places = ContiguousArray<Int32>()
-  // Unchecked for the reason above.
   @exclusivity(unchecked) private var enteredCount = 0
   /// The number of records that were examined for the table.
-  // Unchecked for the reason above.
   @exclusivity(unchecked) private var seenCount = 0
 
   /// Whether there is nothing to undo.
