@@ -68,7 +68,7 @@ struct Overlay {
     let slotCount = entity.slots.count
     let fixed = Self.fixedSize(slotCount)
     self.init(
-      // As above.
+      // The entity outlives the overlay, as above.
       .passUnretained(entity), slotCount: slotCount, capacity: fixed + (isWhole ? entity.textSlotCount * Self.textRoom : 0),
       isWhole: isWhole && !entity.hasTransientSlots)
     row.storeBytes(of: UInt32(truncatingIfNeeded: fixed), as: UInt32.self)
