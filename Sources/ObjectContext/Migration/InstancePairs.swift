@@ -22,7 +22,6 @@ struct InstancePairs {
     bySource.positions(of: source.rawValue, in: sources).map { ObjectReference(rawValue: destinations[$0]) }
   }
 
-  /// Returns the source objects of a destination object.
   func sources(of destination: ObjectReference) -> [ObjectReference] {
     byDestination.positions(of: destination.rawValue, in: destinations).map { ObjectReference(rawValue: sources[$0]) }
   }

@@ -44,7 +44,6 @@ final class MappingExpressions {
     }
   }
 
-  /// Returns the objects in a value.
   static func objects(in value: Any?) -> [ManagedObject] {
     switch AttributeConversion.unwrapped(value) {
     case let object as ManagedObject: [object]

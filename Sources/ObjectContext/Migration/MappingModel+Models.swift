@@ -115,7 +115,6 @@ extension MappingModel {
     return try sourceModel.versionChecksum == source.checksum && destinationModel.versionChecksum == destination.checksum
   }
 
-  /// Throws an error with all issues of the mapping model.
   func check(source: CompiledModel, destination: CompiledModel) throws(StoreError) {
     let issues = issues(source: source, destination: destination)
     guard let first = issues.first else { return }

@@ -16,7 +16,6 @@ final class MigrationContexts {
   let destinations: [Int?]
   /// The number of the source entity of each destination entity.
   let sources: [Int?]
-  /// The differences between the two models.
   let difference: ModelDifference
   /// The source entities that are changed or removed in the destination model, with their subentities.
   private let changedEntities: Set<Int>
@@ -102,7 +101,6 @@ final class MigrationContexts {
     return try CompiledModel(relaxed)
   }
 
-  /// Saves the unsaved changes of a handler.
   func saveDestination() throws {
     // A value that could not be read must not be silently lost.
     try source.notedErrors.settle()

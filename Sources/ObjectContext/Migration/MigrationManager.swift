@@ -202,7 +202,6 @@ public final class MigrationManager {
   /// Cancels the migration, which stops before the next object and throws the error.
   public func cancelMigration(_ error: any Error) { cancellation = cancellation ?? error }
 
-  /// Throws an error if the migration was canceled.
   func checkCancellation() throws {
     if let cancellation { throw cancellation }
     try contexts.session.checkCancellation()

@@ -17,12 +17,10 @@ struct DetachedStore: Sendable {
   /// The number of the store's object ID space.
   var space: UInt32 { store.space.number }
 
-  /// Executes a fetch or count in the store.
   func fetch(_ specification: FetchSpecification) throws -> PersistentStoreResult {
     try coordinator.fetch(specification, from: store, scope: scope, pinned: pinned)
   }
 
-  /// Reads the rows of objects from the store.
   func rows(of objectIDs: [ManagedObjectID]) throws -> RowList {
     try coordinator.readRows(of: objectIDs, from: store, scope: scope, pinned: pinned)
   }

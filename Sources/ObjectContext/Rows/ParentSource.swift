@@ -20,7 +20,6 @@ enum UnsavedRow {
 ///
 /// Objects that the parent has not changed are read as the parent reads them: from the row caches and stores, or from the pinned states.
 protocol ParentSource: AnyObject {
-  /// The row source of the parent.
   var source: RowSource { get }
   /// Whether the parent or one of its ancestors has unsaved changes.
   var hasChanges: Bool { get }

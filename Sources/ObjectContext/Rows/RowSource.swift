@@ -77,7 +77,6 @@ package final class RowSource {
   /// Returns the first open store that holds objects of an entity; nil if there is none.
   func firstStore(holding entity: CompiledEntity) -> PersistentStore? { coordinator.stores(holding: entity, affectedStores: nil).first }
 
-  /// Returns whether the store of a space is open.
   func hasStore(numbered space: UInt32) -> Bool {
     if let lastStore, lastStore.version == coordinator.storesVersion, lastStore.space == space { return true }
     return store(numbered: space) != nil
@@ -243,7 +242,6 @@ package final class RowSource {
     }
   }
 
-  /// Executes a fetch or count in one store.
   func fetch(_ specification: FetchSpecification, from store: PersistentStore) throws -> PersistentStoreResult {
     if let answer = try unsavedAnswer(to: specification, from: store) { return answer }
     let result = try StoreError.inTask {
@@ -358,7 +356,6 @@ package final class RowSource {
     try StoreError.inTask { try coordinator.changeSets(afterHistory: token, cancellation: cancellation) }
   }
 
-  /// Executes a history request.
   func execute(_ request: PersistentHistoryChangeRequest) throws -> PersistentHistoryResult {
     try StoreError.inTask { try coordinator.execute(request, cancellation: cancellation) }
   }
@@ -383,12 +380,10 @@ package final class RowSource {
   /// Returns whether a store wants to be notified of registered objects.
   func wantsNotices(_ store: PersistentStore) -> Bool { store.incrementalStore.wantsRegistrationNotices }
 
-  /// Notifies a store of registered objects.
   func noteRegistered(_ objectIDs: [ManagedObjectID], in store: PersistentStore) {
     store.incrementalStore.managedObjectContextDidRegisterObjects(with: objectIDs)
   }
 
-  /// Notifies a store of unregistered objects.
   func noteUnregistered(_ objectIDs: [ManagedObjectID], in store: PersistentStore) {
     store.incrementalStore.managedObjectContextDidUnregisterObjects(with: objectIDs)
   }

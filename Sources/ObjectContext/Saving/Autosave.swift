@@ -59,7 +59,6 @@ extension ManagedObjectContext {
   }
 }
 
-/// The implementation of an autosave.
 protocol AutosaveWork: AnyObject {
   func end()
   func noteChanges()

@@ -1,6 +1,5 @@
 import ObjectStore
 
-/// Collects validation errors.
 struct FoundValidationErrors {
   private(set) var errors: [ValidationError]
 

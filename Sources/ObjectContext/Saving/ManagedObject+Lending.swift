@@ -38,7 +38,6 @@ extension ManagedObject {
     return giveBack()
   }
 
-  /// Returns a copy of the object's unsaved values.
   fileprivate final func copyOfValues() -> Overlay {
     let entity = compiledEntity
     let copy = Overlay(of: entity)

@@ -2,7 +2,6 @@ import ObjectModel
 import ObjectStore
 
 extension ManagedObject {
-  /// Validates a value against the model's rules.
   final func validateByModel(_ value: Any?, forKey key: String) throws {
     let entity = compiledEntity
     switch entity.property(named: key) {

@@ -81,7 +81,6 @@ extension ManagedObjectContext {
 }
 
 extension ManagedObject {
-  /// Replaces the references in the object's relationships.
   final func replaceReferences(_ saved: (ObjectReference) -> ObjectReference) {
     if let overlay {
       for slot in compiledEntity.slots where slot.relationship != nil && overlay.has(slot.index) {

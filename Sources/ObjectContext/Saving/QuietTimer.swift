@@ -5,7 +5,6 @@ final class QuietTimer<TimerClock: Clock>: Sendable where TimerClock.Duration ==
   private struct State {
     /// The time of the action, unless another event postpones it.
     var deadline: TimerClock.Instant
-    /// The task that waits for the deadline.
     var task: Task<Void, Never>?
     /// Whether events are ignored.
     var isDeaf = false
@@ -48,7 +47,6 @@ final class QuietTimer<TimerClock: Clock>: Sendable where TimerClock.Duration ==
     }
   }
 
-  /// Cancels the pending action.
   func cancel() {
     state.withLock { state in
       state.task?.cancel()

@@ -172,7 +172,6 @@ extension SaveConflicts {
   }
 }
 
-/// A to-many relationship of an object.
 struct RelationshipEnd: Hashable {
   let source: ObjectReference
   let relationship: Int

@@ -14,7 +14,6 @@ extension SaveConflicts {
     update(edited(row, [slot: value], version: row.version + 1), over: row)
   }
 
-  /// Returns the row of an object after the save.
   private func finalRow(_ reference: ObjectReference) throws -> RowImage? {
     try pendingRow(reference) ?? refreshed[reference] ?? storedRows([reference])[reference]
   }

@@ -70,7 +70,6 @@ final class SaveConflicts {
     return unvalidated.isEmpty ? [] : (insertedOrder + updateOrder).filter { unvalidated.remove($0) != nil }
   }
 
-  /// Returns the current request.
   func makeRequest() -> SaveChangesRequest {
     var request = SaveChangesRequest()
     request.inserted = RowList(insertedOrder.compactMap { inserted[$0] })
@@ -125,7 +124,6 @@ final class SaveConflicts {
   func setDeletion(_ reference: ObjectReference, version: Int64?) { deletions[reference] = version }
   func setLock(_ reference: ObjectReference, version: Int64?) { locked[reference] = version }
 
-  /// Makes an object adopt a stored row.
   func refresh(_ row: RowImage) {
     removeUpdate(row.reference)
     refreshed[row.reference] = row

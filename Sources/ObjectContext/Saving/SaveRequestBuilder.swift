@@ -216,7 +216,6 @@ final class SaveRequestBuilder {
     return objectID.reference
   }
 
-  /// Returns whether this save deletes an object.
   private func isDeleted(_ reference: ObjectReference) -> Bool {
     guard reference.key > 0, !context.unitOfWork.deleted.isEmpty else { return false }
     return context.registeredObject(reference, space: space)?.flags.contains(.isDeleted) ?? false

@@ -7,7 +7,6 @@ import ObjectStore
 /// session.
 final class SaveSession {
   let context: ManagedObjectContext
-  /// The objects to save.
   private var work = SaveWork(inserted: [], updated: [], deleted: [], locked: [])
   /// The parts that stores have committed.
   private var parts: [SavedPart] = []
@@ -118,7 +117,6 @@ final class SaveSession {
     return (takeComputedValues(), event)
   }
 
-  /// Updates the objects with the rows that a store saved.
   private func takeRows(of part: SavedPart) {
     if let conflicts = part.conflicts { return takeMergedRows(of: part, conflicts) }
     let space = part.store.space.number

@@ -84,7 +84,6 @@ public struct ValidationError: Error, Sendable, CustomStringConvertible {
     underlying = nil
   }
 
-  /// Wraps an error that a custom rule threw.
   init(_ error: any Error, of object: ManagedObject) {
     code = .custom
     objectID = object.objectID

@@ -59,7 +59,6 @@ extension ManagedObjectContext {
     return ObjectSnapshot(row, of: object.compiledEntity, space: space(of: object))
   }
 
-  /// Returns the IDs of the members of an object's to-many relationship.
   func memberIDs(of object: ManagedObject, _ relationship: CompiledRelationship) throws -> [ManagedObjectID] {
     guard let state = object.loadedState(relationship.index), state.isLoaded else {
       throw pendingError ?? StoreError(.noRow(object.objectID), operation: .takeSnapshot)

@@ -12,7 +12,6 @@ extension ObjectSnapshot: Codable {
     case changedMembers = "memberChanges"
   }
 
-  /// A property name as a coding key.
   struct Name: CodingKey {
     let stringValue: String
     var intValue: Int? { nil }

@@ -101,7 +101,6 @@ extension ObjectSnapshot {
     if slot.kind == .none { throw KeyValueError(.readOnly, key: slot.name, entityName: entityName, detail: Self.transient) }
   }
 
-  /// Replaces an enumeration value with its raw value.
   private static func plain(_ value: Any?, _ slot: CompiledSlot) -> Any? {
     guard slot.attributeType != .transformable, let value, !(value is any AttributeValue), let raw = value as? any RawRepresentable else {
       return value

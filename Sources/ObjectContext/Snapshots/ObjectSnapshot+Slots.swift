@@ -37,7 +37,6 @@ extension ObjectSnapshot {
     }
   }
 
-  /// Returns the destination of a to-one relationship.
   func destination(_ index: Int) -> ManagedObjectID? {
     guard let change = changes[index] else { return destination(row.reference(index)) }
     if case .object(let id) = change { return id }

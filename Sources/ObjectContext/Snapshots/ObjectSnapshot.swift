@@ -62,7 +62,6 @@ public struct ObjectSnapshot: Sendable {
   /// Whether a property was set since the snapshot was taken.
   public var hasChanges: Bool { !changes.isEmpty || !changedMembers.isEmpty }
 
-  /// The included to-many relationships.
   var toMany: [CompiledRelationship] {
     members.isEmpty && changedMembers.isEmpty
       ? [] : entity.toManyRelationships.filter { members[$0.index] != nil || changedMembers[$0.index] != nil }

@@ -14,7 +14,6 @@ struct SnapshotWork {
   private var taken: [Int] = []
   /// The slots whose value the merge policy supplies.
   private var decided: [Int: Slot] = [:]
-  /// Whether the snapshot's members are applied.
   private var takesMembers = true
 
   // The results of `prepare`.
@@ -118,7 +117,6 @@ struct SnapshotWork {
     }
   }
 
-  /// Sets the prepared values.
   func run() {
     for slot in entity.slots {
       let index = slot.index
@@ -133,7 +131,6 @@ struct SnapshotWork {
     for change in members { take(change) }
   }
 
-  /// Returns the object for the ID of a relationship's destination.
   private func destination(_ id: ManagedObjectID, _ relationship: CompiledRelationship) throws -> ManagedObject {
     let found = context.object(with: id)
     guard found.managedObjectContext === context, !found.flags.contains(.isDeleted) else {
@@ -208,7 +205,6 @@ struct SnapshotWork {
 }
 
 extension RowImage {
-  /// Returns whether a slot's value is stored outside the row.
   fileprivate func hasExternal(_ index: Int, _ kind: SlotKind) -> Bool { kind == .bytes && !isNull(index) && external(index) != nil }
 }
 

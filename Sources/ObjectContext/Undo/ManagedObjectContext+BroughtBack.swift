@@ -99,7 +99,6 @@ extension ManagedObject {
     readOverlay()
   }
 
-  /// Replaces the state of a relationship.
   fileprivate final func replaceState(_ state: ToManyState) {
     toManyStates.filter { $0.relationship.index != state.relationship.index }
     toManyStates.insert(state)

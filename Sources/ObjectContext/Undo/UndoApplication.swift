@@ -8,7 +8,6 @@ import ObjectStore
 struct UndoApplication {
   let context: ManagedObjectContext
   let manager: ContextUndoManager
-  /// Whether the group is redone.
   let isRedo: Bool
   /// The affected objects, in order. `events` holds how each was affected.
   private(set) var objects: [ManagedObject] = []
@@ -27,7 +26,6 @@ struct UndoApplication {
   /// Transient values that are unchanged again.
   private var cleanValues: [(object: ManagedObject, slot: Int)] = []
 
-  /// A link that was set on an object.
   struct Link {
     let object: ManagedObject
     let relationship: CompiledRelationship
@@ -187,7 +185,6 @@ struct UndoApplication {
       ? nil : context.makeFault(record.reference, space: record.space)
   }
 
-  /// Records how an object is affected.
   mutating func note(_ object: ManagedObject, _ event: SnapshotEvents) {
     if let lastObject = objects.last, lastObject === object {
       events[events.count - 1].insert(event)
@@ -210,7 +207,6 @@ struct UndoApplication {
     note(object, isRedo ? .undoDeletion : .undoInsertion)
   }
 
-  /// Reverts a deletion.
   private mutating func bringBack(_ object: ManagedObject) {
     guard context.bringBack(object) else { return }
     last = nil

@@ -18,12 +18,10 @@ extension CompiledComposite {
 struct CompositeNumbering {
   private let composites: [String: CompositeDescription]
 
-  /// Creates the numbering of a valid model.
   init(_ model: ManagedObjectModel) {
     composites = Dictionary(model.composites.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
   }
 
-  /// Returns the number of slots of an attribute.
   func columnCount(of attribute: AttributeDescription) -> Int {
     parts(of: attribute).map { $0.reduce(0) { $0 + columnCount(of: $1) } } ?? 1
   }

@@ -105,7 +105,6 @@ extension AttributeConversion {
   }
 }
 
-/// The type of an optional.
 private protocol AnyOptionalType {
   static var wrappedType: Any.Type { get }
 }

@@ -110,14 +110,12 @@ package enum AttributeConversion {
 }
 
 extension Optional where Wrapped: AttributeValue {
-  /// Returns the slot of a successfully cast value.
   fileprivate func typed() throws(AttributeConversion.Failure) -> Slot {
     guard let self else { throw .wrongType }
     return self._slot
   }
 }
 
-/// An optional of any type.
 private protocol AnyOptional {
   var wrapped: Any? { get }
 }

@@ -47,7 +47,6 @@ extension AttributeType {
 
   private var isNumber: Bool { isNumeric || self == .boolean }
 
-  /// The range of an integer type.
   private var integers: ClosedRange<Int64>? {
     switch self {
     case .integer16: Int64(Int16.min)...Int64(Int16.max)

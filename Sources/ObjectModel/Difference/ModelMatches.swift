@@ -130,12 +130,10 @@ extension CompiledEntity {
 struct ComparedProperty {
   let name: String
   let renamingIdentifier: String?
-  /// The number of the entity that declares it.
   let declaringEntity: Int
   let attribute: AttributeDescription?
   let relationship: CompiledRelationship?
 
-  /// Returns the properties of an entity, including inherited ones.
   @_optimize(none) static func all(of entity: CompiledEntity) -> [ComparedProperty] {
     let slots = entity.slots.map {
       ComparedProperty(

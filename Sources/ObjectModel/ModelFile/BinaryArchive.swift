@@ -3,7 +3,6 @@ import Foundation
 /// A keyed archive in a binary property list, read with limits on all sizes. Archived objects are not instantiated: they are records of
 /// named values that refer to each other by number.
 struct BinaryArchive {
-  /// A value of an archive.
   indirect enum Value {
     case null
     case flag(Bool)
@@ -16,13 +15,11 @@ struct BinaryArchive {
     case list([Value])
     case record([String: Value])
   }
-  /// The maximum number of objects.
   static let maximumObjects = 400_000
   /// The maximum total number of values. Shared values count each time.
   static let maximumValues = 4_000_000
 
   private let objects: [Value]
-  /// The root object.
   let root: Value
 
   /// Reads an archive; nil if the data is not one, or exceeds the limits.
@@ -84,11 +81,9 @@ struct BinaryArchive {
     return zip(keys, values).compactMap { key, value in text(key).map { ($0, value) } }.sorted { $0.key < $1.key }
   }
 
-  /// Returns the name of an object's class.
   func className(_ value: Value?) -> String? { text(fields(fields(value)["$class"])["$classname"]) }
 }
 
-/// A reader of binary property lists.
 private struct PropertyListReader {
   private let bytes: [UInt8]
   private let offsets: [Int]

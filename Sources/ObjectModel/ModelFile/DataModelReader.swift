@@ -3,7 +3,6 @@ import Foundation
 /// Converts the tree of a `contents` file to a model. Unknown parts are preserved.
 struct DataModelReader {
   let path: String?
-  /// The values that cannot be used.
   private let unusable = UnusableValues()
 
   /// The model of a file's bytes. Where the reading is strict, what cannot be used is an error.

@@ -5,7 +5,6 @@ struct DataModelWriter {
   private var output = ""
   private var depth = 0
 
-  /// Returns the content of a model's file.
   static func data(of model: ManagedObjectModel) throws(ModelFileError) -> Data {
     var writer = DataModelWriter()
     writer.output = "<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"yes\"?>\n"

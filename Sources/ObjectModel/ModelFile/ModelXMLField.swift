@@ -97,6 +97,5 @@ struct ModelXMLField<Description: Sendable & Equatable>: Sendable {
 }
 
 extension [PreservedXML.Element] {
-  /// Returns the elements with a name.
   func named(_ name: String) -> [PreservedXML.Element] { filter { $0.name == name } }
 }

@@ -92,7 +92,6 @@ struct OldModelArchive {
     return node
   }
 
-  /// The attribute types by Core Data's numbers.
   private static let types: [Int: AttributeType] = [
     100: .integer16, 200: .integer32, 300: .integer64, 400: .decimal, 500: .double, 600: .float, 700: .string, 800: .boolean, 900: .date,
     1000: .binary, 1800: .transformable,

@@ -209,7 +209,6 @@ enum ModelFiles {
     return (try? file.read(upToCount: 1)) == Data("<".utf8)
   }
 
-  /// Returns the error for a compiled model.
   static func compiled(_ path: String?) -> ModelFileError {
     ModelFileError(
       .compiled, path: path,

@@ -27,7 +27,6 @@ struct XMLBounds {
   var bytes = 32 << 20
   /// The maximum nesting depth of elements; a model has 5.
   var depth = 64
-  /// The maximum number of elements.
   var elements = 400_000
   /// Whether to accept a document type without declarations, as in property lists.
   var allowsDoctype = false
@@ -49,7 +48,6 @@ final class XMLTreeParser: NSObject, XMLParserDelegate {
     self.positions = positions
   }
 
-  /// Returns the root element of a file's data.
   @_optimize(none) static func parse(_ data: Data, path: String?, bounds: XMLBounds = XMLBounds()) throws(ModelFileError) -> XMLNode {
     guard data.count <= bounds.bytes else {
       throw ModelFileError(.tooLarge, path: path, "the file has \(data.count) bytes; the reader takes \(bounds.bytes)")

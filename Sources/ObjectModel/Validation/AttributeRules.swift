@@ -2,7 +2,6 @@ import Foundation
 
 /// The validation rules for attributes of a model.
 enum AttributeRules {
-  /// Returns the errors of an attribute.
   static func problems(of attribute: AttributeDescription) -> [String] {
     var problems: [String] = []
     switch attribute.type {
@@ -89,7 +88,6 @@ enum AttributeRules {
     return attribute.type.modelProblem(of: value).map { ["the default value \($0)"] } ?? []
   }
 
-  /// Returns whether one value of a type is greater than another.
   private static func exceeds(_ a: Slot, _ b: Slot) -> Bool {
     switch (a, b) {
     case (.int(let a), .int(let b)): a > b

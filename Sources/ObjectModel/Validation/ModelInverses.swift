@@ -3,12 +3,10 @@
 /// Two relationships that name each other are kept in sync from both sides. Like Core Data, a model can also name an inverse that does not
 /// refer back: setting the relationship then sets its inverse, but not the reverse.
 struct ModelInverses {
-  /// A declared relationship.
   struct Key: Hashable {
     let entity: String
     let name: String
   }
-  /// The resolved inverse of a relationship.
   enum Inverse: Equatable {
     case none
     /// Both sides are kept in sync.

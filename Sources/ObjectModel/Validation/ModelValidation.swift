@@ -13,7 +13,6 @@ struct ModelValidation {
   private(set) var warnings: [ModelIssue] = []
   /// The model to compile: without the parts that have no effect.
   private(set) var usable: ManagedObjectModel
-  /// The resolved inverses of the relationships.
   let inverses: ModelInverses
   /// The positions of entities in `model.entities`, by name.
   private var numbers: [String: Int] = [:]
@@ -22,7 +21,6 @@ struct ModelValidation {
   /// The superentities of each entity, nearest first; empty if the chain contains a cycle or is too deep.
   private var ancestors: [[Int]] = []
 
-  /// Validates a model.
   init(checking model: ManagedObjectModel) {
     self.model = model
     usable = model
