@@ -47,8 +47,8 @@ final class ModelFileDocumentTests: XCTestCase {
 
   func testEveryToleratedWordIsListed() throws {
     let page = try Repository.text("Documentation/ModelFile.md")
-    let start = try XCTUnwrap(page.range(of: "## Tolerated words"))
-    let end = try XCTUnwrap(page.range(of: "## Mistakes"))
+    let start = try XCTUnwrap(page.range(of: "## Tolerated values"))
+    let end = try XCTUnwrap(page.range(of: "## Validation"))
     let section = page[start.upperBound..<end.lowerBound]
     // The attributes that messages of the reader name.
     let path = "\(Self.folder)/ModelXMLFields.swift"
