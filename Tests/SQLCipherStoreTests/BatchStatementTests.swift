@@ -1,4 +1,3 @@
-// BatchStatementTests: how many statements batch requests cost, and that their size has no bound.
 import ObjectContext
 import ObjectModel
 import ObjectQuery
@@ -8,6 +7,7 @@ import _StoreSpecification
 
 @testable import SQLCipherStore
 
+/// The number of statements per batch request; requests of any size are accepted.
 final class BatchStatementTests: XCTestCase {
   private func insert(_ open: OpenStore, _ count: Int, _ policy: BatchConflictPolicy = .error) throws -> BatchResult {
     var next = 0
@@ -100,7 +100,7 @@ final class BatchStatementTests: XCTestCase {
       request.resultType = .objectIDs
       return try context.execute(request).objectIDs
     }
-    // A wide tree of four levels, and a chain of two hundred.
+    // A wide tree with four levels, and a chain of 200.
     let roots = try insert(2) { _ in nil }
     let second = try insert(200) { roots[$0 % 2] }
     let third = try insert(10_000) { second[$0 % 200] }

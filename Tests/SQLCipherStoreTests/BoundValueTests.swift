@@ -1,4 +1,3 @@
-// BoundValueTests: no value of a predicate becomes SQL text, and no number of values is too many.
 import Foundation
 import ObjectModel
 import ObjectQuery
@@ -9,6 +8,7 @@ import _TestSupport
 
 @testable import SQLCipherStore
 
+/// Predicate values are bound, never inlined into SQL, and their number is unlimited.
 final class BoundValueTests: XCTestCase {
   func testNoValueStandsInAStatement() throws {
     let store = try TestStore()
@@ -48,14 +48,14 @@ final class BoundValueTests: XCTestCase {
       }
     }
     func count(_ predicate: FetchPredicate) throws -> Int { try open.count(FetchSpecification(entityName: "Book", predicate: predicate)) }
-    // Twelve lists of 200 are more values than a statement takes.
+    // Twelve lists of 200 values exceed the number of parameters per statement.
     let lists = (0..<12).map { start in
       FetchPredicate.compare(start % 2 == 0 ? "pages" : "year", .in, Array(start..<(start + 200)))
     }
     XCTAssertEqual(try count(.and(lists)), 20 - 10)
     XCTAssertEqual(try count(.or(lists)), 20)
     XCTAssertEqual(try count(.and(lists.map { .not($0) })), 0)
-    // Again, with the tables of before.
+    // The same query again reuses the temporary tables.
     XCTAssertEqual(try count(.and(lists)), 20 - 10)
     let huge = (0..<3).map { _ in FetchPredicate.compare("pages", .in, Array(5..<100_000)) }
     XCTAssertEqual(try count(.and(huge)), 15)
@@ -82,7 +82,7 @@ final class BoundValueTests: XCTestCase {
       specification.fetchLimit = limit
       return try open.texts("isbn", specification).joined()
     }
-    // Pairs of values, as of a compound key; two of them are there.
+    // Pairs of values, as of a compound key. Two of them exist.
     func title(_ number: Int) -> String { "a\u{0}\(number)" }
     let pairs = (0..<3_000).map { (number: Int) -> FetchPredicate in
       FetchPredicate.compare("pages", .equal, number)
@@ -96,7 +96,7 @@ final class BoundValueTests: XCTestCase {
         "rating == 0.5 AND price == 2 AND author == %@ AND pages IN %@ AND title BEGINSWITH[c] 'A' AND title BEGINSWITH 'a' AND isbn LIKE '?*'",
       author, Array(0..<500))
     XCTAssertEqual(try isbns(.or(pairs) || mixed), "732")
-    // Other values, the same plan.
+    // Other values use the same plan.
     let others = (0..<3_000).map { (number: Int) -> FetchPredicate in
       FetchPredicate.compare("pages", .equal, number) && .compare("title", .equal, number == 4 ? title(4) : nil)
     }

@@ -1,4 +1,3 @@
-// CompactionTests: stores written anew without unused pages, and what the query planner goes by.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -14,10 +13,12 @@ import _TestSupport
 
 @testable import SQLCipherStore
 
+/// Compaction of stores, and the statistics that the query planner uses.
 final class CompactionTests: XCTestCase {
   private static let key = StoreKey.passphrase("correct horse", .cheapForTests())
 
-  /// A store of films, some of whose posters are files, most of which were deleted; with an index that lower-cases, one over words, and a history.
+  /// A store of films, some with posters in files, after most of them were deleted. It has a case-insensitive index, a full-text index and
+  /// a history.
   private func store(_ count: Int = 600, keeping kept: Int = 60) throws -> FilmStore {
     let films = try FilmStore(key: Self.key)
     let store = try open(films)
@@ -55,7 +56,7 @@ final class CompactionTests: XCTestCase {
     try films.open(Self.model()) { $0.historyTracking = true }
   }
 
-  /// Everything of the films that are left, in the order of their keys.
+  /// The contents of all remaining films, ordered by key.
   private func contents(_ films: FilmStore) throws -> [String] {
     let store = try open(films)
     defer { try? store.close() }
@@ -260,7 +261,7 @@ final class CompactionTests: XCTestCase {
     }
   }
 
-  /// The part that is killed: this program, started again.
+  /// The entry point of the child process that the test kills.
   func testPlayThePartThatIsKilled() async throws {
     guard let path = ProcessInfo.processInfo.environment["CIPHERDATA_COMPACTION"] else { return }
     let file = try await SQLCipherStoreFile.unlock(at: URL(fileURLWithPath: path), key: Self.key)
@@ -282,7 +283,7 @@ final class CompactionTests: XCTestCase {
     }
     XCTAssertEqual(try tables(), [])
     let open = try open(films)
-    // The store may be in use.
+    // Statistics can be updated while the store is open.
     try await file.updateStatistics()
     XCTAssertEqual(try open.newContext().all("Film").count, 100)
     try open.close()
@@ -290,7 +291,7 @@ final class CompactionTests: XCTestCase {
     XCTAssertEqual(try contents(films), before)
     var findings = try await films.verify()
     XCTAssertEqual(findings, [])
-    // They go along with a compaction and a copy.
+    // Compaction and backup preserve the statistics.
     let result = try await file.compact()
     XCTAssertGreaterThan(result.bytesAfter, 0)
     XCTAssertEqual(try tables(), ["sqlite_stat1"])

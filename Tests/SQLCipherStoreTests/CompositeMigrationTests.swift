@@ -1,4 +1,3 @@
-// CompositeMigrationTests: migrations that add parts with default values to composites, or composites to entities.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -8,7 +7,7 @@ import _StoreSpecification
 
 @testable import SQLCipherStore
 
-/// A composite without a value has none after a migration; one with a value takes the default values of its new parts.
+/// A nil composite stays nil. A composite with a value gets the default values of its new parts.
 final class CompositeMigrationTests: XCTestCase {
   func testAPartWithADefaultIsAddedWhereTheCompositeHasAValue() throws {
     func model(_ parts: [any EntityComponent], _ others: [any EntityComponent] = []) -> ManagedObjectModel {
@@ -35,7 +34,7 @@ final class CompositeMigrationTests: XCTestCase {
     func values(_ contents: [String: [String: String]]) -> [String: [String: String]] {
       Dictionary(uniqueKeysWithValues: contents.values.map { ($0["name"] ?? "", $0.filter { $0.key != "name" }) })
     }
-    // Columns are added, or, because one is removed, the table is copied.
+    // Adding a part adds a column; removing one as well copies the table.
     for removes in [false, true] {
       let floor = Attribute("floor", .integer16).required().initially(2)
       let fax: [any EntityComponent] = removes ? [] : [Attribute("fax", .string)]

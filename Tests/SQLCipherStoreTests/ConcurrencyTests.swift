@@ -1,4 +1,3 @@
-// ConcurrencyTests: readers never see half a save, from any thread; unique values change hands inside one save.
 import Foundation
 import ObjectModel
 import ObjectQuery
@@ -9,6 +8,7 @@ import _TestSupport
 
 @testable import SQLCipherStore
 
+/// Readers on any thread see whole saves only; a save can swap unique values.
 final class ConcurrencyTests: XCTestCase {
   func testReadersSeeWholeSavesOnly() throws {
     let store = try TestStore()
@@ -107,7 +107,7 @@ final class ConcurrencyTests: XCTestCase {
       let author = try open.newID("Author")
       let insert = { _ = try open.insert("Book", ["title": .text("t"), "author": author.slot]) }
       if isChecked { assertStoreError(.objectNotFound, insert) } else { try insert() }
-      // Inside one save the order does not matter.
+      // The order of changes within a save does not matter.
       try open.save { save in
         let second = try open.newID("Author")
         try save.insert("Book", ["title": .text("u"), "author": second.slot])

@@ -1,4 +1,3 @@
-// ConfigurationTests: stores that hold a part of a model.
 import Foundation
 import ObjectModel
 import ObjectQuery
@@ -9,6 +8,7 @@ import _TestSupport
 
 @testable import SQLCipherStore
 
+/// Stores that contain one configuration of a model.
 final class ConfigurationTests: XCTestCase {
   private typealias Models = SpecificationModels
 
@@ -51,7 +51,7 @@ final class ConfigurationTests: XCTestCase {
     let error = assertStoreError(.migrationFailed) { try open(store, "People") }
     XCTAssertEqual(error?.entityName, "Book")
     XCTAssertEqual(error?.differingEntities, ["Author", "Book", "Note"])
-    // What a configuration has more is added, and taken away again while there is nothing in it.
+    // Entities that only the other configuration has are added, and removed again while they are empty.
     let all = try open(store, nil)
     XCTAssertEqual(try all.count("Author"), 0)
     XCTAssertEqual(try all.count("Book"), 1)

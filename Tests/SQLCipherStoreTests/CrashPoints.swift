@@ -1,24 +1,22 @@
-// CrashPoints: copies of a store's files as they are at many moments of a migration.
 import Foundation
 import Synchronization
 import _TestSupport
 
-/// What a killed process leaves are its files as the system has them: a copy of the files stands for a kill at that moment.
+/// Copies a store's files at many points of a migration. A copy is what a process killed at that point leaves behind.
 final class CrashPoints: Sendable {
   private let url: URL
   private let folder: TemporaryFolder
   private let places = Mutex<[URL]>([])
 
-  /// - Parameter folder: Where the copies are put.
+  /// - Parameter folder: The folder for the copies.
   init(of url: URL, in folder: TemporaryFolder) {
     self.url = url
     self.folder = folder
   }
 
-  /// The copies of the store, in the order in which they were made.
+  /// The copies of the store, in order of creation.
   var copies: [URL] { places.withLock { $0.map { $0.appendingPathComponent("test.store") } } }
 
-  /// Makes a copy now.
   func note() {
     let place = places.withLock { places -> URL in
       places.append(folder.file("\(places.count)"))
@@ -26,7 +24,7 @@ final class CrashPoints: Sendable {
     }
     try? FileManager.default.createDirectory(at: place, withIntermediateDirectories: false)
     for suffix in ["", "-wal"] where FileManager.default.fileExists(atPath: url.path + suffix) {
-      // Closing the copy's descriptor drops this process's locks, which nobody else asks for here.
+      // Closing the copy's descriptor releases this process's locks, which this test does not rely on.
       try? FileManager.default.copyItem(atPath: url.path + suffix, toPath: place.appendingPathComponent("test.store").path + suffix)
     }
   }

@@ -1,4 +1,3 @@
-// DamageTests: a damaged page is an error or does not matter; it is never a wrong value.
 import Foundation
 import ObjectModel
 import ObjectQuery
@@ -9,10 +8,11 @@ import _TestSupport
 
 @testable import SQLCipherStore
 
+/// A damaged page causes an error or has no effect. It never yields a wrong value.
 final class DamageTests: XCTestCase {
   private typealias Models = SpecificationModels
 
-  /// Small rows, and large values on overflow pages, whose damage SQLCipher hands out as zeros.
+  /// A store with small rows, and with large values on overflow pages. SQLCipher returns damaged overflow pages as zeros.
   private func makeStore() throws -> (store: TestStore, model: CompiledModel, values: [Int64: Slot]) {
     let model = try Models.frozen([
       Models.entity("Letter", [Models.text("title"), Models.attribute("body", .binary)])
@@ -46,7 +46,7 @@ final class DamageTests: XCTestCase {
           let open = try store.open(model)
           defer { try? open.close() }
           for (key, value) in values {
-            // Each way of reading by itself: one error must not hide another way's silence.
+            // Each way of reading runs separately, so that an error of one cannot hide a wrong value of another.
             do {
               let row = try open.row(ManagedObjectID(space: open.scope.objectIDSpace.number, entityNumber: 0, key: key))
               if let row { XCTAssertEqual(try open.value(row, "body"), value, "page \(page), offset \(offset), key \(key)") }

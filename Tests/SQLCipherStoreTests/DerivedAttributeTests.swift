@@ -1,4 +1,3 @@
-// DerivedAttributeTests: derived attributes in the file: triggers, statements, changed models, other connections, copies.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -12,6 +11,7 @@ import _TestSupport
 
 @testable import SQLCipherStore
 
+/// Derived attributes on disk: triggers, statements, changed models, other connections, copies.
 final class DerivedAttributeTests: XCTestCase {
   private func model(
     key: String? = "canonical:(name)", count: String? = "books.@count", shout: String? = "uppercase:(nameKey)",
@@ -40,7 +40,7 @@ final class DerivedAttributeTests: XCTestCase {
       })
   }
 
-  /// A stored value, in a snapshot of its own.
+  /// Reads a stored value in a separate snapshot.
   private func value(_ open: OpenStore, _ id: ManagedObjectID, _ key: String) throws -> Slot {
     let row = try open.rows(FetchSpecification(entityName: id.entityName)).first { $0.reference == id.reference }
     return try open.value(XCTUnwrap(row), key)
@@ -122,7 +122,7 @@ final class DerivedAttributeTests: XCTestCase {
     let before = try store.open(model())
     let author = try before.insert("Author", ["name": .text("Émile")])
     try before.close()
-    // As a version would have left it that knew no accents.
+    // The triggers as a version without diacritic folding would have created them.
     let folded = try triggers(store).filter { $0.contains("(\(TextFolding.version))") }
     XCTAssertTrue(folded.contains { $0.contains("nameKey") } && folded.contains { $0.contains("nameShout") }, "\(folded)")
     let old = folded.map { trigger in
@@ -261,7 +261,7 @@ final class DerivedAttributeTests: XCTestCase {
     }
     XCTAssertEqual(store.statements { XCTAssertEqual(author.integer("bookCount"), 102) }, [])
     XCTAssertEqual(try store.statements { try author.setValue("Bob", forKey: "name") }, [])
-    // A text of the row itself costs nothing.
+    // A text derived from the same row takes no extra statement.
     try context.save()
     try context.insert("Author", ["name": "Zoë"])
     let statements = try store.statements { try context.save() }
@@ -276,12 +276,12 @@ final class DerivedAttributeTests: XCTestCase {
       try open.insert("Author", ["name": .text(name)])
     }
     XCTAssertEqual(try plainStore.statements { try plain.insert("Author", ["name": .text("c")]) }.count, 1)
-    // One more: whether the count of the new author's books is what it began with.
+    // One more statement: it checks whether the book count of the new author still equals its initial value.
     XCTAssertEqual(try store.statements { try open.insert("Author", ["name": .text("c")]) }.count, 2)
   }
 }
 
-/// A store that says nothing of derived attributes.
+/// A store that does not support derived attributes.
 private final class PlainStore: IncrementalStore {
   private let store: InMemoryStore
 

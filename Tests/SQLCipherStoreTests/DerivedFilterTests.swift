@@ -1,4 +1,3 @@
-// DerivedFilterTests: filtered aggregates in the file: what triggers watch, when values are computed anew, and what a save costs.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -10,6 +9,7 @@ import _StoreSpecification
 
 @testable import SQLCipherStore
 
+/// Filtered aggregates on disk: what the triggers observe, when values are recomputed, and the cost of a save.
 final class DerivedFilterTests: XCTestCase {
   private func model(_ filter: String?, key: String = "canonical:(text)", expression: String = "messages.@count") throws -> CompiledModel {
     try CompiledModel(
@@ -30,7 +30,7 @@ final class DerivedFilterTests: XCTestCase {
       })
   }
 
-  /// A stored value, in a snapshot of its own.
+  /// Reads a stored value in a separate snapshot.
   private func hits(_ open: OpenStore, _ id: ManagedObjectID) throws -> Slot {
     let row = try open.rows(FetchSpecification(entityName: id.entityName)).first { $0.reference == id.reference }
     return try open.value(XCTUnwrap(row), "hits")

@@ -1,4 +1,3 @@
-// DerivedMigrationTests: derived attributes of stores whose model changes: filled, computed anew, renamed, taken away, and right ever after.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -8,8 +7,9 @@ import _StoreSpecification
 
 @testable import SQLCipherStore
 
+/// Derived attributes after model changes: filled, recomputed, renamed and removed.
 final class DerivedMigrationTests: XCTestCase {
-  /// Threads with messages, and what is more of each.
+  /// Threads with messages, with optional further components of each.
   private func forum(_ thread: [any EntityComponent] = [], _ message: [any EntityComponent]? = nil) -> ManagedObjectModel {
     ManagedObjectModel {
       Entity("Thread") {
@@ -30,7 +30,7 @@ final class DerivedMigrationTests: XCTestCase {
     Attribute("unread", .integer64).derived("messages.@count", where: "isRead == NO"),
   ]
 
-  /// One thread with three messages, two of them not read, one with four, all read, and one without.
+  /// Thread A has three messages, two of them unread; B has four, all read; C has none.
   private let fill: (ManagedObjectContext) throws -> Void = { context in
     for (title, flags) in [("A", [false, true, false]), ("B", [true, true, true, true]), ("C", [])] {
       let thread = try context.make("Thread", ["title": title])
@@ -40,7 +40,7 @@ final class DerivedMigrationTests: XCTestCase {
     }
   }
 
-  /// A derived attribute of the threads A, B and C.
+  /// The value of a derived attribute in threads A, B and C.
   private func values(_ key: String, _ context: ManagedObjectContext) throws -> [Int64?] {
     try ["A", "B", "C"].map { try context.one("Thread", "title", $0)[key] as? Int64 }
   }

@@ -1,4 +1,3 @@
-// DifferentialTests: random graphs and random predicates have the same answers in SQL as in memory.
 import Foundation
 import ObjectModel
 import ObjectQuery
@@ -9,6 +8,7 @@ import _TestSupport
 
 @testable import SQLCipherStore
 
+/// Random predicates over random graphs have the same results in SQL as in memory.
 final class DifferentialTests: XCTestCase {
   private var random = SeededGenerator(seed: 20_260_101)
   private static let texts = [

@@ -1,4 +1,3 @@
-// DocumentStoreTests: stores open under model documents like those of public applications.
 import Foundation
 import ObjectModel
 import ObjectStore
@@ -8,6 +7,7 @@ import _TestSupport
 
 @testable import SQLCipherStore
 
+/// Stores under model documents that resemble those of public applications.
 final class DocumentStoreTests: XCTestCase {
   func testAStoreOpensUnderEveryVersionOfEveryDocument() throws {
     let folder = Fixtures.repository.appendingPathComponent("Tests/ObjectModelTests/Documents")
@@ -20,7 +20,7 @@ final class DocumentStoreTests: XCTestCase {
         let store = try TestStore()
         let model = try CompiledModel(version.model)
         try store.open(model).close()
-        // The indexes that an old document asks for are built.
+        // The indexes that an old document requests are built.
         let asked = version.model.entities.flatMap { entity in entity.attributes.filter(\.isIndexed).map { (entity.name, $0.name) } }
         let built = try store.ddl().filter { $0.hasPrefix("CREATE INDEX") || $0.hasPrefix("CREATE UNIQUE INDEX") }
         for (entity, name) in asked { XCTAssertTrue(built.contains { $0.contains("\"\(name)\"") }, "\(version.name): \(entity).\(name)") }

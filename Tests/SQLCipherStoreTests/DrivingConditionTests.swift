@@ -1,4 +1,3 @@
-// DrivingConditionTests: a fetch begins with what finds the fewest objects, whichever condition that is.
 import Foundation
 import ObjectModel
 import ObjectQuery
@@ -9,10 +8,12 @@ import _TestSupport
 
 @testable import SQLCipherStore
 
+/// A fetch starts with the most selective condition, whatever its kind.
 final class DrivingConditionTests: XCTestCase {
   private typealias Models = SpecificationModels
 
-  /// 6,000 items of sizes 0 to 5,999 with a code each; 5,000 have the tag “common”, ten have “rare”, and each the tag of its hundred.
+  /// A store of 6,000 items with sizes 0 to 5,999 and unique codes. 5,000 have the tag “common”, ten have “rare”, and each has one tag per
+  /// hundred.
   private func onItems(_ body: (TestStore, OpenStore) throws -> Void) throws {
     var item = Models.entity(
       "Item", [Models.text("code"), Models.integer("size"), Models.text("kind"), Models.toMany("tags", "Tag", "items")], unique: [["code"]])
@@ -108,7 +109,7 @@ final class DrivingConditionTests: XCTestCase {
     for format in ["NOT section.name CONTAINS '9'", "section.name == nil"] {
       XCTAssertEqual(try explain(format, open).plan.first?.access, .scan, "those without a section count too")
     }
-    // Too many to go through them; their number is believed for some saves.
+    // Too many for a scan. The cached count stays valid for several saves.
     try fill(4_200, 0)
     try open.close()
     open = try store.open(model)

@@ -1,4 +1,3 @@
-// ExpressionIndexTests: indexes over expressions: made, used by what says the same, replaced, and left out of plain copies.
 import Foundation
 import ObjectModel
 import ObjectQuery
@@ -10,6 +9,7 @@ import _TestSupport
 
 @testable import SQLCipherStore
 
+/// Indexes over expressions: created, used by equal expressions, replaced, and omitted from plaintext copies.
 final class ExpressionIndexTests: XCTestCase {
   private typealias Models = SpecificationModels
 

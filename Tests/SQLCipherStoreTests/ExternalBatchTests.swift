@@ -1,4 +1,3 @@
-// ExternalBatchTests: batch requests keep large values in files as saves do, one for each row, and leave none behind.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -10,10 +9,10 @@ import _TestSupport
 
 @testable import SQLCipherStore
 
+/// Batch requests store large values in files as saves do, one per row, and leave no unused files.
 final class ExternalBatchTests: XCTestCase {
   private func bytes(_ count: Int, _ seed: Int = 1) -> Data { FilmStore.bytes(count, seed) }
 
-  /// A store of numbered films.
   private func makeStore(_ count: Int) throws -> (films: FilmStore, store: OpenStore) {
     let films = try FilmStore()
     let store = try films.open(Self.model) { $0.externalStorageThreshold = 1_000 }
@@ -64,7 +63,7 @@ final class ExternalBatchTests: XCTestCase {
     XCTAssertEqual(
       try values(store, "poster"),
       ["0": bytes(5_000, 7), "1": bytes(5_000, 7), "2": bytes(5_000, 7), "3": bytes(5_000, 7), "4": bytes(2_000, 4)])
-    // One row lets go of its file, and the others keep theirs.
+    // One row releases its file; the others keep theirs.
     try store.withFilm("2") { film, context in
       try film.setValue(nil, forKey: "poster")
       try context.save()
@@ -86,14 +85,14 @@ final class ExternalBatchTests: XCTestCase {
 
   func testWhatABatchUpdateComputesGoesIntoFilesToo() async throws {
     let (films, store) = try makeStore(4)
-    // From values inside rows, from those in files, and from both ends at once.
+    // From values in rows, from values in files, and from both with one request.
     _ = try store.newContext().execute(
       BatchUpdateRequest(
         entityName: "Film", propertiesToUpdate: ["poster": FetchExpression.keyPath("plain"), "cut": FetchExpression.keyPath("poster")]))
     XCTAssertEqual(try values(store, "cut"), Dictionary(uniqueKeysWithValues: (0..<4).map { ("\($0)", bytes(2_000, $0)) }))
     XCTAssertEqual(
       try values(store, "poster"), Dictionary(uniqueKeysWithValues: (0..<4).map { ("\($0)", bytes($0 < 2 ? 10 : 3_000, -$0)) }))
-    // And back into an attribute that has none.
+    // Back into an attribute without external storage.
     _ = try store.newContext().execute(
       BatchUpdateRequest(entityName: "Film", propertiesToUpdate: ["plain": FetchExpression.keyPath("cut")]))
     XCTAssertEqual(try values(store, "plain"), try values(store, "cut"))
@@ -104,14 +103,14 @@ final class ExternalBatchTests: XCTestCase {
     struct Stop: Error {}
     let (films, store) = try makeStore(4)
     let before = films.files()
-    // A constraint, found after the values were written.
+    // A constraint violation is found after the values were written.
     assertStoreError(.constraintConflict) {
       try store.newContext().execute(
         BatchUpdateRequest(
           entityName: "Film", propertiesToUpdate: ["title": "same", "poster": bytes(5_000), "cut": FetchExpression.keyPath("plain")]))
     }
     XCTAssertEqual(films.files(), before)
-    // A transaction, and a part of one.
+    // A transaction, and a savepoint in one.
     let context = store.newContext()
     let request = BatchUpdateRequest(entityName: "Film", propertiesToUpdate: ["poster": bytes(5_000)])
     XCTAssertThrowsError(
@@ -169,7 +168,7 @@ final class ExternalBatchTests: XCTestCase {
       [
         "0": bytes(2_000, 0), "1": bytes(2_000, 1), "2": bytes(6_000, 2), "3": bytes(10, 3), "4": bytes(6_000, 4), "5": bytes(6_000, 5),
       ])
-    // Rows that are passed over leave nothing.
+    // Skipped rows leave no files.
     _ = try store.newContext().execute(BatchInsertRequest(entityName: "Film", objects: objects, onConflict: .ignore))
     try await finish(films, store, fileCount: 5)
   }

@@ -1,4 +1,3 @@
-// ExternalCommitTests: a commit that fails when all files are written already, while others wait with files of their own.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -9,6 +8,7 @@ import _TestSupport
 
 @testable import SQLCipherStore
 
+/// A commit that fails after all its files are written, while other saves wait with files of their own.
 final class ExternalCommitTests: XCTestCase {
   private static let model: CompiledModel = {
     let model = ManagedObjectModel {
@@ -26,7 +26,7 @@ final class ExternalCommitTests: XCTestCase {
     return compiled
   }()
 
-  /// Inserts films of a person that is not in the store, which the database finds out at its commit.
+  /// Inserts films with a reference to a person that does not exist. The database detects it at commit.
   private func failToCommit(_ store: OpenStore) throws {
     let context = store.newContext()
     _ = try context.execute(BatchInsertRequest(entityName: "Person", objects: [["name": "P"]]))
@@ -55,7 +55,7 @@ final class ExternalCommitTests: XCTestCase {
       try writer.write(FilmStore.bytes(150_000))
       let value = try writer.finish()
       try failToCommit(store)
-      // Nobody may tidy up while a file waits; it is there still.
+      // Sweeping must not remove a file of a waiting save.
       XCTAssertEqual(try value.data(), FilmStore.bytes(150_000))
     }
     XCTAssertEqual(films.files(), [])

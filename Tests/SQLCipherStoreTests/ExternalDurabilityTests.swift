@@ -1,4 +1,3 @@
-// ExternalDurabilityTests: the power goes after commits that no sync followed: rows that come back find the files of their large values.
 import Foundation
 import ObjectContext
 import ObjectStore
@@ -10,23 +9,24 @@ import _TestSupport
 
 @testable import SQLCipherStore
 
+/// Power loss after commits without a sync: restored rows find the files of their large values.
 final class ExternalDurabilityTests: XCTestCase {
   private let old = FilmStore.bytes(200_000, 1)
   private let new = FilmStore.bytes(180_000, 2)
 
-  /// A database and its log as the disk has them: those of an earlier moment.
+  /// The database and its log as they are on disk, in the state of the last sync.
   private struct Disk: Sendable {
     private var state: [String: Data] = [:]
 
-    /// Notes both as they are, as a sync would leave them.
+    /// Copies the current state, as a sync does.
     init(_ path: String) throws {
-      // Closing the copy's descriptor drops this process's locks, which nobody else asks for here.
+      // Closing the copy's descriptor releases this process's locks, which this test does not rely on.
       for suffix in ["", "-wal"] where FileManager.default.fileExists(atPath: path + suffix) {
         state[suffix] = try Data(contentsOf: URL(fileURLWithPath: path + suffix))
       }
     }
 
-    /// The store that the machine finds when it has its power back: with the large values as they are in the folder now.
+    /// Returns the store after a power loss: the synced database with the current files of large values.
     func afterPowerCut(_ films: FilmStore) throws -> FilmStore {
       let result = try FilmStore(key: films.key)
       for (suffix, bytes) in state { try bytes.write(to: URL(fileURLWithPath: result.url.path + suffix)) }
@@ -105,7 +105,7 @@ final class ExternalDurabilityTests: XCTestCase {
     try migrated.close()
   }
 
-  /// Whenever the power goes, what the last sync has left and the files of now go together.
+  /// The state of the last sync and the current files match at any point of a power loss.
   func testManyRemovalsShareOneSync() async throws {
     let count = 2 * ExternalStorage.greatestWaitingCount + 5
     let films = try FilmStore()
@@ -127,7 +127,7 @@ final class ExternalDurabilityTests: XCTestCase {
     for (number, film) in try context.all("Film").enumerated() {
       context.delete(film)
       try context.save()
-      // Right before and right after the syncs is where it counts.
+      // The points directly before and after a sync are the critical ones.
       guard [0, 62, 63, 64, 65, 127, 128].contains(number) else { continue }
       let found = try state.withLock { $0.disk }.afterPowerCut(films)
       let lines = try await found.verify()
@@ -156,7 +156,7 @@ final class ExternalDurabilityTests: XCTestCase {
     let removed = try await films.unlock().sweepExternalFiles()
     XCTAssertEqual(removed, 1)
     XCTAssertEqual(synced.withLock { $0 }, 1)
-    // The store that had put it off finds nothing to do, and goes on.
+    // The store that deferred the removal finds nothing to remove, and continues.
     try store.addFilm("2", new)
     try store.withFilm("2") { film, context in
       context.delete(film)
@@ -172,7 +172,7 @@ final class ExternalDurabilityTests: XCTestCase {
       context.delete(film)
       try context.save()
     }
-    // The process dies: its files are as they are now, and all of them.
+    // When the process dies, all files keep their current contents.
     let found = try Disk(films.url.path).afterPowerCut(films)
     try store.close()
     XCTAssertEqual(found.files().count, 2)

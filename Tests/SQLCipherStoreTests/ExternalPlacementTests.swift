@@ -1,4 +1,3 @@
-// ExternalPlacementTests: where large values are after the model has allowed or forbidden files, and after a store was copied row by row.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -11,10 +10,10 @@ import _TestSupport
 
 @testable import SQLCipherStore
 
+/// The location of large values after the model allows or forbids files, and after a row-by-row copy of the store.
 final class ExternalPlacementTests: XCTestCase {
   private func bytes(_ count: Int, _ seed: Int = 1) -> Data { FilmStore.bytes(count, seed) }
 
-  /// A version of a model of films.
   private func model(_ version: Int, external: Bool, unique: Bool = false) throws -> CompiledModel {
     var entity = EntityDescription(name: "Film")
     var poster = AttributeDescription(name: "poster", type: .binary, isOptional: true)
@@ -72,7 +71,7 @@ final class ExternalPlacementTests: XCTestCase {
       BatchUpdateRequest(entityName: "Film", predicate: .compare("title", .equal, "2"), propertiesToUpdate: ["poster": bytes(200_000, 8)]))
     XCTAssertEqual(films.files().count, 1)
     try store.close()
-    // And forth again: what went into the rows meanwhile goes back.
+    // And forward again: values that moved into rows meanwhile move back into files.
     store = try films.open(model(3, external: true))
     XCTAssertEqual(try ["0", "1", "2"].map { try store.poster($0) }, [bytes(200_000, 0), bytes(200_000, 9), bytes(200_000, 8)])
     try await finish(films, store, fileCount: 3)
@@ -84,7 +83,7 @@ final class ExternalPlacementTests: XCTestCase {
     try store.addFilm("A", bytes(200_000, 1))
     try store.addFilm("B", bytes(200_000, 1))
     try store.close()
-    // Equal values, of which files say nothing.
+    // Equal values, which their files cannot reveal.
     assertStoreError(.migrationConstraintViolation) { try films.open(self.model(2, external: true, unique: true)) }
     store = try films.open(model(1, external: true))
     XCTAssertEqual(films.files().count, 2)
@@ -99,7 +98,7 @@ final class ExternalPlacementTests: XCTestCase {
     XCTAssertEqual(try store.poster("A"), bytes(200_000, 1))
     XCTAssertEqual(try store.poster("B"), bytes(200_000, 2))
     try store.close()
-    // Without the constraint they are large values again.
+    // Without the constraint they are stored externally again.
     store = try films.open(model(3, external: true))
     XCTAssertEqual(try store.poster("B"), bytes(200_000, 2))
     try await finish(films, store, fileCount: 2)
@@ -132,7 +131,7 @@ final class ExternalPlacementTests: XCTestCase {
     try FileManager.default.createDirectory(at: support, withIntermediateDirectories: false)
     for number in 0..<3 { try bytes(9).write(to: support.appendingPathComponent(String(repeating: "\(number)a", count: 16))) }
     try Data().write(to: support.appendingPathComponent("pending"))
-    // The older model has no large values, and leaves everything as it is.
+    // The older model has no external values, and changes nothing.
     store = try films.open(model(1, external: false))
     XCTAssertEqual(try store.poster("A"), bytes(200_000))
     try store.close()
@@ -148,7 +147,7 @@ final class ExternalPlacementTests: XCTestCase {
     for number in 0..<3 { try store.addFilm("\(number)", bytes(number == 1 ? 20 : 200_000, number)) }
     let memory = try await store.coordinator.migratePersistentStore(
       store.persistentStore, to: PersistentStoreDescription(type: .inMemory))
-    // The files are of no use to it.
+    // That store cannot use the files.
     try await store.coordinator.destroyPersistentStore(with: PersistentStoreDescription(url: films.url))
     XCTAssertEqual(films.files(), [])
     func posters(_ context: ManagedObjectContext) throws -> [String: Data?] {
@@ -157,7 +156,7 @@ final class ExternalPlacementTests: XCTestCase {
     }
     let wanted: [String: Data?] = ["0": bytes(200_000, 0), "1": bytes(20, 1), "2": bytes(200_000, 2)]
     XCTAssertEqual(try posters(ManagedObjectContext(coordinator: store.coordinator)), wanted)
-    // And back into files.
+    // Back into files.
     var target = PersistentStoreDescription(url: films.url, key: films.key)
     target.durability = .fast
     let moved = try await store.coordinator.migratePersistentStore(memory, to: target)
@@ -182,7 +181,7 @@ final class ExternalPlacementTests: XCTestCase {
     XCTAssertFalse(FileManager.default.fileExists(atPath: FilmStore.support(films.url).path))
     var findings = try await films.unlock(place).verify(.full)
     XCTAssertEqual(findings, [])
-    // Into the place of a store with files of its own.
+    // Replace a store that has files of its own.
     let other = try films.open()
     for number in 0..<3 { try other.addFilm("\(number)", bytes(150_000, number)) }
     try other.close()
@@ -214,7 +213,7 @@ final class ExternalPlacementTests: XCTestCase {
     try await films.unlock().exportPlaintext(to: plain)
     let file = try await SQLCipherStoreFile.importPlaintext(from: plain, to: back, key: films.key)
     XCTAssertEqual(films.files(back).count, 1)
-    // The value is not in the database as well.
+    // The value is not duplicated in the database.
     let size = try XCTUnwrap(FileManager.default.attributesOfItem(atPath: back.path)[.size] as? NSNumber).intValue
     XCTAssertLessThan(size, 150_000)
     XCTAssertFalse(FileManager.default.fileExists(atPath: FilmStore.support(back).appendingPathComponent("orphans").path))

@@ -1,4 +1,3 @@
-// ExternalStorageCopyTests: the files of large values go with their store: backups, another key, rotation, plaintext, verification, sweeping.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -12,6 +11,7 @@ import _TestSupport
 
 @testable import SQLCipherStore
 
+/// The files of large values in backups, key changes, key rotation, plaintext export, verification and sweeping.
 final class ExternalStorageCopyTests: XCTestCase {
   private func bytes(_ count: Int, _ seed: Int = 1) -> Data { FilmStore.bytes(count, seed) }
   private let raw = StoreKey.raw(SecretBytes([UInt8](repeating: 3, count: 32)))
@@ -102,7 +102,7 @@ final class ExternalStorageCopyTests: XCTestCase {
     XCTAssertFalse(FileManager.default.fileExists(atPath: copy.path))
   }
 
-  /// While there was no folder of large values there was no lock either that keeps files until they are copied.
+  /// Without a folder of large values, no lock protected the files until they were copied.
   func testABackupHasTheFilesOfItsSnapshotWhereTheFirstOneCameWhileItBegan() async throws {
     let films = try FilmStore(key: raw)
     let store = try films.open()
@@ -111,7 +111,7 @@ final class ExternalStorageCopyTests: XCTestCase {
     try context.save()
     let copy = films.folder.file("copy.store")
     let calls = Mutex((opened: 0, told: 0))
-    // Pages of another size are exported: what that takes is asked for behind the lock and before the snapshot.
+    // A different page size requires an export. Its preparations happen behind the lock and before the snapshot.
     try await films.unlock().keyring.backUp(
       to: copy.path, key: .sqlcipherPassphrase(SecretBytes(utf8: "other"), .sqlcipher3), largeValues: ExternalTable.ids,
       onOpen: { connection in
@@ -141,7 +141,7 @@ final class ExternalStorageCopyTests: XCTestCase {
     } catch { XCTFail("\(error)") }
   }
 
-  /// Of two copies with one name each took the other's files for left over, and the one that came too late removed them.
+  /// Two concurrent backups to one name each treated the other's files as orphans, and the later one removed them.
   func testOfTwoBackupsWithOneNameOneIsMadeWhole() async throws {
     for key in [FilmStore.databaseKey, raw] {
       let films = try makeStore(key)
@@ -155,7 +155,7 @@ final class ExternalStorageCopyTests: XCTestCase {
           second.withLock { second in
             guard second == nil, let names = try? FileManager.default.contentsOfDirectory(atPath: support), !names.isEmpty else { return }
             second = Task.detached { await Self.isMade { try await later.backUp(to: copy) } }
-            // The other one has time to do harm.
+            // Leave the other backup time to interfere.
             usleep(200_000)
           }
           return true
@@ -186,7 +186,7 @@ final class ExternalStorageCopyTests: XCTestCase {
     XCTAssertTrue(Set(before).isDisjoint(with: films.files()))
     try await check(films)
     XCTAssertFalse(films.isPending)
-    // Files of before, put back, are none of the store's.
+    // Restored files of earlier values do not belong to the store.
     for file in before {
       try FileManager.default.copyItem(at: kept.appendingPathComponent(file.lastPathComponent), to: file)
     }
@@ -256,7 +256,7 @@ final class ExternalStorageCopyTests: XCTestCase {
     ] {
       XCTAssertTrue(findings.contains { $0.contains(text) }, text)
     }
-    // The quick one reads no content.
+    // A quick check reads no content.
     let quick = try await films.verify(.quick)
     XCTAssertEqual(quick.count, 3)
     let count = try await films.unlock().sweepExternalFiles()
@@ -282,7 +282,7 @@ final class ExternalStorageCopyTests: XCTestCase {
     for number in 0..<3 { try bytes(9).write(to: support.appendingPathComponent(String(repeating: "\(number)a", count: 16))) }
     try Data().write(to: support.appendingPathComponent("pending"))
     XCTAssertEqual(films.files().count, 5)
-    // Who only reads leaves everything as it is.
+    // A read-only store changes nothing.
     let reader = try films.open { $0.isReadOnly = true }
     XCTAssertEqual(try reader.poster("0"), bytes0())
     try reader.close()
@@ -338,7 +338,7 @@ final class ExternalStorageCopyTests: XCTestCase {
     try store.withFilm("A") { film, _ in XCTAssertEqual(try film.value(forKey: "picture") as? Data, bytes(200_000)) }
     let found = try await films.verify()
     XCTAssertEqual(found, [])
-    // What nothing refers to any more goes with the next save.
+    // The next save removes unreferenced files.
     try store.withFilm("A") { film, context in
       try film.setValue(Int32(1999), forKey: "year")
       try context.save()

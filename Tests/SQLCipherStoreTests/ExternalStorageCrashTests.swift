@@ -1,4 +1,3 @@
-// ExternalStorageCrashTests: processes killed while they save large values: no reference without its file, no file that stays without a reference.
 import Foundation
 import ObjectContext
 import ObjectStore
@@ -9,8 +8,9 @@ import _TestSupport
 
 @testable import SQLCipherStore
 
+/// Processes killed while they save large values: every reference has its file, and no unreferenced file remains.
 final class ExternalStorageCrashTests: XCTestCase {
-  /// How many processes are killed; the environment may ask for more.
+  /// The number of processes to kill. The environment can increase it.
   private var rounds: Int { ProcessInfo.processInfo.environment["CIPHERDATA_CRASH_ROUNDS"].flatMap(Int.init) ?? 8 }
   private var random = SeededGenerator(seed: 4_711)
 
@@ -22,7 +22,7 @@ final class ExternalStorageCrashTests: XCTestCase {
     for round in 0..<rounds {
       let child = try Victim("save", films.url.path)
       let acknowledged = child.kill(after: Int(random.next() % 6) + 1, microseconds: UInt32(random.next() % 12_000))
-      // Before anybody tidies up: every reference has its whole file.
+      // Before any sweep, every reference has its complete file.
       let before = try await films.verify()
       XCTAssertTrue(before.allSatisfy { $0.contains("belongs to no value") }, "round \(round): \(before)")
       leftOver += before.count
@@ -55,12 +55,12 @@ final class ExternalStorageCrashTests: XCTestCase {
       XCTAssertTrue(before.allSatisfy { $0.contains("belongs to no value") }, "round \(round): \(before)")
       leftOver += before.count
       let store = try films.open()
-      // A request takes effect for all rows or for none.
+      // A request affects all rows or none.
       let values = try store.newContext().all("Film").map { try XCTUnwrap($0.value(forKey: "poster") as? Data) }
       XCTAssertLessThanOrEqual(Set(values).count, 1, "round \(round)")
       XCTAssertTrue(values.isEmpty || values.count == BatchVictim.rowCount, "round \(round): \(values.count)")
       if let number = acknowledged.last.flatMap(Int.init), let value = values.first {
-        // It may have done more than it could tell.
+        // The process may have committed more than it could report.
         XCTAssertTrue((number...number + 1).contains { BatchVictim.value($0) == value }, "round \(round): \(number)")
       }
       XCTAssertEqual(films.files().count, values.count, "round \(round)")
@@ -96,7 +96,7 @@ final class ExternalStorageCrashTests: XCTestCase {
     let child = try Victim("save", films.url.path)
     let file = try await films.unlock()
     for _ in 0..<60 {
-      // Opening and sweeping must not take the files of a save that is under way.
+      // Opening and sweeping must not remove the files of a concurrent save.
       _ = try await file.sweepExternalFiles()
       let store = try films.open()
       for film in try store.newContext().all("Film") {
@@ -113,7 +113,7 @@ final class ExternalStorageCrashTests: XCTestCase {
     XCTAssertEqual(findings, [])
   }
 
-  /// The part that is killed: this program, started again.
+  /// The entry point of the child process that the test kills.
   func testPlayThePartThatIsKilled() async throws {
     let environment = ProcessInfo.processInfo.environment
     guard let role = environment["CIPHERDATA_EXTERNAL_CRASH"], let path = environment["CIPHERDATA_EXTERNAL_PATH"] else { return }
@@ -131,7 +131,7 @@ final class ExternalStorageCrashTests: XCTestCase {
     description.durability = .fast
     let store = try OpenStore(description, model: try FilmStore.model())
     if role == "batch" {
-      // Inserted, set anew twice, deleted: each time all rows.
+      // Insert, update twice, delete; each affects all rows.
       for number in 0..<10_000 {
         let context = store.newContext()
         switch number % 4 {
@@ -152,7 +152,7 @@ final class ExternalStorageCrashTests: XCTestCase {
     let context = store.newContext()
     var old: [ManagedObject] = try context.all("Film")
     for number in 1..<10_000 {
-      // Insert, replace, delete, stream: one after the other, some together.
+      // Insert, replace, delete and stream: in turn, and some of them combined.
       let film = try context.insert("Film", ["title": "\(run)/\(number)"])
       if number % 3 == 0 {
         let writer = try film.makeExternalDataWriter()
@@ -174,13 +174,13 @@ final class ExternalStorageCrashTests: XCTestCase {
   }
 }
 
-/// What the process that runs batch requests writes.
+/// The values that the batch process writes.
 private enum BatchVictim {
   static let rowCount = 6
   static func value(_ number: Int) -> Data { FilmStore.bytes(140_000 + number, number) }
 }
 
-/// This test program, started again for a part in which it is killed.
+/// A child process of this test program that the test kills.
 private struct Victim {
   private let process = Process()
   private let pipe = Pipe()
@@ -195,7 +195,7 @@ private struct Victim {
     try process.run()
   }
 
-  /// Kills it some time after it has acknowledged so often; the last thing that it acknowledged.
+  /// Kills the process a while after it has acknowledged `count` steps, and returns its last acknowledgment.
   func kill(after count: Int, microseconds: UInt32) -> [String] {
     var output = Data()
     func acknowledged() -> [String] {

@@ -1,4 +1,3 @@
-// ExternalStorageTamperTests: whoever changes the file of a large value without the key is noticed when it is read: never wrong bytes, never a crash.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -10,8 +9,9 @@ import _TestSupport
 
 @testable import SQLCipherStore
 
+/// Modification of a large value's file without the key is detected when the value is read. It never yields wrong bytes or a crash.
 final class ExternalStorageTamperTests: XCTestCase {
-  /// Three chunks and a bit.
+  /// Three whole chunks and a partial one.
   private let value = FilmStore.bytes(200_000)
   private var random = SeededGenerator(seed: 77)
 
@@ -22,7 +22,7 @@ final class ExternalStorageTamperTests: XCTestCase {
     return (films, store, try XCTUnwrap(films.files().first))
   }
 
-  /// What reading gives after the file was changed: all the bytes, or the error that it must be.
+  /// Asserts that reading a modified file yields either all the bytes or the expected error.
   private func assertNoticed(
     _ store: OpenStore, _ what: String, _ code: StoreError.Code = .storeCorrupt, file: StaticString = #filePath, line: UInt = #line
   ) throws {
@@ -35,7 +35,7 @@ final class ExternalStorageTamperTests: XCTestCase {
         XCTAssertEqual(error.code, code, "\(what): \(error)", file: file, line: line)
         XCTAssertNotNil(error.path, file: file, line: line)
       }
-      // As a stream: what comes before the change is right.
+      // As a stream, the bytes before the modification are correct.
       var given = Data()
       do {
         let reader = try content.makeReader()
@@ -59,12 +59,12 @@ final class ExternalStorageTamperTests: XCTestCase {
       var changed = original
       changed[place] ^= UInt8(1 << (random.next() % 8))
       try changed.write(to: file)
-      // A greater version is another error.
+      // A newer format version is a different error.
       if (8..<10).contains(place) {
         try store.withFilm("A") { film, _ in XCTAssertThrowsError(try film.externalData(forKey: "poster")?.data()) }
         continue
       }
-      // A chunk that has padding only is never read.
+      // A chunk that consists of padding is never read.
       if place >= 44 + 4 * 65_552 { padding += 1 }
       try assertNoticed(store, "bit at \(place)")
     }
@@ -128,12 +128,12 @@ final class ExternalStorageTamperTests: XCTestCase {
     assertStoreError(.storeCorrupt) { try store.poster("B") }
     let findings = try await films.verify()
     XCTAssertEqual(findings.filter { $0.contains("damaged or was exchanged") }.count, 2)
-    // The same bytes in another store of the same raw key.
+    // The same bytes in another store with the same raw key.
     let (otherFilms, otherStore, otherFile) = try makeStore()
     defer { withExtendedLifetime(otherFilms) {} }
     try Data(contentsOf: otherFile).write(to: file)
     try assertNoticed(store, "the file of another store")
-    // An older value put back.
+    // Restore an older value.
     try original.write(to: file)
     XCTAssertEqual(try store.poster("A"), value)
     try store.withFilm("A") { film, context in

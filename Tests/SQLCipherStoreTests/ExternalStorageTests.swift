@@ -1,4 +1,3 @@
-// ExternalStorageTests: when large values go into files, what becomes of the files, and that nothing is read before it is asked for.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -11,6 +10,7 @@ import _TestSupport
 
 @testable import SQLCipherStore
 
+/// When large values are stored in files, the lifetime of the files, and lazy reading.
 final class ExternalStorageTests: XCTestCase {
   private func bytes(_ count: Int, _ seed: Int = 1) -> Data { FilmStore.bytes(count, seed) }
 
@@ -43,7 +43,7 @@ final class ExternalStorageTests: XCTestCase {
     XCTAssertEqual(films.files().count, 1)
     XCTAssertEqual(try store.poster("100"), bytes(100))
     try store.close()
-    // What was kept in a file stays there.
+    // Values in files stay there under a higher threshold.
     let again = try films.open { $0.externalStorageThreshold = 1_000_000 }
     XCTAssertEqual(try again.poster("100"), bytes(100))
     try again.addFilm("large", bytes(200_000))
@@ -61,7 +61,7 @@ final class ExternalStorageTests: XCTestCase {
     try store.addFilm("MARKER-TITLE-2", value + Data(count: 100))
     let sizes = try films.files().map { try Data(contentsOf: $0).count }
     XCTAssertEqual(sizes.count, 2)
-    // Values of nearly one size have files of one size.
+    // Values of similar size have files of equal size.
     XCTAssertEqual(sizes[0], sizes[1])
     try store.close()
     for case let file as URL in try XCTUnwrap(FileManager.default.enumerator(at: films.folder.url, includingPropertiesForKeys: nil)) {
@@ -89,7 +89,7 @@ final class ExternalStorageTests: XCTestCase {
       try store.newContext().fetch(FetchRequest<ManagedObject>(entityName: "Film", predicate: FetchPredicate(format: "poster != nil")))
         .count, 1)
     assertStoreError(.externalDataMissing) { try store.poster("B") }
-    // A property has no way to throw: the next save does.
+    // Properties cannot throw; the next save reports the error.
     try store.withFilm("B") { film, context in
       assertStoreError(.externalDataMissing) { _ = try film.value(forKey: "poster") }
       XCTAssertNil(film["poster"])
@@ -162,7 +162,7 @@ final class ExternalStorageTests: XCTestCase {
         throw Stop()
       })
     XCTAssertEqual(films.files(), before)
-    // A part that fails alone.
+    // A nested transaction that fails alone.
     try store.newContext().performTransaction {
       let inner = store.newContext()
       XCTAssertThrowsError(
@@ -204,7 +204,7 @@ final class ExternalStorageTests: XCTestCase {
       try writer.write(bytes(500_000))
       let value = try writer.finish()
       XCTAssertEqual(try value.data(), bytes(500_000))
-      // While it waits nobody takes it for an orphan.
+      // The file of a waiting save is not treated as an orphan.
       XCTAssertEqual(films.files().count, 2)
       try store.addFilm("B", bytes(200_000, 2))
       XCTAssertEqual(films.files().count, 3)
@@ -217,7 +217,7 @@ final class ExternalStorageTests: XCTestCase {
   func testValuesThatWaitForASaveShareOneDescriptor() async throws {
     let films = try FilmStore()
     let store = try films.open { $0.externalStorageThreshold = 10 }
-    /// How often the folder is open.
+    /// The number of open descriptors of the folder.
     func descriptors() throws -> Int {
       let own = "/proc/self/fd"
       let targets = try FileManager.default.contentsOfDirectory(atPath: own).compactMap {
@@ -233,7 +233,7 @@ final class ExternalStorageTests: XCTestCase {
       try film.setExternalData(writer.finish(), forKey: "poster")
     }
     XCTAssertEqual(try descriptors(), 1)
-    // Others save and sweep meanwhile.
+    // Other contexts save and sweep meanwhile.
     try store.addFilm("other", bytes(20))
     try store.withFilm("other") { film, context in
       context.delete(film)
@@ -263,7 +263,7 @@ final class ExternalStorageTests: XCTestCase {
         try film.setValue(bytes(300_000, 2), forKey: "poster")
         try context.save()
       }
-      // A reader goes on with what it opened.
+      // A reader continues with the file that it opened.
       var rest = try XCTUnwrap(first)
       while let piece = try reader.next() { rest.append(piece) }
       XCTAssertEqual(rest, bytes(200_000))

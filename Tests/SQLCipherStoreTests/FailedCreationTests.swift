@@ -1,4 +1,3 @@
-// FailedCreationTests: a creation that fails leaves nothing of its own, and touches nothing of others.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -14,6 +13,7 @@ import _TestSupport
 @testable import SQLCipherStore
 @testable import StoreFiles
 
+/// A failed creation removes its own files and leaves all others unchanged.
 final class FailedCreationTests: XCTestCase {
   private static let raw = StoreKey.raw(SecretBytes([UInt8](repeating: 3, count: 32)))
   private static let keys: [StoreKey] = [
@@ -50,7 +50,7 @@ final class FailedCreationTests: XCTestCase {
     }
   }
 
-  /// Runs a body while the system has no inotify left.
+  /// Runs `body` while the system has no inotify instances left.
   private func withoutWatches(_ body: () throws -> Void) rethrows {
     FileEvents.refusal.withLock { $0 = .instance(EMFILE) }
     defer { FileEvents.refusal.withLock { $0 = nil } }
@@ -172,13 +172,13 @@ final class FailedCreationTests: XCTestCase {
       // No connection has used it.
       XCTAssertEqual(try make().newStore?.takeBack(), true)
       XCTAssertEqual(folder.fileNames(), [], "\(key)")
-      // It is open somewhere.
+      // Another connection has it open.
       var keyring = try make()
       let open = try Connection(opening: path, key: keyring.databaseKey())
       XCTAssertEqual(keyring.newStore?.takeBack(), false)
       open.close()
       try StoreRemoval.destroy(path)
-      // It was written to.
+      // Another connection wrote to it.
       keyring = try make()
       let writer = try Connection(opening: path, key: keyring.databaseKey())
       try writer.execute("CREATE TABLE t (a)")
@@ -186,7 +186,7 @@ final class FailedCreationTests: XCTestCase {
       XCTAssertEqual(keyring.newStore?.takeBack(), false)
       XCTAssertTrue(StoreFile.exists(path))
       try StoreRemoval.destroy(path)
-      // Another one stands in its place.
+      // Another store has replaced it.
       let former = try make()
       try StoreRemoval.destroy(path)
       let other = try make()

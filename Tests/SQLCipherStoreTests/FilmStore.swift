@@ -1,4 +1,3 @@
-// FilmStore: a store with large values for tests, and a look at their files.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -11,7 +10,7 @@ import _TestSupport
 
 @testable import SQLCipherStore
 
-/// A folder with a store of films, whose posters may be large.
+/// A folder with a store of films, whose posters can be large.
 final class FilmStore {
   let folder: TemporaryFolder
   let observer = SQLObserver()
@@ -42,7 +41,7 @@ final class FilmStore {
     configure: (inout PersistentStoreDescription) -> Void = { _ in }
   ) throws -> OpenStore {
     var description = PersistentStoreDescription(url: url ?? self.url, key: key ?? self.key)
-    // Files of values that are let go of are removed at once then.
+    // Files of released values are removed immediately.
     description.durability = .full
     description.sqlObserver = observer
     configure(&description)
@@ -53,13 +52,11 @@ final class FilmStore {
     try await SQLCipherStoreFile.unlock(at: url ?? self.url, key: key ?? self.key)
   }
 
-  /// What is damaged, and what is left over.
+  /// Returns the damage and the orphaned files that verification finds.
   func verify(_ level: StoreVerificationLevel = .full) async throws -> [String] { try await unlock().findings(level).map(\.description) }
 
-  /// The folder of the files.
   static func support(_ url: URL) -> URL { url.deletingLastPathComponent().appendingPathComponent(".\(url.lastPathComponent)_SUPPORT") }
 
-  /// The files of large values.
   func files(_ url: URL? = nil) -> [URL] {
     let folder = FilmStore.support(url ?? self.url)
     let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
@@ -68,7 +65,7 @@ final class FilmStore {
 
   var isPending: Bool { FileManager.default.fileExists(atPath: FilmStore.support(url).appendingPathComponent("pending").path) }
 
-  /// Changes the database as nobody should.
+  /// Modifies the database behind the library's back.
   func execute(_ sql: String) throws {
     let (path, key) = (url.path, self.key)
     let keyring = try waitFor { try await StoreKeyring.unlock(storePath: path, key: key) }
@@ -77,7 +74,7 @@ final class FilmStore {
     try connection.execute(sql)
   }
 
-  /// Bytes that differ from seed to seed.
+  /// Returns bytes that depend on `seed`.
   static func bytes(_ count: Int, _ seed: Int = 1) -> Data {
     var value = UInt64(truncatingIfNeeded: seed) &* 0x9E37_79B9_7F4A_7C15 | 1
     var result = Data(capacity: count + 8)
@@ -92,7 +89,6 @@ final class FilmStore {
 }
 
 extension OpenStore {
-  /// Saves a film.
   @discardableResult
   func addFilm(_ title: String, _ poster: Data?) throws -> ManagedObjectID {
     let context = newContext()
@@ -101,13 +97,12 @@ extension OpenStore {
     return film.objectID
   }
 
-  /// Does something with a film, in a context of its own.
+  /// Runs `body` with a film in a new context.
   func withFilm<Result>(_ title: String, _ body: (ManagedObject, ManagedObjectContext) throws -> Result) throws -> Result {
     let context = newContext()
     let films = try context.all("Film").filter { $0.text("title") == title }
     return try body(try XCTUnwrap(films.first, "there is no film \(title)"), context)
   }
 
-  /// The poster of a film.
   func poster(_ title: String) throws -> Data? { try withFilm(title) { film, _ in try film.externalData(forKey: "poster")?.data() } }
 }

@@ -1,4 +1,3 @@
-// FoldedIndexTests: indexes over folded texts: made, used, kept up, replaced, and left out of plain copies.
 import Foundation
 import ObjectModel
 import ObjectQuery
@@ -11,6 +10,7 @@ import _TestSupport
 
 @testable import SQLCipherStore
 
+/// Indexes over folded texts: created, used, maintained, replaced, and omitted from plaintext copies.
 final class FoldedIndexTests: XCTestCase {
   private typealias Models = SpecificationModels
 
@@ -58,12 +58,13 @@ final class FoldedIndexTests: XCTestCase {
     XCTAssertEqual(TextFolding.version.split(separator: "_").count, 3)
   }
 
-  /// A changed sum means that folding gives something else than it did: count `rules` up in ``TextFolding/version``, then change the sum here.
+  /// A changed checksum means that folding yields different results: increment `rules` in ``TextFolding/version``, then update the checksum
+  /// here.
   func testTheRulesOfFoldingAreThoseOfTheirVersion() throws {
     XCTAssertTrue(TextFolding.version.hasPrefix("1_"))
     var sum: UInt64 = 14_695_981_039_346_656_037
     for options in [ComparisonOptions.caseInsensitive, .diacriticInsensitive, [.caseInsensitive, .diacriticInsensitive]] {
-      // Letters and marks that every version of Unicode has had for long.
+      // Letters and marks that every recent version of Unicode has.
       for value in [UInt32(0x20)..<0x250, 0x300..<0x370, 0x386..<0x3CF, 0x400..<0x460, 0x5B0..<0x5F0, 0x620..<0x660, 0x1E00..<0x1EFA]
         .joined()
       {
@@ -154,7 +155,7 @@ final class FoldedIndexTests: XCTestCase {
     XCTAssertEqual(try count("title ==[cd] 'EMILE'", open), 3)
     XCTAssertEqual(try explain("title ==[cd] 'EMILE'", open).warnings, [])
     try open.close()
-    // The next opening changes nothing.
+    // Reopening changes nothing.
     let bytes = try Data(contentsOf: store.url)
     try store.open(model()).close()
     XCTAssertEqual(try Data(contentsOf: store.url), bytes)
@@ -181,7 +182,7 @@ final class FoldedIndexTests: XCTestCase {
     let open = try store.open(model())
     try fill(open)
     try open.close()
-    // As another version would have left it: it knew no case at all.
+    // The index as a version without case folding would have written it.
     let url = store.url
     let file = try waitFor { try await SQLCipherStoreFile.unlock(at: url, key: TestStore.key) }
     let connection = try Connection(opening: url.path, key: try file.keyring.databaseKey())
@@ -249,7 +250,7 @@ final class FoldedIndexTests: XCTestCase {
     try open.close()
     let (url, plain) = (store.url, store.folder.file("plain.sqlite"))
     try waitFor { try await SQLCipherStoreFile.unlock(at: url, key: TestStore.key).exportPlaintext(to: plain) }
-    // Another store whose connection knows no function of ours takes it all, and writes.
+    // A store of a connection without the library's functions accepts the tables, and writes to them.
     let other = store.folder.file("other.store")
     let keyring = try waitFor {
       try await PlaintextExchange.importPlaintext(

@@ -1,4 +1,3 @@
-// FormatFixtureTests: stores and key files that earlier versions of the library wrote open, with all that is in them.
 import Foundation
 import ObjectModel
 import ObjectQuery
@@ -12,7 +11,7 @@ import _TestSupport
 @testable import StoreFiles
 @testable import StoreKeys
 
-/// See `Fixtures/README.md`.
+/// Stores and key files of earlier versions of the library open with all their contents. See `Fixtures/README.md`.
 final class FormatFixtureTests: XCTestCase {
   private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("Fixtures")
   private static let key = StoreKey.passphrase(SecretBytes(utf8: "fixture"), .cheapForTests())
@@ -23,10 +22,10 @@ final class FormatFixtureTests: XCTestCase {
     2: "JZRZERVW-C93HTAFM-9BRGQ5N6-XXZ7Q5CJ-H274GCTX-11R423T7-XT98KKQ5-XSXG6R83",
   ]
 
-  /// The formats: the last is that of a store with a history.
+  /// All format versions. The last is that of a store with a history.
   private static let formats = 1...MetadataTable.formatVersionWithHistory
 
-  /// What the store of a format was written with.
+  /// The model that a format's fixture was written with.
   private static func model(_ format: Int) -> ManagedObjectModel {
     ManagedObjectModel(version: "formats") {
       Entity("Person") {
@@ -99,14 +98,14 @@ final class FormatFixtureTests: XCTestCase {
       XCTAssertEqual(fish["photo"] as? Data, Self.photo)
       XCTAssertEqual(person["bookCount"] as? Int64, Int64(2 + books))
     }
-    // By the indexes.
+    // Through the indexes.
     for condition in ["title ==[cd] 'EIN FISCH \u{1f41f}'", "title SEARCH 'fisch'", "ANY tags.name == 'red'"] {
       let request = FetchRequest<ManagedObject>(entityName: "Book", predicate: try FetchPredicate(format: condition))
       XCTAssertEqual(try context.fetch(request).map(\.objectID), [fish.objectID], condition)
     }
   }
 
-  /// A copy of the store of a format, in a folder of its own.
+  /// Copies a format's store to a temporary folder.
   private func copy(_ format: Int) throws -> (folder: TemporaryFolder, description: PersistentStoreDescription) {
     let folder = try TemporaryFolder()
     for name in try FileManager.default.contentsOfDirectory(atPath: Self.folder.path) where name.contains("format\(format).store") {
@@ -126,13 +125,13 @@ final class FormatFixtureTests: XCTestCase {
     try store.close()
   }
 
-  /// A format without its fixture would be one that nobody can say is still read.
+  /// Every format needs a fixture, to prove that it is still readable.
   func testEveryFormatHasItsStoreAndKeyFile() throws {
     let names = try FileManager.default.contentsOfDirectory(atPath: Self.folder.path)
     for format in Self.formats {
       XCTAssertTrue(names.contains("format\(format).store") && names.contains("format\(format).store.keys"), "format \(format)")
     }
-    // The versions stand in the files' first bytes: of key files, and of the files of large values.
+    // The first bytes of key files and of files of large values contain their versions.
     func versions(of files: [URL], magic: String) throws -> Set<UInt16> {
       Set(
         try files.map { file in
@@ -179,7 +178,7 @@ final class FormatFixtureTests: XCTestCase {
       try open(description, format: format) { try check($0, format: format, more: 1) }
       let file = try await SQLCipherStoreFile.unlock(at: folder.file("format\(format).store"), key: Self.key)
       let information = try await file.information()
-      // One with a history keeps it.
+      // A store with a history keeps it.
       XCTAssertEqual(information.formatVersion, max(format, MetadataTable.formatVersion))
       let findings = try await file.verify(.full)
       XCTAssertEqual(findings, [], "format \(format)")
@@ -209,7 +208,7 @@ final class FormatFixtureTests: XCTestCase {
       XCTAssertEqual(person.newValues?["name"] as? String, "Émile")
       let gone = try XCTUnwrap(edited.first { $0.changeType == .delete })
       XCTAssertEqual(gone.oldValues?["name"] as? String, "gone")
-      // And it goes on.
+      // The history continues.
       let token = try XCTUnwrap(transactions.last?.token)
       try context.one("Tag", "name", "red").setValue("green", forKey: "name")
       try context.save()
@@ -227,7 +226,7 @@ final class FormatFixtureTests: XCTestCase {
         let findings = try await SQLCipherStoreFile.unlock(at: url, key: key).verify(.full)
         XCTAssertEqual(findings, [], "format \(format), \(key)")
       }
-      // And slots can be added and taken away.
+      // Slots can be added and removed.
       let file = try await SQLCipherStoreFile.unlock(at: url, key: Self.key)
       let slot = try await file.changeKey(from: Self.key, to: .passphrase(SecretBytes(utf8: "other"), .cheapForTests()))
       XCTAssertEqual(slot.kind, .passphrase)
@@ -235,7 +234,7 @@ final class FormatFixtureTests: XCTestCase {
     }
   }
 
-  /// Writes the store of the present format where the environment asks for it; see `Fixtures/README.md`.
+  /// Writes the fixture of the current format if the environment requests it; see `Fixtures/README.md`.
   func testTheFixtureOfThePresentFormatIsWrittenOnRequest() async throws {
     guard let target = ProcessInfo.processInfo.environment["CIPHERDATA_WRITE_FIXTURES"] else { return }
     let format = MetadataTable.formatVersionWithHistory

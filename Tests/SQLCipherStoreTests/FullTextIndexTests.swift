@@ -1,4 +1,3 @@
-// FullTextIndexTests: full-text indexes in the file: made, used, kept up, replaced, checked, and left out of plain copies.
 import Foundation
 import ObjectModel
 import ObjectQuery
@@ -11,6 +10,7 @@ import _TestSupport
 
 @testable import SQLCipherStore
 
+/// Full-text indexes on disk: created, used, maintained, replaced, verified, and omitted from plaintext copies.
 final class FullTextIndexTests: XCTestCase {
   private typealias Models = SpecificationModels
 
@@ -54,7 +54,8 @@ final class FullTextIndexTests: XCTestCase {
 
   private func isCovered(by store: TestStore) throws -> Bool { try store.ddl().contains { $0.hasPrefix("CREATE VIRTUAL TABLE") } }
 
-  /// Whether the library keeps such indexes. One that cannot makes none, answers by reading rows, and says so.
+  /// Returns whether the linked SQLCipher supports full-text indexes. If not, asserts that none is created and that fetches scan with a
+  /// warning.
   private func canIndexWords() throws -> Bool {
     if LibraryVersion.hasFullText { return true }
     let store = try TestStore()
@@ -117,7 +118,7 @@ final class FullTextIndexTests: XCTestCase {
     let tagged = try explain("ANY tags.name SEARCH 'red'", open)
     XCTAssertTrue("\(tagged)".contains("f_Tag_byName"), "\(tagged)")
     XCTAssertEqual(tagged.warnings, [])
-    // Nothing is found in an index by what it does not have.
+    // An index cannot find rows by absent words.
     XCTAssertEqual(try explain("NOT title SEARCH 'emile'", open).warnings.map(\.kind), [.scan])
     XCTAssertEqual(
       FetchExplanation.Index(origin: .fullText, entityName: "Book", name: "words", properties: ["title"]).description,
@@ -173,7 +174,7 @@ final class FullTextIndexTests: XCTestCase {
     XCTAssertEqual(try count("summary SEARCH '\"number 1\"'", other), 1)
     XCTAssertEqual(try count("title SEARCH 'emile'", other), 5)
     try other.close()
-    // Its tables look as before, and hold other words.
+    // Its tables have the same schema but index other text.
     let third = try store.open(model([FetchIndexDescription(name: "words", elements: [.fullText("title")])]))
     XCTAssertEqual(try count("title SEARCH 'emile'", third), 5)
     XCTAssertEqual(try explain("title SEARCH 'emile'", third).warnings, [])
@@ -217,7 +218,7 @@ final class FullTextIndexTests: XCTestCase {
     let open = try store.open(model([words]))
     try fill(open)
     try open.close()
-    // As a library with other rules would have left it.
+    // The index as a library with other rules would have written it.
     try store.execute("UPDATE cipherdata_metadata SET layout_basis = layout_basis || 'x'")
     try store.execute("DROP TABLE \"f_Book_words\"")
     let again = try store.open(model([words]))

@@ -1,4 +1,3 @@
-// GroupingDifferentialTests: random groups, aggregates, conditions on groups and orders have the same answers in SQL as in memory (rows F13 to F15, F23).
 import Foundation
 import ObjectModel
 import ObjectQuery
@@ -7,6 +6,7 @@ import XCTest
 import _StoreSpecification
 import _TestSupport
 
+/// Random groups, aggregates, group conditions and sort orders have the same results in SQL as in memory (rows F13 to F15, F23).
 final class GroupingDifferentialTests: XCTestCase {
   private var random = SeededGenerator(seed: 20_260_707)
   private static let texts = ["", "a", "A", "ab", "abc", "é", "e\u{301}", "ß", "日本", "z\u{0}y"]
@@ -27,7 +27,7 @@ final class GroupingDifferentialTests: XCTestCase {
       if !chance(4) { values["rating"] = .real(pick([0, 0.1, 0.2, 0.3, -0.5, 3.25, 1e16, 1e300, -1e300])) }
       if !chance(4) { values["published"] = .real(Double(Int.random(in: -3...3, using: &random))) }
       if !chance(3) { values["inPrint"] = .int(chance(2) ? 1 : 0) }
-      // Titles and years are unique together.
+      // The combination of title and year is unique.
       if case .text(let title)? = values["title"] { values["title"] = .text(title + String(repeating: " ", count: index / 7)) }
       return (values, chance(4) ? nil : Int.random(in: 0..<8, using: &random), (0..<4).filter { _ in chance(3) })
     }
@@ -126,7 +126,7 @@ final class GroupingDifferentialTests: XCTestCase {
     return (fetch, text)
   }
 
-  /// Rows as comparable texts; in any order where the fetch gives none.
+  /// Rows as comparable texts, sorted if the fetch specifies no order.
   private func texts(_ fetch: FetchSpecification, in open: OpenStore) throws -> [String] {
     let texts = try open.dictionaries(fetch).rows.map { "\($0)" }
     let isOrdered = !fetch.sortDescriptors.isEmpty || fetch.fetchLimit > 0 || fetch.fetchOffset > 0

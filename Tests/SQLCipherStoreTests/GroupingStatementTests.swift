@@ -1,4 +1,3 @@
-// GroupingStatementTests: which SQL groups, aggregates and expressions become.
 import Foundation
 import ObjectModel
 import ObjectQuery
@@ -8,6 +7,7 @@ import _StoreSpecification
 
 @testable import SQLCipherStore
 
+/// The SQL of groups, aggregates and expressions.
 final class GroupingStatementTests: XCTestCase {
   private let model = SpecificationModels.library
 
@@ -100,7 +100,7 @@ final class GroupingStatementTests: XCTestCase {
   }
 
   func testANumberIsNoPlaceOfAColumn() throws {
-    // All objects of the table are of one entity: its number is a constant.
+    // All objects of the table belong to one entity: its number is a constant.
     let number = try XCTUnwrap(model.entity(named: "Book")).number
     XCTAssertEqual(
       try sql(try fetch("count(*)", by: "entity", order: ["entity"])),

@@ -1,4 +1,3 @@
-// HistoryCrashTests: what is left of a store with a history when its process ends at any point of a save, a purge, or a switch.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -11,8 +10,9 @@ import _TestSupport
 
 @testable import SQLCipherStore
 
+/// The state of a store with a history after its process ends at any point of a save, a purge, or a switch.
 final class HistoryCrashTests: XCTestCase {
-  /// Runs a body, and copies the store before each of its statements.
+  /// Runs `body`, and copies the store before each statement.
   private func points(
     _ store: TestStore, _ prepare: (OpenStore) throws -> Void, _ body: (OpenStore) throws -> Void
   ) throws -> (copies: [URL], folder: TemporaryFolder) {
@@ -61,7 +61,7 @@ final class HistoryCrashTests: XCTestCase {
       for copy in copies {
         let open = try open(copy, store)
         let changes = try open.coordinator.execute(.fetchHistory(after: nil)).transactions.flatMap { $0.changes ?? [] }
-        // What the records say is what the rows are.
+        // The records match the rows.
         var living: [String: Int] = [:]
         for change in changes {
           switch change.changeType {

@@ -1,4 +1,3 @@
-// HistoryFileTests: the history in the file of an encrypted store: what it costs, its format, and who notices that it was switched.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -11,6 +10,7 @@ import _TestSupport
 
 @testable import SQLCipherStore
 
+/// The history in an encrypted store's file: cost, format, and detection of switches.
 final class HistoryFileTests: XCTestCase {
   private func tracked(_ store: TestStore, _ level: HistoryLevel? = nil, _ model: CompiledModel = SpecificationModels.library) throws
     -> OpenStore
@@ -21,7 +21,7 @@ final class HistoryFileTests: XCTestCase {
     return try OpenStore(description, model: model)
   }
 
-  /// All that is recorded, the beginning of the history too.
+  /// Returns all recorded transactions, including the start of the history.
   private func transactions(_ open: OpenStore) throws -> [PersistentHistoryTransaction] {
     var request = PersistentHistoryChangeRequest.fetchHistory(after: nil)
     request.transactionPredicate = try FetchPredicate(format: "kind != nil")
@@ -36,7 +36,7 @@ final class HistoryFileTests: XCTestCase {
     return try statement.step() ? statement.int64(0) : -1
   }
 
-  // MARK: What it costs
+  // MARK: Cost
 
   func testAStoreWithoutAHistoryPaysNothing() throws {
     let store = try TestStore()
@@ -59,7 +59,7 @@ final class HistoryFileTests: XCTestCase {
     let statements = try store.statements { try pending.commit() }
     XCTAssertEqual(statements.count, 2, "\(statements)")
     XCTAssertTrue(statements.last?.hasPrefix("INSERT INTO cipherdata_history VALUES") ?? false, "\(statements)")
-    // A hundred thousand new rows are a row of a few bytes.
+    // Two thousand new rows are one history row of a few bytes.
     let context = open.newContext()
     try context.execute(BatchInsertRequest(entityName: "Chapter", objects: (1...2_000).map { _ in [:] }))
     XCTAssertEqual(try value("SELECT count(*) FROM cipherdata_history", store), 4)
@@ -86,7 +86,7 @@ final class HistoryFileTests: XCTestCase {
     try open.close()
     XCTAssertEqual(try value("SELECT format FROM cipherdata_metadata", store), 3)
     XCTAssertEqual(try store.ddl().filter { $0.contains("cipherdata_history") && $0.hasPrefix("CREATE TABLE") }.count, 3)
-    // Nothing is said: the store is taken as it is.
+    // Without the option the store keeps its state.
     open = try store.open()
     XCTAssertEqual(try open.persistentStore.historyLevel, .properties)
     try open.insert("Tag", ["name": .text("blue")])
@@ -108,7 +108,8 @@ final class HistoryFileTests: XCTestCase {
     XCTAssertEqual(try transactions(open).last?.changes?.first?.newValues?["name"] as? String, "green")
   }
 
-  /// What a library from before the history looks at: the format, what is in the file, the metadata's columns, and the layout but for keys that it does not know.
+  /// Checks what a library without history support reads: the format, the schema, the metadata's columns, and the layout except for unknown
+  /// keys.
   func testWhereAHistoryWasSwitchedOffALibraryFromBeforeItFindsWhatItKnows() throws {
     let (plain, switched) = (try TestStore(), try TestStore())
     try plain.open().close()
@@ -122,7 +123,7 @@ final class HistoryFileTests: XCTestCase {
     open = try OpenStore(description, model: SpecificationModels.library)
     try open.insert("Book", ["title": .text("One")])
     try open.close()
-    // Everything but the metadata's new column, which is empty, is as it would be without.
+    // Except for the empty new metadata column, the file equals that of a store without a history.
     func isMetadata(_ text: String) -> Bool { text.contains("cipherdata_metadata") }
     XCTAssertEqual(try switched.ddl().filter { !isMetadata($0) }.sorted(), try plain.ddl().filter { !isMetadata($0) }.sorted())
     var (old, new) = (try metadata(plain), try metadata(switched))
@@ -135,7 +136,7 @@ final class HistoryFileTests: XCTestCase {
     XCTAssertEqual(bases[1], MetadataTable.indexesOnly + bases[0], "the layout is read, and the indexes are known")
     for name in ["layout", "layout_basis", "identifier"] { (old[name], new[name]) = (nil, nil) }
     XCTAssertEqual(new, old)
-    // Such a library may write the layout anew, without the ids.
+    // Such a library may rewrite the layout, without the history's identifiers.
     try switched.execute("UPDATE cipherdata_metadata SET layout = '\(try withoutHistory(layouts[1]))'")
     open = try tracked(switched)
     try open.insert("Tag", ["name": .text("blue")])
@@ -144,7 +145,7 @@ final class HistoryFileTests: XCTestCase {
     try open.close()
   }
 
-  /// The metadata by their columns, texts as they are and other values as SQL writes them.
+  /// The metadata by column: texts verbatim, other values as SQL literals.
   private func metadata(_ store: TestStore) throws -> [String: String] {
     let connection = try Connection(opening: store.url.path, key: try store.databaseKey())
     defer { connection.close() }
@@ -163,7 +164,7 @@ final class HistoryFileTests: XCTestCase {
     return found
   }
 
-  /// A layout's JSON, with its keys in order, without what the history has added.
+  /// A layout's JSON with sorted keys, without the history's additions.
   private func withoutHistory(_ layout: Any) throws -> String {
     func cleared(_ value: Any) -> Any {
       if let list = value as? [Any] { return list.map(cleared) }
@@ -223,7 +224,7 @@ final class HistoryFileTests: XCTestCase {
     try bytes.write(to: store.url)
     open = try store.open()
     assertStoreError(.historyTokenUnknown) { try open.coordinator.execute(.fetchHistory(after: later)) }
-    // Another row gets its number, and another mark.
+    // Another row gets its number, with another mark.
     try open.insert("Tag", ["name": .text("3")])
     assertStoreError(.historyTokenUnknown) { try open.coordinator.execute(.fetchHistory(after: later)) }
     XCTAssertEqual(try open.coordinator.execute(.fetchHistory(after: common)).transactions.count, 1)
@@ -247,7 +248,7 @@ final class HistoryFileTests: XCTestCase {
     open = try store.open()
     assertStoreError(.storeCorrupt) { try transactions(open) }
     try open.insert("Tag", ["name": .text("5")])
-    // It can be switched off and on again.
+    // The history can be switched off and on again.
     let history = try XCTUnwrap(open.store as? any HistoryStore)
     try history.setHistory(nil)
     try history.setHistory(HistorySettings())
@@ -277,7 +278,7 @@ final class HistoryFileTests: XCTestCase {
       try waitFor { try await SQLCipherStoreFile.unlock(at: url, key: TestStore.key).findings(.quick).map(\.description) }
     }
     XCTAssertEqual(try findings(), [])
-    // An entity that never had an id, and bytes that are no record.
+    // An unknown entity identifier, and bytes that are not a record.
     for bytes in ["01FF7F0101", "FF"] {
       try store.execute("UPDATE cipherdata_history SET changes = x'\(bytes)' WHERE number = \(number)")
       XCTAssertEqual(try findings(), ["the record \(number) of the history cannot be read"])
@@ -391,7 +392,7 @@ final class HistoryFileTests: XCTestCase {
     let links = changes.flatMap(\.links)
     XCTAssertEqual(links.map(\.relationship).map { ["labels", "books"].contains($0) }, [true])
     XCTAssertTrue(changes.contains { $0.changedObjectID.entityName == "Label" })
-    // What is written further on has its own ids, and is read beside.
+    // Later records use the new identifiers, and are read together with the old ones.
     let after = open.newContext()
     let found = try XCTUnwrap(after.all("Book").first)
     try found.setValue("Two", forKey: "name")

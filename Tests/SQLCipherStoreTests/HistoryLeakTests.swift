@@ -1,4 +1,3 @@
-// HistoryLeakTests: no file beside or of a store tells anything of its history: values, authors, contexts, consumers, names.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -10,14 +9,16 @@ import _TestSupport
 
 @testable import SQLCipherStore
 
+/// No file of a store or next to it reveals its history: values, authors, contexts, consumers, names.
 final class HistoryLeakTests: XCTestCase {
-  /// What must not be found: a part of every value that the test writes, and names that stand in the database; none so short that chance writes it.
+  /// Byte sequences that must not occur: part of every value that the test writes, and names of the schema. None is short enough to occur
+  /// by chance.
   private static let secrets = ["MARKER", "poster", "cipherdata_history", "CREATE TABLE", "INSERT", "properties", "values"]
     .flatMap { [Data($0.utf8), $0.data(using: .utf16LittleEndian) ?? Data()] }
 
-  /// Looks through all files in the store's folder.
+  /// Scans all files in the store's folder.
   ///
-  /// - Returns: Their names.
+  /// - Returns: The names of the files.
   @discardableResult
   private func scan(_ films: FilmStore, _ moment: String) throws -> Set<String> {
     var names: Set<String> = []
@@ -56,7 +57,7 @@ final class HistoryLeakTests: XCTestCase {
     }
     let context = ManagedObjectContext(coordinator: store.coordinator)
     try store.coordinator.registerHistoryConsumer("MARKER-CONSUMER")
-    // The log stays, with every version of every page.
+    // A pinned reader keeps the log, with every version of every page.
     let pinned = ManagedObjectContext(coordinator: store.coordinator)
     try pinned.setQueryGeneration(from: .current)
     XCTAssertEqual(try pinned.count(for: FetchRequest<ManagedObject>(entityName: "Film")), 0)

@@ -1,4 +1,3 @@
-// HistoryMergingTests: a context is brought in step by a history alone, whoever has written it.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -10,6 +9,7 @@ import _TestSupport
 
 @testable import SQLCipherStore
 
+/// A context can be kept up to date from the history alone, whichever process wrote it.
 final class HistoryMergingTests: XCTestCase {
   private func open(
     _ store: TestStore, _ level: HistoryLevel = .properties, _ model: CompiledModel = SpecificationModels.library
@@ -95,8 +95,8 @@ final class HistoryMergingTests: XCTestCase {
     XCTAssertEqual(copy.text("name"), "green")
   }
 
-  /// A replica that hears nothing but the history equals the store after each step, whatever was written: saves, batch requests, transactions that fail in
-  /// part, merges that are undone, migrations. `CIPHERDATA_HISTORY_STEPS` sets its length for each level; it was run through 20,000.
+  /// A replica that reads only the history equals the store after each step of saves, batch requests, partly failing transactions, undone
+  /// merges and migrations. `CIPHERDATA_HISTORY_STEPS` sets the number of steps per level; 20,000 steps have passed.
   func testAReplicaKeptByTheHistoryAloneEqualsTheStore() throws {
     let steps = ProcessInfo.processInfo.environment["CIPHERDATA_HISTORY_STEPS"].flatMap(Int.init) ?? 1_000
     for (seed, level) in [(UInt64(5), HistoryLevel.properties), (7, .values)] {
@@ -106,11 +106,11 @@ final class HistoryMergingTests: XCTestCase {
       var replica = reader.newContext()
       var place = reader.coordinator.currentToken
       var migrations = 0
-      // What was fetched once is held, so that it has to be told what becomes of it.
+      // Fetched objects are retained, so that merges have to update them.
       var held: [ManagedObject] = []
       for step in 0..<steps {
         if step % 100 == 99 {
-          // The replica sleeps while the store is migrated and written to, and goes on from its place under the other model.
+          // The replica pauses while the store is migrated and written to, and continues from its token under the new model.
           held = []
           replica.reset()
           try writer.close()
@@ -141,7 +141,7 @@ final class HistoryMergingTests: XCTestCase {
     }
   }
 
-  /// The library's versions: every second one has an attribute more, and one less.
+  /// The library's model versions: every second one adds an attribute and removes one.
   private static func library(version: Int) throws -> CompiledModel {
     var model = SpecificationModels.library.model
     model.versionIdentifiers = ["\(version)"]
@@ -155,7 +155,7 @@ final class HistoryMergingTests: XCTestCase {
     return try CompiledModel(model)
   }
 
-  /// Two contexts change the same objects; the second one's save fails, is taken back, or wins.
+  /// Two contexts change the same objects. The second context's save fails, is discarded, or wins.
   private func failToMerge(in context: ManagedObjectContext, against other: ManagedObjectContext, _ random: inout SeededGenerator) throws {
     context.automaticallyMergesChangesFromParent = false
     let books = try context.all("Book").filter { _ in Bool.random(using: &random) }
@@ -174,7 +174,7 @@ final class HistoryMergingTests: XCTestCase {
     XCTAssertFalse(context.hasChanges)
   }
 
-  /// The replica has changes of its own while it merges, and takes them back.
+  /// The replica merges while it has unsaved changes, and then discards them.
   private func mergeBelowUnsavedChanges(
     in replica: ManagedObjectContext, after place: PersistentHistoryToken?, _ random: inout SeededGenerator
   ) throws -> PersistentHistoryToken? {
@@ -192,7 +192,7 @@ final class HistoryMergingTests: XCTestCase {
     return place
   }
 
-  /// Keeps the store small, so that a long run compares many states and not large ones.
+  /// Keeps the store small, so that a long run compares many states instead of large ones.
   private func thin(_ count: Int, of open: OpenStore, _ random: inout SeededGenerator) throws {
     guard count > 120 else { return }
     let context = open.newContext()
@@ -252,7 +252,7 @@ final class HistoryMergingTests: XCTestCase {
     }
   }
 
-  /// All objects with their values and members, by what does not depend on a context.
+  /// All objects with their values and members, independent of the context.
   private func picture(of context: ManagedObjectContext) throws -> [String] {
     var lines: [String] = []
     for entity in ["Author", "Book", "Tag", "Chapter"] {
@@ -276,7 +276,7 @@ final class HistoryMergingTests: XCTestCase {
   }
 }
 
-/// A context that is held as long as its objects are asked.
+/// Retains the context as long as its objects are used.
 private struct OpenContext {
   let context: ManagedObjectContext
   init(_ open: OpenStore) { context = open.newContext() }

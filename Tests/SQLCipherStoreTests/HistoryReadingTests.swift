@@ -1,4 +1,3 @@
-// HistoryReadingTests: histories of any length are read in portions, and what other stores' rows leave in them.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -11,6 +10,7 @@ import _TestSupport
 @testable import ObjectStore
 @testable import SQLCipherStore
 
+/// Histories of any length are read in batches; records of other stores are tolerated.
 final class HistoryReadingTests: XCTestCase {
   private func tracked(_ store: TestStore) throws -> OpenStore {
     var description = store.description
@@ -26,7 +26,7 @@ final class HistoryReadingTests: XCTestCase {
     try context.save()
     try context.performTransaction {
       for number in 1...5_000 {
-        // Requests of one author would be one transaction.
+        // Consecutive requests of one author would form one transaction.
         context.transactionAuthor = number.isMultiple(of: 2) ? "even" : "odd"
         try tag.setValue("\(number)", forKey: "name")
         try context.save()
@@ -45,7 +45,7 @@ final class HistoryReadingTests: XCTestCase {
     let reads = statements.filter { $0.contains("FROM cipherdata_history h") }
     XCTAssertGreaterThanOrEqual(reads.count, 5, "\(reads.count)")
     XCTAssertLessThanOrEqual(reads.count, 8)
-    // One of them is found without the others behind it being passed over.
+    // Finding one of them does not skip the later ones.
     let only = FetchPredicate.and([.compare("token", .greater, 2_999), .compare("token", .lessOrEqual, 3_000)])
     var request = PersistentHistoryChangeRequest.fetchHistory(after: nil)
     request.transactionPredicate = only
@@ -60,7 +60,7 @@ final class HistoryReadingTests: XCTestCase {
     return query
   }
 
-  /// How SQLite runs a statement.
+  /// Returns SQLite's query plan for a statement.
   private func plan(of sql: String, _ store: TestStore) throws -> [String] {
     let connection = try Connection(opening: store.url.path, key: try store.databaseKey())
     defer { connection.close() }
@@ -112,7 +112,7 @@ final class HistoryReadingTests: XCTestCase {
     XCTAssertEqual(found.map(\.kind), [.transfer, .transfer])
     XCTAssertEqual(found.map(\.isWhole), [true, true])
     XCTAssertEqual(found.map { $0.changes?.count }, [0, 0])
-    // Who merges one asks for everything anew.
+    // Merging such a transaction refreshes everything.
     XCTAssertEqual(found.last?.changeSet.isWhole, true)
   }
 

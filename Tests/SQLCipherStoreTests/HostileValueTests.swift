@@ -1,4 +1,3 @@
-// HostileValueTests: a store whose tables hold what no program of ours writes, as somebody with the key can: a typed error or an answer, never a trap.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -12,15 +11,17 @@ import _TestSupport
 
 @testable import SQLCipherStore
 
+/// Values in a store's tables that the library never writes, but that a holder of the key can: reading them yields a typed error or a
+/// result, never a trap.
 final class HostileValueTests: XCTestCase {
   private typealias Models = SpecificationModels
 
-  /// SQL literals: the bounds of integers, numbers that belong to others, other types.
+  /// SQL literals: limits of integers, numbers of other rows, other types.
   private static let values = [
     "-9223372036854775808", "9223372036854775807", "-1", "0", "3", "77", "70368744177664", "'x'",
   ]
 
-  /// Trees of entities, references with and without entity columns, join tables, orders, and large values.
+  /// Entity hierarchies, references with and without entity columns, join tables, orders, and large values.
   private static func makeModel() throws -> CompiledModel {
     var asset = Models.entity("Asset", [Models.text("name"), Models.toMany("notes", "Note", "asset")])
     asset.isAbstract = true
@@ -66,7 +67,7 @@ final class HostileValueTests: XCTestCase {
     return store
   }
 
-  /// Everything that a store can be asked, and some that it can be told. Only typed errors may come of it.
+  /// Runs every kind of request, including some writes. Only typed errors may result.
   private func exercise(_ store: TestStore, _ what: String, inspects: Bool) {
     func attempt(_ body: () throws -> Void) {
       do {
@@ -179,7 +180,7 @@ final class HostileValueTests: XCTestCase {
       cells += texts.map { (BookkeepingTables.metadata, column, $0) }
     }
     try sweep(store, cells)
-    // Another basis makes the store read its own layout.
+    // A different basis makes the store read its own layout.
     try sweep(store, layouts.map { (BookkeepingTables.metadata, "layout_basis = 'other', layout", $0) })
   }
 
@@ -193,7 +194,7 @@ final class HostileValueTests: XCTestCase {
       let connection = try Connection(opening: store.url.path, key: try keyring.databaseKey())
       let name = cell.table.hasPrefix("\"") ? cell.table : try Identifier.quoted(cell.table)
       let column = cell.column.contains("=") ? cell.column : try Identifier.quoted(cell.column)
-      // What a constraint refuses cannot stand there.
+      // Values that a constraint rejects cannot occur.
       let isChanged = (try? connection.execute("UPDATE \(name) SET \(column) = \(cell.value)")) != nil
       connection.close()
       guard isChanged else { continue }

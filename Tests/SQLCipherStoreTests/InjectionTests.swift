@@ -1,4 +1,3 @@
-// InjectionTests: names and values that look like SQL change neither the schema nor the statements that run.
 import ObjectModel
 import ObjectQuery
 import ObjectStore
@@ -8,6 +7,7 @@ import _StoreSpecification
 
 @testable import SQLCipherStore
 
+/// Names and values that look like SQL affect neither the schema nor the statements.
 final class InjectionTests: XCTestCase {
   private final class Heard: Sendable {
     private let texts = Mutex<[String]>([])
@@ -20,7 +20,7 @@ final class InjectionTests: XCTestCase {
     }
   }
 
-  /// The statements that SQLite itself tells of while a body runs.
+  /// Opens a store with an observer of the statements that SQLite reports.
   private func open(_ store: TestStore, _ model: CompiledModel) throws -> (OpenStore, Heard) {
     let heard = Heard()
     var description = store.description
@@ -49,7 +49,7 @@ final class InjectionTests: XCTestCase {
       let count = heard.take().count
       expected.append(count)
     }
-    // The first one makes what is made once.
+    // The first round creates what is created once.
     XCTAssertEqual(Set(expected.dropFirst()).count, 1, "\(expected)")
     XCTAssertEqual(try store.ddl(), schema)
     try open.close()

@@ -1,4 +1,3 @@
-// KeyAllocatorTests: no key is handed out twice, whatever happens.
 import ObjectModel
 import ObjectStore
 import XCTest
@@ -66,7 +65,7 @@ final class KeyAllocatorTests: XCTestCase {
         id = try open.newIDs("Tag", count: 5)[4]
         throw Stop()
       })
-    // Its object is saved later all the same.
+    // Its object can still be saved later.
     let kept = try XCTUnwrap(id)
     try open.save { try $0.insert(kept, ["name": .text("kept")]) }
     try open.close()

@@ -1,4 +1,3 @@
-// KeyOrderTests: keys come out as a sort puts them, however many there are and wherever they lie.
 import XCTest
 import _TestSupport
 

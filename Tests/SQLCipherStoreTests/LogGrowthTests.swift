@@ -1,4 +1,3 @@
-// LogGrowthTests: the log begins anew, whatever a program reads between its saves.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -9,6 +8,7 @@ import _StoreSpecification
 
 @testable import SQLCipherStore
 
+/// The log restarts, whatever a program reads between its saves.
 final class LogGrowthTests: XCTestCase {
   func testReadingAndSavingInTurnsDoesNotKeepTheLogFromBeginningAnew() throws {
     let store = try TestStore()
@@ -20,7 +20,7 @@ final class LogGrowthTests: XCTestCase {
     let reader = open.newContext()
     var greatest = 0
     for number in 1...3_000 {
-      // A row that is not at hand, as an application reads one for each thing that it does.
+      // A row that is not cached, as when an application reads one per user action.
       let book = try XCTUnwrap(reader.existingObject(with: ids[number % ids.count]))
       XCTAssertEqual(book.text("title"), "book \(number % ids.count)")
       reader.refreshAllObjects()
@@ -31,7 +31,7 @@ final class LogGrowthTests: XCTestCase {
         greatest = max(greatest, size ?? 0)
       }
     }
-    // The checkpoint comes after a thousand pages, of 4,096 bytes and a head each.
+    // The checkpoint starts after 1,000 pages, each of 4,096 bytes and a header.
     XCTAssertLessThan(greatest, 2 * 1_000 * 4_120)
   }
 }

@@ -1,4 +1,3 @@
-// MigratingStore: a store that is opened with one version of a model after the other, read and written through contexts.
 import Foundation
 import ObjectModel
 import ObjectQuery
@@ -12,14 +11,14 @@ import _TestSupport
 @testable import ObjectContext
 @testable import SQLCipherStore
 
-/// A store's file and what is done with it.
+/// A store that is opened with successive versions of a model, and read and written through contexts.
 final class MigratingStore {
   let store: TestStore
   var url: URL { store.url }
 
   init() throws { store = try TestStore() }
 
-  /// Opens the store with a model, works with a context, saves and closes.
+  /// Opens the store with a model, runs `body` with a context, saves and closes.
   @discardableResult
   func open<Result>(
     _ model: ManagedObjectModel, _ change: (inout PersistentStoreDescription) -> Void = { _ in },
@@ -41,24 +40,24 @@ final class MigratingStore {
     return result
   }
 
-  /// Fills a new store with a model's objects.
+  /// Creates a store and fills it with objects of a model.
   static func make(_ model: ManagedObjectModel, _ body: (ManagedObjectContext) throws -> Void) throws -> MigratingStore {
     let store = try MigratingStore()
     try store.open(model, { _ in }, body)
     return store
   }
 
-  /// Everything in the store under a model: the objects by URI without the store's part, their properties as text.
+  /// Returns the store's contents under a model: objects by URI without the store identifier, properties as text.
   func contents(_ model: ManagedObjectModel, _ change: (inout PersistentStoreDescription) -> Void = { _ in }) throws -> [String: [String:
     String]]
   {
     try open(model, change) { try $0.contents() }
   }
 
-  /// Runs a statement of one number on the closed file.
+  /// Runs a statement that yields one number on the closed file.
   func number(_ sql: String) throws -> Int { try rows(sql).first.flatMap { Int($0) } ?? 0 }
 
-  /// The first column of a statement's rows on the closed file.
+  /// Returns the first column of a statement's rows from the closed file.
   func rows(_ sql: String) throws -> [String] {
     try connected { connection in
       let statement = try connection.statement(sql: sql)
@@ -78,7 +77,7 @@ final class MigratingStore {
     return try body(connection)
   }
 
-  /// Checks that the file is sound, that no reference dangles, and that no table is there that the layout does not know.
+  /// Checks that the file is intact, that every reference resolves, and that the layout describes every table.
   func check(file: StaticString = #filePath, line: UInt = #line) throws {
     XCTAssertEqual(try rows("PRAGMA integrity_check"), ["ok"], file: file, line: line)
     XCTAssertEqual(try rows("PRAGMA foreign_key_check"), [], file: file, line: line)
@@ -99,7 +98,6 @@ final class MigratingStore {
     }
   }
 
-  /// The bytes of the store's files.
   func bytes() throws -> [String: Data] {
     var result: [String: Data] = [:]
     for name in try FileManager.default.contentsOfDirectory(atPath: store.folder.url.path) {
@@ -110,7 +108,6 @@ final class MigratingStore {
 }
 
 extension ManagedObjectContext {
-  /// Inserts an object and sets its values.
   @discardableResult
   func make(_ entityName: String, _ values: [String: Any] = [:]) throws -> ManagedObject {
     let object = try insertObject(entityName: entityName)
@@ -118,17 +115,16 @@ extension ManagedObjectContext {
     return object
   }
 
-  /// The objects of an entity and below, by key.
+  /// The objects of an entity and its subentities, by key.
   func all(_ entityName: String) throws -> [ManagedObject] {
     try fetch(FetchRequest<ManagedObject>(entityName: entityName)).sorted { $0.objectID.key < $1.objectID.key }
   }
 
-  /// The one object of an entity, with a value where there are several.
+  /// The one object of an entity, or the one with a value if there are several.
   func one(_ entityName: String, _ key: String? = nil, _ value: String = "") throws -> ManagedObject {
     try XCTUnwrap(all(entityName).first { object in key.map { object[$0] as? String == value } ?? true }, "\(entityName) \(value)")
   }
 
-  /// All objects, their properties as text.
   func contents() throws -> [String: [String: String]] {
     var result: [String: [String: String]] = [:]
     for entity in persistentStoreCoordinator.compiledModel.entities where entity.parent == nil {
@@ -139,10 +135,10 @@ extension ManagedObjectContext {
 }
 
 extension ManagedObject {
-  /// The entity's name and the key.
+  /// The entity name and the key.
   var name: String { "\(entity.name)/\(objectID.key)" }
 
-  /// The properties as text; a property without a value is left out.
+  /// The properties as text, without those that are nil.
   func contents() throws -> [String: String] {
     var result: [String: String] = [:]
     for slot in compiledEntity.slots where !slot.isTransient {

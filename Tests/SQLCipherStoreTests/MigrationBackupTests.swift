@@ -1,4 +1,3 @@
-// MigrationBackupTests: the copy of a store from before a migration, its name, and when it is made.
 import Foundation
 import ObjectModel
 import ObjectQuery
@@ -10,6 +9,7 @@ import _StoreSpecification
 @testable import ObjectContext
 @testable import SQLCipherStore
 
+/// The backup that a migration makes: its name, and when it is made.
 final class MigrationBackupTests: XCTestCase {
   private func model(_ version: String?, _ attributes: String...) -> ManagedObjectModel {
     var model = ManagedObjectModel(entities: [EntityDescription(name: "Book")])
@@ -18,13 +18,12 @@ final class MigrationBackupTests: XCTestCase {
     return model
   }
 
-  /// A store with one object of a model, and its folder.
   private func store(_ model: ManagedObjectModel) throws -> (store: MigratingStore, folder: URL) {
     let store = try MigratingStore.make(model) { try $0.insertObject(entityName: "Book") }
     return (store, store.url.deletingLastPathComponent())
   }
 
-  /// Opens a store whose description has a URL for backups, and says what the opened store tells of one.
+  /// Opens a store with a backup URL, and returns the name of the backup that the store reports.
   @discardableResult
   private func open(_ store: MigratingStore, _ model: ManagedObjectModel, backup: URL) throws -> String? {
     try store.open(model, { $0.migrationBackupURL = backup }) { context in
@@ -48,7 +47,7 @@ final class MigrationBackupTests: XCTestCase {
     let checksum = try CompiledModel(model(nil, "x", "y", "z")).checksum
     XCTAssertEqual(try open(store, model("4", "x", "y", "z", "last"), backup: url), "before-\(checksum.prefix(8)).store")
     XCTAssertEqual(try backups(folder), ["before-2.store", "before-\(checksum.prefix(8)).store", "before-a_1_2.store"].sorted())
-    // The copies are those of their versions.
+    // Each copy contains its version.
     var copy = store.store.description
     copy.url = folder.appendingPathComponent("before-a_1_2.store")
     let opened = try OpenStore(copy, model: CompiledModel(model("a 1/2", "x")))
@@ -98,7 +97,7 @@ final class MigrationBackupTests: XCTestCase {
 
   func testANameThatIsTakenGetsANumber() throws {
     let (store, folder) = try store(model("1", "x"))
-    // Also one of which only the keys are left.
+    // The same for one of which only the key file is left.
     try Data("mine".utf8).write(to: folder.appendingPathComponent("before-1"))
     try Data("mine".utf8).write(to: folder.appendingPathComponent("before-1-2.keys"))
     XCTAssertEqual(try open(store, model("2", "x", "y"), backup: folder.appendingPathComponent("before")), "before-1-3")
@@ -108,7 +107,7 @@ final class MigrationBackupTests: XCTestCase {
 
   func testWhatBeginsNoMigrationMakesNoCopy() throws {
     let (store, folder) = try store(model("1", "x"))
-    // Nothing can be copied to there.
+    // A folder that does not exist.
     let nowhere = folder.appendingPathComponent("missing/before.store")
     var impossible = model("2", "x")
     impossible.entities[0].properties = [.attribute(AttributeDescription(name: "x", type: .integer64))]
@@ -125,7 +124,7 @@ final class MigrationBackupTests: XCTestCase {
     ) { XCTAssertEqual(($0 as? StoreError)?.code, .migrationNeeded) }
     XCTAssertThrowsError(try open(store, model("2", "x", "y"), backup: nowhere), "a migration without its copy")
     XCTAssertNil(try open(store, model("1", "x"), backup: nowhere))
-    // A program that is older than the store.
+    // An application that is older than the store.
     try open(store, model("2", "x", "y"), backup: folder.appendingPathComponent("before.store"))
     XCTAssertThrowsError(try open(store, model("1", "x"), backup: nowhere)) {
       XCTAssertEqual(($0 as? StoreError)?.code, .storeNewerThanModel)

@@ -1,4 +1,3 @@
-// MigrationCrashTests: what is left of a store when a migration ends at any of its points.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -11,8 +10,8 @@ import _TestSupport
 
 @testable import SQLCipherStore
 
-/// What a killed process leaves are its files as the system has them, so a copy of the files stands for a kill at that moment, and can be made
-/// hundreds of times in one run. `MigrateCommandTests` kills real processes.
+/// The state of a store after a migration ends at any point. A killed process leaves its files as the system has them, so a copy of the
+/// files represents a kill at that moment, hundreds of times in one run. `MigrateCommandTests` kills real processes.
 final class MigrationCrashTests: XCTestCase {
   private static let older = ManagedObjectModel(version: "1") {
     Entity("Author") {
@@ -34,7 +33,7 @@ final class MigrationCrashTests: XCTestCase {
     Entity("Log") { Attribute("line", .string) }
   }
 
-  /// Renames, additions, removals, a new parent, an order, cardinalities, constraints and indexes.
+  /// Renamed, added and removed attributes, a new parent, an order, cardinalities, constraints and indexes.
   private static let newer = ManagedObjectModel(version: "2") {
     Entity("Writer") {
       Attribute("fullName", .string).required().renamed(from: "name")
@@ -102,7 +101,7 @@ final class MigrationCrashTests: XCTestCase {
     try close(coordinator)
   }
 
-  /// What a store of the older or the newer model holds, in words that are the same for both; nil where the store is of the other model.
+  /// The contents of a store of the older or newer model in comparable form; nil if the store has the other model.
   private func contents(_ url: URL, isNewer: Bool) throws -> [String]? {
     var description = description(url)
     description.shouldMigrateStoreAutomatically = false
@@ -139,7 +138,7 @@ final class MigrationCrashTests: XCTestCase {
     let before = try XCTUnwrap(contents(url, isNewer: false))
     let points = CrashPoints(of: url, in: folder)
     var description = description(url)
-    // Few pages in memory: the others are in the log before the commit.
+    // A small cache moves the other pages to the log before the commit.
     description.cacheSize = 64 << 10
     description.migrationPortionSize = 5
     description.sqlObserver = SQLObserver(beforeEach: { _ in points.note() })

@@ -1,4 +1,3 @@
-// What a migration refuses, how it is called off, and that the store is then as it was; the dry run; what is put off.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -12,6 +11,7 @@ import _TestSupport
 
 @testable import SQLCipherStore
 
+/// Rejected and canceled migrations, which leave the store unchanged; dry runs; deferred tasks.
 final class MigrationFailureTests: XCTestCase {
   private func library(_ more: [any EntityComponent] = [], authorMore: [any EntityComponent] = []) -> ManagedObjectModel {
     ManagedObjectModel(version: "\(more.count)-\(authorMore.count)") {
@@ -96,7 +96,7 @@ final class MigrationFailureTests: XCTestCase {
       XCTAssertTrue(error?.message.contains("2-0") ?? false, error?.message ?? "")
     }
     XCTAssertEqual(try store.bytes(), before)
-    // What equals an older version, but says that it is another, is a newer one.
+    // A model that equals an older version but has another version name is a newer model.
     XCTAssertEqual(try store.contents(library().version("back")).count, 6)
   }
 
@@ -110,7 +110,7 @@ final class MigrationFailureTests: XCTestCase {
     XCTAssertEqual(try store.contents(library([Attribute("x", .string)])).count, 6)
   }
 
-  // MARK: Calling off
+  // MARK: Cancellation
 
   func testAMigrationTellsHowFarItHasComeAndCanBeCalledOffAtAnyStep() throws {
     let store = try MigratingStore.make(library([Attribute("gone", .string)])) { context in
@@ -152,7 +152,7 @@ final class MigrationFailureTests: XCTestCase {
     try store.check()
   }
 
-  // MARK: Others
+  // MARK: Other connections
 
   func testEnforcedForeignKeysDoNotStandInTheWay() throws {
     func model(_ isOlder: Bool) -> ManagedObjectModel {
@@ -223,7 +223,7 @@ final class MigrationFailureTests: XCTestCase {
     try store.check()
   }
 
-  // MARK: The dry run
+  // MARK: Dry runs
 
   func testTheDryRunNamesEveryStepAndTouchesNothing() throws {
     let store = try MigratingStore.make(library([Attribute("gone", .string)])) { context in
@@ -256,7 +256,7 @@ final class MigrationFailureTests: XCTestCase {
     XCTAssertEqual(try store.bytes(), before)
   }
 
-  // MARK: What is put off
+  // MARK: Deferred tasks
 
   func testDeferredClearingIsDoneLaterTaskByTask() throws {
     let older = library([Attribute("gone", .string), Attribute("lost", .string)]).adding {
@@ -276,7 +276,7 @@ final class MigrationFailureTests: XCTestCase {
     XCTAssertEqual(try open.count("Book"), 3)
     try open.close()
     try store.check()
-    // They are still to be done after the store was closed, and another migration copes with them.
+    // They remain pending after the store was closed, and another migration handles them.
     let newest = library([Attribute("new", .string), Attribute("gone", .integer32)])
     open = try OpenStore(store.store.description, model: CompiledModel(newest))
     XCTAssertEqual(open.persistentStore.metadata.deferredMigrationTasks.count, 2)
@@ -295,7 +295,7 @@ final class MigrationFailureTests: XCTestCase {
     XCTAssertEqual(contents.values.compactMap { $0["gone"] }.sorted(), ["7", "8"])
   }
 
-  // MARK: The model inside
+  // MARK: The stored model
 
   func testTheStoreKeepsItsModelCompressed() throws {
     let store = try filled()

@@ -1,4 +1,3 @@
-// Lightweight migration in place: relationships get another inverse, or an inverse of another name.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -8,6 +7,7 @@ import _StoreSpecification
 
 @testable import SQLCipherStore
 
+/// Lightweight migration in place: relationships with a new or renamed inverse.
 final class MigrationInverseTests: XCTestCase {
   private enum Side: String, CaseIterable {
     case one, many, ordered
@@ -21,7 +21,6 @@ final class MigrationInverseTests: XCTestCase {
     }
   }
 
-  /// A pair of relationships between two entities.
   private func model(_ a: Side, _ b: Side, _ first: String = "member", _ second: String = "user") -> ManagedObjectModel {
     ManagedObjectModel {
       Entity("User") {
@@ -122,7 +121,7 @@ final class MigrationInverseTests: XCTestCase {
     XCTAssertFalse(difference.changes.contains { $0.dropsValues })
   }
 
-  /// `User.pinned` and `User.latest` name inverses that do not lead back; `User.members` and `Member.user` are each other's inverse.
+  /// `User.pinned` and `User.latest` name inverses that do not lead back. `User.members` and `Member.user` are inverse to each other.
   private func oneSidedModel(_ side: Side, _ inverse: Side, version: String, latest: String? = "latestIn") -> ManagedObjectModel {
     ManagedObjectModel {
       Entity("User") {
@@ -142,7 +141,7 @@ final class MigrationInverseTests: XCTestCase {
 
   func testAOneSidedInverseKeepsEveryLink() throws {
     for side in Side.allCases {
-      // A to-one relationship that names no inverse belongs to the to-many one that names it: the two are each other's inverse then.
+      // A to-one relationship without a declared inverse becomes the inverse of the to-many relationship that names it.
       for inverse in Side.allCases {
         let store = try MigratingStore.make(oneSidedModel(side, inverse, version: "1")) { context in
           let members = try (1...3).map { try context.make("Member", ["name": "m\($0)"]) }
@@ -161,14 +160,14 @@ final class MigrationInverseTests: XCTestCase {
         XCTAssertEqual(try store.contents(oneSidedModel(side, inverse, version: "2")), before, "\(side)/\(inverse)")
         try store.check()
         if inverse == .one, side != .one { continue }
-        // The inverse is no longer named: both sides are stored as before.
+        // The inverse is no longer declared: both sides are stored as before.
         XCTAssertEqual(try store.contents(oneSidedModel(side, inverse, version: "3", latest: nil)), before, "\(side)/\(inverse)")
         try store.check()
       }
     }
   }
 
-  /// Two pairs between two entities.
+  /// Two relationship pairs between two entities.
   private func pairs(_ first: (String, String), _ second: (String, String), _ sides: (Side, Side) = (.one, .one)) -> ManagedObjectModel {
     ManagedObjectModel {
       Entity("A") {
@@ -189,7 +188,7 @@ final class MigrationInverseTests: XCTestCase {
       Entity("A") { Relationship("x", to: "B", inverse: "y") }
       Entity("B") { Relationship("y", toMany: "A", inverse: "x") }
     }
-    // Each side has a new partner now.
+    // Each side has a new inverse.
     let newer = ManagedObjectModel {
       Entity("A") {
         Relationship("x", to: "B", inverse: "z")

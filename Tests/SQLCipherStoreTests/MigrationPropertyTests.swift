@@ -1,4 +1,3 @@
-// Random models, evolutions and data with fixed seeds: a migrated store holds what the same changes make of plain objects in memory.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -8,6 +7,7 @@ import _StoreSpecification
 
 @testable import SQLCipherStore
 
+/// Random models, model changes and data with fixed seeds: a migrated store equals the same changes applied to plain objects in memory.
 final class MigrationPropertyTests: XCTestCase {
   func testRandomEvolutionsOfRandomModelsKeepRandomData() throws {
     for seed in 1...14 as ClosedRange<UInt64> { try run(seed: seed, defers: false) }
@@ -22,7 +22,7 @@ final class MigrationPropertyTests: XCTestCase {
     let store = try MigratingStore()
     try store.open(evolution.model) { try self.insert(24, &evolution, $0) }
     for version in 2...6 {
-      // What is made ordered is sorted by keys only if it was not ordered in the store before.
+      // A relationship that becomes ordered is sorted by key, unless it was ordered in the store before.
       evolution.evolve(4)
       let what = "seed \(seed), version \(version): \(evolution.done.joined(separator: "; "))"
       do {
@@ -58,7 +58,7 @@ final class MigrationPropertyTests: XCTestCase {
       }
       living[number] = object
     }
-    // One side of each relationship is set, in its order; then the other one's order.
+    // Set one side of each relationship in order, then the order of the other side.
     for (number, object) in living {
       guard let plain = evolution.objects[number] else { continue }
       for relationship in evolution.lineage(plain.entity).flatMap({ evolution.model.entity(named: $0)?.relationships ?? [] }) {

@@ -1,4 +1,3 @@
-// Lightweight migration in place: relationships change their storage, and keep their links.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -8,13 +7,14 @@ import _StoreSpecification
 
 @testable import SQLCipherStore
 
+/// Lightweight migration in place: relationships that change their storage keep their links.
 final class MigrationRelationshipTests: XCTestCase {
   /// The cardinality of one side.
   private enum Side: String, CaseIterable {
     case absent, one, many, ordered
   }
 
-  /// Two entities, related with `a.bs` and `b.as`; names stay, whatever the sides are.
+  /// Two entities, related by `a.bs` and `b.as` with any cardinalities.
   private func model(_ a: Side, _ b: Side, rule: DeleteRule = .nullify) -> ManagedObjectModel {
     ManagedObjectModel { pair(a, b, rule: rule) }
   }
@@ -41,7 +41,7 @@ final class MigrationRelationshipTests: XCTestCase {
     }
   }
 
-  /// Links a1 and b1, and a2 and b2.
+  /// Links a1 with b1, and a2 with b2.
   private func fill(_ a: Side, _ b: Side, _ suffix: String = "") -> (ManagedObjectContext) throws -> Void {
     { context in
       for index in 1...2 {
@@ -63,7 +63,7 @@ final class MigrationRelationshipTests: XCTestCase {
   func testEverySideMayChangeWithEveryOther() throws {
     let kinds = Side.allCases.flatMap { a in Side.allCases.map { (a, $0) } }.filter { $0 != .absent || $1 != .absent }
     for (a, b) in kinds {
-      // One pair of entities for each kind that the relationship may become.
+      // One pair of entities for each target kind of the relationship.
       let older = ManagedObjectModel { for index in kinds.indices { pair(a, b, "\(index)") } }
       let newer = ManagedObjectModel { for (index, kind) in kinds.enumerated() { pair(kind.0, kind.1, "\(index)") } }
       let store = try MigratingStore.make(older) { context in for index in kinds.indices { try fill(a, b, "\(index)")(context) } }
@@ -71,7 +71,7 @@ final class MigrationRelationshipTests: XCTestCase {
       let names = after.compactMapValues { $0["name"] }
       for (index, kind) in kinds.enumerated() {
         let what = "\(a)/\(b) to \(kind.0)/\(kind.1)"
-        // A side that was not there before takes its links from its inverse, if that was.
+        // A new side takes its links from its inverse, if the inverse existed.
         let hasLinks = kind.0 != .absent && a != .absent || kind.1 != .absent && b != .absent
         for (key, object) in after where key.hasPrefix("A\(index)/") {
           let number = object["name"]?.last.map(String.init) ?? "?"
@@ -189,7 +189,7 @@ final class MigrationRelationshipTests: XCTestCase {
 
   func testEntitiesThatSwapTheirOrderKeepTheJoinTable() throws {
     let older = model(.many, .ordered)
-    // The lower number, which names a new store's table, is now the other side's.
+    // The lower number, which determines the name of a new store's table, now belongs to the other side.
     let newer = ManagedObjectModel {
       Entity("Z") {
         Attribute("name", .string)

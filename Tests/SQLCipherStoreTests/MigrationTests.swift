@@ -1,4 +1,3 @@
-// Lightweight migration in place: attributes, entities and hierarchies, with the data before and after.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -8,8 +7,8 @@ import _StoreSpecification
 
 @testable import SQLCipherStore
 
+/// Lightweight migration in place: attributes, entities and hierarchies, with the data before and after.
 final class MigrationTests: XCTestCase {
-  /// A model of one entity.
   private func book(_ more: [any EntityComponent] = [], name: String = "Book") -> ManagedObjectModel {
     ManagedObjectModel {
       Entity(name) {
@@ -109,7 +108,7 @@ final class MigrationTests: XCTestCase {
     let older = book([Attribute("other", .string)])
     let newer = ManagedObjectModel {
       Entity("Book") {
-        // Names alone, of attributes that are alike, do not change the version hash.
+        // Swapping the names of equal attributes alone does not change the version hash.
         Attribute("title", .string).renamed(from: "other").hashModifier("2")
         Attribute("other", .string).renamed(from: "title")
       }
@@ -251,7 +250,7 @@ final class MigrationTests: XCTestCase {
     try shelf.setValue(Set(items[1...3]), forKey: "seen")
   }
 
-  /// The contents with names in the place of keys, which tests cannot foresee.
+  /// The contents with names in place of keys, which tests cannot predict.
   private func named(_ contents: [String: [String: String]]) -> [String: [String: String]] {
     let names = contents.compactMapValues { $0["name"] }
     var result: [String: [String: String]] = [:]
@@ -364,7 +363,7 @@ final class MigrationTests: XCTestCase {
       Entity("Place") { Relationship("shelves", toMany: "Shelf") }
     }
     let store = try MigratingStore.make(media(), fillMedia)
-    // The shelf's references to books have no place in the newer model.
+    // The newer model has no equivalent for the shelf's references to books.
     XCTAssertThrowsError(try store.contents(newer)) { error in
       XCTAssertEqual((error as? StoreError)?.code, .mappingNotInferred)
     }
@@ -417,7 +416,7 @@ final class MigrationTests: XCTestCase {
 }
 
 extension ManagedObjectModel {
-  /// A copy with more properties of an entity.
+  /// Returns a copy with added properties of an entity.
   func with(_ entityName: String, _ components: [any EntityComponent]) -> ManagedObjectModel {
     var copy = self
     for index in copy.entities.indices where copy.entities[index].name == entityName {
@@ -426,21 +425,18 @@ extension ManagedObjectModel {
     return copy
   }
 
-  /// A copy with more entities.
   func adding(@ModelBuilder _ components: () -> [any ModelComponent]) -> ManagedObjectModel {
     var copy = self
     for component in components() { component._add(to: &copy) }
     return copy
   }
 
-  /// A copy without an entity.
   func removing(_ entityName: String) -> ManagedObjectModel {
     var copy = self
     copy.entities.removeAll { $0.name == entityName }
     return copy
   }
 
-  /// A copy with a version's name.
   func version(_ name: String) -> ManagedObjectModel {
     var copy = self
     copy.versionIdentifiers = [name]

@@ -1,4 +1,3 @@
-// Lightweight migration in place: numbers get another type, transformers another name.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -9,6 +8,7 @@ import _TestSupport
 
 @testable import SQLCipherStore
 
+/// Lightweight migration in place: numbers that change their type, transformers that change their name.
 final class MigrationTypeTests: XCTestCase {
   private static let numberTypes: [AttributeType] = [
     .boolean, .integer16, .integer32, .integer64, .float, .double, .decimal,
@@ -18,7 +18,7 @@ final class MigrationTypeTests: XCTestCase {
     ManagedObjectModel { Entity("Item") { Attribute(name, type) } }
   }
 
-  /// Values of a type, at its limits and at random.
+  /// Values of a type: its limits and random ones.
   private func values(_ type: AttributeType, _ random: inout SeededGenerator) -> [Any?] {
     func integers(_ range: ClosedRange<Int64>) -> [Any?] {
       var values: [Int64] = [
@@ -67,7 +67,7 @@ final class MigrationTypeTests: XCTestCase {
           }
         }
         try store.check()
-        // The stored rows are those of a store that never had another type.
+        // The stored rows equal those of a store that always had this type.
         let fresh = try MigratingStore.make(model(to)) { context in
           for pair in fitting {
             try context.make("Item", ["x": try AttributeConversion.value(of: XCTUnwrap(pair.1), newerAttribute(to)) as Any])
@@ -75,7 +75,7 @@ final class MigrationTypeTests: XCTestCase {
         }
         let query = "SELECT typeof(x) || ' ' || quote(x) FROM Item ORDER BY _pk"
         XCTAssertEqual(try store.rows(query), try fresh.rows(query), what)
-        // One value that the newer type does not hold: nothing is changed.
+        // One value that the newer type cannot represent prevents the migration.
         guard fitting.count < all.count else { continue }
         let refused = try MigratingStore.make(model(from)) { try objects(all, $0) }
         let before = try refused.contents(model(from))
@@ -126,7 +126,7 @@ final class MigrationTypeTests: XCTestCase {
           "Right/3": ["amount": "-9007199254740992.0", "price": "12.25"],
         ])
       try store.check()
-      // 0.5 is no integer.
+      // 0.5 is not an integer.
       let error = assertStoreError(.migrationFailed) { try store.contents(older.version("3")) }
       XCTAssertEqual(error?.propertyName, "count")
     }
@@ -168,7 +168,7 @@ final class MigrationTypeTests: XCTestCase {
       try context.make("Item", ["x": 0.1])
       try context.make("Item", ["x": 0.1.nextUp])
     }
-    // Two numbers that a Float does not tell apart.
+    // Two numbers that are equal as `Float`.
     assertStoreError(.migrationConstraintViolation) { try store.contents(model(.float)) }
     XCTAssertEqual(try store.contents(model(.decimal)).count, 2)
     try store.open(model(.decimal)) { context in

@@ -1,4 +1,3 @@
-// ModelSurvey: takes stores with rows through the consecutive versions of model bundles, and says what came of each pair.
 import Foundation
 import ObjectModel
 import ObjectQuery
@@ -9,29 +8,26 @@ import _TestSupport
 
 @testable import SQLCipherStore
 
-/// Migrates a store from each version of a model to the next.
+/// Migrates stores with rows through the consecutive versions of model bundles, and reports the outcome of each pair.
 struct ModelSurvey {
   enum Outcome: Equatable {
-    /// The version hashes are equal.
     case same
     case migrated
-    /// The changes that cannot be inferred.
+    /// With the changes that cannot be inferred.
     case refused([String])
-    /// The stored rows do not allow it.
     case refusedByRows(String)
     /// One of the versions cannot be read.
     case unreadable(String)
-    /// A store that was migrated does not hold what it should.
+    /// The migrated store lacks expected contents.
     case wrong([String])
   }
 
-  /// Two versions, and what came of them.
   struct Pair {
     let bundle, older, newer: String
     let outcome: Outcome
   }
 
-  /// The bundles in a folder and the folders in it, sorted by path.
+  /// The bundles in a folder and its subfolders, sorted by path.
   static func bundles(in folder: URL) -> [URL] {
     let files = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)
     var result: [URL] = []
@@ -39,7 +35,6 @@ struct ModelSurvey {
     return result.sorted { $0.path < $1.path }
   }
 
-  /// Surveys a bundle.
   static func pairs(of bundle: URL) throws -> [Pair] {
     let versions = try FileManager.default.contentsOfDirectory(at: bundle, includingPropertiesForKeys: nil)
       .filter { $0.pathExtension == "xcdatamodel" }
@@ -86,7 +81,7 @@ struct ModelSurvey {
 
   private static let objectsOfEntity = 3
 
-  /// Makes a store with some rows of every entity, linked by every relationship.
+  /// Creates a store with rows of every entity, linked by every relationship.
   private static func filled(_ store: TestStore, _ model: CompiledModel) throws -> SurveyedRows {
     let open = try OpenStore(store.description, model: model)
     defer { try? open.close() }
@@ -99,9 +94,9 @@ struct ModelSurvey {
     for entity in model.entities {
       for (index, id) in objects[entity.number].enumerated() {
         for slot in entity.slots where slot.attribute != nil && !slot.isTransient && slot.attribute?.derivationExpression == nil {
-          // Each attribute lacks a value in one object.
+          // Each attribute is nil in one object.
           if slot.isOptional, (index + slot.index).isMultiple(of: objectsOfEntity) { continue }
-          // No two objects of a tree have the same value, for uniqueness constraints.
+          // Values are unique within an entity hierarchy, for uniqueness constraints.
           values[id, default: [:]][slot.name] = value(slot, entity.number * objectsOfEntity + index + 1)
         }
       }
@@ -118,7 +113,7 @@ struct ModelSurvey {
         }
       } else if let inverse, !inverse.isToMany {
         guard relationship.id <= inverse.id else { continue }
-        // Pairs that stand in each other's way in a tree are left out.
+        // Skip pairs that conflict within a hierarchy.
         for (source, target) in zip(sources, inverse.id == relationship.id ? [] : targets.reversed()) {
           values[source, default: [:]][relationship.name] = target.slot
           values[target, default: [:]][inverse.name] = source.slot
@@ -138,7 +133,7 @@ struct ModelSurvey {
     return rows
   }
 
-  /// A value that every number type holds.
+  /// A value that every number type can represent.
   private static func value(_ slot: CompiledSlot, _ number: Int) -> Slot {
     guard let type = slot.attributeType else { return .null }
     switch type {
@@ -155,14 +150,14 @@ struct ModelSurvey {
   }
 }
 
-/// The rows of a store: for each object its entity, its values and the keys that its relationships lead to.
+/// The rows of a store: for each object, its entity, its values and the keys of its related objects.
 struct SurveyedRows {
   struct Row {
     let entity: Int
     var values: [String: Slot] = [:]
     var links: [String: Set<Int64>] = [:]
   }
-  /// By the number of the root entity and the key.
+  /// The rows by root entity number and key.
   private(set) var rows: [Int: [Int64: Row]] = [:]
 
   init(_ open: OpenStore) throws {
@@ -189,7 +184,7 @@ struct SurveyedRows {
     }
   }
 
-  /// What a migrated store should hold of these rows and does not.
+  /// Returns the differences between a migrated store and the contents expected from these rows.
   func problems(
     after: SurveyedRows, _ difference: ModelDifference, _ older: CompiledModel, _ newer: CompiledModel
   ) throws -> [String] {

@@ -1,9 +1,10 @@
-// Stores with rows go through the versions of model bundles, one after the other: of one made here, and of those in a folder that Scripts/test-migrations names.
 import Foundation
 import ObjectModel
 import XCTest
 import _TestSupport
 
+/// Migrates stores with rows through the versions of model bundles: a generated one, and those in the folder that Scripts/test-migrations
+/// sets.
 final class ModelSurveyTests: XCTestCase {
   func testTheVersionsOfABundleFollowEachOther() throws {
     let folder = try TemporaryFolder("ModelSurveyTests")
@@ -61,7 +62,8 @@ final class ModelSurveyTests: XCTestCase {
     }
   }
 
-  /// The bundles of `CIPHERDATA_MODELS`, and those of this test's own where it names none: every pair is migrated with its rows, or refused for a reason.
+  /// Migrates every pair of versions in the bundles of `CIPHERDATA_MODELS`, or in this test's own bundles if it is not set. Each pair is
+  /// migrated with its rows or rejected with a reason.
   func testNoPairOfPublishedVersionsLosesARow() throws {
     let path = ProcessInfo.processInfo.environment["CIPHERDATA_MODELS"]
     let folder =

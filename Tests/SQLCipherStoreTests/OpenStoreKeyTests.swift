@@ -1,4 +1,3 @@
-// OpenStoreKeyTests: keys of a store that is open, a folder that is not there, and what errors of files say.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -9,6 +8,7 @@ import StoreKeys
 import XCTest
 import _TestSupport
 
+/// Key changes of an open store, missing folders, and the messages of file errors.
 final class OpenStoreKeyTests: XCTestCase {
   private let model = ManagedObjectModel { Entity("Note") { Attribute("text", .string) } }
 

@@ -1,4 +1,3 @@
-// OpeningTests: creating, reopening, and every reason why a store does not open.
 import Foundation
 import ObjectModel
 import ObjectStore
@@ -10,6 +9,7 @@ import _TestSupport
 
 @testable import SQLCipherStore
 
+/// Creating and opening stores, and every reason why opening fails.
 final class OpeningTests: XCTestCase {
   private let passphrase = StoreKey.passphrase("correct horse", .cheapForTests())
 

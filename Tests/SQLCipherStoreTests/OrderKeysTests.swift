@@ -1,9 +1,9 @@
-// OrderKeysTests: sparse numbers in an order: ascending always, and as few new ones as can be.
 import XCTest
 import _TestSupport
 
 @testable import SQLCipherStore
 
+/// Sparse order numbers ascend, and as few as possible are replaced.
 final class OrderKeysTests: XCTestCase {
   private let gap = OrderKeys.gap
 
@@ -30,7 +30,7 @@ final class OrderKeysTests: XCTestCase {
     XCTAssertTrue(keys.contains(5), "one of them stays")
   }
 
-  /// The greatest number of keys that may stay: a longest strictly ascending row of them, found by trying all.
+  /// The greatest number of keys that can stay: the length of a longest strictly ascending subsequence, found by exhaustive search.
   private func greatestKeptCount(_ keys: [Int64?]) -> Int {
     var best: [Int] = []
     for (index, key) in keys.enumerated() {

@@ -1,4 +1,3 @@
-// OutdatedStoreTests: a store that is open under one version of the model while somebody else migrates its file to another.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -11,7 +10,8 @@ import _TestSupport
 
 @testable import SQLCipherStore
 
-/// Each open store has connections of its own, as each process has; `MigrateCommandTests` has a second process.
+/// A store that is open under one model version while another connection migrates its file. Each open store has connections of its own, as
+/// each process has. `MigrateCommandTests` uses a second process.
 final class OutdatedStoreTests: XCTestCase {
   private static func library(
     _ version: String, work: String? = nil, hasAuthor: Bool = true, entryParent: String? = "Log", hasLog: Bool = true,
@@ -53,7 +53,7 @@ final class OutdatedStoreTests: XCTestCase {
     junk
   }
 
-  /// What others migrate to: with other tables, with other columns, and with nothing but another meaning of the same columns.
+  /// The migration targets: with other tables, with other columns, and with the same columns but another meaning.
   private static let newer: [String: ManagedObjectModel] = [
     "an attribute is renamed": library("2") {
       Attribute("heading", .string).renamed(from: "title")
@@ -165,7 +165,7 @@ final class OutdatedStoreTests: XCTestCase {
       isOutdated("\(change): metadata") { try outdated.persistentStore.setUserMetadata(["late": "yes"]) }
       isOutdated("\(change): transaction") { try outdated.store.performTransaction {} }
       isOutdated("\(change): clean-up") { _ = try outdated.coordinator.finishDeferredLightweightMigrationTask() }
-      // The context's changes stay, and so does the error.
+      // The context keeps its changes, and saving keeps failing.
       try fault.setValue("late", forKey: "title")
       for _ in 0..<2 { isOutdated("\(change): save of a context") { try context.save() } }
       XCTAssertTrue(fault.hasChanges)
@@ -195,7 +195,7 @@ final class OutdatedStoreTests: XCTestCase {
     try outdated.close()
   }
 
-  /// A thread saves as fast as it can while another store migrates the file: what it was told is saved is there, and nothing else.
+  /// A thread saves continuously while another store migrates the file. Every acknowledged save is present, and nothing else.
   func testSavesEndWithTheMigrationAndNoneIsLost() throws {
     let store = try filled()
     let outdated = try OpenStore(store.store.description, model: CompiledModel(Self.older))
@@ -289,7 +289,7 @@ final class OutdatedStoreTests: XCTestCase {
       XCTAssertEqual(try second.texts("title", FetchSpecification(entityName: "Book")).count, expected)
     }
     XCTAssertEqual(expected, 8)
-    // Nothing is left to the other one either.
+    // The other store has nothing left to do either.
     XCTAssertFalse(try second.coordinator.finishDeferredLightweightMigrationTask())
     try first.close()
     try second.close()
@@ -323,7 +323,7 @@ final class OutdatedStoreTests: XCTestCase {
     var description = store.store.description
     description.defersLightweightMigration = true
     let open = try OpenStore(description, model: CompiledModel(Self.older))
-    // There and back by renaming alone: the columns are those that the store is open with.
+    // Renaming there and back: the columns equal those that the store was opened with.
     try OpenStore(description, model: CompiledModel(XCTUnwrap(Self.newer["an attribute is renamed"]))).close()
     assertStoreError(.modelIncompatible) { try open.count("Book") }
     let back = Self.library("3") {
@@ -335,7 +335,7 @@ final class OutdatedStoreTests: XCTestCase {
     try open.insert("Book", ["title": .text("last"), "junk": .text("junk")])
     XCTAssertEqual(
       try open.texts("title", FetchSpecification(entityName: "Book", predicate: FetchPredicate(format: "title == 'last'"))), ["last"])
-    // There and back by removing and adding: the values of old are not those of the new attribute.
+    // Removing and adding again: the old values do not belong to the new attribute.
     try OpenStore(description, model: CompiledModel(XCTUnwrap(Self.newer["an attribute is removed"]))).close()
     try OpenStore(
       description,

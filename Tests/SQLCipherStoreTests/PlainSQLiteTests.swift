@@ -1,5 +1,3 @@
-// PlainSQLiteTests: the same questions to a store and, as SQL written without the library, to SQLite's own shell over the store's plaintext copy: the same
-// answers. SQLite's own engine is the witness for SQLCipher's, and the documented tables for what the library asks of them.
 import Foundation
 import ObjectModel
 import ObjectQuery
@@ -11,11 +9,13 @@ import _TestSupport
 
 @testable import SQLCipherStore
 
+/// Runs the same queries on a store and, as independently written SQL, in SQLite's shell on the store's plaintext copy. This verifies
+/// SQLCipher's engine against SQLite's, and the library's queries against the documented tables.
 final class PlainSQLiteTests: XCTestCase {
-  /// What SQLite's shell answers to each statement over a plain file.
+  /// Returns the output of SQLite's shell for each statement on a plaintext file.
   private func ask(_ file: URL, _ statements: [String], in folder: URL) throws -> [[String]] {
     let (script, answers) = (folder.appendingPathComponent("questions.sql"), folder.appendingPathComponent("answers"))
-    // The rows of each answer stand between two lines that no answer has.
+    // The rows of each result are delimited by lines that occur in no result.
     try (".bail on\n" + statements.map { "SELECT '#';\n\($0);\n" }.joined() + "SELECT '#';\n").write(
       to: script, atomically: false, encoding: .utf8)
     try Data().write(to: answers)
@@ -32,7 +32,7 @@ final class PlainSQLiteTests: XCTestCase {
     return parts.map { $0.split(separator: "\n").map(String.init) }
   }
 
-  /// The rows of a statement over the encrypted file itself.
+  /// Returns the rows of a statement on the encrypted file.
   private func rows(_ connection: Connection, _ sql: String) throws -> [String] {
     let statement = try connection.statement(sql: sql)
     defer { statement.reset() }
@@ -46,7 +46,7 @@ final class PlainSQLiteTests: XCTestCase {
     return "\(slot)"
   }
 
-  /// The library's answer.
+  /// Returns the library's result.
   private func answer(_ open: OpenStore, _ question: RandomQuestion) throws -> [String] {
     if question.request.resultType == .dictionaries {
       return try open.dictionaries(question.request).rows.map { $0.map(text).joined(separator: " ") }

@@ -1,4 +1,3 @@
-// PredicateDifferentialTests: one meaning, two engines: random predicates have the same answers in SQL as in memory, and survive printing.
 import Foundation
 import ObjectModel
 import ObjectQuery
@@ -8,9 +7,10 @@ import _StoreSpecification
 
 @testable import SQLCipherStore
 
+/// Random predicates have the same results in SQL as in memory, and survive printing and parsing.
 final class PredicateDifferentialTests: XCTestCase {
   func testTwentyThousandPredicatesHaveOneMeaningInBothEngines() throws {
-    // More seeds look further: PREDICATE_SEEDS=200 swift test --filter PredicateDifferentialTests
+    // Run more seeds with: PREDICATE_SEEDS=200 swift test --filter PredicateDifferentialTests
     let seeds = ProcessInfo.processInfo.environment["PREDICATE_SEEDS"].flatMap(UInt64.init) ?? 20
     var total = Tally()
     for seed in 1...seeds { try ask(seed: seed, count: 1_000, &total) }
@@ -20,15 +20,15 @@ final class PredicateDifferentialTests: XCTestCase {
   }
 
   private struct Tally {
-    /// Answered predicates.
+    /// Evaluated predicates.
     var asked = 0
-    /// Those that the model does not allow.
+    /// Predicates that the model rejects.
     var refused = 0
-    /// Those that some objects meet and some do not.
+    /// Predicates that match some objects but not all.
     var telling = 0
   }
 
-  /// Asks a number of predicates about a graph.
+  /// Evaluates random predicates on one graph.
   private func ask(seed: UInt64, count: Int, _ tally: inout Tally) throws {
     let store = try TestStore()
     let open = try store.open(RandomModel.model)
@@ -76,7 +76,7 @@ final class PredicateDifferentialTests: XCTestCase {
     try open.close()
   }
 
-  /// A predicate beside more values than a statement takes placeholders has the same answer.
+  /// Combining a predicate with more values than a statement has parameters does not change the result.
   private func askBesideManyValues(
     _ open: OpenStore, _ entityName: String, _ predicate: FetchPredicate, _ expected: Set<Int64>, seed: UInt64
   ) throws {

@@ -1,4 +1,3 @@
-// ProgressTests: one fraction over all phases of long work, which Foundation's Progress follows.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -11,13 +10,14 @@ import _TestSupport
 
 @testable import SQLCipherStore
 
+/// Progress of long operations: one fraction over all phases, also observed by Foundation's `Progress`.
 final class ProgressTests: XCTestCase {
-  /// What was told, and whether the work is to go on.
+  /// Records the reports, and decides whether the operation continues.
   private final class Told: Sendable {
     let reports = Mutex<[(done: Int, total: Int)]>([])
     let limit: Int
 
-    /// - Parameter limit: The report that stops the work.
+    /// - Parameter limit: The number of the report that cancels the operation.
     init(stoppingAt limit: Int = .max) { self.limit = limit }
 
     var handler: SQLCipherStoreFile.Progress {
@@ -95,10 +95,10 @@ final class ProgressTests: XCTestCase {
     let told = Told()
     _ = try await file.findings(.full, progress: told.handler)
     assertOneFraction(told.all)
-    // The codes of the pages are 0.4 of the whole.
+    // Checking page codes is 0.4 of the total.
     let ofSQLite = told.all.count { Double($0.done) / Double($0.total) > 0.4 }
     XCTAssertGreaterThan(ofSQLite, 5, "\(told.all)")
-    // It is called off there too.
+    // The operation is canceled in this phase too.
     let stopped = Told(stoppingAt: told.all.count - 2)
     do {
       _ = try await file.findings(.full, progress: stopped.handler)
@@ -174,7 +174,7 @@ final class ProgressTests: XCTestCase {
     let told = Told()
     try await films.unlock().rotateDataKey(progress: told.handler)
     let fractions = told.all.map { Double($0.done) / Double($0.total) }
-    // 1500 rows of 3000 bytes are copied, then checked; 15 files of 150000 bytes follow.
+    // 1,500 rows of 3,000 bytes are copied, then checked; 15 files of 150,000 bytes follow.
     XCTAssertTrue(fractions.contains { $0 > 0.3 && $0 < 0.5 }, "\(fractions)")
     XCTAssertGreaterThan(fractions.filter { $0 > 0.7 && $0 < 1 }.count, 10, "\(fractions)")
   }
@@ -194,7 +194,7 @@ final class ProgressTests: XCTestCase {
           XCTAssertTrue(told.all.allSatisfy { $0.done < $0.total }, "\(name) \(told.all)")
         }
         stopped += 1
-        // Some works tell the file's growth: how often depends on the machine.
+        // Some operations report the growth of the file, whose frequency depends on the machine.
         if stopped == 8 { break }
       }
       if name != "quick verification" { XCTAssertGreaterThan(stopped, 1, name) }
@@ -310,7 +310,7 @@ final class ProgressTests: XCTestCase {
     }
   }
 
-  /// A book that has an attribute more in each version.
+  /// A book model that gains an attribute in each version.
   private static func version(_ number: Int) -> ManagedObjectModel {
     var book = EntityDescription(name: "Book")
     book.properties = [.attribute(AttributeDescription(name: "title", type: .string, isOptional: true))]

@@ -1,4 +1,3 @@
-// QueryGenerationTests: what generations of encrypted stores cost, and what ends them.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -12,6 +11,7 @@ import _TestSupport
 @testable import SQLCipherConnection
 @testable import SQLCipherStore
 
+/// The cost of query generations of encrypted stores, and what ends them.
 final class QueryGenerationTests: XCTestCase {
   private func makeLibrary(
     _ store: TestStore, configure: (inout PersistentStoreDescription) -> Void = { _ in }
@@ -39,7 +39,7 @@ final class QueryGenerationTests: XCTestCase {
     try XCTUnwrap(open.store as? SQLCipherIncrementalStore).engine(.read)
   }
 
-  /// Writes so much into the log.
+  /// Writes the given amount into the log.
   private func fill(_ writer: ManagedObjectContext, mebibytes: Int) throws {
     for _ in 0..<mebibytes * 4 {
       try writer.insert("Book", ["title": "filler" + String(repeating: "x", count: 250_000)])
@@ -56,7 +56,7 @@ final class QueryGenerationTests: XCTestCase {
     return holds()
   }
 
-  // MARK: What it costs
+  // MARK: Cost
 
   func testAPinnedFetchIsOneStatementAndItsRowsAreAtHand() throws {
     let store = try TestStore()
@@ -66,7 +66,7 @@ final class QueryGenerationTests: XCTestCase {
     try writer.save()
     XCTAssertEqual(try store.statements { XCTAssertEqual(try context.fetch(books).count, 40) }.count, 1)
     let ids = try context.fetch(books).map(\.objectID)
-    // Nobody holds the objects any more: their rows come from the generation's own cache.
+    // The objects are released: their rows come from the generation's own cache.
     XCTAssertEqual(store.statements { XCTAssertEqual(context.object(with: ids[5])["pages"] as? Int64, 5) }, [])
     XCTAssertEqual(try store.statements { try context.setQueryGeneration(from: .current) }, [])
     XCTAssertEqual(store.statements { XCTAssertEqual(context.object(with: ids[5])["pages"] as? Int64, 1_000) }.count, 1)
@@ -141,7 +141,7 @@ final class QueryGenerationTests: XCTestCase {
       XCTAssertEqual(try context.count(for: books), 40, "the log is not too long yet")
       try fill(other.newContext(), mebibytes: 8)
       if hears {
-        // Nobody reads.
+        // No reader is active.
         XCTAssertTrue(eventually { open.persistentStore.queryGenerations.isEmpty })
       } else {
         XCTAssertEqual(open.persistentStore.queryGenerations.count, 1, "nobody has looked")
@@ -161,7 +161,7 @@ final class QueryGenerationTests: XCTestCase {
     try fill(other.newContext(), mebibytes: 5)
     XCTAssertEqual(try holder?.count(for: books), 0)
     holder = nil
-    // The first one copies the log into the file, so that the second one begins it anew.
+    // The first save checkpoints the log, so that the second one restarts it.
     for title in ["one", "two"] { try other.insert("Book", ["title": .text(title)]) }
     var description = store.description
     description.generationLogLimit = 4 << 20
@@ -171,7 +171,7 @@ final class QueryGenerationTests: XCTestCase {
     let held = try engine(open).pool.held
     held.lookAtLog()
     XCTAssertEqual(try context.count(for: books), 22)
-    // It is known what it was then; what comes is counted from there.
+    // The earlier state is known; later growth is counted from there.
     try fill(other.newContext(), mebibytes: 12)
     held.lookAtLog()
     assertStoreError(.queryGenerationExpired) { try context.count(for: books) }
@@ -226,7 +226,7 @@ final class QueryGenerationTests: XCTestCase {
     XCTAssertEqual(open.persistentStore.queryGenerations.count, 12)
   }
 
-  // MARK: Others
+  // MARK: Other connections
 
   func testAMigrationByAnotherCoordinatorLeavesAGenerationReading() throws {
     let older = ManagedObjectModel(version: "1") {

@@ -1,4 +1,3 @@
-// QueryPlanTests: which SQL fetches become, that indexes answer what they can, and lists of any length.
 import Foundation
 import ObjectModel
 import ObjectQuery
@@ -11,6 +10,7 @@ import _TestSupport
 
 @testable import SQLCipherStore
 
+/// The SQL of fetches, the use of indexes, and lists of any length.
 final class QueryPlanTests: XCTestCase {
   private func sql(_ fetch: FetchSpecification, _ model: CompiledModel = SpecificationModels.library, findsTopRows: Bool = false) throws
     -> String
@@ -41,7 +41,7 @@ final class QueryPlanTests: XCTestCase {
     for (format, expected) in cases { XCTAssertEqual(try condition(FetchPredicate(format: format)), expected, format) }
     let place = FetchSpecification(entityName: "Book", predicate: try FetchPredicate(format: "chapters[0].title == 'x'"))
     let other = FetchSpecification(entityName: "Book", predicate: try FetchPredicate(format: "chapters[7].title == 'y'"))
-    // Places are values: one plan for all.
+    // Offsets are bound values, so that one plan serves all.
     XCTAssertEqual(try sql(place), try sql(other))
   }
 
@@ -194,7 +194,7 @@ final class QueryPlanTests: XCTestCase {
         FetchComparison(left: .evaluatedObject, op: .in, right: .constant(.list(ids.prefix(count).map { .object($0) }))))
       XCTAssertEqual(try open.count(FetchSpecification(entityName: "Tag", predicate: objects)), count)
     }
-    // Several lists that have more members together than a statement may have values.
+    // Together, the lists have more members than a statement has parameters.
     let lists = (0..<8).map { list in FetchPredicate.compare("name", .in, (0..<200).map { "tag \(list * 200 + $0)" }) }
     XCTAssertEqual(try open.count(FetchSpecification(entityName: "Tag", predicate: .or(lists))), 1_600)
   }
@@ -217,7 +217,7 @@ final class QueryPlanTests: XCTestCase {
         try save.insert("Book", ["title": .text("b\(number)"), "pages": .int(Int64(number * 300)), "year": .int(Int64(number))])
       }
     }
-    // Different things each, so that no list stands for them.
+    // Different conditions, so that they cannot be combined into a list.
     func conditions(_ count: Int) -> [FetchPredicate] {
       (0..<count).map { number in
         switch number % 3 {
@@ -233,7 +233,7 @@ final class QueryPlanTests: XCTestCase {
       let none = FetchPredicate.and(conditions(count).map { !$0 })
       XCTAssertEqual(try open.count(FetchSpecification(entityName: "Book", predicate: none)), 50 - expected)
     }
-    // An index is used as with placeholders.
+    // The index is used as with parameters.
     var fetch = FetchSpecification(
       entityName: "Book", predicate: .compare("title", .equal, "b7") && .and(conditions(1_000).map { !$0 }) && .compare("year", .equal, 7))
     fetch.fetchLimit = 5
@@ -300,7 +300,7 @@ final class QueryPlanTests: XCTestCase {
     }
     XCTAssertGreaterThanOrEqual(answered["mixed"] ?? 0, 20)
     XCTAssertGreaterThanOrEqual(answered["negated"] ?? 0, 20)
-    // Members of members are one join.
+    // A nested to-many path is one join.
     for kind in ["any", "none", "selective"] { XCTAssertEqual(answered[kind], 20, kind) }
     XCTAssertGreaterThanOrEqual(answered["subqueries"] ?? 0, 5)
     XCTAssertGreaterThanOrEqual(answered["functions"] ?? 0, 12, "\(answered)")

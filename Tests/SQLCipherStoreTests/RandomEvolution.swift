@@ -1,18 +1,17 @@
-// RandomEvolution: a model that changes at random, with what its objects hold, kept as plainly as possible.
 import Foundation
 import ObjectModel
 import _TestSupport
 
-/// An object as the tests know it.
+/// An object as the tests represent it.
 struct PlainObject: Equatable {
   var entity: String
   var key: Int64 = 0
   var values: [String: String] = [:]
-  /// The numbers of related objects; a to-one has at most one.
+  /// The numbers of related objects. A to-one relationship has at most one.
   var links: [String: [Int]] = [:]
 }
 
-/// A model and its objects by number, changed together: what a migration should do, done in memory.
+/// A model that changes at random, and its objects by number. It applies in memory what a migration should do.
 struct RandomEvolution {
   var model: ManagedObjectModel
   var objects: [Int: PlainObject] = [:]
@@ -43,7 +42,7 @@ struct RandomEvolution {
 
   private mutating func pick<Item>(_ items: [Item]) -> Item? { items.randomElement(using: &random) }
 
-  // MARK: Looking
+  // MARK: Queries
 
   func index(_ entity: String) -> Int { model.entities.firstIndex { $0.name == entity } ?? 0 }
   func lineage(_ entity: String) -> [String] {
@@ -81,7 +80,7 @@ struct RandomEvolution {
     return nil
   }
 
-  // MARK: Making
+  // MARK: Creation
 
   private mutating func addEntity(_ name: String, _ parent: String?) {
     var entity = EntityDescription(name: name, superentity: parent)
@@ -129,7 +128,7 @@ struct RandomEvolution {
     done.append("relate \(source).\(first) and \(target).\(second)")
   }
 
-  /// New objects with values and links; keys are given when they are saved.
+  /// Makes objects with values and links. Saving assigns their keys.
   mutating func makeObjects(_ count: Int) -> [Int] {
     let concrete = model.entities.filter { !$0.isAbstract }.map(\.name)
     var made: [Int] = []
@@ -163,14 +162,14 @@ struct RandomEvolution {
     let inverse = relationship.inverseName.flatMap { name in
       place(relationship.destinationEntityName, name).flatMap { self.relationship($0) }
     }
-    // Nobody is moved away from where he is: links are made only where both sides have room.
+    // Existing links are not moved: a link is made only where both sides allow another one.
     if !relationship.isToMany, objects[owner]?.links[relationship.name]?.isEmpty == false { return }
     if let inverse, !inverse.isToMany, objects[member]?.links[inverse.name]?.isEmpty == false { return }
     objects[owner]?.links[relationship.name, default: []].append(member)
     if let inverse { objects[member]?.links[inverse.name, default: []].append(owner) }
   }
 
-  // MARK: Changing
+  // MARK: Changes
 
   /// Changes the model, and the objects as a migration should.
   mutating func evolve(_ count: Int) {
@@ -193,7 +192,7 @@ struct RandomEvolution {
     for _ in 0..<count { change() }
     model.versionIdentifiers = [name("v")]
   }
-  /// What was changed in this version already: a second change of it could not be told from another first one.
+  /// The items already changed in this version. A second change of one could not be distinguished from a different single change.
   private var renamed: Set<String> = []
 
   private mutating func change() {
@@ -316,7 +315,7 @@ struct RandomEvolution {
     done.append("rename \(old) to \(relationship.name)")
   }
 
-  /// Renames one side of a pair without saying so: the other side tells what it was.
+  /// Renames one side of a pair without a renaming identifier. The inverse identifies it.
   private mutating func renameOneSide() {
     guard let place = pick(relationships), var relationship = relationship(place), let inverse = relationship.inverseName,
       inverse != relationship.name, !renamed.contains(relationship.name), !renamed.contains(inverse)

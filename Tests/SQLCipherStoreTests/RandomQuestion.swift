@@ -1,16 +1,16 @@
-// RandomQuestion: a question about the objects of a random schema, as a request and as SQL.
 import ObjectModel
 import ObjectQuery
 import _TestSupport
 
-/// A question whose answer is the numbers of objects, in an order, or one line for each group.
+/// A query over the objects of a random schema, as a request and as SQL. The result is the numbers of objects in an order, or one line for
+/// each group.
 struct RandomQuestion {
   var request: FetchSpecification
   var sql: String
 }
 
 extension RandomSchema {
-  /// A condition about an object that a table alias stands for.
+  /// A condition on the object of a table alias.
   private struct Condition {
     var predicate: FetchPredicate
     var sql: String
@@ -35,7 +35,7 @@ extension RandomSchema {
     return RandomQuestion(request: request, sql: sql)
   }
 
-  /// A question about groups: how many objects have each value of an attribute, and the least, the greatest and the sum of their numbers.
+  /// A grouping query: the number of objects for each value of an attribute, with the minimum, maximum and sum of their numbers.
   mutating func groups() -> RandomQuestion {
     let entity = Int.random(in: entities.indices, using: &random)
     let condition = condition(depth: 1, entity, alias: "t", path: { .keyPath($0) }, isInner: false)
@@ -71,7 +71,7 @@ extension RandomSchema {
     return leaf(entity, alias: alias, path: path)
   }
 
-  /// An attribute of the object, or of one that it refers to, compared.
+  /// A comparison of an attribute of the object or of a related object.
   private mutating func leaf(_ entity: Int, alias: String, path: (String) -> FetchExpression) -> Condition {
     var attribute = pick(entities[entity].attributes)
     var (name, column) = (attribute.name, "\(alias).\"\(attribute.name)\"")
@@ -112,7 +112,7 @@ extension RandomSchema {
     return compare(.equal, value.constant, "\(column) IS \(value.sql)")
   }
 
-  /// A to-many relationship: the rows of its members, of an entity, under the alias `m`.
+  /// The members of a to-many relationship, under the alias `m`.
   private struct Members {
     var name: String
     var entity: Int
@@ -145,7 +145,7 @@ extension RandomSchema {
     return all.isEmpty ? nil : pick(all)
   }
 
-  /// How many members meet a condition; whether one does; or how many there are.
+  /// A condition on the members: how many match, whether one matches, or how many there are.
   private mutating func members(_ members: Members, depth: Int) -> Condition {
     let (count, sign): (Int64, String) = (Int64.random(in: 0...3, using: &random), pick([">", "=", "<"]))
     let op: ComparisonOperator = sign == ">" ? .greater : sign == "=" ? .equal : .less

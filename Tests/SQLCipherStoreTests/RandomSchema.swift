@@ -1,4 +1,3 @@
-// RandomSchema: entities by chance, and questions about their objects, each as a request and, written without the library, as SQL over the documented tables.
 import Foundation
 import ObjectModel
 import ObjectQuery
@@ -6,7 +5,8 @@ import ObjectStore
 import _StoreSpecification
 import _TestSupport
 
-/// Some entities with attributes, to-one relationships with to-many inverses, and pairs; every object has a number of its own.
+/// Random entities with attributes, to-one relationships with to-many inverses, and pairs. Every object has a unique number. Queries over
+/// them exist as a request and, written independently of the library, as SQL over the documented tables.
 struct RandomSchema {
   struct Attribute {
     var name: String
@@ -15,7 +15,7 @@ struct RandomSchema {
   struct Entity {
     var name: String
     var attributes: [Attribute]
-    /// To-one relationships, by the entity that they lead to; the inverse is named after both.
+    /// To-one relationships by destination entity. The inverse is named after both.
     var references: [(name: String, target: Int)]
   }
 
@@ -65,7 +65,6 @@ struct RandomSchema {
 
   // MARK: Rows
 
-  /// Saves objects of every entity.
   mutating func fill(_ open: OpenStore, count: Int) throws {
     try open.save { save in
       var ids: [[ManagedObjectID]] = []
@@ -83,7 +82,7 @@ struct RandomSchema {
     }
   }
 
-  /// A value, as it is stored, asked for and written in SQL.
+  /// A value in its stored, requested and SQL forms.
   struct Value {
     var slot: Slot
     var constant: FetchConstant

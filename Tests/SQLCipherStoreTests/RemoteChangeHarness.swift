@@ -1,4 +1,3 @@
-// RemoteChangeHarness: who listens to the commits of others in tests, and processes that write or listen.
 import Foundation
 import ObjectModel
 import ObjectStore
@@ -8,7 +7,7 @@ import _StoreSpecification
 
 @testable import SQLCipherStore
 
-/// Takes what a coordinator tells of others.
+/// Records the remote changes that a coordinator publishes.
 final class RemoteListener: Sendable {
   private let changes = Mutex<[RemoteStoreChange]>([])
   private let task = Mutex<Task<Void, Never>?>(nil)
@@ -28,7 +27,7 @@ final class RemoteListener: Sendable {
   var count: Int { heard.count }
 }
 
-/// Waits until something holds, for ten seconds at most.
+/// Waits up to ten seconds until a condition holds.
 func waitUntil(_ text: String, file: StaticString = #filePath, line: UInt = #line, _ holds: () throws -> Bool) rethrows {
   let end = Date().addingTimeInterval(10)
   while try !holds() {
@@ -38,7 +37,7 @@ func waitUntil(_ text: String, file: StaticString = #filePath, line: UInt = #lin
 }
 
 extension TestStore {
-  /// The store as one who wants to hear of others opens it.
+  /// The description with remote-change notifications enabled.
   var listeningDescription: PersistentStoreDescription {
     var description = description
     description.postsRemoteChangeNotifications = true
@@ -50,20 +49,20 @@ extension TestStore {
 }
 
 extension OpenStore {
-  /// The ID that an object of another coordinator has here.
+  /// Returns the ID in this coordinator for an object of another one.
   func same(_ id: ManagedObjectID) -> ManagedObjectID {
     ManagedObjectID(space: scope.objectIDSpace.number, entityNumber: id.entityNumber, key: id.key)
   }
 }
 
-/// This test program, started again for a part that ``RemoteChangeProcessTests`` has.
+/// A child process of this test program that runs a part of ``RemoteChangeProcessTests``.
 final class RemotePart {
   static let role = "CIPHERDATA_REMOTE_ROLE"
   let process = Process()
   private let pipe = Pipe()
   private var output = Data()
 
-  /// - Parameter wrapper: A program, by its whole path, and arguments of it, that starts the process: to give it other rights.
+  /// - Parameter wrapper: The absolute path of a program that starts the process, for example with other privileges, and its arguments.
   init(_ role: String, _ arguments: [String], through wrapper: [String] = []) throws {
     let command =
       wrapper + [try XCTUnwrap(CommandLine.arguments.first), "SQLCipherStoreTests.RemoteChangeProcessTests/testPlayAPart"]
@@ -76,21 +75,21 @@ final class RemotePart {
     try process.run()
   }
 
-  /// Says something to who has started the process.
+  /// Sends a line to the parent process.
   static func say(_ text: String) {
     let line = Array("SAYS \(text)\n".utf8)
     _ = write(1, line, line.count)
   }
 
-  /// What it has said so far.
+  /// The lines received so far.
   private var said: [String] {
-    // A line counts only with its end.
+    // Only terminated lines count.
     String(decoding: output, as: UTF8.self).components(separatedBy: "\n").dropLast().compactMap {
       $0.hasPrefix("SAYS ") ? String($0.dropFirst(5)) : nil
     }
   }
 
-  /// Waits until it has said something; all that it has said by then.
+  /// Waits for a line, and returns all lines received by then.
   @discardableResult func wait(for text: String, seconds: Int = 20, file: StaticString = #filePath, line: UInt = #line) -> [String] {
     let end = Date().addingTimeInterval(TimeInterval(seconds))
     while !said.contains(text) {
@@ -110,7 +109,7 @@ final class RemotePart {
     return said
   }
 
-  /// Waits for the end; all that it has said.
+  /// Waits for the process to end, and returns all its lines.
   @discardableResult func finish(file: StaticString = #filePath, line: UInt = #line) -> [String] {
     output += pipe.fileHandleForReading.readDataToEndOfFile()
     process.waitUntilExit()
@@ -122,7 +121,7 @@ final class RemotePart {
 
   func signal(_ signal: Int32) { kill(process.processIdentifier, signal) }
 
-  /// Ends it, whatever it does.
+  /// Kills the process in any state.
   func end() {
     signal(SIGCONT)
     signal(SIGKILL)

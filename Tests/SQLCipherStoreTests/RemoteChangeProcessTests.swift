@@ -1,4 +1,3 @@
-// RemoteChangeProcessTests: processes that write to one store and hear of each other, whatever happens to them.
 import Foundation
 import ObjectModel
 import ObjectQuery
@@ -12,6 +11,7 @@ import _TestSupport
 
 @testable import SQLCipherStore
 
+/// Processes that write to one store and observe each other's commits, even if some are stopped or killed.
 final class RemoteChangeProcessTests: XCTestCase {
   private var isPart: Bool { ProcessInfo.processInfo.environment[RemotePart.role] != nil }
 
@@ -71,7 +71,7 @@ final class RemoteChangeProcessTests: XCTestCase {
       close(Foundation.open(other, O_CREAT | O_WRONLY | O_CLOEXEC, 0o600))
       unlink(other)
     }
-    // There is no place for news of this.
+    // A notice about this commit cannot be stored.
     try open.save { try $0.update(tag, ["name": .text("after all")]) }
     part.signal(SIGCONT)
     part.wait(for: "heard after all")
@@ -91,7 +91,7 @@ final class RemoteChangeProcessTests: XCTestCase {
     if isPart { return }
     let setpriv = "/usr/bin/setpriv"
     XCTAssertTrue(FileManager.default.isExecutableFile(atPath: setpriv), "\(setpriv) is needed: install util-linux")
-    // Permissions do not stop root, but for one that has lost that right. Another user might not even reach this program.
+    // Permissions do not restrict root unless it has dropped these capabilities. Another user might not be able to reach this program.
     let stoppable = getuid() == 0 ? [setpriv, "--bounding-set=-dac_override,-dac_read_search", "--"] : []
     let store = try TestStore()
     let open = try store.open()
@@ -106,7 +106,7 @@ final class RemoteChangeProcessTests: XCTestCase {
     try open.save { try $0.update(tag, ["name": .text("1")]) }
     part.wait(for: "heard 1")
     part.finish()
-    // Without a log it is read without locks, and nothing would tell.
+    // Without a log the store is read without locks, and no process would report changes.
     chmod(store.folder.url.path, 0o755)
     try open.close()
     chmod(store.folder.url.path, 0o555)
@@ -114,7 +114,7 @@ final class RemoteChangeProcessTests: XCTestCase {
     XCTAssertEqual(late.finish(), ["remoteChangesUnavailable"])
   }
 
-  // MARK: The parts
+  // MARK: The child processes
 
   func testPlayAPart() async throws {
     let environment = ProcessInfo.processInfo.environment
@@ -139,7 +139,7 @@ final class RemoteChangeProcessTests: XCTestCase {
     }
   }
 
-  /// Commits, and is gone before anything that follows a commit.
+  /// Commits, and exits before any step that follows a commit.
   private func commitAndDie(_ open: OpenStore, name: String) throws {
     let engine = try XCTUnwrap((open.store as? SQLCipherIncrementalStore)?.state.withLock { $0.engine })
     try open.persistentStore.performTransaction {
@@ -159,7 +159,7 @@ final class RemoteChangeProcessTests: XCTestCase {
     }
   }
 
-  /// Saves, and hears of others until all that all have saved is there: a change that is lost is waited for in vain.
+  /// Saves, and observes remote changes until all expected ones are present. A lost change makes it wait in vain.
   private func saveAndListen(_ open: OpenStore, _ arguments: [String]) async throws {
     let (each, all) = (Int(arguments[2]) ?? 0, Int(arguments[3]) ?? 0)
     let changes = open.coordinator.remoteChanges()

@@ -1,4 +1,3 @@
-// RemoteChangeTests: what one coordinator hears of another's commits, and what it costs those who do not listen.
 import Foundation
 import ObjectModel
 import ObjectQuery
@@ -13,10 +12,11 @@ import _TestSupport
 @testable import SQLCipherStore
 @testable import StoreFiles
 
+/// The remote changes that a coordinator observes, and the cost for stores that do not observe them.
 final class RemoteChangeTests: XCTestCase {
   override func tearDown() { FileEvents.refusal.withLock { $0 = nil } }
 
-  /// Waits until nothing more is told of what was committed before.
+  /// Waits until no more notifications of earlier commits arrive.
   private func settle(_ open: OpenStore) {
     let listener = RemoteListener(open.coordinator)
     var count = -1
@@ -29,7 +29,7 @@ final class RemoteChangeTests: XCTestCase {
   func testACommitOfAnotherCoordinatorIsToldToBothKindsOfListeners() throws {
     let store = try TestStore()
     let (first, second) = (try store.openListening(), try store.open())
-    // Keys for new objects are reserved in a commit of their own.
+    // Keys for new objects are reserved in a separate commit.
     try second.insert("Tag", ["name": .text("black")])
     settle(first)
     let listener = RemoteListener(first.coordinator)
@@ -55,7 +55,7 @@ final class RemoteChangeTests: XCTestCase {
   func testOnesOwnCommitsAreNotToldAndTheOthersAreAmongThem() throws {
     let store = try TestStore()
     let (first, second) = (try store.openListening(), try store.openListening())
-    // Keys for new objects are reserved in a commit of their own.
+    // Keys for new objects are reserved in a separate commit.
     let tag = try second.insert("Tag", ["name": .text("of another")])
     settle(first)
     let (own, others) = (RemoteListener(first.coordinator), RemoteListener(second.coordinator))
@@ -75,7 +75,7 @@ final class RemoteChangeTests: XCTestCase {
     let (first, second) = (try store.openListening(), try store.open())
     let tag = try second.insert("Tag", ["name": .text("0")])
     let mine = first.same(tag)
-    /// As contexts read: a row that the coordinator keeps is not read again, and a snapshot may be used for several reads.
+    /// Reads as contexts do: from the coordinator's row cache, or in a snapshot that can serve several reads.
     func name() throws -> Slot? {
       if let row = first.persistentStore.cache.row(mine.reference) { return try first.value(row, "name") }
       let rows = try first.coordinator.readRows(of: [mine], from: first.persistentStore, scope: first.scope)
@@ -83,7 +83,7 @@ final class RemoteChangeTests: XCTestCase {
     }
     for round in 1...40 {
       try second.save { try $0.update(tag, ["name": .text("\(round)")]) }
-      // An old row that was kept once more, after the change, would stay.
+      // An old row that was cached again after the change would persist.
       try waitUntil("round \(round)") { try name() == .text("\(round)") }
     }
   }
@@ -144,7 +144,7 @@ final class RemoteChangeTests: XCTestCase {
     let listener = RemoteListener(first.coordinator)
     try second.insert("Tag", ["name": .text("red")])
     waitUntil("the change") { listener.count > 0 }
-    // The log is looked at for the last time.
+    // The log is checked for the last time.
     usleep(400_000)
     let count = StoreWatch.wakeUpCount
     usleep(600_000)
@@ -186,7 +186,7 @@ final class RemoteChangeTests: XCTestCase {
       let error = assertStoreError(.remoteChangesUnavailable) { try store.openListening() }
       XCTAssertEqual(error?.operation, .watch)
       XCTAssertTrue(error?.message.contains(word) ?? false, error?.message ?? "")
-      // Who does not listen is not concerned.
+      // Stores that do not observe remote changes are not affected.
       try store.open().close()
     }
     FileEvents.refusal.withLock { $0 = .instance(ENOSYS) }
@@ -198,7 +198,7 @@ final class RemoteChangeTests: XCTestCase {
   func testOnlyStoresThatCanHearAreOpenedToListen() throws {
     var description = PersistentStoreDescription(type: .inMemory)
     description.postsRemoteChangeNotifications = true
-    // Nobody else writes what is in memory.
+    // No other connection writes to a store in memory.
     try OpenStore(description, model: SpecificationModels.library).close()
   }
 
@@ -248,7 +248,7 @@ final class RemoteChangeTests: XCTestCase {
       ("transaction", { try writer.persistentStore.performTransaction { try writer.insert("Tag", ["name": .text("blue")]) } }),
     ]
     for (name, write) in writes {
-      // Longer than it is trusted that nobody waits.
+      // Longer than the absence of observers is cached.
       usleep(30_000)
       let before = try time()
       try write()
@@ -298,7 +298,7 @@ final class RemoteChangeTests: XCTestCase {
     XCTAssertFalse(StoreFile.exists(linked.path + "-changes"))
   }
 
-  // MARK: Files that come anew
+  // MARK: Replaced files
 
   func testAWatchedStoreIsNeitherDestroyedNorReplacedAndTheNextOneIsHeard() throws {
     let (store, source) = (try TestStore(), try TestStore())

@@ -1,4 +1,3 @@
-// RemoteHistoryTests: with a history, what others commit is told as what it is, and merged as what siblings save.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -10,6 +9,7 @@ import _StoreSpecification
 
 @testable import SQLCipherStore
 
+/// With a history, remote commits are reported in detail, and merged as the saves of other contexts are.
 final class RemoteHistoryTests: XCTestCase {
   private func open(_ store: TestStore, history: Bool? = true) throws -> OpenStore {
     var description = store.description
@@ -18,7 +18,6 @@ final class RemoteHistoryTests: XCTestCase {
     return try OpenStore(description, model: SpecificationModels.library)
   }
 
-  /// Waits until something holds.
   private func wait(_ what: String, seconds: Double = 20, until holds: () throws -> Bool) throws {
     let end = Date(timeIntervalSinceNow: seconds)
     while try !holds() {
@@ -67,7 +66,7 @@ final class RemoteHistoryTests: XCTestCase {
     try wait("the notice") { heard.withLock { $0.contains { $0.historyToken != nil } } }
     try wait("the change set") { told.withLock { $0.contains { $0.inserted == [id] } } }
     XCTAssertTrue(heard.withLock { $0.allSatisfy(\.isExtentKnown) })
-    // What is written here is told once, by the save.
+    // A local save is reported once.
     told.withLock { $0 = [] }
     let context = one.newContext()
     try context.insert("Tag", ["name": "own"])
@@ -117,7 +116,7 @@ final class RemoteHistoryTests: XCTestCase {
   }
 }
 
-/// What an observer has found.
+/// The transactions that an observer found.
 private final class Box: Sendable {
   private let found = Mutex<[PersistentHistoryTransaction]>([])
   func add(_ transaction: PersistentHistoryTransaction) { found.withLock { $0.append(transaction) } }

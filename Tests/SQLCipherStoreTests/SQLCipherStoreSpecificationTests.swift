@@ -1,4 +1,3 @@
-// SQLCipherStoreSpecificationTests: the encrypted store keeps the contract, with foreign keys checked and without.
 import Foundation
 import ObjectStore
 import SQLCipherStore

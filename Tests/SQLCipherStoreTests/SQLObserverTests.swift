@@ -1,4 +1,3 @@
-// SQLObserverTests: applications hear which SQL runs, how long it takes and how many rows it is about, and never a value.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -12,11 +11,12 @@ import _TestSupport
 
 @testable import SQLCipherStore
 
+/// Observers receive the SQL, duration and row count of statements, never a value.
 final class SQLObserverTests: XCTestCase {
   private final class Heard: Sendable {
     private let statements = Mutex<[ObservedStatement]>([])
     func add(_ statement: ObservedStatement) { statements.withLock { $0.append(statement) } }
-    /// Those heard since it was last asked, without what begins and ends transactions.
+    /// Returns the statements since the last call, except for those that begin and end transactions.
     func take(_ prefix: String = "") -> [ObservedStatement] {
       statements.withLock { statements in
         defer { statements = [] }

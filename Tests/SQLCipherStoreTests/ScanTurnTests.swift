@@ -1,4 +1,3 @@
-// ScanTurnTests: who asks for the first rows of a table that does not fit into the cache goes through it forwards and backwards in turns.
 import ObjectModel
 import ObjectQuery
 import ObjectStore
@@ -8,6 +7,7 @@ import _StoreSpecification
 @testable import SQLCipherConnection
 @testable import SQLCipherStore
 
+/// Repeated fetches of the first rows of a table that exceeds the cache alternate between forward and backward scans.
 final class ScanTurnTests: XCTestCase {
   /// A store with authors whose names take 200 bytes each, and a cache of 16 pages.
   private func store(authors count: Int) throws -> (TestStore, OpenStore) {
@@ -31,7 +31,7 @@ final class ScanTurnTests: XCTestCase {
     return fetch
   }
 
-  /// What a fetch finds again and again, and which of its statements go backwards.
+  /// Runs a fetch repeatedly; returns its results and which of its statements scan backward.
   private func ask(_ fetch: FetchSpecification, _ store: TestStore, _ open: OpenStore) throws -> (answers: Set<[Int64]>, backwards: [Bool])
   {
     var answers: Set<[Int64]> = []
@@ -51,7 +51,7 @@ final class ScanTurnTests: XCTestCase {
     let (answers, backwards) = try ask(firstAuthors(bornAfter: 700), store, open)
     XCTAssertEqual(answers.count, 1)
     XCTAssertEqual(answers.first?.count, 30)
-    // SQLite finds the first rows of an order by itself since 3.24.
+    // Since version 3.24, SQLite itself limits a scan for the first rows of an order.
     let turns = LibraryVersion.prunesOrderByLimit ? [false, false, false, false, false] : [false, true, false, true, false]
     XCTAssertEqual(backwards, turns)
   }

@@ -1,4 +1,3 @@
-// Models at and beyond the limits of SQLite: what fits works, and what does not is refused before a file is made or changed.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -11,12 +10,13 @@ import _TestSupport
 
 @testable import SQLCipherStore
 
+/// Models at and beyond the limits of SQLite: those within them work, others are rejected before a file is created or changed.
 final class SchemaLimitTests: XCTestCase {
   private static let limit = LibraryVersion.maximumColumns
 
   private static let entities = ["Base", "Left", "Middle", "Right"]
 
-  /// A tree whose table has a number of columns: key, version, entity, and the attributes of a root and three subentities.
+  /// A hierarchy whose table has a given number of columns: key, version, entity, and the attributes of a root and three subentities.
   private func tree(columns: Int, _ prefix: String = "", _ change: (inout AttributeDescription) -> Void = { _ in }) -> ManagedObjectModel {
     let part = (columns - 5) / 3
     func attributes(_ name: String, _ count: Int) -> [any EntityComponent] {
@@ -42,12 +42,12 @@ final class SchemaLimitTests: XCTestCase {
     assertLimit(error, ["“Base”, “Left”, “Middle”, “Right” share a table", "\(Self.limit + 1) columns", "at most \(Self.limit)"])
     XCTAssertEqual(error?.entityName, "Base")
     XCTAssertEqual(try FileManager.default.contentsOfDirectory(atPath: store.folder.url.path), [])
-    // The name is free.
+    // The failed creation left no file at this URL.
     try store.open(CompiledModel(tree(columns: 10))).close()
     let single = ManagedObjectModel { Entity("Wide") { (0..<Self.limit).map { Attribute("a\($0)", .integer64) } } }
     let other = assertStoreError(.invalidRequest) { try TestStore().open(CompiledModel(single)) }
     assertLimit(other, ["“Wide” needs \(Self.limit + 2) columns"])
-    // An older library writes fewer values at once than a table has columns.
+    // An older library binds fewer values per statement than a table has columns.
     guard LibraryVersion.maximumVariables < Self.limit else { return }
     let row = ManagedObjectModel { Entity("Wide") { (0..<LibraryVersion.maximumVariables).map { Attribute("a\($0)", .integer64) } } }
     assertLimit(
@@ -112,7 +112,7 @@ final class SchemaLimitTests: XCTestCase {
   }
 
   func testDeferredColumnsNeverFillATable() throws {
-    // What is left over and what is new would be too much together: the table is copied.
+    // Old and new columns together would exceed the limit: the table is copied.
     let count = Self.limit - 200
     let store = try MigratingStore.make(tree(columns: count, "old")) { try $0.make("Left", ["oldLeft1": 1]) }
     XCTAssertEqual(try store.contents(tree(columns: count, "new")) { $0.defersLightweightMigration = true }, ["Left/1": [:]])
@@ -124,7 +124,7 @@ final class SchemaLimitTests: XCTestCase {
       try context.make("Left", ["a0": 7, "Left500": 8])
       try context.make("Right")
     }
-    // Each needs a condition of its own: which objects have no value.
+    // Each attribute needs a condition to find the objects without a value.
     let required = tree(columns: Self.limit) { attribute in
       attribute.isOptional = false
       attribute.defaultValue = .int(Int64(attribute.name.utf8.count))
@@ -158,7 +158,7 @@ final class SchemaLimitTests: XCTestCase {
       XCTAssertEqual(try context.fetch(request).count, 1)
     }
     try store.check()
-    // An index is no other version of the model: opening for writing makes those that can be made.
+    // An index does not change the model's version: opening for writing creates those within the limits.
     let plain = try MigratingStore.make(model(false)) { try $0.make("Item", ["a7": "seven"]) }
     XCTAssertEqual(try plain.contents(model(true)).count, 1)
     try plain.check()

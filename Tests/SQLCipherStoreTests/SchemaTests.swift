@@ -1,4 +1,3 @@
-// SchemaTests: the tables and indexes that models get.
 import Foundation
 import ObjectModel
 import ObjectQuery
@@ -8,6 +7,7 @@ import _StoreSpecification
 
 @testable import SQLCipherStore
 
+/// The tables and indexes of models.
 final class SchemaTests: XCTestCase {
   private typealias Models = SpecificationModels
 

@@ -1,4 +1,3 @@
-// StageCrashTests: what is left of a store when a migration by stages or by a mapping model ends at any of its points.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -10,8 +9,9 @@ import _TestSupport
 
 @testable import SQLCipherStore
 
-/// The application's handlers and policies read and write in the middle of these migrations. All stages are one transaction, so every copy is the
-/// store of the first version or that of the last, never of one between, and one of the first can be migrated again.
+/// The state of a store after a migration by stages or by a mapping model ends at any point. The application's handlers and policies read
+/// and write during these migrations. All stages form one transaction, so every copy has the first or the last version, never one between,
+/// and a store of the first version can be migrated again.
 final class StageCrashTests: XCTestCase {
   private typealias Contents = [String: [String: String]]
 
@@ -54,7 +54,7 @@ final class StageCrashTests: XCTestCase {
     }
   }
 
-  /// A name in two, a text made a number, a constraint over what had duplicates, and an entity whose objects a handler makes.
+  /// A name split in two, a text converted to a number, a constraint over former duplicates, and an entity whose objects a handler creates.
   private static let version3 = ManagedObjectModel(version: "3") {
     Entity("Person") {
       Attribute("firstName", .string).required()
@@ -110,7 +110,7 @@ final class StageCrashTests: XCTestCase {
   private static let people = 9
 
   private static func fill(_ context: ManagedObjectContext) throws {
-    // Every name twice.
+    // Every name occurs twice.
     let tags = try (0..<12).map { try context.make("Tag", ["name": "tag \($0 / 2)"]) }
     for number in 0..<people {
       let person = try context.make(
@@ -125,9 +125,9 @@ final class StageCrashTests: XCTestCase {
     }
   }
 
-  // MARK: Ways
+  // MARK: Kinds of migration
 
-  /// Lightweight, custom with all its handlers, lightweight.
+  /// A lightweight stage, a custom stage with all handlers, and a lightweight stage.
   private static func stages(_ points: CrashPoints?) -> StagedMigrationManager {
     var custom = CustomMigrationStage(
       migratingFrom: ManagedObjectModelReference(version2), to: ManagedObjectModelReference(version3), label: "split names"
@@ -169,7 +169,7 @@ final class StageCrashTests: XCTestCase {
     ])
   }
 
-  /// Gives each person a card, besides what the mapping says.
+  /// Makes a card for each person, in addition to the mapping's results.
   final class CardPolicy: EntityMigrationPolicy {
     override func createDestinationInstances(forSource source: ManagedObject, in mapping: EntityMapping, manager: MigrationManager) throws {
       try super.createDestinationInstances(forSource: source, in: mapping, manager: manager)
@@ -180,7 +180,7 @@ final class StageCrashTests: XCTestCase {
     }
   }
 
-  /// From the first version to the last at once, without the tags.
+  /// Maps the first version directly to the last, without the tags.
   private static func mapping() -> MappingModel {
     MappingModel([
       EntityMapping(
@@ -208,7 +208,7 @@ final class StageCrashTests: XCTestCase {
     return description
   }
 
-  /// What a store of a model holds; nil where it is of another.
+  /// The contents of a store of a model; nil if the store has another model.
   private func contents(_ url: URL, _ model: ManagedObjectModel) throws -> Contents? {
     var description = description(url)
     description.shouldMigrateStoreAutomatically = false
@@ -225,16 +225,16 @@ final class StageCrashTests: XCTestCase {
     return try ManagedObjectContext(coordinator: open.coordinator).contents()
   }
 
-  /// Migrates a store, and tries every point on the way.
+  /// Migrates a store, and checks the state at every point.
   ///
-  /// - Parameter way: Sets the way; the points are none where a copy is migrated again.
-  /// - Returns: What the store holds in the end.
+  /// - Parameter way: Configures the migration. The points are nil when a copy is migrated again.
+  /// - Returns: The contents of the migrated store.
   private func tryEveryPoint(_ way: (inout PersistentStoreDescription, CrashPoints?) throws -> Void) throws -> Contents {
     let store = try MigratingStore.make(Self.version1) { try Self.fill($0) }
     let before = try XCTUnwrap(contents(store.url, Self.version1))
     let points = CrashPoints(of: store.url, in: store.store.folder)
     var migrating = description(store.url)
-    // Few pages in memory: the others are in the log before the commit.
+    // A small cache moves the other pages to the log before the commit.
     migrating.cacheSize = 32 << 10
     migrating.migrationPortionSize = 7
     migrating.sqlObserver = SQLObserver(beforeEach: { _ in points.note() })

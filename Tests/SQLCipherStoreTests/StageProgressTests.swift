@@ -1,4 +1,3 @@
-// StageProgressTests: the fraction of a migration rises through what applications do in custom stages and mapping models.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -9,6 +8,7 @@ import XCTest
 
 @testable import SQLCipherStore
 
+/// A migration's progress fraction rises during the application's code in custom stages and mapping models.
 final class StageProgressTests: XCTestCase {
   private static let count = 6_000
 
@@ -19,7 +19,7 @@ final class StageProgressTests: XCTestCase {
     }
   }
 
-  /// Migrates a library from version 1 to version 2, and gives the fractions of what was told.
+  /// Migrates a library from version 1 to version 2, and returns the reported fractions.
   private func fractions(_ change: (inout PersistentStoreDescription) -> Void) throws -> [Double] {
     let reports = Mutex<[MigrationProgress]>([])
     try library().open(Self.version(2)) { description in
@@ -38,7 +38,7 @@ final class StageProgressTests: XCTestCase {
     return try fractions { [stage] in $0.stagedMigrationManager = StagedMigrationManager([stage]) }
   }
 
-  /// The tables are copied in portions of a third of the books: no step may be larger than one of these.
+  /// Tables are copied in batches of a third of the books. No step may exceed one batch.
   private func assertRises(_ fractions: [Double], mostAtOnce: Double, line: UInt = #line) {
     XCTAssertEqual(fractions, fractions.sorted(), line: line)
     XCTAssertEqual(fractions.filter { $0 == 1 }.count, 1, line: line)
@@ -57,7 +57,7 @@ final class StageProgressTests: XCTestCase {
   func testWalksThroughSeveralEntitiesHaveSharesByTheirObjects() throws {
     let fractions = try fractions(ofStage: { stage in
       stage.handler = { migration in
-        // Authors do not change, and are few: their walk is short.
+        // Authors do not change and are few, so their pass is short.
         try migration.forEach("Author") { _, _ in }
         try migration.forEachSource("Book") { _ in }
         try migration.forEach("Book") { _, new in try new.setValue("x", forKey: "added") }
@@ -119,7 +119,7 @@ final class StageProgressTests: XCTestCase {
     MappingModel(mappings, from: ManagedObjectModelReference(Self.version(1)), to: ManagedObjectModelReference(Self.version(2)))
   }
 
-  /// Makes a second object of every other one.
+  /// Makes a second object for every other one.
   private final class EveryOther: EntityMigrationPolicy {
     var number = 0
     override func createDestinationInstances(forSource source: ManagedObject, in mapping: EntityMapping, manager: MigrationManager) throws {
@@ -176,7 +176,7 @@ final class StageProgressTests: XCTestCase {
     XCTAssertGreaterThan(Set(reports.withLock { $0 }).count, 8)
   }
 
-  /// Books that have an attribute more in the second version, and authors that stay as they are.
+  /// Books that gain an attribute in the second version, and authors that stay the same.
   private static func version(_ number: Int) -> ManagedObjectModel {
     ManagedObjectModel {
       Entity("Book") {

@@ -1,4 +1,3 @@
-// StatementCountTests: how many statements requests cost, and which.
 import ObjectModel
 import ObjectQuery
 import ObjectStore
@@ -7,6 +6,7 @@ import _StoreSpecification
 
 @testable import SQLCipherStore
 
+/// The number and kind of statements per request.
 final class StatementCountTests: XCTestCase {
   private func library() throws -> (store: TestStore, open: OpenStore, books: [ManagedObjectID], authors: [ManagedObjectID]) {
     let store = try TestStore()

@@ -1,4 +1,3 @@
-// StatementNumberTests: every statement that connections keep has a number of its own, and a text that the store's tables take.
 import ObjectModel
 import ObjectStore
 import SQLCipherConnection
@@ -8,10 +7,11 @@ import _TestSupport
 
 @testable import SQLCipherStore
 
+/// Every cached statement has a unique number, and SQL that the store's tables accept.
 final class StatementNumberTests: XCTestCase {
   private typealias Models = SpecificationModels
 
-  /// Trees, ordered members with and without a table of their own, links within one entity.
+  /// Hierarchies, ordered members with and without a join table, and relationships within one entity.
   private static func model() throws -> CompiledModel {
     try Models.frozen([
       Models.entity("Thing", [Models.text("name"), Models.toMany("kin", "Thing", "kin")]),
@@ -75,7 +75,7 @@ final class StatementNumberTests: XCTestCase {
       var texts: Set<String> = []
       for statement in EntityStatement.all(of: engine.schema) where !statement.sql(in: engine.schema).isEmpty {
         XCTAssertEqual(try engine.statement(statement, on: connection).sql, statement.sql(in: engine.schema))
-        // Some have one text: where there is no order, a link goes in with its places as it does without.
+        // Some statements share one text: without an order, inserting a link with positions equals inserting it without them.
         texts.insert(statement.sql(in: engine.schema))
       }
       for statement in JoinStatement.all(of: engine.schema) where !statement.sql(in: engine.schema).isEmpty {

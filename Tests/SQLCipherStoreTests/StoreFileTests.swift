@@ -1,4 +1,3 @@
-// StoreFileTests: keys, copies, checks and figures of a file.
 import Foundation
 import ObjectModel
 import ObjectStore
@@ -10,6 +9,7 @@ import _TestSupport
 
 @testable import SQLCipherStore
 
+/// Keys, copies, verification and statistics of a store's file.
 final class StoreFileTests: XCTestCase {
   private let passphrase = StoreKey.passphrase("correct horse", .cheapForTests())
 

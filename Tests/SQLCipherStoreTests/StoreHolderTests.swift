@@ -1,4 +1,3 @@
-// StoreHolderTests: who finds a store in use is told which containers of this process have it open.
 import Foundation
 import ObjectModel
 import ObjectStore
@@ -9,6 +8,7 @@ import _TestSupport
 @testable import ObjectContext
 @testable import SQLCipherStore
 
+/// The error for a store in use names the containers of this process that have it open.
 final class StoreHolderTests: XCTestCase {
   private static let model = ManagedObjectModel {
     Entity("Book") { Attribute("title", .string) }
@@ -26,7 +26,7 @@ final class StoreHolderTests: XCTestCase {
     return container
   }
 
-  /// What is said when somebody wants to write the store anew.
+  /// Returns the error message of a compaction attempt.
   private func message(_ url: URL) async throws -> String? {
     let file = try await SQLCipherStoreFile.unlock(at: url, key: key)
     do {
@@ -68,7 +68,7 @@ final class StoreHolderTests: XCTestCase {
     let store = try await coordinator.addPersistentStore(with: PersistentStoreDescription(url: url, key: key))
     said = try await message(url)
     XCTAssertTrue(try XCTUnwrap(said).hasSuffix(" In this process a coordinator without a container has it open."), said ?? "")
-    // A path by another way is the same store.
+    // A different path to the same store.
     let link = folder.file("link")
     try FileManager.default.createSymbolicLink(at: link, withDestinationURL: folder.url)
     XCTAssertEqual(StoreHolder.sentence(for: link.appendingPathComponent("library.store").path), StoreHolder.sentence(for: url.path))

@@ -1,4 +1,3 @@
-// StoreOptionsTests: what a description says to an encrypted store, by its properties or by a dictionary.
 import Foundation
 import ObjectModel
 import ObjectStore
@@ -10,6 +9,7 @@ import _TestSupport
 
 @testable import SQLCipherStore
 
+/// The options of an encrypted store, set by properties of a description or by a dictionary.
 final class StoreOptionsTests: XCTestCase {
   private let url = URL(fileURLWithPath: "/tmp/none.store")
 

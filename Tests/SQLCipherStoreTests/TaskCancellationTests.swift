@@ -1,4 +1,3 @@
-// TaskCancellationTests: a task that is cancelled ends the long work on a store's file that it waits for, and nothing is left half done.
 import Foundation
 import ObjectContext
 import ObjectQuery
@@ -11,6 +10,7 @@ import _TestSupport
 
 @testable import SQLCipherStore
 
+/// Canceling a task ends the long file operation that it awaits, and leaves nothing half done.
 final class TaskCancellationTests: XCTestCase {
   private static let passphrase = StoreKey.passphrase("correct horse", .cheapForTests())
 
@@ -36,9 +36,9 @@ final class TaskCancellationTests: XCTestCase {
     return films
   }
 
-  /// Runs a work in a task that is cancelled at a report of the work.
+  /// Runs an operation in a task that is canceled at one of its progress reports.
   ///
-  /// - Returns: The reports that there were.
+  /// - Returns: The reports.
   private func run(_ work: @escaping Work, _ file: SQLCipherStoreFile, _ copy: URL, cancellingAt report: Int) async throws -> Int {
     let task = Mutex<Task<Void, any Error>?>(nil)
     let count = Mutex(0)
@@ -50,7 +50,7 @@ final class TaskCancellationTests: XCTestCase {
           count += 1
           return count
         }
-        // The answer is that the work is to go on: only the task says otherwise.
+        // The handler asks to continue: only the task is canceled.
         if now == report { task.withLock { $0?.cancel() } }
         return true
       }

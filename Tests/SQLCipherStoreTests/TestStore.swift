@@ -1,4 +1,3 @@
-// TestStore: encrypted stores for tests, opened with an observer of their statements.
 import Foundation
 import ObjectModel
 import ObjectQuery
@@ -11,7 +10,7 @@ import _TestSupport
 
 @testable import SQLCipherStore
 
-/// A folder with a store in it, which can be opened several times.
+/// A folder with an encrypted store that can be opened several times, with an observer of its statements.
 final class TestStore {
   let folder: TemporaryFolder
   let observer = SQLObserver()
@@ -29,14 +28,14 @@ final class TestStore {
 
   func open(_ model: CompiledModel = SpecificationModels.library) throws -> OpenStore { try OpenStore(description, model: model) }
 
-  /// The statements that a body runs.
+  /// Returns the statements that run during `body`.
   func statements(_ body: () throws -> Void) rethrows -> [String] {
     observer.reset()
     try body()
     return observer.statements
   }
 
-  /// The texts that created what is in the file, in the order of their creation.
+  /// The SQL of the file's schema, in order of creation.
   func ddl() throws -> [String] {
     let connection = try Connection(opening: url.path, key: try databaseKey())
     defer { connection.close() }
@@ -46,7 +45,7 @@ final class TestStore {
     return texts
   }
 
-  /// Changes the file as another program would.
+  /// Modifies the file as another program would.
   func execute(_ sql: String) throws {
     let connection = try Connection(opening: url.path, key: try databaseKey())
     defer { connection.close() }
@@ -61,7 +60,6 @@ final class TestStore {
 }
 
 extension SpecificationModels {
-  /// A frozen model of entities.
   static func frozen(_ entities: [EntityDescription]) throws -> CompiledModel {
     try CompiledModel(ManagedObjectModel(entities: entities))
   }

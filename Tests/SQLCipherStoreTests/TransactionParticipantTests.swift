@@ -1,4 +1,3 @@
-// TransactionParticipantTests: who takes part in a commit is told of its moments in the order of the list, of parts as of the whole.
 import Foundation
 import ObjectModel
 import ObjectQuery
@@ -11,10 +10,11 @@ import _TestSupport
 
 @testable import SQLCipherStore
 
+/// Participants in a commit are notified of its phases in list order, for nested transactions as for whole ones.
 final class TransactionParticipantTests: XCTestCase {
   private struct Stop: Error {}
 
-  /// What participants were told, in order.
+  /// The notifications that participants received, in order.
   private final class Log: Sendable {
     private let lines = Mutex<[String]>([])
     func add(_ line: String) { lines.withLock { $0.append(line) } }
@@ -61,7 +61,7 @@ final class TransactionParticipantTests: XCTestCase {
     try open.close()
   }
 
-  // MARK: Moments
+  // MARK: Phases
 
   func testParticipantsAreToldInTheOrderOfTheList() throws {
     try onWriter { connection in
@@ -149,7 +149,7 @@ final class TransactionParticipantTests: XCTestCase {
       try engine.transaction {
         try engine.write { $0.connection.abandonTransaction() }
       })
-    // Another thread would wait for ever.
+    // Another thread would wait forever.
     _ = try waitFor { try open.insert("Tag", ["name": .text("red")]) }
     XCTAssertEqual(try open.count("Tag"), 1)
   }

@@ -1,4 +1,3 @@
-// UnfinishedMigrationTests: the copy that a killed migration has left is used again, if it is the store as it is now; else another one is made.
 import Foundation
 import ObjectModel
 import ObjectQuery
@@ -13,6 +12,7 @@ import _TestSupport
 @testable import SQLCipherStore
 @testable import StoreFiles
 
+/// The backup of a killed migration is reused if it equals the current store; otherwise the next migration makes a new one.
 final class UnfinishedMigrationTests: XCTestCase {
   private static let older = ManagedObjectModel(version: "1") {
     Entity("Book") {
@@ -30,7 +30,7 @@ final class UnfinishedMigrationTests: XCTestCase {
   private static let key = StoreKey.raw(SecretBytes([UInt8](repeating: 5, count: 32)))
   private static let otherKey = StoreKey.passphrase("another", .cheapForTests())
 
-  /// A store of the older model, and the copy that a migration made before it was killed.
+  /// A store of the older model, and the backup that a migration made before it was killed.
   private final class Fixture {
     let folder: TemporaryFolder
     let key: StoreKey
@@ -83,7 +83,7 @@ final class UnfinishedMigrationTests: XCTestCase {
       return result
     }
 
-    /// Migrates the store; the name of the copy that it tells.
+    /// Migrates the store, and returns the reported name of the backup.
     func migrate(_ change: (inout PersistentStoreDescription) -> Void = { _ in }) throws -> String? {
       try open(newer) {
         $0.migrationBackupURL = folder.file("before.store")
@@ -95,7 +95,7 @@ final class UnfinishedMigrationTests: XCTestCase {
 
     var copies: [String] { folder.fileNames().filter { $0.hasPrefix("before") && $0.hasSuffix(".store") }.sorted() }
 
-    /// All that a store of the older model holds.
+    /// The contents of a store of the older model.
     func contents(_ url: URL) throws -> [String] {
       try open(older, at: url) { context in
         try context.fetch(FetchRequest<ManagedObject>(entityName: "Book")).map { book in
@@ -119,7 +119,7 @@ final class UnfinishedMigrationTests: XCTestCase {
 
   func testItIsUsedAgainWhereTheStoreHasALog() throws {
     let fixture = try Fixture(hasCopy: false)
-    // What is saved last is in the log only.
+    // The last save is in the log only.
     let reader = try OpenStore(fixture.description(fixture.store), model: CompiledModel(Self.older))
     try fixture.open(Self.older) { try $0.insertObject(entityName: "Book").setValue("in the log", forKey: "title") }
     try fixture.makeCopy()
@@ -205,7 +205,7 @@ final class UnfinishedMigrationTests: XCTestCase {
 
   func testWhatAKillLeavesOfACopyIsTakenOver() throws {
     let fixture = try Fixture()
-    // The copy as it is before it gets its name.
+    // The backup before it gets its final name.
     try FileManager.default.moveItem(at: fixture.copy, to: fixture.folder.file(".before-1.store.new"))
     try FileManager.default.moveItem(atPath: fixture.copy.path + ".keys", toPath: fixture.copy.path + ".keys.new")
     try Data().write(to: fixture.folder.file("before-1.store.keys.lock"))
@@ -241,7 +241,7 @@ final class UnfinishedMigrationTests: XCTestCase {
       ) { XCTAssertEqual(($0 as? StoreError)?.code, .migrationConstraintViolation) }
       XCTAssertEqual(fixture.copies, ["before-1.store"])
     }
-    // One that is made by the migration goes with it.
+    // A failing migration removes a backup of its own.
     try StoreRemoval.destroy(fixture.copy.path)
     XCTAssertThrowsError(
       try fixture.open(unique) {

@@ -1,4 +1,3 @@
-// UnreadableDerivationTests: what is computed of stored values that cannot be read is told of, never computed of what is left.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -11,6 +10,7 @@ import _TestSupport
 
 @testable import SQLCipherStore
 
+/// Derived values of unreadable stored values are errors, never computed from the remaining values.
 final class UnreadableDerivationTests: XCTestCase {
   private static let model = Result {
     try CompiledModel(
@@ -36,7 +36,7 @@ final class UnreadableDerivationTests: XCTestCase {
       })
   }
 
-  /// An order with two items, one of which was damaged by SQL.
+  /// An order with two items, one of which SQL has damaged.
   private func damaged(_ damage: String, _ body: (ManagedObjectContext, ManagedObject, ManagedObject) throws -> Void) async throws {
     let store = try TestStore()
     let model = try Self.model.get()
@@ -53,7 +53,7 @@ final class UnreadableDerivationTests: XCTestCase {
       for price in [1, 2] { try context.insert("Item", ["price": Decimal(price), "size": 1.5, "name": "a", "order": order]) }
       try context.save()
     }
-    // Triggers note what changes by a function that only the library has.
+    // The triggers record changes with a function that only the library registers.
     let file = try await SQLCipherStoreFile.unlock(at: store.url, key: TestStore.key)
     let connection = try Connection(opening: store.url.path, key: try file.keyring.databaseKey())
     try connection.registerFunction(name: "cd_derive", argumentCount: 3) { $0.setResultNull() }

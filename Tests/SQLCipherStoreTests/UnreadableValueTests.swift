@@ -1,4 +1,3 @@
-// UnreadableValueTests: stored values that are none of their attributes' types, as damage leaves them, are told of and never read as empty ones.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -10,6 +9,7 @@ import _TestSupport
 
 @testable import SQLCipherStore
 
+/// Stored values of the wrong type, as damage leaves them, are reported and never read as empty values.
 final class UnreadableValueTests: XCTestCase {
   private typealias Models = SpecificationModels
 
@@ -25,7 +25,7 @@ final class UnreadableValueTests: XCTestCase {
     ])
   }
 
-  /// Gives one object of a store to a body, whose columns were set by SQL, in a context of its own each time.
+  /// Calls `body` with an object whose columns SQL has damaged, each time in a new context.
   private func read(_ damage: String, _ body: (ManagedObject, ManagedObjectContext) throws -> Void) async throws {
     let store = try TestStore()
     let model = try Self.model.get()
@@ -49,15 +49,15 @@ final class UnreadableValueTests: XCTestCase {
 
   private static let damages: [(key: String, sql: String)] = [
     ("key", "x'0102'"), ("price", "x'09'"), ("link", "''"),
-    // Of another storage class than what the attribute is kept as: SQLite would make 0, a part or a copy of it.
+    // Values of a storage class other than the attribute's. SQLite would convert them to 0, a prefix or a copy.
     ("count", "'twelve'"), ("count", "'12 pieces'"), ("count", "1.5"), ("count", "x'31'"), ("isOn", "'yes'"), ("size", "'1.5 m'"),
     ("size", "x'31'"), ("scale", "'none'"), ("date", "'2024-01-01'"), ("name", "x'61'"), ("link", "x'61'"), ("data", "'text'"),
     ("data", "1.5"), ("key", "'0123456789abcdef'"), ("price", "12"),
-    // No UTF-8.
+    // Invalid UTF-8.
     ("name", "CAST(x'61FF62' AS TEXT)"), ("link", "CAST(x'61FF62' AS TEXT)"),
   ]
 
-  /// Whether a typed read of a property gives what stands for no value.
+  /// Returns whether a typed read of a property yields the default for nil.
   private func isNothing(_ key: String, _ object: ManagedObject, isRequired: Bool) -> Bool {
     func isNothing<Value: _StoredAttributeValue & Equatable>(_ type: Value.Type) -> Bool {
       let slot = object.compiledEntity.slot(named: key)?.index ?? 0
@@ -77,7 +77,7 @@ final class UnreadableValueTests: XCTestCase {
     }
   }
 
-  /// What is told names the property and the object, and nothing of the value.
+  /// The error names the property and the object, and contains no part of the value.
   private func assertTold(_ error: (any Error)?, _ key: String, _ object: ManagedObject, line: UInt = #line) {
     let error = error as? StoreError
     XCTAssertEqual(error?.code, .storeCorrupt, key, line: line)
@@ -139,7 +139,7 @@ final class UnreadableValueTests: XCTestCase {
       context.refreshAllObjects()
       XCTAssertThrowsError(try object.value(forKey: "name")) { self.assertTold($0, "name", object) }
       XCTAssertEqual(try object.value(forKey: "scale") as? Float, 2.5)
-      // No value is another value than one that cannot be read.
+      // A missing value differs from an unreadable one.
       try object.setValue(nil, forKey: "count")
       try object.setValue(true, forKey: "isOn")
       try context.save()
@@ -184,7 +184,7 @@ final class UnreadableValueTests: XCTestCase {
   }
 
   func testEvaluationInMemoryThrowsOfIt() async throws {
-    // An address is a text to predicates.
+    // Predicates treat a URL as text.
     for (key, damage) in Self.damages where damage != "''" {
       try await read("\"\(key)\" = \(damage)") { object, context in
         for predicate in try [
