@@ -1,16 +1,17 @@
-// The one place where a store's contents leave encryption. Its name says so, and nothing else calls it.
-
 import Foundation
 import StoreFiles
 package import StoreKeys
 
-/// Copies of a store that everybody can read, and plain databases that become stores.
+/// Exports of a store to a plaintext SQLite file, and imports of plaintext files as stores.
+///
+/// These are the only functions that write a store's contents unencrypted.
 package enum PlaintextExchange {
-  /// Opens a plain SQLite file to read it, what its write-ahead log holds included. Nothing of it is changed or copied, and nothing that is read
-  /// goes into a temporary file.
+  /// Opens a plaintext SQLite file for reading, including the contents of its write-ahead log.
   ///
-  /// SQLite keeps an index of a log beside it, which holds no contents: where the folder cannot be written and there is a log, the file cannot be
-  /// read.
+  /// The file is neither changed nor copied, and no data goes to temporary files. SQLite creates an index next to the log, which holds no
+  /// contents. If the folder is not writable and the log is not empty, the file cannot be read.
+  ///
+  /// - Throws: `.readOnly` if the folder is not writable and the log is not empty.
   package static func openPlaintext(_ path: String) throws(StoreAccessError) -> Connection {
     let path = try StoreFile.absolutePath(path)
     var options = ConnectionOptions()
@@ -24,10 +25,10 @@ package enum PlaintextExchange {
     return try Connection(path: path, key: nil, options: options, isNew: false)
   }
 
-  /// Writes everything in a store, NOT ENCRYPTED, into a new plain SQLite file that only its owner may read.
+  /// Writes the contents of a store, unencrypted, to a new SQLite file that only its owner can read.
   ///
   /// - Parameters:
-  ///   - onOpen: Registers what the schema needs, for example collations, and answers the statements that are run on the copy, `target`, in the end.
+  ///   - onOpen: Registers what the schema needs, such as collations, and returns the statements to run last on the copy, named `target`.
   package static func exportPlaintext(
     from storePath: String, key: DatabaseKey, to path: String, options: ConnectionOptions = ConnectionOptions(),
     onOpen: (Connection) throws -> [String] = { _ in [] }
@@ -41,9 +42,11 @@ package enum PlaintextExchange {
     }
   }
 
-  /// Makes a new encrypted store out of a plain SQLite file, which stays as it is: deleting it safely is the caller's business.
+  /// Creates an encrypted store from a plaintext SQLite file.
   ///
-  /// - Parameter finish: Puts values of the new database into files.
+  /// The plaintext file is not changed. Deleting it securely is up to the caller.
+  ///
+  /// - Parameter finish: Moves values of the new database to external files.
   package static func importPlaintext(
     from path: String, to storePath: String, key: StoreKey, label: String = "", format: SQLCipherFormat = .portable,
     workLimit: KeyWorkLimit = KeyWorkLimit(), options: ConnectionOptions = ConnectionOptions(), finish: StoreContents.Finish? = nil

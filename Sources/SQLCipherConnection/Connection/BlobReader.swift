@@ -1,10 +1,10 @@
-// BlobReader: reads a blob of a row piece by piece: a statement would have all of it in memory.
-
 import CSQLCipher
 package import Foundation
 package import StoreKeys
 
-/// Reads one value in place, in a transaction of its connection. Whoever changes the row closes the reader first.
+/// Reads a blob in chunks, within a transaction of its connection. A statement would load all of it into memory.
+///
+/// Close the reader before changing the row.
 package final class BlobReader {
   /// The number of bytes.
   package let count: Int
@@ -15,9 +15,11 @@ package final class BlobReader {
   private static let pieceSize = 65_536
   private static let operation: StoreAccessError.Operation = .readValue
 
+  /// Opens the blob in one row.
+  ///
   /// - Parameters:
-  ///   - table: The quoted name.
-  ///   - column: The quoted name.
+  ///   - table: The quoted table name.
+  ///   - column: The quoted column name.
   ///   - key: The row's INTEGER PRIMARY KEY.
   package init(_ connection: Connection, table: String, column: String, key: Int64) throws(StoreAccessError) {
     try connection.database.checkOpen(Self.operation)
@@ -30,7 +32,7 @@ package final class BlobReader {
 
   deinit { close() }
 
-  /// The next bytes; nil at the end.
+  /// Returns the next chunk, or nil at the end.
   package func next() throws(StoreAccessError) -> Data? {
     guard position < count else { return nil }
     let size = min(Self.pieceSize, count - position)
@@ -41,7 +43,7 @@ package final class BlobReader {
     return piece
   }
 
-  /// Lets go of the row.
+  /// Closes the blob handle. Calling it again has no effect.
   package func close() {
     if let blob { sqlite3_blob_close(blob) }
     blob = nil

@@ -1,14 +1,12 @@
-// CommitCounter: how often connections have committed.
-
 import Synchronization
 
-/// Counts commits. An object of its own, so that a connection need not know its pool.
+/// A commit count that a pool shares with its connections, so that a connection needs no reference to its pool.
 final class CommitCounter: Sendable {
   private let number = Atomic<UInt64>(0)
 
-  /// The commits so far.
+  /// The number of commits so far.
   var value: UInt64 { number.load(ordering: .acquiring) }
 
-  /// Counts one, after it was done.
+  /// Increments the count. Call it after the commit.
   func add() { number.add(1, ordering: .releasing) }
 }

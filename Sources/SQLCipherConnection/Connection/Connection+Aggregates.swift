@@ -1,17 +1,14 @@
-// Aggregate SQL functions of our own, at the level of raw values.
-
 import CSQLCipher
 package import StoreKeys
 
-/// What an aggregate function keeps of one group of rows.
+/// The state of an aggregate function for one group of rows.
 package protocol AggregateState: AnyObject {
-  /// Takes the arguments of one row.
+  /// Processes the arguments of one row.
   func step(_ call: FunctionCall)
-  /// Sets the result; also called for a group without rows. Arguments cannot be read any more.
+  /// Sets the result. Also called for a group without rows. The arguments can no longer be read.
   func finish(_ call: FunctionCall)
 }
 
-/// A Swift closure behind C function pointers.
 private final class AggregateBox {
   let make: () -> any AggregateState
   init(_ make: @escaping () -> any AggregateState) { self.make = make }
@@ -21,20 +18,21 @@ private final class AggregateBox {
   }
 }
 
-/// The state of a group, behind the pointer that SQLite keeps for it.
 private final class StateBox {
   let state: any AggregateState
   init(_ state: any AggregateState) { self.state = state }
 }
 
 extension Connection {
-  /// Registers an aggregate function. SQLite ends every group that it began, also those of a statement that is interrupted.
+  /// Registers an aggregate function.
+  ///
+  /// SQLite finalizes every group that it started, including those of interrupted statements.
   package func registerAggregate(
     name: String, argumentCount: Int, _ make: @escaping () -> any AggregateState
   ) throws(StoreAccessError) {
     try database.checkOpen(.registerFunction)
     let box = Unmanaged.passRetained(AggregateBox(make))  // released by the destructor below
-    // On failure SQLite calls the destructor itself.
+    // On failure SQLite calls the destructor.
     let code = sqlite3_create_function_v2(
       pointer, name, Int32(argumentCount), SQLITE_UTF8 | SQLITE_DETERMINISTIC, box.toOpaque(), nil,
       { context, count, arguments in
@@ -54,7 +52,7 @@ extension Connection {
       { context in
         guard let context else { return }
         let call = FunctionCall(context: context, arguments: nil, count: 0)
-        // Without memory no row has come.
+        // Without an allocated context, the group has no rows.
         let group = sqlite3_aggregate_context(context, 0)?.assumingMemoryBound(to: UnsafeMutableRawPointer?.self)
         guard let state = group?.pointee else {
           AggregateBox.of(context)?.make().finish(call)

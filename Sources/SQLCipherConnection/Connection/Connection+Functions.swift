@@ -1,9 +1,7 @@
-// Scalar SQL functions and collations of our own, at the level of raw values.
-
 public import CSQLCipher
 package import StoreKeys
 
-/// One call of an SQL function: its arguments, read in place, and its result. Valid during the call only.
+/// One call of an SQL function: its arguments, read in place, and its result. Valid only during the call.
 @usableFromInline package struct FunctionCall {
   @usableFromInline let context: OpaquePointer
   @usableFromInline let arguments: UnsafeMutablePointer<OpaquePointer?>?
@@ -23,7 +21,7 @@ package import StoreKeys
   @inlinable package func int64(_ index: Int) -> Int64 { sqlite3_value_int64(value(index)) }
   @inlinable package func double(_ index: Int) -> Double { sqlite3_value_double(value(index)) }
 
-  /// The text in place; `baseAddress` is nil for NULL.
+  /// The UTF-8 text in place; `baseAddress` is nil for NULL.
   @inlinable package func text(_ index: Int) -> UnsafeRawBufferPointer {
     let value = value(index)
     guard let text = sqlite3_value_text(value) else { return UnsafeRawBufferPointer(start: nil, count: 0) }
@@ -47,39 +45,38 @@ package import StoreKeys
     value.withUTF8 { setResult(text: UnsafeRawBufferPointer($0)) }
   }
 
-  /// Sets UTF-8 text as the result; SQLite copies it.
+  /// Sets UTF-8 text as the result. SQLite copies it.
   @inlinable package func setResult(text: UnsafeRawBufferPointer) {
     guard text.count <= Int32.max else { return sqlite3_result_error_toobig(context) }
     guard let base = text.baseAddress else { return sqlite3_result_text(context, "", 0, nil) }
     sqlite3_result_text(context, base.assumingMemoryBound(to: CChar.self), Int32(text.count), transientDestructor)
   }
 
-  /// Sets a blob as the result; SQLite copies it.
+  /// Sets a blob as the result. SQLite copies it.
   @inlinable package func setResult(blob: UnsafeRawBufferPointer) {
     guard blob.count <= Int32.max else { return sqlite3_result_error_toobig(context) }
     guard let base = blob.baseAddress, !blob.isEmpty else { return sqlite3_result_zeroblob(context, 0) }
     sqlite3_result_blob(context, base, Int32(blob.count), transientDestructor)
   }
 
-  /// Makes one of the arguments the result.
+  /// Sets one of the arguments as the result.
   @inlinable package func setResult(argument index: Int) {
     if let value = value(index) { sqlite3_result_value(context, value) } else { sqlite3_result_null(context) }
   }
 
-  /// Makes the statement fail with a message, which must contain no stored value.
+  /// Makes the statement fail with a message, which must not contain stored values.
   package func setError(_ message: String) { sqlite3_result_error(context, message, -1) }
-  /// Makes the statement fail for a reason that its error has as its extended code.
+  /// Makes the statement fail with a reason that the error reports as its extended code.
   package func setFailure(_ failure: FunctionFailure, _ message: String) {
     setError(message)
     sqlite3_result_error_code(context, failure.rawValue)
   }
-  /// Makes the statement fail for want of memory.
+  /// Makes the statement fail because memory is exhausted.
   package func setOutOfMemory() { sqlite3_result_error_nomem(context) }
-  /// Makes the statement fail as if interrupted, where the function found out that its caller was cancelled.
+  /// Makes the statement fail as if interrupted, for functions that detect that their caller was canceled.
   package func setCancelled() { sqlite3_result_error_code(context, SQLITE_INTERRUPT) }
 }
 
-/// A Swift closure behind a C function pointer.
 private final class FunctionBox {
   let body: (FunctionCall) -> Void
   init(_ body: @escaping (FunctionCall) -> Void) { self.body = body }
@@ -91,16 +88,22 @@ private final class CollationBox {
 }
 
 extension Connection {
-  /// Registers a scalar function. `argumentCount` -1 takes any number. A function of the same name and count is replaced.
+  /// Registers a scalar function. It replaces a function with the same name and argument count.
+  ///
+  /// - Parameters:
+  ///   - name: The name in SQL.
+  ///   - argumentCount: The number of arguments; -1 accepts any number.
+  ///   - deterministic: Whether equal arguments always give the same result.
+  ///   - body: Reads the arguments and sets the result.
   package func registerFunction(
     name: String, argumentCount: Int, deterministic: Bool = true, _ body: @escaping (FunctionCall) -> Void
   ) throws(StoreAccessError) {
     try database.checkOpen(.registerFunction)
     let box = Unmanaged.passRetained(FunctionBox(body))  // released by the destructor below
-    // Without the last flag a schema that distrusts functions could have no index over one.
+    // SQLITE_INNOCUOUS: without it, an untrusted schema could not use the function in an index.
     let flags =
       SQLITE_UTF8 | (deterministic ? SQLITE_DETERMINISTIC : 0) | (deterministic && LibraryVersion.hasTrustedSchema ? 0x0020_0000 : 0)
-    // On failure SQLite calls the destructor itself.
+    // On failure SQLite calls the destructor.
     let code = sqlite3_create_function_v2(
       pointer, name, Int32(argumentCount), flags, box.toOpaque(),
       { context, count, arguments in
@@ -111,15 +114,15 @@ extension Connection {
     guard code == SQLITE_OK else { throw database.failure(code, operation: .registerFunction, subject: .name(name)) }
   }
 
-  /// Registers a collation over UTF-8 text; `compare` returns a number below, equal to or above 0.
+  /// Registers a collation over UTF-8 text. `compare` returns a negative number, 0 or a positive number.
   package func registerCollation(name: String, _ compare: @escaping CollationComparison) throws(StoreAccessError) {
     try database.checkOpen(.registerCollation)
     try database.createCollation(name: name, compare)
   }
 
-  /// Registers collations when a statement first names them.
+  /// Registers collations when a statement first uses them.
   ///
-  /// - Parameter collation: Returns the comparison of a name, or nil for an unknown name. SQLite then refuses the statement.
+  /// - Parameter collation: Returns the comparison function for a name, or nil for an unknown name. SQLite then rejects the statement.
   package func registerCollations(onDemand collation: @escaping (String) -> CollationComparison?) throws(StoreAccessError) {
     try database.checkOpen(.registerCollation)
     database.collationOnDemand = collation

@@ -1,22 +1,22 @@
-// Connection+Interrupted: what a process that was killed has begun without a log, and who only reads has to have taken back.
-
 import CSQLCipher
 import StoreKeys
 
 extension Connection {
-  /// Runs `body`, which begins to read; once more where something interrupted had to be taken back first. Only connections that know how do so, outside of
-  /// transactions: without a log nothing but a transaction keeps others from beginning, and being killed, between two statements.
+  /// Runs `body`, which starts reading. If an interrupted transaction must be rolled back first, rolls it back and runs `body` again.
+  ///
+  /// Only read-only connections that have `takesBack` recover, and only outside transactions. Without a write-ahead log, another process
+  /// can begin a transaction and be killed between any two statements.
   func takingBack<Result>(_ body: () throws(StoreAccessError) -> Result) throws(StoreAccessError) -> Result {
     guard let takesBack, !keepsLock, isInAutocommit else { return try body() }
     return try takingBack(by: takesBack, body)
   }
 
-  /// The same, by a way of one's own.
+  /// Runs `body` like `takingBack(_:)`, with the given rollback.
   func takingBack<Result>(
     by takesBack: () throws(StoreAccessError) -> Void, _ body: () throws(StoreAccessError) -> Result
   ) throws(StoreAccessError) -> Result {
     do throws(StoreAccessError) { return try body() } catch  where error.extendedCode == ResultCode.readOnlyRollback {
-      // Who may not write is told so.
+      // A process without write permission gets the error.
       guard ReadOnlyMedium.mayWrite(path) else { throw error }
       abandonTransaction()
       try takesBack()
@@ -25,7 +25,7 @@ extension Connection {
     }
   }
 
-  /// Takes back what was interrupted in a store without a log, which is what a connection that may write does when it reads. Nothing else is changed.
+  /// Rolls back an interrupted transaction in a store without a write-ahead log by opening it for writing. Nothing else changes.
   static func takeBack(_ path: String, key: DatabaseKey, options: ConnectionOptions) throws(StoreAccessError) {
     var options = options
     options.isReadOnly = false

@@ -1,4 +1,4 @@
-// Key, page format, the check that the key fits, and every setting read back. Nothing here lets SQLite touch a file that the key does not fit.
+// Nothing here lets SQLite access a file before the key has been checked against it.
 
 import CSQLCipher
 import Foundation
@@ -6,14 +6,15 @@ import StoreFiles
 package import StoreKeys
 
 extension Connection {
-  /// Gives SQLCipher the key and the page format, and checks both on the file's first page.
+  /// Sets the key and the page format, and checks both against the first page of the file.
   func setKey(_ key: DatabaseKey, isNew: Bool) throws(StoreAccessError) {
     if !isNew { try checkHeader() }
     try CipherProvider.keep(path: path)
     let text = key.sqlcipherText()
     let code = text.withUnsafeBytes { sqlite3_key(pointer, $0.baseAddress, Int32($0.count)) }
     guard code == SQLITE_OK else { throw database.failure(code, operation: .key) }
-    // Only now: before the key it would be reset, after the first read it would have written to standard error.
+    // The order matters: before the key, the setting would be reset; after the first read, SQLCipher would already have logged to standard
+    // error.
     if LibraryVersion.hasCipherLog { try execute("PRAGMA cipher_log_level = NONE") }
     try execute(key.format.settings(of: "main"))
     database.authenticator = try PageAuthenticator(key: key)
@@ -23,7 +24,7 @@ extension Connection {
     }
   }
 
-  /// A plain database says so in its first bytes.
+  /// Rejects a plaintext database, which its first bytes identify.
   private func checkHeader() throws(StoreAccessError) {
     var header = [UInt8](repeating: 0, count: 16)
     let code = header.withUnsafeMutableBytes { readFile(into: $0, offset: 0) }
@@ -31,12 +32,13 @@ extension Connection {
     try BareDatabaseFile.checkHeader(header, path: path)
   }
 
-  /// Checks the first page's code ourselves: SQLite would recover a left-over log, and copy it into the file, before it sees a wrong key.
+  /// Checks the authentication code of the first page. With a wrong key, SQLite would recover a leftover log and copy it into the file
+  /// before it noticed.
   private func checkFirstPage(_ key: DatabaseKey) throws(StoreAccessError) {
     guard let authenticator = database.authenticator else { return }
     let page = UnsafeMutableRawBufferPointer.allocate(byteCount: format.pageSize, alignment: 16)
     defer { page.deallocate() }
-    // Another process may be writing the page just now.
+    // Another process may be writing the page.
     for attempt in 0..<4 {
       if attempt > 0 { usleep(2_000) }
       let code = readFile(into: page, offset: 0)
@@ -44,10 +46,11 @@ extension Connection {
       guard code == SQLITE_OK else { throw database.failure(code, operation: .open) }
       if try authenticator.isAuthentic(page, number: 1) { return }
     }
-    // A crash may have torn the page while it was written: the newer copy is in the log, the older one in the rollback journal.
+    // A crash may have torn the page during a write. The newer copy is in the log, the older one in the rollback journal.
     if try WriteAheadLog.holdsAuthenticFirstPage(databasePath + "-wal", authenticator: authenticator) { return }
     if try RollbackJournal.holdsAuthenticFirstPage(databasePath + "-journal", authenticator: authenticator) { return }
-    // The salt stands in clear text: another one is that of another data key, unless pages of this one stand behind it. Nobody has ever written zeros.
+    // The salt is plaintext. A different salt means a different data key, unless later pages authenticate with this one. A salt of zeros is
+    // never written.
     if key.isProven, !page[..<DatabaseKey.saltSize].elementsEqual(key.salt), page[..<DatabaseKey.saltSize].contains(where: { $0 != 0 }),
       try !hasAuthenticPage(authenticator, page)
     {
@@ -56,7 +59,7 @@ extension Connection {
     throw StoreAccessError(key.isProven ? .storeCorrupt(.pageMAC) : .unreadableStore, path: path, operation: .open, code: SQLITE_NOTADB)
   }
 
-  /// Whether one of some pages behind the first was written with the key: of all where there are few.
+  /// Returns whether any of up to about 64 evenly spaced later pages was written with the key.
   private func hasAuthenticPage(_ authenticator: PageAuthenticator, _ page: UnsafeMutableRawBufferPointer) throws(StoreAccessError) -> Bool
   {
     let count = (StoreFile.size(path) ?? 0) / format.pageSize
@@ -68,7 +71,7 @@ extension Connection {
     return false
   }
 
-  /// Refuses a log that somebody put beside the store: SQLite checks a plain sum only, and would copy its pages into the file.
+  /// Rejects a log that was placed next to the store. SQLite checks only an unkeyed checksum, and would copy its pages into the file.
   private func checkLog() throws(StoreAccessError) {
     let log = databasePath + "-wal"
     guard let authenticator = database.authenticator, StoreFile.size(log) ?? 0 > WriteAheadLog.headerSize else { return }
@@ -79,12 +82,12 @@ extension Connection {
     throw StoreAccessError(.storeCorrupt(.wal), path: log, operation: .open)
   }
 
-  /// Reads the database file through SQLite's own descriptor: closing another one would drop this process's locks.
+  /// Reads the database file through SQLite's descriptor. Closing a second descriptor would drop this process's locks.
   func readFile(into buffer: UnsafeMutableRawBufferPointer, offset: Int64) -> Int32 {
     BareDatabaseFile.read(pointer, into: buffer, offset: offset)
   }
 
-  /// The settings of every connection.
+  /// Applies the settings of every connection.
   func configure(isNew: Bool) throws(StoreAccessError) {
     if isNew {
       try set("page_size", format.pageSize)
@@ -99,11 +102,11 @@ extension Connection {
     try set("cache_size", -options.cacheSizeKiB)
     try set("cell_size_check", 1)
     try set("foreign_keys", options.enforcesForeignKeys ? 1 : 0)
-    // Libraries built without memory mapping answer with no row.
+    // Libraries built without memory mapping return no row.
     try execute("PRAGMA mmap_size = 0")
     if let size = try pragma("mmap_size"), size != "0" { throw refused("mmap_size", found: size) }
 
-    // The first read that SQLite does: from here on it decides whether the pages make a database.
+    // The first read by SQLite. From here on, SQLite determines whether the pages form a valid database.
     try firstRead()
     guard let version = try pragma("cipher_version"), !version.isEmpty else {
       if isOutOfMemory { throw StoreAccessError(.outOfMemory, path: path, operation: .open, code: SQLITE_NOMEM) }
@@ -118,7 +121,7 @@ extension Connection {
   private func firstRead() throws(StoreAccessError) {
     do {
       let statement = try self.statement(sql: "SELECT count(*) FROM sqlite_master")
-      // The schema has been read, and without a log the lock went with that: another file's journal would be taken for this one's.
+      // Preparing read the schema and, without a log, released the lock. Otherwise SQLite could apply the journal of another file.
       try lockPlace()
       _ = try statement.step()
       statement.reset()
@@ -139,21 +142,22 @@ extension Connection {
 
   private func changeJournal(to mode: String) throws(StoreAccessError) {
     for _ in 0..<DatabasePlace.maximumAttempts {
-      // Asking first: changing the mode, even to the same one, takes locks.
+      // Read the mode first: setting it, even to the same value, takes locks.
       if try pragma("journal_mode") == mode { return }
       try lockPlace()
       let answer = try pragma("journal_mode = \(mode)")
       guard answer == mode else { throw refused("journal_mode", found: answer ?? "") }
-      // The lock went with the change, and the next read opens the log; unless another process, which wants another mode, has come in between.
+      // The change released the lock, and the next read opens the log. Another process that wants a different mode may have changed it in
+      // between.
       try lockPlace()
       try firstRead()
     }
     throw StoreAccessError(.busy, path: path, operation: .open)
   }
 
-  /// Takes a reader's lock where SQLite holds none, and makes sure that the file is the one at its path: to be called before SQLite reads.
+  /// Takes a shared lock where SQLite holds none, and checks that the open file is the one at its path. Call it before SQLite reads.
   ///
-  /// - Throws: `.exchanged`; the connection is of no use then.
+  /// - Throws: `.exchanged` if the file was replaced. The connection is then unusable.
   func lockPlace() throws(StoreAccessError) {
     guard let place, !keepsLock, isInAutocommit, !isClosed else { return }
     do throws(StoreAccessError) {
@@ -164,14 +168,16 @@ extension Connection {
     }
   }
 
-  /// Sets a pragma and reads it back: SQLite ignores a pragma that it does not know without a word.
+  /// Sets a pragma and reads it back, because SQLite silently ignores unknown pragmas.
   func set(_ name: String, _ value: Int) throws(StoreAccessError) {
     try execute("PRAGMA \(name) = \(value)")
     let now = try pragma(name)
     guard now == String(value) else { throw refused(name, found: now ?? "nothing") }
   }
 
-  /// The first column of a pragma's first row. It is run to its end: what a change of the journal's mode fails with comes after the row.
+  /// Returns the first column of a pragma's first row.
+  ///
+  /// The pragma runs to its end: errors of a journal mode change come after the row.
   package func pragma(_ text: String) throws(StoreAccessError) -> String? {
     let statement = try statements.prepare("PRAGMA \(text)")
     guard try statement.step(), !statement.isNull(0) else { return nil }
@@ -182,13 +188,13 @@ extension Connection {
     return text
   }
 
-  /// A setting that was not taken, or whose answer got lost because there was no memory for it.
+  /// Returns the error for a setting that was not applied, or that could not be read back because memory is exhausted.
   private func refused(_ name: String, found: String) -> StoreAccessError {
     if isOutOfMemory { return StoreAccessError(.outOfMemory, path: path, operation: .open, code: SQLITE_NOMEM) }
     return StoreAccessError(.encryptionUnavailable(.refusedSetting(name, found: found)), path: path, operation: .open)
   }
 
-  /// Whether SQLite lacks memory: it says so, or gets no little piece.
+  /// Whether SQLite is out of memory: it reports so, or a small allocation fails.
   private var isOutOfMemory: Bool {
     if sqlite3_errcode(pointer) & 0xff == SQLITE_NOMEM { return true }
     guard let piece = sqlite3_malloc(Int32(4 * format.pageSize)) else { return true }

@@ -1,13 +1,11 @@
-// Connection+Log: the write-ahead log of a connection: who hears how long it is, and when it is copied into the file.
-
 import CSQLCipher
 
 extension Connection {
-  /// How far a checkpoint goes.
+  /// The extent of a checkpoint.
   package enum Checkpoint: Sendable {
-    /// As far as readers allow; nobody waits.
+    /// Copies as much as readers allow, without waiting.
     case passive
-    /// Waits for readers, and cuts the log's file to nothing.
+    /// Waits for readers, and truncates the log file to zero bytes.
     case truncate
 
     fileprivate var mode: Int32 {
@@ -18,9 +16,9 @@ extension Connection {
     }
   }
 
-  /// Copies the log into the file, as far as that goes. Who cannot leaves it as it is.
+  /// Copies the log into the database file as far as `checkpoint` allows. Has no effect if that is not possible.
   ///
-  /// - Returns: Whether all of it was done.
+  /// - Returns: Whether the whole log was copied.
   @discardableResult
   package func checkpoint(_ checkpoint: Checkpoint) -> Bool {
     if isClosed { return false }
@@ -29,12 +27,14 @@ extension Connection {
     return code == SQLITE_OK && inLog == copied
   }
 
-  /// Whether somebody hears of the log: then nothing is copied by itself.
+  /// Whether an observer of the log is set. SQLite then starts no automatic checkpoints.
   var hasLogObserver: Bool { logObserver != nil }
 
-  /// Calls somebody after each commit with the number of pages in the log, in place of the checkpoints that SQLite begins by itself; nil brings those back.
+  /// Sets an observer that is called after each commit with the number of pages in the log, and turns off automatic checkpoints; nil turns
+  /// them on again.
   ///
-  /// With a reader that stays, such a checkpoint costs more with each commit: SQLite sorts the whole log before it sees that it may copy nothing.
+  /// While a reader keeps its snapshot, automatic checkpoints cost more with each commit: SQLite sorts the whole log before it finds that
+  /// it cannot copy anything.
   func setLogObserver(_ observer: ((Connection, Int) -> Void)?) {
     guard !isClosed else { return }
     guard let observer else {
@@ -46,20 +46,19 @@ extension Connection {
     sqlite3_wal_hook(
       pointer,
       { data, _, _, count in
-        // The connection holds the box as long as SQLite knows it.
+        // The connection keeps the box alive as long as the hook is installed.
         data.map { Unmanaged<LogObserver>.fromOpaque($0)._withUnsafeGuaranteedRef { $0.tell(Int(count)) } }
         return SQLITE_OK
       }, Unmanaged.passUnretained(box).toOpaque())  // as above
     logObserver = box
   }
 
-  /// Gives back the memory of pages that nobody uses.
+  /// Frees the memory of unused cache pages.
   func releaseMemory() {
     if !isClosed { sqlite3_db_release_memory(pointer) }
   }
 }
 
-/// A Swift closure behind a C function pointer.
 final class LogObserver {
   private unowned let connection: Connection
   private let observer: (Connection, Int) -> Void

@@ -1,22 +1,22 @@
-// Connection+PagesRead: how many pages are read from the file, and how far a statement is that reads all of them.
 import CSQLCipher
 import StoreFiles
 import StoreKeys
 
 extension Connection {
-  /// Runs `body`, which reads every page at least once, and tells meanwhile how many pages were read from the file. Its statements fail with `.cancelled` once
-  /// the handler says so. SQLite asks while it goes through rows; that of SQLCipher 3.4.1 does not
-  /// while it checks how the pages of a tree hang together.
+  /// Runs `body`, which reads every page at least once, and reports progress as the number of pages read from the file.
+  ///
+  /// Once the handler returns false, the statements fail with `.cancelled`. SQLite calls the handler while it steps through rows. SQLCipher
+  /// 3.4.1 does not call it while it checks the structure of a tree.
   func tellingPagesRead<Result>(_ progress: ProgressHandler?, _ body: () throws -> Result) throws -> Result {
     guard let progress, !isClosed else { return try body() }
-    // Where damage hides the number, the checks will say so.
+    // If damage prevents reading the page count, the checks report the damage.
     let pages = (try? pragma("page_count")).flatMap { $0 }.flatMap { Int($0) } ?? 0
     let before = pagesRead
     guard progress(0, max(1, pages)) else { throw StoreAccessError(.cancelled, path: path, operation: .verify) }
     return try cancelling(when: { !progress(min(pagesRead - before, pages), max(1, pages)) }, body)
   }
 
-  /// How many pages were looked for in the connection's cache in vain.
+  /// The number of cache misses of the connection, in pages.
   package var pagesRead: Int {
     if isClosed { return 0 }
     var (count, highest): (Int32, Int32) = (0, 0)
@@ -24,6 +24,6 @@ extension Connection {
     return Int(count)
   }
 
-  /// How many pages the connection's cache holds.
+  /// The number of pages that fit into the connection's cache.
   package var pagesInCache: Int { options.cacheSizeKiB * 1_024 / format.pageSize }
 }

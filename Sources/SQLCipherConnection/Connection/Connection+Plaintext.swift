@@ -1,11 +1,11 @@
-// The settings of a connection to a plain database that is read to be imported: it writes nothing, and keeps nothing outside memory.
-
 import CSQLCipher
 import Foundation
 import StoreKeys
 
 extension Connection {
-  /// Sets up a connection without a key. Refuses what is not a plain database, and a connection that could write.
+  /// Configures a connection without a key. Rejects files that are not plaintext databases, and connections that are not read-only.
+  ///
+  /// The connection writes nothing, and keeps temporary data in memory.
   func configurePlain() throws(StoreAccessError) {
     guard options.isReadOnly else {
       throw StoreAccessError(.misuse(.plainIsReadOnly), path: path, operation: .open)
@@ -25,7 +25,7 @@ extension Connection {
     statement.reset()
   }
 
-  /// The URI under which SQLite opens a file that nobody can change.
+  /// Returns the URI with which SQLite opens a file that cannot change.
   static func immutableURI(_ path: String) -> String {
     "file:" + (path.addingPercentEncoding(withAllowedCharacters: .urlPathAllowed.subtracting(CharacterSet(charactersIn: "?#%"))) ?? path)
       + "?immutable=1"

@@ -1,19 +1,17 @@
-// Connection+Profiling: statements that have run, with their times and rows, for who asks; SQLite itself tells of them.
-
 import CSQLCipher
 
-/// A statement that has run.
+/// A statement that finished, with its duration and row count.
 package struct ProfiledStatement: Sendable {
-  /// Its text with placeholders.
+  /// The SQL text with placeholders.
   package let text: String
-  /// The time from its first step to its last.
+  /// The time from the first step to the last.
   package let duration: Duration
-  /// The rows that it gave, or has changed.
+  /// The number of rows that it returned or, for a statement that writes, changed.
   package let rowCount: Int
 }
 
 extension Connection {
-  /// Calls somebody after each statement, but for the sentinels of reads.
+  /// Sets an observer that is called after each statement except the sentinels of reads.
   package func setProfiler(_ heard: @escaping @Sendable (ProfiledStatement) -> Void) {
     guard !isClosed else { return }
     let profiler = StatementProfiler(heard)
@@ -21,7 +19,7 @@ extension Connection {
       pointer, UInt32(SQLITE_TRACE_STMT | SQLITE_TRACE_ROW | SQLITE_TRACE_PROFILE),
       { event, data, statement, text in
         if let data, let statement {
-          // The connection holds the profiler as long as SQLite knows it.
+          // The connection keeps the profiler alive as long as the trace is installed.
           Unmanaged<StatementProfiler>.fromOpaque(data)._withUnsafeGuaranteedRef {
             $0.tell(Int32(bitPattern: event), OpaquePointer(statement), text)
           }
@@ -32,7 +30,7 @@ extension Connection {
   }
 }
 
-/// Puts together what SQLite tells of one connection's statements: when they begin, their rows, and their end.
+/// Combines SQLite's trace events of one connection, the start, rows and end of statements, into `ProfiledStatement` values.
 final class StatementProfiler {
   private struct Run {
     let start: ContinuousClock.Instant
@@ -41,7 +39,7 @@ final class StatementProfiler {
   }
 
   private let heard: @Sendable (ProfiledStatement) -> Void
-  /// The statements that run, one inside the other where a function of ours reads.
+  /// The running statements. They nest if an SQL function of this library reads.
   private var runs: [OpaquePointer: Run] = [:]
 
   init(_ heard: @escaping @Sendable (ProfiledStatement) -> Void) { self.heard = heard }
@@ -49,7 +47,7 @@ final class StatementProfiler {
   func tell(_ event: Int32, _ statement: OpaquePointer, _ text: UnsafeMutableRawPointer?) {
     switch event {
     case SQLITE_TRACE_STMT:
-      // A trigger of a statement that runs tells of itself in a comment.
+      // SQLite reports the triggers of a running statement as comments.
       if let text, text.load(as: UInt8.self) == UInt8(ascii: "-"), runs[statement] != nil { return }
       runs[statement] = Run(start: .now, changes: sqlite3_total_changes(sqlite3_db_handle(statement)))
     case SQLITE_TRACE_ROW: runs[statement]?.rows += 1

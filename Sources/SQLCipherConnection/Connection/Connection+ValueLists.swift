@@ -1,11 +1,10 @@
-// Lists of values as tables of one column, each out of one placeholder.
-
 import CSQLCipher
 package import StoreKeys
 
-/// Values one behind the other, for one placeholder of any length: `SELECT v FROM name(?)` has a row for each.
+/// A packed list of values that binds to one placeholder, whatever its length. `SELECT v FROM name(?)` returns a row for each value.
 ///
-/// Layout: a byte for the kind of each value; then its eight bytes, or for a text and for bytes their number in four, and they themselves.
+/// Layout: one byte for the kind of each value, then eight bytes for a number. Text and blobs have a byte count in four bytes, then the
+/// bytes.
 package struct ValueList {
   fileprivate enum Kind: UInt8 {
     case int = 1
@@ -16,7 +15,7 @@ package struct ValueList {
 
   package init() {}
 
-  /// - Parameter capacity: How many numbers there is room for at first.
+  /// - Parameter capacity: The number of numeric values to reserve space for.
   package init(capacity: Int) { bytes.reserveCapacity(capacity * 9) }
 
   package mutating func append(_ value: Int64) {
@@ -35,16 +34,16 @@ package struct ValueList {
 
   private mutating func append(_ kind: Kind, _ value: UnsafeRawBufferPointer) {
     bytes.append(kind.rawValue)
-    // SQLite takes no value that is longer.
+    // SQLite does not accept longer values.
     withUnsafeBytes(of: UInt32(clamping: value.count)) { bytes.append(contentsOf: $0) }
     bytes.append(contentsOf: value)
   }
 }
 
-/// What SQLite calls for such a table. A table has no state; a cursor has a copy of the list and its place in it.
+/// The virtual table module. A table has no state; a cursor has a copy of the list and a position in it.
 private enum ValueListTable {
   private struct Cursor {
-    /// SQLite's own part: it comes first.
+    // SQLite's part must come first.
     var base = sqlite3_vtab_cursor()
     var list = UnsafeMutableRawBufferPointer(start: nil, count: 0)
     var kind = ValueList.Kind.int
@@ -52,7 +51,7 @@ private enum ValueListTable {
     var row: Int64 = 0
     var isAtEnd = true
 
-    /// Goes to the value that begins at a place; false where there is none though the list goes on: any SQL may give any bytes.
+    /// Moves to the value at the byte offset `start`. Returns false if the bytes there are malformed: SQL text can pass any bytes.
     mutating func go(to start: Int) -> Bool {
       isAtEnd = start >= list.count
       if isAtEnd { return true }
@@ -83,16 +82,15 @@ private enum ValueListTable {
 
   private static let listColumn: Int32 = 1
 
-  /// The cursor that SQLite knows by its first part.
   private static func cursor(_ pointer: UnsafeMutablePointer<sqlite3_vtab_cursor>?) -> UnsafeMutablePointer<Cursor>? {
-    UnsafeMutableRawPointer(pointer)?.assumingMemoryBound(to: Cursor.self)  // made so by `xOpen`
+    UnsafeMutableRawPointer(pointer)?.assumingMemoryBound(to: Cursor.self)  // allocated by `xOpen`
   }
 
-  // Made once, never changed, and never freed: all connections have it.
+  // Initialized once, never changed or freed. All connections share it.
   nonisolated(unsafe) static let module: UnsafeMutablePointer<sqlite3_module> = {
     let module = UnsafeMutablePointer<sqlite3_module>.allocate(capacity: 1)
     module.initialize(to: sqlite3_module())
-    // No `xCreate`: it is there under its own name, and nobody can make another.
+    // Without `xCreate` the table is eponymous-only: `CREATE VIRTUAL TABLE` cannot create another one.
     module.pointee.xConnect = { database, _, _, _, table, _ in
       let code = sqlite3_declare_vtab(database, "CREATE TABLE list(v, list HIDDEN)")
       guard code == SQLITE_OK else { return code }
@@ -106,7 +104,7 @@ private enum ValueListTable {
     }
     module.pointee.xBestIndex = { _, info in
       guard let info else { return SQLITE_MISUSE }
-      // Without its list the table is empty, and nobody should begin with it before he has one.
+      // Without its list the table is empty. The high cost keeps the planner from scanning it before the list is available.
       (info.pointee.estimatedCost, info.pointee.estimatedRows) = (1e18, 1_000_000)
       for index in 0..<Int(info.pointee.nConstraint) {
         let constraint = info.pointee.aConstraint[index]
@@ -121,7 +119,7 @@ private enum ValueListTable {
     module.pointee.xOpen = { _, cursor in
       let made = UnsafeMutablePointer<Cursor>.allocate(capacity: 1)
       made.initialize(to: Cursor())
-      // SQLite keeps it, and gives it back to the functions below.
+      // SQLite keeps the pointer, and passes it to the functions below.
       cursor?.pointee = UnsafeMutableRawPointer(made).assumingMemoryBound(to: sqlite3_vtab_cursor.self)
       return SQLITE_OK
     }
@@ -136,7 +134,7 @@ private enum ValueListTable {
       cursor.pointee.list = UnsafeMutableRawBufferPointer(start: nil, count: 0)
       cursor.pointee.row = 1
       if count > 0, let value = arguments?[0], let bytes = sqlite3_value_blob(value) {
-        // The value is SQLite's, and here only while this function runs.
+        // SQLite owns the value, which is valid only during this call.
         let list = UnsafeRawBufferPointer(start: bytes, count: Int(sqlite3_value_bytes(value)))
         cursor.pointee.list = .allocate(byteCount: list.count, alignment: 8)
         cursor.pointee.list.copyMemory(from: list)
@@ -163,10 +161,10 @@ private enum ValueListTable {
 }
 
 extension Connection {
-  /// Registers the table of the values of a ``ValueList``, which is its argument. Its column is `v`. A name that is registered already stays so.
+  /// Registers a table-valued function over a ``ValueList``, its argument. Its column is `v`. Registering a name again has no effect.
   package func registerValueLists(name: String) throws(StoreAccessError) {
     try database.checkOpen(.registerFunction)
-    // SQLite before 3.21 takes no table twice.
+    // SQLite before 3.21 does not accept registering a module twice.
     guard valueLists.insert(name).inserted else { return }
     let code = sqlite3_create_module_v2(pointer, name, ValueListTable.module, nil, nil)
     guard code == SQLITE_OK else { throw database.failure(code, operation: .registerFunction, subject: .name(name)) }

@@ -1,79 +1,78 @@
-// One handle on an encrypted database, used by one thread at a time.
-
 import CSQLCipher
 import Foundation
 package import StoreFiles
 public import StoreKeys
 
-/// An open, keyed database. It is not `Sendable`: whoever holds it is the only one who uses it.
+/// An open, keyed database connection, used by one thread at a time. It is not `Sendable`.
 @usableFromInline package final class Connection {
-  /// The file.
+  /// The path of the database file.
   package let path: String
-  /// How it was opened.
+  /// The options that the connection was opened with.
   package let options: ConnectionOptions
   /// The page format of the file.
   package let format: SQLCipherFormat
-  /// Stops what runs here, from any thread.
+  /// Interrupts the running statement, from any thread.
   package let interrupter: Interrupter
 
-  /// Where the store's large values are.
+  /// The folder of the store's large values.
   package var externalFolder: ExternalFolder?
-  /// What goes with the open transaction; whoever has the connection sets it.
+  /// An object attached to the open transaction. The owner of the connection sets it.
   package let attachment = ConnectionAttachment()
 
-  /// What the file was when it was opened where nothing may be written.
+  /// The state of the file at opening, if its folder is not writable.
   let medium: ReadOnlyMedium?
-  /// Where the file stood when it was opened; nil for one that nobody else knows, or that nobody can exchange.
+  /// The path and identity of the file at opening; nil for a file that is new, plaintext, or that cannot be replaced.
   let place: DatabasePlace?
-  /// True from where SQLite holds a reader's lock as long as the connection is open, as it does with a log.
+  /// Whether SQLite holds a shared lock as long as the connection is open, as it does with a write-ahead log.
   var keepsLock = false
-  /// Takes back what another process has begun without a log; of a connection that only reads, and that others may outlive.
+  /// Rolls back the interrupted transaction of another process without a log. Set on read-only connections that may outlive others.
   var takesBack: (() throws(StoreAccessError) -> Void)?
 
   let database: DatabaseHandle
   @usableFromInline let pointer: OpaquePointer
   @usableFromInline let statements: StatementTable
-  /// The database by the name that SQLite has for it, which is where a link leads: its log stands beside it.
+  /// The path that SQLite uses, with symbolic links resolved. The log is next to it.
   package let databasePath: String
-  /// Tells whoever waits of this connection's commits.
+  /// Notifies observers of this connection's commits.
   var notice: CommitNotice
-  /// What ``othersHaveCommitted()`` saw last; nil before it was first asked.
+  /// The data version at the last call of ``othersHaveCommitted()``; nil before the first.
   var knownDataVersion: Int64?
-  /// Counts the commits that this connection does itself.
+  /// Counts the commits of this connection.
   var commits: CommitCounter?
-  /// The reads of pages in the process when a sentinel last found none of this connection damaged; nil before the first.
-  // Asked by each transaction. One caller at a time has the connection, and nothing here calls back.
+  /// The process-wide number of page reads at the last successful sentinel; nil before the first.
+  // Every transaction accesses it. A connection has one caller at a time, and nothing here re-enters.
   @exclusivity(unchecked) var checkedReads: UInt64?
-  /// The application's number in the first page, and the reads of pages in the process before it was read.
+  /// The user version in the first page, and the process-wide number of page reads before it was read.
   // Exclusivity is unchecked for the reason above.
   @exclusivity(unchecked) var knownVersion: (version: Int, reads: UInt64)?
-  /// Whether this connection has set that number: it is read each time from then on.
+  /// Whether this connection has set the user version. From then on it is read every time.
   var setsUserVersion = false
   /// The statements of transactions.
   // Exclusivity is unchecked for the reason above.
   @exclusivity(unchecked) var commands = TransactionCommands()
-  /// Which way statements go through whole tables.
+  /// The scan directions of statements that read whole tables.
   package var scanTurns = ScanTurns()
-  /// Who hears of the log, in place of checkpoints that SQLite begins by itself.
+  /// The observer of the log, which replaces automatic checkpoints.
   var logObserver: LogObserver?
-  /// Who hears of the statements that have run.
+  /// The observer of finished statements.
   var profiler: StatementProfiler?
-  /// The names under which lists of values are tables.
+  /// The registered names of value-list tables.
   var valueLists: Set<String> = []
-  /// True after a page failed its check: SQLCipher remembers it, and the connection should be closed.
+  /// Whether a page failed its check. SQLCipher then fails every later read, and the connection should be closed.
   package var isDamaged: Bool { database.isDamaged }
   package var isClosed: Bool { database.isClosed }
-  /// Whether it is read without locks, since nobody may write it here: then it is not heard what others write.
+  /// Whether the file is read without locks because its folder is not writable. The connection then does not notice other processes'
+  /// commits.
   package var isReadWithoutLocks: Bool { options.isImmutable }
 
-  /// Opens an existing file; never creates one, and changes none where it fails.
+  /// Opens an existing file. Never creates a file, and changes nothing if it fails.
   package convenience init(opening path: String, key: DatabaseKey, options: ConnectionOptions = ConnectionOptions())
     throws(StoreAccessError)
   {
     try self.init(path: path, key: key, options: options, isNew: false)
   }
 
-  /// - Parameter key: nil for a plain database; only `PlaintextExchange` asks for that.
+  /// - Parameter key: The key, or nil for a plaintext database, which only `PlaintextExchange` opens.
   init(path: String, key: DatabaseKey?, options: ConnectionOptions, isNew: Bool) throws(StoreAccessError) {
     try LibraryVersion.checkEncryptionIsAvailable(path: path)
     try key?.format.checkSupported(path: path)
@@ -109,7 +108,7 @@ public import StoreKeys
 
     sqlite3_extended_result_codes(pointer, 1)
     guard options.isReadOnly || sqlite3_db_readonly(pointer, "main") == 0 else {
-      // Whatever keeps SQLite from opening a file to be written, it opens it to be read then.
+      // SQLite opens a file for reading if it cannot open it for writing, whatever the reason.
       let mayWrite = access(path, W_OK) == 0
       let number = mayWrite ? GuardedFile.openingError(pointer) : errno
       if mayWrite, number != 0 { throw StoreAccessError.system(number, path: path, operation: .open).with(code: SQLITE_CANTOPEN) }
@@ -121,7 +120,7 @@ public import StoreKeys
     if let key {
       do throws(StoreAccessError) {
         try setKey(key, isNew: isNew)
-        // Only who opens it to be read is refused.
+        // Only read-only connections fail with an interrupted transaction.
         try takingBack(by: { () throws(StoreAccessError) in try Self.takeBack(path, key: key, options: options) }) {
           () throws(StoreAccessError) in
           try configure(isNew: isNew)
@@ -136,17 +135,17 @@ public import StoreKeys
 
   deinit { close() }
 
-  /// Runs one or several statements that return nothing.
+  /// Runs one or several statements that return no rows.
   package func execute(_ sql: String) throws(StoreAccessError) {
     try database.checkOpen(.execute)
     let code = sqlite3_exec(pointer, sql, nil, nil, nil)
     guard code == SQLITE_OK else { throw database.failure(code, operation: .execute, sql: sql, source: .step) }
   }
 
-  /// The prepared statement of a number; `sql` is asked for only the first time. A debug build compares the text of each use with the first, and stops
-  /// where two texts have one number.
+  /// Returns the prepared statement with a plan number. `sql` is evaluated only the first time.
   ///
-  /// The statement is the connection's: reset it after use, and do not use one number twice at once.
+  /// The connection owns the statement. Reset it after use, and do not use one number twice at the same time. Debug builds check that each
+  /// number always has the same text.
   @inlinable package func statement(_ number: Int, _ sql: @autoclosure () -> String) throws(StoreAccessError) -> Statement {
     if let known = statements.numbered(number) {
       assert(statements.misuse(of: number, for: sql()) == nil, statements.misuse(of: number, for: sql()) ?? "")
@@ -155,39 +154,40 @@ public import StoreKeys
     return try statements.prepareNumbered(number, sql())
   }
 
-  /// A prepared statement for a text; the last few dozen texts stay prepared. One that is in use is not handed out twice.
+  /// Returns a prepared statement for a text. The last few dozen texts stay prepared. A statement that is in use is not returned a second
+  /// time.
   package func statement(sql: String) throws(StoreAccessError) -> Statement {
     try statements.statement(text: sql)
   }
 
-  /// Forgets all prepared statements, for after a change of the schema.
+  /// Discards all prepared statements, for example after a schema change.
   package func discardStatements() {
     statements.discardAll()
   }
 
-  /// The rows that the last INSERT, UPDATE or DELETE changed.
+  /// The number of rows that the last INSERT, UPDATE or DELETE changed.
   package var changes: Int { isClosed ? 0 : Int(sqlite3_changes(pointer)) }
-  /// The rows changed since the connection was opened.
+  /// The number of rows changed since the connection was opened.
   package var totalChanges: Int { isClosed ? 0 : Int(sqlite3_total_changes(pointer)) }
-  /// The key of the last inserted row.
+  /// The row ID of the last inserted row.
   package var lastInsertedRowID: Int64 { isClosed ? 0 : sqlite3_last_insert_rowid(pointer) }
-  /// True while no transaction is open.
+  /// Whether no transaction is open.
   package var isInAutocommit: Bool { isClosed || sqlite3_get_autocommit(pointer) != 0 }
-  /// SQLite's last message; never contains stored values.
+  /// SQLite's last error message. It never contains stored values.
   package var lastErrorMessage: String { isClosed ? "" : String(cString: sqlite3_errmsg(pointer)) }
-  /// SQLite's last extended code.
+  /// SQLite's last extended result code.
   package var lastExtendedErrorCode: Int32 { isClosed ? 0 : sqlite3_extended_errcode(pointer) }
 
-  /// Stops what runs here; from another thread use `interrupter`.
+  /// Interrupts the running statement. From another thread, use `interrupter`.
   package func interrupt() { interrupter.interrupt() }
 
-  /// Finalizes the cached statements and closes the handle; a statement that somebody still holds keeps the handle alive until it goes.
+  /// Finalizes the cached statements and closes the handle. SQLite keeps the handle alive until the last statement is released.
   package func close() {
     guard !isClosed else { return }
     if sqlite3_get_autocommit(pointer) == 0 { sqlite3_exec(pointer, "ROLLBACK", nil, nil, nil) }
     statements.discardAll()
     commands = TransactionCommands()
-    // A statement that somebody still holds would tell of its end.
+    // Statements that outlive the connection would still report to the profiler.
     if profiler != nil { sqlite3_trace_v2(pointer, 0, nil, nil) }
     database.close()
     takesBack = nil
@@ -196,10 +196,11 @@ public import StoreKeys
   }
 }
 
-/// What goes with the open transaction of a connection.
+/// A holder for an object attached to the open transaction of a connection.
 ///
-/// An object of its own, which functions of SQL can hold: a connection that they knew weakly would be retained the slow way by everybody.
+/// SQL functions capture this object rather than a weak reference to the connection, which would put the connection on Swift's slow path
+/// for reference counting.
 package final class ConnectionAttachment {
-  /// Whoever has the connection sets it, and takes it away with the transaction.
+  /// The attached object. The owner of the connection sets it, and clears it when the transaction ends.
   package var object: AnyObject?
 }

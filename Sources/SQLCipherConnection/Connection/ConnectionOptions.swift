@@ -1,45 +1,44 @@
-// How a connection works: journal, durability, cache, waiting.
-
-/// What a connection is set to; each value is read back after it is set.
+/// The settings of a connection: journal, durability, cache, waiting. Each is read back after it is set.
 package struct ConnectionOptions: Sendable, Hashable {
-  /// How a commit is recorded.
+  /// The journal mode.
   package enum JournalMode: String, Sendable, Hashable {
-    /// Write-ahead log: readers and the writer do not wait for each other.
+    /// Write-ahead log: readers and the writer do not block each other.
     case wal
-    /// Rollback journal, for a file that must stand alone.
+    /// Rollback journal, for a database that must consist of a single file.
     case delete
   }
 
-  /// What a power cut may cost.
+  /// The guarantee for commits after a power failure.
   package enum Durability: Sendable, Hashable {
     /// No acknowledged commit is lost (`synchronous=FULL`).
     case full
-    /// The last commits may be lost, the file stays sound (`synchronous=NORMAL`).
+    /// The last commits may be lost, but the file stays consistent (`synchronous=NORMAL`).
     case fast
   }
 
   package var journalMode: JournalMode = .wal
   package var durability: Durability = .full
-  /// The page cache of each connection in KiB. 16 MiB: with SQLite's 2 MB inserts take twice as long and deletes 5.5 times.
+  /// The page cache of each connection, in KiB. The default is 16 MiB: with SQLite's 2 MB, inserts take twice as long and deletes 5.5
+  /// times.
   package var cacheSizeKiB = 16_384
-  /// How long a connection waits for another one's lock.
+  /// The maximum time to wait for another connection's lock, in milliseconds.
   package var busyTimeoutMilliseconds = 5_000
   package var isReadOnly = false
-  /// Whether the declared foreign keys are enforced.
+  /// Whether declared foreign keys are enforced.
   package var enforcesForeignKeys = false
-  /// Pages in the write-ahead log after which a commit copies them into the file.
+  /// The number of pages in the write-ahead log after which a commit starts a checkpoint.
   package var checkpointPages = 1_000
 
-  /// Leaves the journal mode as the file has it: changing it writes.
+  /// Whether the journal mode of the file stays unchanged. Changing it writes.
   var keepsJournalMode = false
 
-  /// Leaves out what would stop SQLCipher's export from writing the copy's schema; for connections that do nothing else.
+  /// Whether to omit settings that keep SQLCipher's export from writing the copy's schema. For connections that only export.
   var isForExport = false
 
-  /// Leaves out the check of the log's pages: set for the further connections of a pool, whose first one has checked them.
+  /// Whether to skip the check of the log's pages. Set for further connections of a pool, whose first connection has checked them.
   var trustsLog = false
 
-  /// Whether nobody can write the file or beside it, so that SQLite needs no locks and no index of the log; for files that are only read.
+  /// Whether the file and its folder cannot be written, so that SQLite needs neither locks nor an index of the log. For read-only access.
   var isImmutable = false
 
   package init() {}

@@ -1,30 +1,32 @@
-// ScanTurns: tables that do not fit into the cache are gone through forwards and backwards in turns.
-
-/// Which way the statements of a connection go next that read whole tables, by their plans' numbers.
+/// The scan directions of a connection's full table scans, by plan number.
 ///
-/// The cache keeps the pages that were used last. A walk through more than fits into it, begun where the last one began, finds nothing there: each page that it
-/// reads drives out one that it would have needed later. A walk the other way begins with the pages that are there, and decrypts the rest only.
+/// Tables that do not fit into the cache are scanned forward and backward in turn. The cache keeps the most recently used pages. A scan
+/// that starts where the last one started misses on every page, and evicts pages that it needs later. A scan in the other direction starts
+/// with the cached pages and decrypts only the rest.
 package struct ScanTurns {
   private enum Turn {
     case forwards, backwards
-    /// It does not go through the whole of one table.
+    /// The statement is not a full scan of one table.
     case never
   }
 
-  /// Systems read ahead where a file is read forwards only: one so much larger than the cache, whose pages may have to come from the disk, is.
+  /// Larger multiples of the cache size are always scanned forward: their pages may come from disk, and the system's read-ahead works
+  /// forward only.
   private static let greatestExcess = 8
 
   private var turns: [Int: Turn] = [:]
 
-  /// Whether the statement is to go backwards this time.
+  /// Returns whether the statement should scan backward this time.
   package func isBackwards(_ number: Int) -> Bool { turns[number] == .backwards }
 
-  /// Notes that a statement has come to its end.
+  /// Records that a statement finished.
   ///
   /// - Parameters:
-  ///   - missed: The pages that it did not find in the cache.
-  ///   - capacity: The pages that the cache holds.
-  ///   - canTurn: Whether the statement goes through the whole of one table; asked once, and only of one that has read more than the cache holds.
+  ///   - number: The plan number of the statement.
+  ///   - missed: The number of pages that were not in the cache.
+  ///   - capacity: The number of pages that fit into the cache.
+  ///   - canTurn: Returns whether the statement is a full scan of one table. Called once, and only if the statement read more pages than
+  ///     fit into the cache.
   package mutating func note(_ number: Int, missed: Int, capacity: Int, canTurn: () throws -> Bool) rethrows {
     switch turns[number] {
     case .never: return

@@ -1,10 +1,7 @@
-// Transactions: read snapshots that end with the sentinel, immediate writes, savepoints; rollback on any error.
-
 import CSQLCipher
 import StoreFiles
 package import StoreKeys
 
-/// Statements that the connection itself runs, kept prepared in the text cache.
 private enum Command {
   static let begin = "BEGIN"
   static let beginImmediate = "BEGIN IMMEDIATE"
@@ -16,14 +13,14 @@ private enum Command {
 }
 
 extension Connection {
-  /// The text of the sentinel.
+  /// The text of the sentinel statement.
   static var sentinelText: String { Command.sentinel }
 
-  /// Opens a read transaction; its snapshot is taken by the first read.
+  /// Begins a read transaction. The first read takes its snapshot.
   package func beginRead() throws(StoreAccessError) {
     guard takesBack != nil, !keepsLock else { return try begin() }
     try beginning { () throws(StoreAccessError) in
-      // The first read is where something interrupted is found.
+      // The first read detects an interrupted transaction.
       try takingBack { () throws(StoreAccessError) in
         try begin()
         _ = try userVersion()
@@ -36,8 +33,8 @@ extension Connection {
     try beginning { () throws(StoreAccessError) in try ownStatement(&commands.begin, Command.begin).run() }
   }
 
-  /// Begins a transaction. A beginning that fails, for want of memory for instance, may have begun it all the same, and nobody would end it. One that was open
-  /// before, and is the reason, stays.
+  /// Begins a transaction. If that fails, for example because memory is exhausted, SQLite may have begun it anyway: it is rolled back. A
+  /// transaction that was already open, and is the cause of the error, stays open.
   private func beginning(_ begin: () throws(StoreAccessError) -> Void) throws(StoreAccessError) {
     do throws(StoreAccessError) { try begin() } catch {
       if error.code != SQLITE_ERROR { abandonTransaction() }
@@ -45,17 +42,20 @@ extension Connection {
     }
   }
 
-  /// Ends the read transaction that `beginRead` opened.
+  /// Ends the read transaction that `beginRead` began.
   package func endRead() throws(StoreAccessError) {
     try ownStatement(&commands.commit, Command.commit).run()
   }
 
-  /// Finds out whether a page read since the transaction began failed its check: SQLCipher returns such a page as zeros without an error
-  /// where it is the last one that a statement reads, but remembers it.
+  /// Checks that no page read since the transaction began failed its check.
   ///
-  /// Costs about 0.4 µs, and next to nothing where no page was read since it was last asked. Throws `.storeCorrupt`; the connection must be closed then.
+  /// If the damaged page is the last one that a statement reads, SQLCipher returns it as zeros without an error, but remembers the failure.
+  ///
+  /// Costs about 0.4 µs, and next to nothing if no page was read since the last check.
+  ///
+  /// - Throws: `.storeCorrupt` if a page failed. The connection must then be closed.
   package func checkSentinel() throws(StoreAccessError) {
-    // Before the step: it may read a page itself.
+    // Before the step, which may read a page.
     let reads = PageGuard.readCount
     if checkedReads != reads {
       let statement = try ownStatement(&commands.sentinel, Command.sentinel)
@@ -63,14 +63,14 @@ extension Connection {
       statement.reset()
       checkedReads = reads
     }
-    // Without locks nothing keeps others from writing what this process may not.
+    // Without locks, processes with more permissions can write the file.
     if let medium, !medium.isUnchanged(path) { throw StoreAccessError(.busy, path: path, operation: .read) }
   }
 
-  /// The number in the database's first page that is the application's. Inside a transaction it is that of the transaction's snapshot, which it
-  /// begins where nothing was read yet.
+  /// Returns the user version in the database's first page, a number of the application.
   ///
-  /// Costs about as much as the sentinel: the first page is at hand, and no schema is looked at.
+  /// Inside a transaction the number is that of the transaction's snapshot; if nothing was read yet, this takes the snapshot. It costs
+  /// about as much as the sentinel: the first page is cached, and the schema is not needed.
   package func userVersion() throws(StoreAccessError) -> Int {
     let statement = try ownStatement(&commands.userVersion, Command.userVersion)
     return try takingBack { () throws(StoreAccessError) in
@@ -79,7 +79,7 @@ extension Connection {
     }
   }
 
-  /// A number that is another one once another connection has committed, in this process or elsewhere. To be asked outside of a transaction.
+  /// Returns a number that changes when another connection of any process commits. Call it outside transactions.
   package func dataVersion() throws(StoreAccessError) -> Int64 {
     try lockPlace()
     let statement = try ownStatement(&commands.dataVersion, Command.dataVersion)
@@ -89,36 +89,37 @@ extension Connection {
     }
   }
 
-  /// What ``userVersion()`` gives, in a write transaction that was begun and has not set it.
+  /// Returns ``userVersion()`` in a write transaction that has begun and has not set it.
   ///
-  /// The begin of a write looks at the first page: where it is another one by now, or none is at hand, SQLite reads it anew. As long as nothing was
-  /// read since the number was asked for, it is the same, and no statement is run for it.
+  /// Beginning a write checks the first page, and reads it again if it changed or is not cached. If no page was read since the last call,
+  /// the number is unchanged and no statement runs.
   package func userVersionOfWrite() throws(StoreAccessError) -> Int {
     let reads = PageGuard.readCount
     if let knownVersion, knownVersion.reads == reads { return knownVersion.version }
     let version = try userVersion()
-    // The count of before: what others read meanwhile only makes the next one ask again.
+    // The count from before the read: reads of other threads in the meantime only cause another query.
     knownVersion = setsUserVersion ? nil : (version, reads)
     return version
   }
 
-  /// Sets the number that ``userVersion()`` reads, as a part of the open transaction.
+  /// Sets the number that ``userVersion()`` returns, as part of the open transaction.
   package func setUserVersion(_ version: Int32) throws(StoreAccessError) {
-    // It may be rolled back without a page being read.
+    // A rollback restores the old number without reading a page.
     setsUserVersion = true
     knownVersion = nil
     try execute("PRAGMA user_version = \(version)")
   }
 
-  /// Whether another connection, of this process or another, has committed since this was last asked of this connection; true the first time. What this
-  /// connection commits itself does not count. Asked outside of transactions.
+  /// Returns whether another connection of any process has committed since the last call on this connection; true the first time.
+  ///
+  /// Commits of this connection do not count. Call it outside transactions.
   package func othersHaveCommitted() throws(StoreAccessError) -> Bool {
     let version = try dataVersion()
     defer { knownDataVersion = version }
     return version != knownDataVersion
   }
 
-  /// Runs `body` in one read snapshot and checks, before it ends, that no page failed.
+  /// Runs `body` in one read snapshot, and checks before it ends that no page failed.
   @discardableResult
   package func readTransaction<Result>(_ body: () throws -> Result) throws -> Result {
     try beginRead()
@@ -133,13 +134,13 @@ extension Connection {
     }
   }
 
-  /// Begins a write transaction, and takes the writer's lock at once.
+  /// Begins a write transaction, and takes the write lock immediately.
   package func beginWrite() throws(StoreAccessError) {
     try lockPlace()
     try beginning { () throws(StoreAccessError) in try ownStatement(&commands.beginImmediate, Command.beginImmediate).run() }
   }
 
-  /// Commits the write transaction that `beginWrite` began. Where it throws the transaction may still be open.
+  /// Commits the write transaction that `beginWrite` began. If it throws, the transaction may still be open.
   package func commitWrite() throws(StoreAccessError) {
     // A damaged page that was read as zeros must not be copied into new rows.
     try checkSentinel()
@@ -148,7 +149,7 @@ extension Connection {
     notice.touch()
   }
 
-  /// Runs `body` in one write transaction; commits, or rolls everything back on an error.
+  /// Runs `body` in one write transaction. Commits, or rolls back if an error is thrown.
   @discardableResult
   package func writeTransaction<Result>(_ body: () throws -> Result) throws -> Result {
     try beginWrite()
@@ -162,30 +163,32 @@ extension Connection {
     }
   }
 
-  /// Begins a part of the open transaction that can be taken back alone; of several, one inside the other, the inner one is ended first.
+  /// Begins a savepoint in the open transaction. Savepoints nest, and the inner one ends first.
   package func beginSavepoint() throws(StoreAccessError) {
     try ownStatement(&commands.savepoint, "SAVEPOINT nested").run()
   }
 
-  /// Ends the part that `beginSavepoint` began last; what it did is the transaction's.
+  /// Releases the savepoint that `beginSavepoint` began last. Its changes become part of the transaction.
   package func releaseSavepoint() throws(StoreAccessError) {
     try ownStatement(&commands.release, "RELEASE nested").run()
   }
 
-  /// Takes the part back that `beginSavepoint` began last; what came before it stays. Used after an error, so its own failure says nothing new.
+  /// Rolls back to the savepoint that `beginSavepoint` began last. Earlier changes stay.
+  ///
+  /// Called after an error, so it ignores its own failure.
   package func rollBackToSavepoint() {
-    // An error such as a full disk may have rolled the whole transaction back already.
+    // An error such as a full disk may have rolled back the whole transaction already.
     if isInAutocommit { return }
     do throws(StoreAccessError) {
       try ownStatement(&commands.rollbackToSavepoint, "ROLLBACK TO nested").run()
       try ownStatement(&commands.release, "RELEASE nested").run()
     } catch {
-      // What cannot be taken back alone must not be committed with the rest.
+      // If the savepoint cannot be rolled back, the transaction must not commit.
       abandonTransaction()
     }
   }
 
-  /// Runs `body` while SQLite checks no foreign keys. It must not be called in a transaction, where the setting does nothing.
+  /// Runs `body` with foreign key enforcement off. Must not be called in a transaction, where the setting has no effect.
   package func withoutForeignKeys<Result>(_ body: () throws -> Result) throws -> Result {
     guard options.enforcesForeignKeys else { return try body() }
     try execute("PRAGMA foreign_keys = 0")
@@ -193,8 +196,10 @@ extension Connection {
     return try body()
   }
 
-  /// Rolls back whatever is open; used after an error, so its own failure says nothing new. A connection on which something is open even then is given up: closing
-  /// it takes the transaction back.
+  /// Rolls back the open transaction, if any.
+  ///
+  /// Called after an error, so it ignores its own failure. If the transaction is still open then, the connection is marked as unusable:
+  /// closing it rolls back the transaction.
   package func abandonTransaction() {
     guard !isInAutocommit else { return }
     try? ownStatement(&commands.rollback, Command.rollback).run()
@@ -209,7 +214,7 @@ extension Connection {
   }
 }
 
-/// The statements of transactions, prepared once.
+/// The prepared statements of transactions.
 struct TransactionCommands {
   var begin: Statement?
   var dataVersion: Statement?

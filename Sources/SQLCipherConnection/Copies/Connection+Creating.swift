@@ -1,5 +1,3 @@
-// Creation of a new database: complete under another name first, then linked to its place, so that a crash leaves no half store.
-
 import CSQLCipher
 import Foundation
 import StoreFiles
@@ -7,7 +5,7 @@ package import StoreKeys
 import Synchronization
 
 extension Connection {
-  /// Creates a new database, readable by its owner only, and opens it. Whatever stands at the path already is refused and left alone.
+  /// Creates a database that only its owner can read, and opens it. Fails if a file exists at the path, and leaves that file unchanged.
   package static func create(
     path: String, key: DatabaseKey, options: ConnectionOptions = ConnectionOptions()
   ) throws -> Connection {
@@ -16,9 +14,11 @@ extension Connection {
     return try Connection(opening: path, key: key, options: options)
   }
 
-  /// Makes the file with its contents, without keeping it open.
+  /// Creates the file with its contents, without keeping it open.
   ///
-  /// - Parameter onComplete: Called with the path of the complete file, before it gets its name.
+  /// The file is completed under a temporary name and then linked to its path, so that a crash leaves no partial store.
+  ///
+  /// - Parameter onComplete: Called with the path of the complete file, before it gets its final name.
   static func prepare(
     path: String, key: DatabaseKey, options: ConnectionOptions, contents: StoreContents = .empty,
     onOpen: (Connection) throws -> Void = { _ in }, onComplete: (String) throws -> Void = { _ in }, progress: ProgressHandler? = nil
@@ -33,14 +33,15 @@ extension Connection {
     }
   }
 
-  /// A store has its first large value since its copy was begun: there was no folder yet, nor a lock that keeps files, and they may be gone again.
+  /// The store got its first large value after the copy began. Without a folder there was no lock to keep its files, and they may have been
+  /// deleted since.
   private struct UnlockedFolder: Error {}
 
   private static func prepareOnce(
     path: String, key: DatabaseKey, options: ConnectionOptions, contents: StoreContents,
     onOpen: (Connection) throws -> Void, onComplete: (String) throws -> Void, progress: ProgressHandler?
   ) throws {
-    // Its lock is held from before the snapshot, so that the files of its large values are there until they are copied.
+    // The lock is taken before the snapshot, so that the files of its large values exist until they are copied.
     let source: ExternalFolder?
     if case .copy(let sourcePath, let sourceKey, _) = contents {
       source = try ExternalFolder(storePath: StoreFile.absolutePath(sourcePath), key: sourceKey)
@@ -50,13 +51,13 @@ extension Connection {
     var lock: ExternalFolder.Lock?
     let work = CopyWork(progress)
     defer { withExtendedLifetime(lock) {} }
-    // Open until all is copied: nobody puts another store, with another folder, in its place meanwhile.
+    // Open until everything is copied, so that the store and its folder cannot be replaced in the meantime.
     var sourceConnection: Connection?
     defer { sourceConnection?.close() }
     let target = try ExternalFolder(storePath: path, key: key)
     var placed: [Int64] = []
     let hadFolder = target.exists
-    // A copy that failed leaves nothing of its own.
+    // A failed copy leaves no files.
     defer { if !hadFolder, target.exists, !StoreFile.exists(path) { try? StoreFile.removeFolder(target.path) } }
     defer { if !placed.isEmpty, !StoreFile.exists(path) { target.removeFiles(placed) } }
     try StoreFile.createComplete(path, isAlone: contents.isMadeAlone) { temporary in
@@ -70,9 +71,9 @@ extension Connection {
       if case .plaintext(_, let finish?) = contents {
         placed = try self.finish(temporary, key: key, options: options, folder: target, finish)
       }
-      // A source without a log has its lock only while it is read: from here on until its large values are copied.
+      // Without a log, the source is locked only during reads. Lock it until its large values are copied.
       try sourceConnection?.lockPlace()
-      // The last word before the file gets its name: it is encrypted, with this key.
+      // The final check before the file gets its name: it is encrypted with this key.
       let bare = try BareDatabaseFile(temporary)
       _ = try bare.salt()
       guard try bare.isFirstPageAuthentic(key) else {
@@ -81,25 +82,25 @@ extension Connection {
       if let source, case .copy(_, _, let largeValues) = contents {
         let ids = try externals(of: temporary, largeValues, key: key, options: options)
         if lock == nil, !ids.isEmpty, source.exists { throw UnlockedFolder() }
-        // There is no store of this name yet: what lies in its folder is left over from a copy that was interrupted.
+        // No store of this name exists yet, so files in its folder are left over from an interrupted copy.
         if target.exists { try target.sweep(keeping: []) }
         try ExternalCopy.copy(ids, from: source, to: target, progress: work.files)
         target.clearPending()
       }
       try onComplete(temporary)
     }
-    // The store has its name, and the files are its own.
+    // The store has its final name, and owns the files.
     if !placed.isEmpty { target.clearPending() }
     placed = []
   }
 
-  /// Puts large values of a new database into files, and leaves out the pages that they had.
+  /// Moves large values of a new database to files, and removes their pages.
   ///
-  /// - Returns: The numbers of the values.
+  /// - Returns: The IDs of the values.
   private static func finish(
     _ copy: String, key: DatabaseKey, options: ConnectionOptions, folder: ExternalFolder, _ finish: StoreContents.Finish
   ) throws -> [Int64] {
-    // There is no store of this name yet: what lies in its folder is left over.
+    // No store of this name exists yet, so files in its folder are left over.
     if folder.exists { try folder.sweep(keeping: []) }
     var options = options
     options.journalMode = .delete
@@ -110,7 +111,7 @@ extension Connection {
       ids = try finish(connection, folder)
     }
     if ids.isEmpty { return [] }
-    // Should the process end before the store has its name, the next store of this name finds the files.
+    // If the process ends before the store has its name, the next store of this name sweeps the files.
     folder.requestSweep()
     do {
       try DatabaseCopy.compact(copy, key: key, options: options)
@@ -121,7 +122,7 @@ extension Connection {
     return ids
   }
 
-  /// The large values that a finished copy of a store has.
+  /// Returns the IDs of the large values in a finished copy of a store.
   private static func externals(
     of copy: String, _ largeValues: LargeValueList, key: DatabaseKey, options: ConnectionOptions
   ) throws -> [Int64] {
@@ -133,7 +134,8 @@ extension Connection {
   }
 }
 
-/// What a copy of a store tells: its pages, and in as many pages the files of its large values. How many there are is known when the source is open.
+/// The progress of a store copy: its pages, then the files of its large values, counted in pages. The amounts are known once the source is
+/// open.
 private final class CopyWork: Sendable {
   private let progress: ProgressHandler?
   private let weights = Mutex<(pages: Int, files: Int)>((1, 0))
@@ -144,7 +146,7 @@ private final class CopyWork: Sendable {
 
   init(_ progress: ProgressHandler?) { self.progress = progress }
 
-  /// Asks the source how much there is.
+  /// Reads the amounts from the source.
   func begin(_ connection: Connection, _ contents: StoreContents, _ folder: ExternalFolder?) throws {
     guard progress != nil, case .copy(_, let key, let largeValues) = contents else { return }
     let pages = try connection.allPages()

@@ -1,17 +1,16 @@
-// Connection+Growth: how many pages a copy will have, and how far it has grown.
 import StoreFiles
 import StoreKeys
 
 extension Connection {
-  /// The pages of the database, unused ones too.
+  /// Returns the number of pages of the database, including unused ones.
   func allPages() throws -> Int { max(1, try pages("page_count")) }
 
-  /// The pages of the database that are in use.
+  /// Returns the number of pages of the database that are in use.
   func usedPages() throws -> Int { max(1, try pages("page_count") - pages("freelist_count")) }
 
   private func pages(_ pragma: String) throws -> Int { try self.pragma(pragma).flatMap { Int($0) } ?? 0 }
 
-  /// Runs `body`, which writes a copy, and tells how far the copy's file has grown.
+  /// Runs `body`, which writes a copy, and reports the growth of the copy's file as progress.
   func reporting(
     _ progress: ProgressHandler?, growthOf copy: String, pages: Int, operation: StoreAccessError.Operation, _ body: () throws -> Void
   ) throws {

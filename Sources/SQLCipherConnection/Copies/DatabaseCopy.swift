@@ -1,20 +1,18 @@
-// Copies of a whole database: by the backup API where both ends have one page format, else through SQLCipher's export.
-
 import CSQLCipher
 import Foundation
 import StoreFiles
 import StoreKeys
 
-/// Fills new databases.
+/// Fills new databases: with the backup API if both have the same page format, otherwise with SQLCipher's export.
 enum DatabaseCopy {
-  /// Pages copied between two reports of progress.
+  /// The number of pages to copy between two progress reports.
   private static let pagesPerStep: Int32 = 512
 
   /// Fills an empty file.
   ///
   /// - Parameters:
-  ///   - folder: The folder that large values of the new database will be in.
-  ///   - onSource: Called with the connection to the store that is copied, before its snapshot is taken.
+  ///   - folder: The folder for large values of the new database.
+  ///   - onSource: Called with the connection to the source store, before its snapshot is taken.
   static func fill(
     _ target: String, key: DatabaseKey, contents: StoreContents, options: ConnectionOptions,
     folder: @autoclosure () throws -> ExternalFolder,
@@ -26,7 +24,7 @@ enum DatabaseCopy {
     case .empty, .made:
       let connection = try Connection(path: target, key: key, options: options, isNew: true)
       defer { connection.close() }
-      // An empty database has no page yet that could prove the key: write one.
+      // An empty database has no page that could prove the key, so write one.
       if case .made(let fill) = contents {
         try fill(connection, folder())
       } else {
@@ -51,7 +49,7 @@ enum DatabaseCopy {
     }
   }
 
-  /// Writes a database that nobody has open anew, without its unused pages.
+  /// Rewrites a database without its unused pages. No connection may have it open.
   static func compact(_ path: String, key: DatabaseKey, options: ConnectionOptions) throws {
     var options = options
     options.isForExport = true
@@ -66,7 +64,7 @@ enum DatabaseCopy {
     guard rename(temporary, path) == 0 else { throw StoreAccessError.system(errno, path: path, operation: .copy) }
   }
 
-  /// Copies every page of one snapshot of `source`, encrypting it anew with the target's key.
+  /// Copies every page of one snapshot of `source`, encrypted with the target's key.
   static func backUp(
     _ source: Connection, _ sourceKey: DatabaseKey, to target: String, key: DatabaseKey, options: ConnectionOptions,
     progress: ProgressHandler? = nil
@@ -74,7 +72,7 @@ enum DatabaseCopy {
     do {
       try copyPages(of: source, to: target, key: key, options: options, admitted: nil, progress: progress)
     } catch let error as StoreAccessError where error.extendedCode == ResultCode.refusedPage {
-      // A page of zeros may be an unused one that was never written. Finding that out costs something, and hardly any store has one.
+      // A page of zeros may be an unused one that was never written. Checking that is expensive, and few stores have such pages.
       guard truncate(target, 0) == 0 else { throw StoreAccessError.system(errno, path: target, operation: .backUp) }
       try FreePages.withAdmitted(of: source, key: sourceKey) { admitted in
         try copyPages(of: source, to: target, key: key, options: options, admitted: admitted, progress: progress)
@@ -90,7 +88,7 @@ enum DatabaseCopy {
     options.journalMode = .delete
     let destination = try Connection(path: target, key: key, options: options, isNew: true)
     defer { destination.close() }
-    // The read transaction keeps the snapshot: without it the backup would begin anew whenever somebody commits.
+    // The read transaction keeps the snapshot. Without it, the backup would restart at every commit of another connection.
     try source.readTransaction {
       try source.checkSentinel()
       if let admitted {
@@ -112,7 +110,7 @@ enum DatabaseCopy {
       if isCancelled { throw StoreAccessError(.cancelled, path: source.path, operation: .backUp) }
       guard finished == SQLITE_OK else {
         let error = StoreAccessError.sqlite(finished, handle: destination.pointer, path: target, operation: .backUp)
-        // A page of the source that cannot be read shows as an error here too. The copy, which is new and removed, is never what is damaged.
+        // An unreadable page of the source is also reported here. The copy is new and will be removed, so it is never the damaged file.
         if finished == SQLITE_ERROR {
           throw error.with(kind: source.database.isShortOfMemory ? .outOfMemory : .storeCorrupt(.pageMAC), path: source.path)
         }
@@ -123,7 +121,7 @@ enum DatabaseCopy {
   }
 }
 
-/// A plain SQLite database that is read to be imported.
+/// A plaintext SQLite database to import.
 private final class PlainDatabase {
   private let database: DatabaseHandle
   private let statements: StatementTable
@@ -134,9 +132,9 @@ private final class PlainDatabase {
       _ = try BareDatabaseFile(path).salt()
       throw StoreAccessError(.unsupportedFormat(.notPlain), path: path, operation: .import)
     } catch  where error.kind == .notEncrypted {}
-    // Not read-only: an attached database would be so too.
+    // Not read-only, because an attached database would be read-only too.
     let pointer = try DatabaseHandle.openFile(path, SQLITE_OPEN_READWRITE, layer: PageGuard.name(for: path), operation: .import)
-    // What it is copied into is guarded.
+    // The target is guarded.
     GuardedFile.allowZeros(in: "main", of: pointer)
     database = DatabaseHandle(pointer: pointer, path: path)
     statements = StatementTable(database: database)
@@ -150,16 +148,16 @@ private final class PlainDatabase {
 }
 
 extension Connection {
-  /// Writes everything into an empty file, with another key, or plain where there is none. The connection must be opened for export.
+  /// Exports all contents to an empty file, with another key or, without one, in plaintext. The connection must be opened for export.
   ///
-  /// - Parameter last: Statements that are run in the end; what was written is `target`.
+  /// - Parameter last: Statements to run last, on the schema `target`.
   func export(to target: String, key: DatabaseKey?, last: [String] = []) throws {
     try Exporter(database: database, statements: statements).export(to: target, key: key, last: last)
     guard !isDamaged else { throw StoreAccessError(.storeCorrupt(.pageMAC), path: path, operation: .export) }
   }
 }
 
-/// Runs `sqlcipher_export` and does by hand what it leaves out.
+/// Runs `sqlcipher_export`, and copies what it omits.
 private struct Exporter {
   let database: DatabaseHandle
   let statements: StatementTable
@@ -167,24 +165,24 @@ private struct Exporter {
   func export(to target: String, key: DatabaseKey?, last: [String] = []) throws {
     try LibraryVersion.checkEncryptionIsAvailable(path: database.path)
     try attached(target, key: key) {
-      // The snapshot, and the schema as it is in it: the export's own statements are not prepared anew where others have changed that meanwhile.
+      // Takes the snapshot and reads its schema, so that the export's statements are not prepared again if others change the schema.
       _ = try integer("SELECT count(*) FROM main.sqlite_master")
       let export = try statements.prepare("SELECT sqlcipher_export('target')")
       try export.run()
-      // The export loses both.
+      // The export omits both.
       for name in ["user_version", "application_id"] {
         try run("PRAGMA target.\(name) = \(try integer("PRAGMA main.\(name)"))")
       }
       // A damaged page may have been read as zeros without an error.
       _ = try integer("SELECT count(*) FROM (SELECT 1 FROM main.sqlite_master LIMIT 1)")
     }
-    // SQLite knows of the triggers and views that an export has written when it reads the schema anew.
+    // SQLite sees the exported triggers and views only after it reads the schema again.
     if !last.isEmpty {
       try attached(target, key: key) { for statement in last { try run(statement) } }
     }
   }
 
-  /// Runs a body in a transaction on a file, `target`, and checks that file.
+  /// Attaches a file as `target`, runs `body` in a transaction, and checks the file.
   private func attached(_ target: String, key: DatabaseKey?, _ body: () throws -> Void) throws {
     try attach(target, key: key)
     defer { try? run("DETACH DATABASE target") }
@@ -206,7 +204,7 @@ private struct Exporter {
   private func attach(_ target: String, key: DatabaseKey?) throws {
     let attach = try statements.prepare("ATTACH DATABASE ? AS target KEY ?")
     try attach.bind(1, target)
-    // No key at all would inherit the main database's; an empty one means plain.
+    // Without a key, the attached database would inherit that of the main database. An empty key means plaintext.
     let text = key?.sqlcipherText() ?? SecretBytes([])
     try text.withUnsafeBytes { bytes in
       if bytes.isEmpty { try attach.bind(2, "") } else { try attach.bindStaticText(2, bytes) }

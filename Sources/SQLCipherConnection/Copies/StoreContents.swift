@@ -1,23 +1,22 @@
-// StoreContents: what a new database starts with.
-
 package import StoreFiles
 package import StoreKeys
 
-/// Reads the numbers of all large values that a database refers to, whose files go wherever it goes: whoever made its schema knows them.
+/// Returns the IDs of all large values that a database refers to. Their files are copied with the database. Only the owner of the schema
+/// can list them.
 package typealias LargeValueList = @Sendable (Connection) throws -> [Int64]
 
-/// What a new database starts with.
+/// The initial contents of a new database.
 package enum StoreContents: Sendable {
-  /// Nothing.
+  /// No contents.
   case empty
-  /// What `fill` writes, given the folder that the new store's large values will be in.
+  /// The contents that `fill` writes, given the folder for the new store's large values.
   case made(_ fill: @Sendable (Connection, ExternalFolder) throws -> Void)
-  /// What an encrypted database holds, as one snapshot, while others use it.
+  /// One snapshot of an encrypted database, which may be in use.
   case copy(of: String, key: DatabaseKey, largeValues: LargeValueList)
-  /// What a plain SQLite database holds. Before the new one gets its name, values may be put into files.
+  /// The contents of a plaintext SQLite database. `finish` can move values to files before the new database gets its final name.
   case plaintext(of: String, finish: Finish?)
 
-  /// Whether the contents are written by one process at a time, which has the lock of the key file.
+  /// Whether only one process at a time may write the contents, under the lock of the key file.
   var isMadeAlone: Bool {
     switch self {
     case .empty, .made: false
@@ -25,6 +24,6 @@ package enum StoreContents: Sendable {
     }
   }
 
-  /// Puts values of a new database into the folder that will be its own, in a transaction; answers their numbers.
+  /// Moves values of a new database to its folder, in a transaction, and returns their IDs.
   package typealias Finish = @Sendable (Connection, ExternalFolder) throws -> [Int64]
 }

@@ -1,11 +1,10 @@
-// A database file read without a key, through SQLite's own descriptor: another descriptor's closing would drop this process's locks.
-
 import CSQLCipher
 import Foundation
 import StoreFiles
 import StoreKeys
 
-/// Reads bytes of a file; never takes it for a database.
+/// Reads the raw bytes of a database file without a key, through SQLite's descriptor. Closing another descriptor would drop this process's
+/// locks.
 final class BareDatabaseFile {
   private let pointer: OpaquePointer
   private let path: String
@@ -18,9 +17,9 @@ final class BareDatabaseFile {
     self.path = path
   }
 
-  /// Opens the file that stands at the path, and keeps everybody from exchanging it.
+  /// Opens the file at the path with a shared lock, which prevents other processes from replacing it.
   ///
-  /// - Throws: `.busy` where somebody is exchanging it for longer than that.
+  /// - Throws: `.busy` if a replacement takes longer than the timeout.
   init(locking path: String, timeoutMilliseconds: Int) throws(StoreAccessError) {
     try LibraryVersion.checkEncryptionIsAvailable(path: path)
     self.path = try StoreFile.absolutePath(path)
@@ -29,16 +28,16 @@ final class BareDatabaseFile {
 
   deinit { sqlite3_close_v2(pointer) }
 
-  /// The file's size.
+  /// The size of the file, in bytes.
   var size: Int { StoreFile.size(path) ?? 0 }
 
-  /// Reads a part; what lies behind the end comes as zeros.
+  /// Reads a part of the file. Bytes past the end are zeros.
   func read(into buffer: UnsafeMutableRawBufferPointer, offset: Int64) throws(StoreAccessError) {
     let code = Self.read(pointer, into: buffer, offset: offset)
     guard code == SQLITE_OK || code == ResultCode.shortRead else { throw .sqlite(code, handle: nil, path: path, operation: .read) }
   }
 
-  /// The first bytes; fewer where the file is shorter.
+  /// Returns the first bytes of the file; fewer if the file is shorter.
   func prefix(_ count: Int) throws(StoreAccessError) -> [UInt8] {
     let size = min(count, size)
     var bytes = [UInt8](repeating: 0, count: size)
@@ -47,14 +46,14 @@ final class BareDatabaseFile {
     return bytes
   }
 
-  /// The salt, after the check that the file is not a plain database.
+  /// Returns the salt, after checking that the file is not a plaintext database.
   func salt() throws(StoreAccessError) -> [UInt8] {
     let header = try prefix(DatabaseKey.saltSize)
     try Self.checkHeader(header, path: path)
     return header
   }
 
-  /// Whether the first page was written with the key.
+  /// Returns whether the first page was written with the key.
   func isFirstPageAuthentic(_ key: DatabaseKey) throws(StoreAccessError) -> Bool {
     var page = try prefix(key.format.pageSize)
     let authenticator = try PageAuthenticator(key: key)
@@ -64,14 +63,14 @@ final class BareDatabaseFile {
     return try result.get()
   }
 
-  /// A plain database says so in its first bytes.
+  /// Rejects a plaintext database, which its first bytes identify.
   static func checkHeader(_ header: [UInt8], path: String) throws(StoreAccessError) {
     if header.starts(with: Array("SQLite format 3".utf8) + [0]) {
       throw StoreAccessError(.notEncrypted, path: path, operation: .open, code: SQLITE_NOTADB)
     }
   }
 
-  /// Reads through the descriptor of a handle, below the page guard: whoever reads so checks pages itself.
+  /// Reads through the descriptor of a handle, below the page guard. Callers must check pages themselves.
   static func read(_ pointer: OpaquePointer, into buffer: UnsafeMutableRawBufferPointer, offset: Int64) -> Int32 {
     guard let file = DatabaseHandle.file(pointer).map(GuardedFile.lower), let read = file.pointee.pMethods?.pointee.xRead else {
       return SQLITE_CANTOPEN

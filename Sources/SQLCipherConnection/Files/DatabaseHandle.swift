@@ -1,23 +1,21 @@
-// The C handle of a database, closed when the connection and every statement have let go of it.
-
 import CSQLCipher
 import Foundation
 import StoreFiles
 import StoreKeys
 import Synchronization
 
-/// Compares two UTF-8 texts of a collation: below, equal to or above 0.
+/// Compares two UTF-8 texts. Returns a negative number, 0 or a positive number.
 package typealias CollationComparison = (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Int32
 
-/// Owns a `sqlite3 *`. Used by one thread at a time, as its connection is.
+/// The owner of a `sqlite3 *`, which is closed once the connection and all statements have released it. Used by one thread at a time.
 @usableFromInline package final class DatabaseHandle {
   @usableFromInline let pointer: OpaquePointer
   let path: String
   /// Interrupts a running statement from any thread.
   let interrupter: Interrupter
-  /// How it waits for another one's lock: not at all, unless it is told how long.
+  /// The wait for another connection's lock; 0 ms by default.
   let waiting = LockWaiting(milliseconds: 0)
-  /// Returns the comparison of a collation that a statement names and that is not registered.
+  /// Returns the comparison function of a collation that a statement uses and that is not registered.
   var collationOnDemand: ((String) -> CollationComparison?)?
 
   init(pointer: OpaquePointer, path: String) {
@@ -28,7 +26,7 @@ package typealias CollationComparison = (UnsafeRawBufferPointer, UnsafeRawBuffer
       pointer,
       { data, attempt in
         guard let data else { return 0 }
-        // Every statement holds the handle, and so what it waits by.
+        // Every statement retains the handle, and the handle retains this object.
         return Unmanaged<LockWaiting>.fromOpaque(data)._withUnsafeGuaranteedRef {
           if attempt == 0 { $0.restart() }
           return $0.pause() ? 1 : 0
@@ -36,7 +34,7 @@ package typealias CollationComparison = (UnsafeRawBufferPointer, UnsafeRawBuffer
       }, Unmanaged.passUnretained(waiting).toOpaque())  // as above
   }
 
-  /// Opens a database file, and reads nothing of it.
+  /// Opens a database file without reading it.
   static func openFile(
     _ path: String, _ flags: Int32, uri: String? = nil, layer: String? = nil, operation: StoreAccessError.Operation
   ) throws(StoreAccessError) -> OpaquePointer {
@@ -53,27 +51,27 @@ package typealias CollationComparison = (UnsafeRawBufferPointer, UnsafeRawBuffer
 
   deinit { close() }
 
-  /// SQLite's own file of a database that a handle has open; nil where there is none.
+  /// Returns SQLite's file object of an open database, or nil.
   static func file(_ pointer: OpaquePointer, _ name: String = "main") -> UnsafeMutablePointer<sqlite3_file>? {
     var file: UnsafeMutablePointer<sqlite3_file>?
     return sqlite3_file_control(pointer, name, SQLITE_FCNTL_FILE_POINTER, &file) == SQLITE_OK ? file : nil
   }
 
-  /// SQLite's own file of the main database's log, or of its journal; nil where there is none.
+  /// Returns SQLite's file object of the main database's log or journal, or nil.
   static func log(_ pointer: OpaquePointer) -> UnsafeMutablePointer<sqlite3_file>? {
     var file: UnsafeMutablePointer<sqlite3_file>?
     let code = sqlite3_file_control(pointer, "main", SQLITE_FCNTL_JOURNAL_POINTER, &file)
     return code == SQLITE_OK && file?.pointee.pMethods != nil ? file : nil
   }
 
-  /// Checks pages without SQLite, once the handle has its key.
+  /// Checks pages without SQLite. Set once the handle has its key.
   var authenticator: PageAuthenticator?
   private(set) var isClosed = false
-  /// True after a page failed its check: SQLCipher remembers it, and the handle answers nothing more. Or the file was exchanged, or a transaction can be neither
-  /// committed nor taken back.
+  /// Whether the handle is unusable: a page failed its check, after which SQLCipher rejects every read, the file was replaced, or a
+  /// transaction can be neither committed nor rolled back.
   private(set) var isDamaged = false
 
-  /// Closes the handle. A statement that somebody still holds keeps SQLite's own memory of it alive until it is finalized.
+  /// Closes the handle. SQLite frees its memory once the last statement is finalized.
   func close() {
     guard !isClosed else { return }
     isClosed = true
@@ -82,7 +80,7 @@ package typealias CollationComparison = (UnsafeRawBufferPointer, UnsafeRawBuffer
     sqlite3_close_v2(pointer)
   }
 
-  /// Refuses to use the handle after it is closed.
+  /// Throws if the handle is closed.
   func checkOpen(_ operation: StoreAccessError.Operation) throws(StoreAccessError) {
     if isClosed { throw StoreAccessError(.closed, path: path, operation: operation) }
   }
@@ -96,32 +94,32 @@ package typealias CollationComparison = (UnsafeRawBufferPointer, UnsafeRawBuffer
     if error.kind == .storeCorrupt(.structure), let authenticator, GuardedFile.isLastPageAuthentic(pointer, authenticator) == false {
       error = error.with(kind: .storeCorrupt(.pageMAC))
     } else if code == SQLITE_ERROR, error.kind == .storeCorrupt(.pageMAC), isShortOfMemory {
-      // SQLCipher remembers this too.
+      // SQLCipher remembers this failure too.
       isDamaged = true
       error = error.with(kind: .outOfMemory)
     }
-    // A large value's file is none of the database's, and one strange value does not damage the others.
+    // The file of a large value is not part of the database, and one invalid value does not affect others.
     if case .storeCorrupt(let part) = error.kind, part != .externalFile, part != .value { isDamaged = true }
     return error
   }
 
-  /// What SQLCipher 4 means by an error without a name where the page that was read last is whole: it got no memory for its key.
+  /// Whether SQLCipher 4 is out of memory for its key. It reports a generic error then, although the last page is authentic.
   var isShortOfMemory: Bool { authenticator.flatMap { GuardedFile.isLastPageAuthentic(pointer, $0) } ?? false }
 
-  /// Nothing more can be done with it: whoever has the connection closes it.
+  /// Marks the handle as unusable. The owner of the connection closes it.
   func giveUp() { isDamaged = true }
 }
 
-/// Stops what a connection is doing, from any thread.
+/// Interrupts a connection from any thread.
 package final class Interrupter: Sendable {
-  /// The handle's address; SQLite allows `sqlite3_interrupt` from any thread as long as the handle is open, which the lock ensures.
+  /// The handle's address. SQLite allows `sqlite3_interrupt` from any thread while the handle is open, which the lock ensures.
   private let address: Mutex<UInt?>
 
   init(_ pointer: OpaquePointer) {
     address = Mutex(UInt(bitPattern: pointer))
   }
 
-  /// Makes the statement that runs now fail with `.cancelled`; no effect where none runs or the connection is closed.
+  /// Makes the running statement fail with `.cancelled`. Has no effect if none runs or the connection is closed.
   package func interrupt() {
     address.withLock { address in
       if let address, let pointer = OpaquePointer(bitPattern: address) { sqlite3_interrupt(pointer) }

@@ -1,27 +1,25 @@
-// Makes sure that the file which a handle has open is the one at its path: whoever replaces, rotates or removes a store unlinks a file that
-// somebody may just be opening, and the log beside it has the name of both.
-
 import CSQLCipher
 import Foundation
 import StoreFiles
 import StoreKeys
 import Synchronization
 
-/// An open database file and where it stood.
+/// An open database file, its path and its identity. Ensures that the open file is the one at the path.
 ///
-/// Whoever exchanges the file takes its exclusive lock first. So a reader's lock on a file that still stands at its path, taken before SQLite
-/// reads for the first time and opens the log by its name, keeps everything as it is.
+/// Replacing, rotating or removing a store unlinks a file that another process may be opening, and the log next to it belongs to the same
+/// path. These operations first take the file's exclusive lock. A shared lock on a file that is still at its path therefore prevents them.
+/// It must be taken before SQLite first reads and opens the log by name.
 struct DatabasePlace {
   let pointer: OpaquePointer
   let path: String
   let identity: FileIdentity
 
-  /// Called before a file is locked, also for the first time after it was opened, for tests.
+  /// A test hook that is called before a file is locked, including the first time after opening.
   static let whenLocking = Mutex<(@Sendable (String) -> Void)?>(nil)
-  /// How often an opening begins anew.
+  /// The maximum number of attempts to open.
   static let maximumAttempts = 20
 
-  /// Opens the file and takes a reader's lock on it; where it has moved meanwhile, the one that stands there now.
+  /// Opens the file and takes a shared lock. If the file was replaced in the meantime, opens the new one.
   static func open(
     _ path: String, flags: Int32, layer: String? = nil, timeoutMilliseconds: Int, operation: StoreAccessError.Operation = .open
   ) throws(StoreAccessError) -> DatabasePlace {
@@ -41,9 +39,9 @@ struct DatabasePlace {
     }
   }
 
-  /// Takes a reader's lock, waiting for whoever has the file alone. SQLite finds it taken, and keeps it or lets it go as if it were its own.
+  /// Takes a shared lock, waiting for an exclusive lock to be released. SQLite treats the lock as its own.
   ///
-  /// - Throws: `.exchanged` where another file stands at the path, or none; then the lock is given back.
+  /// - Throws: `.exchanged` if another file or none is at the path. The lock is then released.
   func lock(timeoutMilliseconds: Int, operation: StoreAccessError.Operation) throws(StoreAccessError) {
     Self.whenLocking.withLock { $0 }?(path)
     let waiting = LockWaiting(milliseconds: timeoutMilliseconds)
@@ -59,7 +57,7 @@ struct DatabasePlace {
     }
   }
 
-  /// Whether another file stands at the path, or none.
+  /// Whether another file or none is at the path.
   private var hasMoved: Bool {
     var answer: Int32 = 0
     if sqlite3_file_control(pointer, "main", SQLITE_FCNTL_HAS_MOVED, &answer) == SQLITE_OK, answer != 0 { return true }

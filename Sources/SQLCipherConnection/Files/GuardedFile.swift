@@ -1,14 +1,12 @@
-// GuardedFile: an open file of the page guard: looks at what is read from databases and logs, makes room in logs, and hands everything else on.
-
 import CSQLCipher
 import Foundation
 import StoreFiles
 import StoreKeys
 
-/// Pages of zeros that a copy by pages may read: it reads unused pages too, which need never have been written.
+/// Pages that a page-by-page copy may read as zeros. Such a copy also reads unused pages, which may never have been written.
 package final class AdmittedPages {
   let numbers: Set<UInt32>
-  /// Writes the page that stands for one that was never written, as SQLCipher would have written it.
+  /// Writes the replacement of a page that was never written, as SQLCipher would have written it.
   let fill: (UInt32, UnsafeMutableRawBufferPointer) throws(StoreAccessError) -> Void
 
   init(_ numbers: Set<UInt32>, fill: @escaping (UInt32, UnsafeMutableRawBufferPointer) throws(StoreAccessError) -> Void) {
@@ -17,8 +15,10 @@ package final class AdmittedPages {
   }
 }
 
-/// SQLite's file with what the guard knows of it in front, and the file of the layer below behind it. SQLite owns the memory, and uses a file from one thread
-/// at a time.
+/// An open file of the page guard. It checks reads of databases and logs, preallocates log space, and forwards all other calls.
+///
+/// Its memory consists of SQLite's file structure with the guard's state, followed by the file of the layer below. SQLite owns the memory,
+/// and uses a file from one thread at a time.
 struct GuardedFile {
   private enum Kind: UInt8 {
     case database, log, other
@@ -26,21 +26,21 @@ struct GuardedFile {
 
   private var base: sqlite3_file
   private var kind: Kind
-  /// False for a plain database, whose pages may be zeros.
+  /// False for a plaintext database, whose pages may be zeros.
   private var isEncrypted: Bool
-  /// True once a page was refused.
+  /// Whether a page was rejected.
   private var hasRefused: Bool
   private var admitted: Unmanaged<AdmittedPages>?  // C's memory holds it: `admit` retains and releases it
-  /// Where the last read began, and its place among the reads of the process; 0 before the first.
+  /// The offset of the last read, and its number among the reads of the process; 0 before the first.
   private var lastRead = (offset: Int64(0), turn: UInt64(0))
   private var room = LogRoom()
-  /// Why the file could not be opened to be written, where it is open to be read all the same; else 0.
+  /// The error with which opening for writing failed, if the file was opened for reading instead; otherwise 0.
   private var openingError: Int32 = 0
 
-  /// The bytes in front of the file below, which stands at a multiple of 8 as SQLite's own do.
+  /// The number of bytes before the file of the layer below, aligned to 8 as SQLite aligns its own.
   static let size = (MemoryLayout<GuardedFile>.stride + 7) & ~7
 
-  /// The least that SQLite's pages have.
+  /// The smallest page size of SQLite, in bytes.
   private static let smallestPage = 512
 
   // MARK: Opening
@@ -56,21 +56,21 @@ struct GuardedFile {
     errno = 0
     let code = open(lower, name, inner, flags, outFlags)
     let openingError = errno
-    // A file that failed to open may still want to be closed.
+    // A file that failed to open may still need to be closed.
     guard let innerMethods = inner.pointee.pMethods else { return code }
     let kind: Kind = flags & SQLITE_OPEN_MAIN_DB != 0 ? .database : flags & SQLITE_OPEN_WAL != 0 ? .log : .other
     UnsafeMutableRawPointer(file).assumingMemoryBound(to: GuardedFile.self).initialize(
       to: GuardedFile(
         base: sqlite3_file(pMethods: innerMethods.pointee.iVersion >= 2 ? methods.shared : methods.plain), kind: kind, isEncrypted: true,
         hasRefused: false, admitted: nil))
-    // What succeeds afterwards leaves `errno` as it is.
+    // Successful calls after the failure leave `errno` unchanged.
     if flags & SQLITE_OPEN_READWRITE != 0, let outFlags, outFlags.pointee & SQLITE_OPEN_READONLY != 0 {
       state(file).pointee.openingError = openingError
     }
     return code
   }
 
-  /// The file below a guarded one; a file that is not guarded is its own.
+  /// Returns the file of the layer below, or the file itself if it is not guarded.
   static func lower(_ file: UnsafeMutablePointer<sqlite3_file>) -> UnsafeMutablePointer<sqlite3_file> {
     guard let own = file.pointee.pMethods, own == methods.shared || own == methods.plain else { return file }
     return below(file)
@@ -86,38 +86,41 @@ struct GuardedFile {
 
   // MARK: For connections
 
-  /// The guarded file of a database of a handle; nil where the handle was opened without the guard.
+  /// Returns the guarded file of a database, or nil if the handle was opened without the guard.
   private static func state(_ database: OpaquePointer, _ name: String) -> UnsafeMutablePointer<GuardedFile>? {
     guard let file = DatabaseHandle.file(database, name), let own = file.pointee.pMethods, own == methods.shared || own == methods.plain
     else { return nil }
     return state(file)
   }
 
-  /// Says that an attached database is a plain one, whose pages may be zeros.
+  /// Marks an attached database as plaintext. Its pages may be zeros.
   static func allowZeros(in name: String, of database: OpaquePointer) { state(database, name)?.pointee.isEncrypted = false }
 
-  /// Whether a page of the main database was refused.
+  /// Returns whether a page of the main database was rejected.
   static func hasRefusedPage(_ database: OpaquePointer) -> Bool { state(database, "main")?.pointee.hasRefused ?? false }
 
-  /// Why a database of the handle, or its log, could not be opened to be written although this process may write it; nil where none is so.
+  /// Returns the error with which a database of the handle, or its log, could not be opened for writing for a reason other than
+  /// permissions; otherwise nil.
   static func failedWritableOpening(_ database: OpaquePointer) -> Int32? {
     var files = ["main", "target"].compactMap { state(database, $0) }
     if let log = DatabaseHandle.log(database), lower(log) != log { files.append(state(log)) }
     return files.map(\.pointee.openingError).first { ![0, EACCES, EPERM, EROFS, ETXTBSY].contains($0) }
   }
 
-  /// Why the main database of the handle could not be opened to be written; 0 where it is, or that is not known.
+  /// Returns the error with which the main database could not be opened for writing; 0 if it is open for writing or the error is unknown.
   static func openingError(_ database: OpaquePointer) -> Int32 { state(database, "main")?.pointee.openingError ?? 0 }
 
-  /// Lets some pages of the main database be zeros until it is called with nil.
+  /// Allows the given pages of the main database to be zeros, until the next call with nil.
   static func admit(_ pages: AdmittedPages?, of database: OpaquePointer) {
     guard let state = state(database, "main") else { return }
     state.pointee.admitted?.release()
     state.pointee.admitted = pages.map { Unmanaged.passRetained($0) }  // released by the next call
   }
 
-  /// Whether the page that was read last for the main database was written with its key; nil where that is not known. SQLCipher hands a page that was not on as
-  /// zeros, in which SQLite finds no database, or has the same error for it as for too little memory: this tells them apart. The page is read again.
+  /// Returns whether the page last read for the main database was written with its key; nil if that is unknown.
+  ///
+  /// SQLCipher turns a page that was not into zeros, which SQLite does not recognize as a database, or reports the same error as for
+  /// exhausted memory. This distinguishes the two. The page is read again.
   static func isLastPageAuthentic(_ database: OpaquePointer, _ authenticator: PageAuthenticator) -> Bool? {
     guard let main = DatabaseHandle.file(database), let mainState = state(database, "main") else { return nil }
     var (file, last) = (main, mainState.pointee)
@@ -131,7 +134,7 @@ struct GuardedFile {
     guard last.lastRead.turn > 0, let read = inner.pointee.pMethods?.pointee.xRead else { return nil }
     var number = UInt32(truncatingIfNeeded: offset / Int64(pageSize) + 1)
     if last.kind == .log {
-      // Before a page in the log stands its number.
+      // The page number precedes the page in the log.
       guard read(inner, &number, 4, offset - Int64(WriteAheadLog.frameHeaderSize)) == SQLITE_OK else { return nil }
       number = UInt32(bigEndian: number)
     } else if offset % Int64(pageSize) != 0 {
@@ -151,7 +154,7 @@ struct GuardedFile {
     let inner = below(file)
     guard let read = inner.pointee.pMethods?.pointee.xRead, let output else { return SQLITE_IOERR }
     let code = read(inner, output, count, offset)
-    // SQLite would make damage of it.
+    // SQLite would report this error as corruption.
     if code == ResultCode.readError { return SQLITE_IOERR }
     guard code == SQLITE_OK || code == ResultCode.shortRead else { return code }
     let page = UnsafeMutableRawBufferPointer(start: output, count: Int(count))
@@ -160,7 +163,7 @@ struct GuardedFile {
     guard state.pointee.kind != .other, isPage(page.count), code != SQLITE_OK || isZero(page) else { return code }
     switch state.pointee.kind {
     case .database:
-      // Parts of the header are read with sizes of their own. A short first page is a file that is none yet, or none at all.
+      // SQLite reads parts of the header with other sizes. A short first page belongs to a file that is not a database (yet).
       guard state.pointee.isEncrypted, offset % Int64(count) == 0, code == SQLITE_OK || offset > 0 else { return code }
       let number = UInt32(truncatingIfNeeded: offset / Int64(count) + 1)
       if let admitted = state.pointee.admitted?.takeUnretainedValue(), admitted.numbers.contains(number) {
@@ -174,7 +177,8 @@ struct GuardedFile {
       state.pointee.hasRefused = true
       return ResultCode.refusedPage
     case .log:
-      // Recovery reads frames with their heads, checks their sums, and ends where they end: it is not refused here, the page is when it is read.
+      // Recovery reads whole frames, checks their checksums, and ends where the log is cut off. A short read is therefore not rejected
+      // here; the page is, when it is read.
       return code == SQLITE_OK ? ResultCode.refusedPage : code
     case .other:
       return code
@@ -183,7 +187,8 @@ struct GuardedFile {
 
   private static func isPage(_ count: Int) -> Bool { count >= smallestPage && count & (count - 1) == 0 }
 
-  /// Looks at 8 bytes of nearly every page; then compares the page with itself, moved by 8 bytes.
+  /// Returns whether a page is all zeros. For most pages it compares 8 bytes; otherwise it compares the page with itself, shifted by 8
+  /// bytes.
   static func isZero(_ page: UnsafeMutableRawBufferPointer) -> Bool {
     guard page.count >= 8, let base = page.baseAddress, page.loadUnaligned(as: UInt64.self) == 0 else { return false }
     return memcmp(base, base + 8, page.count - 8) == 0
@@ -199,24 +204,24 @@ struct GuardedFile {
     let state = state(file)
     guard state.pointee.kind == .log else { return write(inner, input, count, offset) }
     let end = offset + Int64(count)
-    // Asked before the write, which may change it.
+    // Before the write, which may change the size.
     let wanted = state.pointee.room.noteWrite(offset..<end, size: size(inner))
     let code = write(inner, input, count, offset)
     if wanted > 0, code == SQLITE_OK { makeRoom(inner, end..<end + wanted, state) }
     return code
   }
 
-  /// The length of a file of the layer below; nil where it does not tell.
+  /// Returns the size of a file of the layer below, or nil if it is unavailable.
   private static func size(_ inner: UnsafeMutablePointer<sqlite3_file>) -> Int64? {
     var size: sqlite3_int64 = 0
     return inner.pointee.pMethods?.pointee.xFileSize?(inner, &size) == SQLITE_OK ? size : nil
   }
 
-  /// Writes zeros behind the end of a log. Where that fails SQLite's own writes go on, and say what is wrong with the disk.
+  /// Writes zeros past the end of a log. If that fails, SQLite's own writes continue, and report the disk's error.
   private static func makeRoom(
     _ inner: UnsafeMutablePointer<sqlite3_file>, _ range: Range<Int64>, _ state: UnsafeMutablePointer<GuardedFile>
   ) {
-    // In pieces of the greatest page: SQLite's own files write no more than twice that at once.
+    // In chunks of the largest page size: SQLite's own files write at most twice that at a time.
     let zeros = [UInt8](repeating: 0, count: 65_536)
     var (offset, code) = (range.lowerBound, SQLITE_OK)
     while offset < range.upperBound, code == SQLITE_OK {
@@ -224,15 +229,16 @@ struct GuardedFile {
       code = zeros.withUnsafeBytes { inner.pointee.pMethods?.pointee.xWrite?(inner, $0.baseAddress, Int32(count), offset) } ?? SQLITE_IOERR
       offset += Int64(count)
     }
-    // What there is of the disk's last room belongs to the pages.
+    // The last free space on the disk is left to the pages.
     if code != SQLITE_OK { _ = inner.pointee.pMethods?.pointee.xTruncate?(inner, range.lowerBound) }
     state.pointee.room.noteRoom(code == SQLITE_OK, to: range.upperBound)
   }
 
   // MARK: All else
 
-  /// The functions of guarded files: with shared memory where the layer below has it. Mapped pages would pass by the check: there is no function for them.
-  private struct Methods: @unchecked Sendable {  // made once and never changed; SQLite wants addresses
+  /// The method tables of guarded files, with and without shared memory, depending on the layer below. There are no methods for memory
+  /// mapping, which would bypass the check.
+  private struct Methods: @unchecked Sendable {  // made once and never changed; SQLite requires addresses
     let plain: UnsafePointer<sqlite3_io_methods>
     let shared: UnsafePointer<sqlite3_io_methods>
   }
@@ -297,7 +303,7 @@ struct GuardedFile {
       guard let inner = file.map(GuardedFile.below) else { return SQLITE_IOERR }
       errno = 0
       let code = inner.pointee.pMethods?.pointee.xShmMap?(inner, region, size, extends, output) ?? SQLITE_IOERR
-      // The index of the log is open to be read, since it could not be opened to be written.
+      // The log's index could not be opened for writing, and is open for reading.
       if code & 0xff == SQLITE_READONLY, let file { GuardedFile.state(file).pointee.openingError = errno }
       return code
     }
@@ -316,7 +322,7 @@ struct GuardedFile {
     return Methods(plain: kept(table), shared: kept(withMemory))
   }()
 
-  /// Memory that is never given back.
+  /// Returns a copy in memory that is never freed.
   private static func kept(_ table: sqlite3_io_methods) -> UnsafePointer<sqlite3_io_methods> {
     let pointer = UnsafeMutablePointer<sqlite3_io_methods>.allocate(capacity: 1)
     pointer.initialize(to: table)

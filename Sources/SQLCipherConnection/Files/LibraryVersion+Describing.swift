@@ -1,13 +1,11 @@
-// LibraryVersion+Describing: what the linked libraries say of themselves, asked without a database.
-
 import CSQLCipher
 import Foundation
 package import StoreKeys
 
 extension LibraryVersion {
-  /// What a pragma of SQLCipher answers on a handle without a file; nil where the library does not know it.
+  /// Returns the value of a SQLCipher pragma on an in-memory handle, or nil if the library does not have it.
   ///
-  /// - Parameter name: Such as `cipher_version` or `cipher_provider`.
+  /// - Parameter name: The pragma, such as `cipher_version` or `cipher_provider`.
   package static func answer(to name: String) throws(StoreAccessError) -> String? {
     let pointer = try DatabaseHandle.openFile(":memory:", SQLITE_OPEN_READWRITE, operation: .checkLibrary)
     defer { sqlite3_close_v2(pointer) }
@@ -19,7 +17,7 @@ extension LibraryVersion {
     return sqlite3_column_text(statement, 0).map { String(cString: $0) }
   }
 
-  /// Why no encrypted store can be made or opened in this process, in a sentence; nil where nothing stands in the way.
+  /// A message that explains why this process cannot create or open encrypted stores; nil if it can.
   package static var problem: String? {
     do throws(StoreAccessError) {
       try checkEncryptionIsAvailable()

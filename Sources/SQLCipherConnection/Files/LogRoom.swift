@@ -1,34 +1,34 @@
-// LogRoom: room in the file of a write-ahead log, made ahead of the frames that will fill it.
-
-/// What a guarded log knows of its file's length.
+/// Preallocation of space in the file of a write-ahead log, ahead of the frames that fill it.
 ///
-/// A commit that is synced and makes the file longer waits for the file system to record the new length, which takes several times as long as the commit's own
-/// pages. So where commits are synced one by one, the file grows by many pages at a time, and most commits fill room that is there. Room is zeros: SQLite ends at
-/// a frame without a page's number, and a log that is begun anew fills its file from the start.
+/// A synced commit that makes the file longer waits for the file system to record the new length, which takes several times as long as
+/// writing the commit's pages. If commits are synced one by one, the file therefore grows by many pages at a time, and most commits fill
+/// preallocated space. That space is zeros: SQLite stops at a frame without a page number, and a restarted log fills its file from the
+/// start.
 ///
-/// Whoever writes a log has SQLite's lock for it: nobody else writes meanwhile where room is made.
+/// The writer holds SQLite's write lock of the log, so nothing else writes during preallocation.
 struct LogRoom {
-  /// Syncs that each found the file longer, before room is made: the log's head, which is synced by itself, and two commits. A program that saves once or twice
-  /// needs none.
+  /// The number of syncs that must have found the file longer before space is preallocated: the log's header, which is synced separately,
+  /// and two commits. A program that saves once or twice needs none.
   private static let patience: UInt8 = 3
-  /// Bytes. As much as the log has already, so that it is never more than half empty, within these bounds.
+  /// The minimum and maximum number of bytes to preallocate. Within these bounds it is the current size of the log, so that the log is
+  /// never more than half empty.
   private static let bounds: ClosedRange<Int64> = 65_536...262_144
 
-  /// Where the file ends as far as is known here; nil before it was asked for. Others may have made it longer since, or cut it and begun anew: then less room is
-  /// made for a while than could be.
+  /// The end of the file, as far as known; nil before the first query. Other processes may since have extended the file, or truncated and
+  /// restarted it. Then less space is preallocated for a while.
   private var end: Int64?
-  /// How many syncs found the file longer than it was.
+  /// The number of syncs that found the file longer than before.
   private var longerSyncs: UInt8 = 0
   private var isLonger = false
-  /// A transaction that fills the room made for it is a long one, and is not given more.
+  /// Whether space was preallocated in this transaction. A transaction that fills it is long, and gets no more.
   private var hasRoom = false
 
-  /// Notes a write.
+  /// Records a write.
   ///
   /// - Parameters:
-  ///   - range: Where it is written.
-  ///   - size: The file's length before it, nil where it is not known; asked for at the log's beginning, and where room would be made.
-  /// - Returns: How many bytes of room to make behind it; 0 for none.
+  ///   - range: The byte range of the write.
+  ///   - size: The file size before the write, or nil if unknown. Evaluated at the start of the log, and before preallocation.
+  /// - Returns: The number of bytes to preallocate after the write; 0 for none.
   mutating func noteWrite(_ range: Range<Int64>, size: @autoclosure () -> Int64?) -> Int64 {
     if let end, range.upperBound <= end, range.lowerBound > 0 { return 0 }
     guard let known = range.lowerBound > 0 ? end ?? size() : size() else { return 0 }
@@ -36,7 +36,7 @@ struct LogRoom {
     guard range.upperBound > known else { return 0 }
     isLonger = true
     guard longerSyncs >= Self.patience, !hasRoom, let now = size() else { return 0 }
-    // Others may have made room meanwhile.
+    // Another process may have preallocated space in the meantime.
     guard range.upperBound > now else {
       end = now
       return 0
@@ -45,7 +45,7 @@ struct LogRoom {
     return min(max(range.upperBound, Self.bounds.lowerBound), Self.bounds.upperBound)
   }
 
-  /// Notes whether the room that was asked for is there.
+  /// Records whether the preallocation succeeded.
   mutating func noteRoom(_ isMade: Bool, to roomEnd: Int64) {
     if isMade { end = roomEnd } else { longerSyncs = 0 }
   }

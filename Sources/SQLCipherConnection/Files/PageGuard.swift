@@ -1,16 +1,15 @@
-// PageGuard: a layer below SQLite that refuses pages of zeros, which SQLCipher takes for pages that were never written, without checking their code.
-
 import CSQLCipher
 import StoreKeys
 import Synchronization
 
-/// The file system layer (VFS) of every encrypted connection, stacked on whichever is SQLite's default.
+/// The file system layer (VFS) of every encrypted connection, on top of SQLite's default VFS. It rejects pages of zeros.
 ///
-/// An encrypted page is never all zeros, and SQLite reads no page that was never written but where it copies by pages: so a page of zeros, or one that the
-/// file ends before, is damage. Pages of the write-ahead log are held to the same: its sums are not keyed, and who has no key could write such a page.
-/// All else is handed on as it is: locks, shared memory, file controls.
+/// SQLCipher takes a page of zeros for one that was never written, and does not check its authentication code. An encrypted page is never
+/// all zeros, and SQLite reads unwritten pages only in page-by-page copies. A page of zeros, or one past the end of the file, is therefore
+/// damage. The same applies to pages of the write-ahead log: its checksums are not keyed, so anyone could write such a page. All other
+/// calls are forwarded: locks, shared memory, file controls.
 enum PageGuard {
-  /// What a guard was made for; another VFS at the same address is another one.
+  /// The underlying VFS of a guard. A different VFS at the same address needs another guard.
   private struct Key: Hashable {
     let address: UInt
     let name: String
@@ -22,15 +21,15 @@ enum PageGuard {
 
   private static let reads = Atomic<UInt64>(0)
 
-  /// Counts a read through the layer, of whichever file: as long as the count stays, nobody can have met with damage.
+  /// Counts a read of any file through the layer. While the count is unchanged, no connection can have read a damaged page.
   ///
-  /// - Returns: The reads so far, this one included.
+  /// - Returns: The number of reads so far, including this one.
   static func noteRead() -> UInt64 { reads.wrappingAdd(1, ordering: .relaxed).newValue }
 
-  /// The reads so far. A connection's own are among them, since it reads on the thread that asks.
+  /// The number of reads so far. It includes the calling connection's own, since they happen on the same thread.
   static var readCount: UInt64 { reads.load(ordering: .relaxed) }
 
-  /// The name of the layer over SQLite's default VFS, registered when it is first asked for.
+  /// Returns the name of the guard over SQLite's default VFS, and registers it on first use.
   static func name(for path: String) throws(StoreAccessError) -> String {
     guard let name = registeredName() else {
       throw StoreAccessError(.encryptionUnavailable(.noFileSystemLayer), path: path, operation: .open)
@@ -51,7 +50,7 @@ enum PageGuard {
     }
   }
 
-  /// SQLite keeps what is registered as long as the process lives.
+  /// SQLite keeps a registered VFS for the lifetime of the process.
   private static func register(_ name: String, over lower: UnsafeMutablePointer<sqlite3_vfs>) -> Bool {
     let text = UnsafeMutableBufferPointer<CChar>.allocate(capacity: name.utf8.count + 1)
     _ = text.initialize(from: name.utf8.map { CChar(bitPattern: $0) } + [0])
@@ -65,12 +64,12 @@ enum PageGuard {
     return sqlite3_vfs_register(vfs, 0) == SQLITE_OK
   }
 
-  /// The VFS below; each function of it gets itself, not the guard.
+  /// Returns the VFS below. Its functions must be called with it, not with the guard.
   private static func lower(_ vfs: UnsafeMutablePointer<sqlite3_vfs>?) -> UnsafeMutablePointer<sqlite3_vfs>? {
     vfs?.pointee.pAppData?.assumingMemoryBound(to: sqlite3_vfs.self)
   }
 
-  /// Opens through the layer below, and hands everything else of the VFS on to it. What the layer below does not have stays empty.
+  /// Opens files through the guard, and forwards everything else to the VFS below. Functions that it lacks stay nil.
   private static func forward(_ vfs: UnsafeMutablePointer<sqlite3_vfs>) {
     vfs.pointee.xOpen = { vfs, name, file, flags, outFlags in
       guard let lower = PageGuard.lower(vfs), let file else { return SQLITE_CANTOPEN }

@@ -1,11 +1,9 @@
-// ReadOnlyMedium: where nothing can be written, and what follows for who reads there.
-
 import CSQLCipher
 import Foundation
 import StoreFiles
 import StoreKeys
 
-/// A store where nothing can be written: how it is read, and whether it stays as it is meanwhile.
+/// The state of a store in a folder that is not writable. It determines how the store is read, and whether it has changed since.
 struct ReadOnlyMedium: Equatable {
   private let device: dev_t
   private let inode: ino_t
@@ -13,7 +11,8 @@ struct ReadOnlyMedium: Equatable {
   private let changed: [Int]
   private let hasLog: Bool
 
-  /// The state of a file whose folder may not be written; nil where it may. A log's index could not be made there, so a log cannot be read.
+  /// Captures the state of a file; nil if its folder is writable. In a read-only folder the index of a log cannot be created, so a log
+  /// cannot be read.
   init?(_ path: String) {
     guard Self.isReadOnly(path) else { return nil }
     self.init(statusOf: path)
@@ -33,13 +32,13 @@ struct ReadOnlyMedium: Equatable {
     hasLog = Self.hasLog(path)
   }
 
-  /// Whether the file can be read as it is, without a log.
+  /// Whether the file is complete without a log.
   var isComplete: Bool { !hasLog }
 
-  /// Somebody else may be allowed to write what this process may not.
+  /// Returns whether the file is unchanged. Processes with more permissions may write it.
   func isUnchanged(_ path: String) -> Bool { ReadOnlyMedium(statusOf: path) == self }
 
-  /// Whether this process may write a file, and beside it.
+  /// Returns whether this process can write the file and its folder.
   static func mayWrite(_ path: String) -> Bool { access(path, W_OK) == 0 && !isReadOnly(path) }
 
   static func isReadOnly(_ path: String) -> Bool {
@@ -50,7 +49,7 @@ struct ReadOnlyMedium: Equatable {
 }
 
 extension StoreAccessError {
-  /// The same error, as what it is where nothing may be written beside the file.
+  /// Returns the error, as `.readOnlyLog` if it was caused by a log in a folder that is not writable.
   func onReadOnlyMedium(_ path: String) -> StoreAccessError {
     let isThere = [SQLITE_CANTOPEN, SQLITE_READONLY].contains(code) || kind == .readOnly || kind == .permissionDenied
     guard isThere, ReadOnlyMedium.isReadOnly(path), ReadOnlyMedium.hasLog(path) else { return self }

@@ -1,19 +1,17 @@
-// From SQLite's result codes to the error list.
-
 import CSQLCipher
 import Foundation
 import StoreFiles
 package import StoreKeys
 
 extension StoreAccessError {
-  /// Where a SQLite result code came from; `step` gives SQLITE_ERROR for a damaged page, `prepare` for a mistake in SQL.
+  /// The origin of a result code. From `step`, SQLITE_ERROR means a damaged page; from `prepare`, a mistake in the SQL.
   package enum Source: Sendable {
     case prepare
     case step
     case other
   }
 
-  /// Makes the error for a SQLite result code, with what the handle knows about it.
+  /// Returns the error for a SQLite result code, with the details that the handle provides.
   package static func sqlite(
     _ code: Int32, handle: OpaquePointer?, path: String?, operation: Operation, sql: String? = nil, subject: Subject? = nil,
     source: Source = .other
@@ -28,7 +26,7 @@ extension StoreAccessError {
       systemError = sqlite3_system_errno(handle)
     }
     if extended == SQLITE_ERROR, let told = handedOn.first(where: { message == String(cString: sqlite3_errstr($0)) }) { extended = told }
-    // SQLite opens a file to be read that it could not open to be written, and reports a read-only database later.
+    // If SQLite cannot open a file for writing, it opens it for reading, and later reports a read-only database.
     if extended & 0xff == SQLITE_READONLY, let handle, let number = GuardedFile.failedWritableOpening(handle) {
       (extended, systemError) = (SQLITE_CANTOPEN, number)
     }
@@ -38,7 +36,7 @@ extension StoreAccessError {
     case SQLITE_IOERR where extended != ResultCode.shortRead: kind = ioKind(systemError)
     default:
       kind = self.kind(extended: extended, message: message, source: source)
-      // Only of those two SQLite knows the system's error.
+      // SQLite provides the system error only for the two codes above.
       systemError = 0
     }
     return StoreAccessError(
@@ -46,7 +44,7 @@ extension StoreAccessError {
       sql: sql, subject: subject)
   }
 
-  /// What a function of SQLCipher's that runs statements of its own, an export, tells by SQLite's message for it alone.
+  /// The codes that an SQL function which runs statements itself, SQLCipher's export, reports only through their messages.
   private static let handedOn = [
     SQLITE_IOERR, SQLITE_FULL, SQLITE_NOMEM, SQLITE_CANTOPEN, SQLITE_READONLY, SQLITE_BUSY, SQLITE_PROTOCOL, SQLITE_SCHEMA, SQLITE_CORRUPT,
     SQLITE_NOTADB,
@@ -55,8 +53,7 @@ extension StoreAccessError {
 
   private static func kind(extended: Int32, message: String, source: Source) -> Kind {
     switch extended & 0xff {
-    // The last is what SQLite says after it has tried for ten seconds to get a lock of the log.
-    // And others may change the schema again and again.
+    // SQLite returns SQLITE_PROTOCOL after trying to lock the log for ten seconds, and SQLITE_SCHEMA if others keep changing the schema.
     case SQLITE_BUSY, SQLITE_LOCKED, SQLITE_PROTOCOL, SQLITE_SCHEMA: .busy
     case SQLITE_NOMEM: .outOfMemory
     case SQLITE_READONLY: extended == ResultCode.databaseMoved ? .exchanged : .readOnly
@@ -65,7 +62,7 @@ extension StoreAccessError {
     case SQLITE_NOTADB: .storeCorrupt(.pageMAC)
     case SQLITE_FULL: .diskFull
     case SQLITE_CONSTRAINT: .constraint
-    // A page that ends before its size: the file was cut.
+    // A page ends before its full size: the file was truncated.
     case SQLITE_IOERR: .storeCorrupt(.structure)
     case SQLITE_ERROR where extended == FunctionFailure.externalMissing.rawValue: .externalDataMissing
     case SQLITE_ERROR where extended == FunctionFailure.externalDamaged.rawValue: .storeCorrupt(.externalFile)
@@ -75,7 +72,7 @@ extension StoreAccessError {
     }
   }
 
-  /// SQLite has one code for these, and tells them apart by its message alone.
+  /// Distinguishes errors for which SQLite has one code, by their message.
   private static func sqlKind(_ message: String) -> Kind {
     let limits = ["parser stack overflow", "expression tree is too large", "at most 64 tables in a join", "statement too long"]
     let text = message.lowercased()
@@ -84,7 +81,7 @@ extension StoreAccessError {
     return message.hasPrefix(missing) ? .noSuchTable(String(message.dropFirst(missing.count))) : .sql(message)
   }
 
-  /// SQLCipher reports a page that fails its check as SQLITE_ERROR with no message of its own; a function's error has one.
+  /// SQLCipher reports a page that fails its check as SQLITE_ERROR without a message of its own. A function's error has one.
   private static func isGeneric(_ message: String) -> Bool {
     message == "not an error" || message.hasPrefix("SQL logic error")
   }
@@ -99,11 +96,12 @@ extension StoreAccessError {
     }
   }
 
-  /// The errors that say why a file could not be opened, whatever the file system says about the file afterwards. Others, such as ENOENT, may be those of a file
+  /// The errors that explain why a file could not be opened, regardless of its current state. Others, such as ENOENT, may refer to a file
   /// that SQLite only looked for.
   private static let reasons: Set<Int32> = [EMFILE, ENFILE, ENOSPC, EDQUOT, EIO, ENAMETOOLONG, ELOOP, ENOMEM, EROFS]
 
-  /// SQLITE_CANTOPEN says little: ask the file system. A file that could not be opened to be written SQLite tries to read, and what is known then is why that failed.
+  /// Derives the reason for SQLITE_CANTOPEN, which is unspecific, from the file system. SQLite tries to open a file for reading if it
+  /// cannot open it for writing; the system error is then that of the second attempt.
   private static func cannotOpen(path: String?, systemError: Int32) -> (Kind, Int32) {
     guard let path else { return (ioKind(systemError), systemError) }
     if path.utf8.count > StoreFile.longestPath { return (.io(ENAMETOOLONG), ENAMETOOLONG) }
@@ -123,7 +121,7 @@ extension StoreAccessError {
     return [EACCES, EPERM].contains(systemError) ? (.permissionDenied, systemError) : (.io(0), 0)
   }
 
-  /// Why no file can be made in a folder; 0 where one can, or where that cannot be tried without leaving a trace.
+  /// Returns the error with which creating a file in a folder fails; 0 if it succeeds, or cannot be tried without leaving a file.
   private static func creationError(in folder: String) -> Int32 {
     #if os(Linux)
       let descriptor = open(folder, 0o20_000_000 | O_DIRECTORY | O_RDWR | O_CLOEXEC, 0o600)  // O_TMPFILE: a file without a name
@@ -139,17 +137,16 @@ extension StoreAccessError {
   }
 }
 
-// What SQLite tells by its message alone.
 extension StoreAccessError {
-  /// What a uniqueness constraint is over.
+  /// The subject of a uniqueness constraint.
   package enum UniqueSubject: Sendable, Hashable {
-    /// An index with expressions, by its name.
+    /// An index with expressions, by name.
     case index(String)
     /// Columns, each as `table.column`.
     case columns([String])
   }
 
-  /// What the uniqueness constraint is over that a statement has run into; nil for other errors.
+  /// The subject of the violated uniqueness constraint; nil for other errors.
   package var uniqueSubject: UniqueSubject? {
     let beginning = "UNIQUE constraint failed: "
     guard code == SQLITE_CONSTRAINT, let message, message.hasPrefix(beginning) else { return nil }

@@ -1,33 +1,31 @@
-// Removing and replacing whole stores, with SQLite's own lock on their databases.
-
 package import StoreFiles
 
 extension StoreRemoval {
-  /// Removes a store with everything that belongs to it.
+  /// Removes a store and all files that belong to it.
   ///
-  /// - Throws: `.busy` where somebody has the store open; then nothing is touched. `.noSuchFile` where nothing of a store is there.
+  /// - Throws: `.busy` if the store is open; nothing is then changed. `.noSuchFile` if no file of the store exists.
   package static func destroy(_ storePath: String) throws {
     try destroy(storePath, lock: .exclusive)
   }
 }
 
 extension StoreReplacement {
-  /// Replaces a store, or makes one where there is none, by what `copy` writes to the path it is given: a whole store with its key file.
+  /// Replaces or creates a store with the one that `copy` writes to the path that it receives: a complete store with its key file.
   ///
-  /// - Throws: `.busy` where somebody has the store open, and what `copy` throws; the store is as it was then.
+  /// - Throws: `.busy` if the store is open, and errors of `copy`. The store is then unchanged.
   package static func replace(
     _ storePath: String, needsFreePlace: Bool = false, copy: @Sendable (_ path: String) async throws -> Void
   ) async throws {
     try await replace(storePath, lock: .exclusive, needsFreePlace: needsFreePlace, copy: copy)
   }
 
-  /// Finishes a replacement that was interrupted; usually there is none, and one look tells.
+  /// Finishes an interrupted replacement. Usually there is none, which costs one file system lookup.
   package static func finish(_ storePath: String) throws {
     try finish(storePath, lock: .exclusive)
   }
 }
 
 extension DatabaseLocking {
-  /// SQLite's own exclusive lock.
+  /// SQLite's exclusive lock.
   fileprivate static let exclusive = DatabaseLocking { try ExclusiveFileLock.ifThere($0, operation: $1) }
 }

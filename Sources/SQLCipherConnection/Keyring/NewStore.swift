@@ -1,19 +1,18 @@
-// NewStore: the files of a store that was made just now, which can be taken back until the opening that made them has succeeded.
-
 import CSQLCipher
 import Foundation
 import StoreFiles
 import StoreKeys
 import Synchronization
 
-/// A store that was made a moment ago. If what follows fails, its files are removed, unless another process has begun to use them.
+/// The files of a newly created store. If a later step of opening fails, the files are removed, unless another process has started using
+/// them.
 ///
-/// It keeps the database file open from before the file had its name. So it can lock the file, and see whether it is still as it was made, even where no file can
-/// be opened any more.
+/// The object keeps the database file open from before it got its final name. It can therefore lock the file, and check whether it is
+/// unchanged, even when no more files can be opened.
 package final class NewStore: Sendable {
   private let path: String
   private let identity: FileIdentity
-  /// The digest of the file as it was made.
+  /// The digest of the file at creation.
   private let digest: [UInt8]
   private struct State {
     /// The address of SQLite's handle; nil after the end.
@@ -23,8 +22,8 @@ package final class NewStore: Sendable {
   private let state: Mutex<State>
 
   /// - Parameters:
-  ///   - temporary: The complete database, before it has its name. No connection has it open.
-  ///   - path: The name that it gets.
+  ///   - temporary: The path of the complete database, before it gets its final name. No connection has it open.
+  ///   - path: The final path.
   init(_ temporary: String, path: String) throws(StoreAccessError) {
     let pointer = try DatabaseHandle.openFile(temporary, SQLITE_OPEN_READWRITE, operation: .create)
     do throws(StoreAccessError) {
@@ -41,13 +40,13 @@ package final class NewStore: Sendable {
 
   deinit { end() }
 
-  /// Notes the key file, which has got its name.
+  /// Records the identity of the key file, once it has its final name.
   func noteKeyFile() {
     let identity = FileIdentity(path: KeyFileStorage.path(for: path))
     state.withLock { $0.keyFile = identity }
   }
 
-  /// Keeps the store's files from here on.
+  /// Keeps the store's files, and closes the handle.
   package func end() {
     let pointer = state.withLock { state in
       defer { state.address = nil }
@@ -56,11 +55,11 @@ package final class NewStore: Sendable {
     if let pointer { sqlite3_close_v2(pointer) }
   }
 
-  /// Removes the store's files, after its connections were closed. They stay where another process has the store open, has written to it, or has put other files
-  /// in their place.
+  /// Removes the store's files, after its connections have been closed. Keeps them if another process has the store open, has written to
+  /// it, or has replaced its files.
   ///
-  /// - Parameter withContents: Whether to remove the files also where something was written since.
-  /// - Returns: Whether the files are gone.
+  /// - Parameter withContents: Whether to remove the files even if something was written since.
+  /// - Returns: Whether the files were removed.
   @discardableResult
   package func takeBack(withContents: Bool = false) -> Bool {
     defer { end() }
@@ -79,13 +78,13 @@ package final class NewStore: Sendable {
     } catch let error as StoreAccessError where error.kind == .busy {
       return false
     } catch {
-      // No file can be made, so no other process edits the key file either.
+      // No file can be created, so no other process can edit the key file either.
       if !isRemoved { isRemoved = StoreRemoval.removeNew(path, hasKeyFile: keyFile != nil) }
     }
     return isRemoved
   }
 
-  /// Whether nothing was written since the store was made.
+  /// Returns whether nothing was written since the store was created.
   private func isUnused(_ pointer: OpaquePointer) -> Bool {
     guard StoreFile.size(path + "-wal") ?? 0 == 0, StoreFile.size(path + "-journal") ?? 0 == 0 else { return false }
     return (try? Self.digest(pointer, size: StoreFile.size(path) ?? 0, path: path)) == digest

@@ -1,16 +1,16 @@
-// StoreKeyring+Alone: the store opened while nobody else has it, and kept so: what exchanging its database needs.
-
 import Foundation
 import StoreFiles
 import StoreKeys
 
 extension StoreKeyring {
-  /// A connection beside which nobody has the store, and its key, which another process may have changed. Nobody can open the store until it closes.
+  /// Opens the store exclusively, and returns the connection and the current key, which another process may have changed. Until the
+  /// connection closes, no other connection can open the store.
   ///
   /// - Parameters:
-  ///   - current: The key that the store is known to have; nil to find out.
-  ///   - options: Without a log, and with little patience: leaving the log fails while anybody has the store open, which is the test for other processes.
-  /// - Throws: `.busy` where anybody has the store open.
+  ///   - current: The key that the store is known to have; nil to determine it.
+  ///   - options: Options without a write-ahead log and with a short timeout. Leaving WAL mode fails while another connection is open,
+  ///     which detects other processes.
+  /// - Throws: `.busy` if another connection has the store open.
   func openAlone(
     _ current: DatabaseKey?, _ options: ConnectionOptions, operation: StoreAccessError.Operation
   ) throws -> (Connection, DatabaseKey) {
@@ -23,16 +23,16 @@ extension StoreKeyring {
   ) throws -> Connection {
     let source = try Connection(opening: storePath, key: key, options: options)
     do {
-      // From here on nobody can come in: the lock stays until the connection closes.
+      // From here on the lock is kept until the connection closes, so no other connection can open the store.
       _ = try source.pragma("locking_mode = EXCLUSIVE")
       try source.lockPlace()
       try source.execute("BEGIN EXCLUSIVE; COMMIT")
-      // Somebody may have come in, and begun a log, just before.
+      // Another connection may have opened the store, and started a log, just before.
       guard try source.pragma("journal_mode") == options.journalMode.rawValue else {
         throw StoreAccessError(.busy, path: storePath, operation: operation)
       }
-      // A log that nobody uses would be taken for the new database's. One without pages, which SQLite does not see, stays behind where somebody came in while
-      // this connection left the log.
+      // A leftover log would be applied to the new database. If another connection opened the store while this one left WAL mode, a log
+      // without pages remains, which SQLite ignores.
       let log = source.databasePath + "-wal"
       if StoreFile.size(log) == 0 { unlink(log) }
       guard !StoreFile.exists(log) else { throw StoreAccessError(.io(0), path: log, operation: operation) }

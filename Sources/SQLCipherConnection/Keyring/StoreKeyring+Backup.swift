@@ -1,15 +1,13 @@
-// Encrypted backups of a store in use.
-
 import Foundation
 package import StoreFiles
 package import StoreKeys
 
 extension StoreKeyring {
-  /// Copies the store, as one snapshot, while it is in use, with the same keys: the copy has the same slots.
+  /// Copies one snapshot of the store while it is in use, with the same keys and slots.
   ///
-  /// Nothing is overwritten; after a crash there is either no copy or a complete one.
+  /// Existing files are not overwritten. After a crash there is either no copy or a complete one.
   ///
-  /// - Parameter largeValues: The numbers of the large values, whose files are copied too.
+  /// - Parameter largeValues: Returns the IDs of the large values, whose files are copied too.
   package func backUp(
     to path: String, largeValues: @escaping LargeValueList, options: ConnectionOptions = ConnectionOptions(),
     progress: ProgressHandler? = nil
@@ -34,11 +32,11 @@ extension StoreKeyring {
     }
   }
 
-  /// Copies the store, as one snapshot, while it is in use, for another key: the copy has a data key and one slot of its own.
+  /// Copies one snapshot of the store while it is in use, with another key. The copy has its own data key and one slot.
   ///
   /// - Parameters:
-  ///   - largeValues: The numbers of the large values, whose files are copied too.
-  ///   - onOpen: Registers what the schema needs; used only where the copy has another page format.
+  ///   - largeValues: Returns the IDs of the large values, whose files are copied too.
+  ///   - onOpen: Registers what the schema needs. Called only if the copy has another page format.
   package func backUp(
     to path: String, key: StoreKey, label: String = "", largeValues: @escaping LargeValueList, workLimit: KeyWorkLimit? = nil,
     options: ConnectionOptions = ConnectionOptions(), onOpen: @escaping @Sendable (Connection) throws -> Void = { _ in },

@@ -1,28 +1,28 @@
-// StoreKeyring+Compaction: a store written anew without its unused pages: copy, verify and swap. VACUUM is never used: with temporary storage in memory it holds
-// the whole database there.
+// Compaction by copy, verify and swap. VACUUM is not used: with temporary storage in memory, it holds the whole database there.
 
 import Foundation
 package import StoreFiles
 import StoreKeys
 
-/// What a compaction has come to.
+/// The result of a compaction.
 package struct CompactedSizes: Sendable, Hashable {
-  /// The bytes of the database and its log.
+  /// The size of the database and its log, in bytes.
   package let before: Int
   package let after: Int
 }
 
 extension StoreKeyring {
-  /// Writes the database anew, with the same key, without its unused pages, and puts it in the old one's place. The key file and the files of large values stay as
-  /// they are.
+  /// Rewrites the database without its unused pages, with the same key, and replaces the old file. The key file and the files of large
+  /// values are unchanged.
   ///
-  /// Nobody may have the store open. It needs the pages that are in use once more on the disk, which is checked first. If it fails or the process is killed at any
-  /// point, the store is the old or the new one.
+  /// The store must not be open. The pages in use need their size again on disk, which is checked first. If compaction fails or the process
+  /// is killed at any point, the store is the old or the new one.
   ///
   /// - Parameters:
   ///   - onOpen: Registers what the schema needs.
   ///   - progress: Counts pages twice: when they are written, and when they are checked.
-  /// - Throws: `.busy` where anybody has the store open; `.noRoom`, `.diskFull`; `.storeCorrupt` where the store, or the copy, is not sound.
+  /// - Throws: `.busy` if another connection has the store open; `.noRoom` or `.diskFull`; `.storeCorrupt` if the store or the copy is
+  ///   damaged.
   package func compact(
     onOpen: @escaping @Sendable (Connection) throws -> Void = { _ in }, progress: ProgressHandler? = nil
   ) async throws -> CompactedSizes {
@@ -41,7 +41,7 @@ extension StoreKeyring {
     defer { source.close() }
     try onOpen(source)
 
-    // Where a link leads: the link stays.
+    // The resolved path: a symbolic link stays.
     let place = source.databasePath
     let copy = StoreFile.rotationPath(for: place)
     StoreFile.removeDatabase(copy)
@@ -73,16 +73,16 @@ extension StoreKeyring {
       StoreFile.removeDatabase(copy)
       throw error
     }
-    // Until the name is on the disk a power cut may bring back the old file, which is as good.
+    // Until the rename is on disk, a power failure may restore the old file, which is equally valid.
     try Self.syncFolder(place)
     return CompactedSizes(before: sizeBefore, after: StoreFile.size(place) ?? 0)
   }
 
-  /// The bytes of a database and its log.
+  /// Returns the size of a database and its log, in bytes.
   private static func size(_ path: String) -> Int { (StoreFile.size(path) ?? 0) + (StoreFile.size(path + "-wal") ?? 0) }
 
-  /// Makes sure that the copy has every table, index, trigger and view, and as many rows of each table: an export writes what it reads, and says nothing of the
-  /// rest.
+  /// Checks that the copy has all tables, indexes, triggers and views, and the same number of rows in each table. An export writes what it
+  /// reads, and does not report the rest.
   private static func checkIsSame(
     _ source: Connection, _ copy: String, _ key: DatabaseKey, _ options: ConnectionOptions, _ onOpen: (Connection) throws -> Void
   ) throws {
@@ -94,7 +94,7 @@ extension StoreKeyring {
     }
   }
 
-  /// The numbers in the first page, the schema, and the rows of each table.
+  /// Returns the user version, the application ID, the schema, and the row count of each table.
   private static func contents(_ connection: Connection) throws -> [String] {
     var lines: [String] = []
     var tables: [String] = []

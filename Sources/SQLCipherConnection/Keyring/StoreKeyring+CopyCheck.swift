@@ -1,18 +1,17 @@
-// StoreKeyring+CopyCheck: whether a file is a complete copy of the store as the store is now.
-
 import Foundation
 package import StoreFiles
 import StoreKeys
 
 extension StoreKeyring {
-  /// Whether a file is what ``backUp(to:largeValues:options:progress:)`` would write now: a complete store with the same keys, pages and large values.
+  /// Returns whether a file equals the result of ``backUp(to:largeValues:options:progress:)`` at this moment: a complete store with the
+  /// same keys, pages and large values.
   ///
-  /// Every page of both files is decrypted and compared, and every large value of the copy is authenticated. Nothing is written, but that a copy whose maker was
-  /// killed before the last step gets the name of its key file.
+  /// Decrypts and compares every page of both files, and authenticates every large value of the copy. Nothing is written, with one
+  /// exception: if the process that made the copy was killed before the last step, the copy's key file gets its final name.
   ///
-  /// - Parameter largeValues: The numbers of the large values.
-  /// - Returns: False also where the file cannot be read.
-  /// - Throws: `.cancelled` where `progress` says so.
+  /// - Parameter largeValues: Returns the IDs of the large values.
+  /// - Returns: Whether the file is such a copy; also false if it cannot be read.
+  /// - Throws: `.cancelled` if `progress` cancels.
   package func isCopied(
     at path: String, largeValues: @escaping LargeValueList, options: ConnectionOptions = ConnectionOptions(),
     progress: ProgressHandler? = nil
@@ -33,14 +32,14 @@ extension StoreKeyring {
     }
   }
 
-  /// Whether the copy's key file is that of the store; a store without one has a copy without one.
+  /// Returns whether the copy's key file equals that of the store. A store without a key file requires a copy without one.
   private func hasSameKeys(_ target: String) throws -> Bool {
     let (keyPath, pending) = (KeyFileStorage.path(for: target), KeyFileStorage.pendingPath(for: target))
     guard hasSlots else { return !StoreFile.exists(keyPath) }
     let expected = try KeyFileStorage.read(keyFilePath)
     if StoreFile.exists(keyPath) { return try KeyFileStorage.read(keyPath) == expected }
     guard StoreFile.exists(pending) else { return false }
-    // The maker of a copy that is being made has the lock.
+    // A copy in progress holds this lock.
     return try KeyFileStorage.withLock(for: keyPath) {
       guard !StoreFile.exists(keyPath), try KeyFileStorage.read(pending) == expected else { return false }
       try Self.adopt(pending, for: target)
@@ -73,8 +72,8 @@ extension StoreKeyring {
     }
   }
 
-  /// Whether two pages hold the same. Of the first page those numbers are left out that SQLite changes as it writes a copy: the journal mode, the counters of changes
-  /// and of schemas, and its own version.
+  /// Returns whether two pages have the same contents. The comparison of the first page skips the fields that SQLite changes when it writes
+  /// a copy: the journal mode, the change and schema counters, and its own version.
   private static func isSame(_ first: [UInt8], _ second: [UInt8], _ number: Int, _ format: SQLCipherFormat) -> Bool {
     let end = format.pageSize - format.reservedBytes
     guard number == 1 else { return first[..<end] == second[..<end] }
@@ -82,7 +81,8 @@ extension StoreKeyring {
     return (0..<end).allSatisfy { index in first[index] == second[index] || own.contains { $0.contains(index) } }
   }
 
-  /// Whether the copy has the files of all large values. Each is authentic for its number, and a number never gets another value.
+  /// Returns whether the copy has the files of all large values. Each is authenticated for its ID, and an ID is never reused for another
+  /// value.
   private func hasLargeValues(_ ids: [Int64], _ target: String, _ key: DatabaseKey) throws -> Bool {
     if ids.isEmpty { return true }
     let folder = try ExternalFolder(storePath: target, key: key)

@@ -1,4 +1,4 @@
-// The key that the database has now: another process may rotate it, or put another store in its place, between any two looks.
+// The current key of the database, which another process may rotate, or whose store it may replace, between any two reads.
 
 import Foundation
 import StoreFiles
@@ -6,12 +6,13 @@ package import StoreKeys
 import Synchronization
 
 extension StoreKeyring {
-  /// How often an opening begins anew because the store was exchanged under it.
+  /// The maximum number of attempts to open a store that is replaced during opening.
   private static let maximumExchanges = 10
 
-  /// The key that the database has now, as far as the key file is known. Where a rotation was interrupted, finds out which, and finishes the key file.
+  /// Returns the current key of the database according to the key file in memory. If a rotation was interrupted, determines which key
+  /// applies, and completes the key file.
   ///
-  /// Whoever opens the database with it had better ask by ``withDatabaseKey(options:_:)``.
+  /// To open the database with the key, use ``withDatabaseKey(options:_:)``.
   package func databaseKey(options: ConnectionOptions = ConnectionOptions()) throws -> DatabaseKey {
     let candidates = try candidates
     guard candidates.count > 1 else {
@@ -21,10 +22,12 @@ extension StoreKeyring {
     return try settle(candidates, options: options)
   }
 
-  /// Opens the database, which is what `body` does, with the key that it has now. Where another process exchanges the database, or its key, meanwhile,
-  /// the key file is read again and `body` runs again; nobody is asked for a key.
+  /// Runs `body`, which opens the database, with the current key.
   ///
-  /// - Throws: `.busy` where that does not end; `.keyFileOutdated` where the key file that stands there has no key of the database; what `body` throws.
+  /// If another process replaces the database or its key in the meantime, reads the key file again and repeats `body`. No key is requested
+  /// from the user.
+  ///
+  /// - Throws: `.busy` if replacements continue; `.keyFileOutdated` if the key file has no key of the database; errors of `body`.
   package func withDatabaseKey<Result>(
     options: ConnectionOptions = ConnectionOptions(), _ body: (DatabaseKey) throws -> Result
   ) throws -> Result {
@@ -34,7 +37,7 @@ extension StoreKeyring {
         let key = try databaseKey(options: options)
         tried = key
         let result = try body(key)
-        // It fits: what opened it need not stay in memory.
+        // The key fits, so the credentials can be discarded.
         state.withLock { $0.given = nil }
         return result
       } catch let error as StoreAccessError {
@@ -52,24 +55,24 @@ extension StoreKeyring {
     throw StoreAccessError(.busy, path: storePath, operation: .open, circumstance: .replacedAgain)
   }
 
-  /// Finds the generation that the database really has, and rewrites the key file with that one alone.
+  /// Determines which generation the database has, and rewrites the key file with that generation alone.
   private func settle(_ candidates: [DatabaseKey], options: ConnectionOptions) throws -> DatabaseKey {
     var options = options
-    // With a log SQLite keeps its lock between two statements.
+    // In WAL mode SQLite keeps its lock between statements.
     options.journalMode = .wal
     let bare = try BareDatabaseFile(storePath)
     let salt = try bare.salt()
-    // By the salt in clear text; where that is damaged by the code over the rest of the page.
+    // By the plaintext salt or, if that is damaged, by the authentication code of the first page.
     let found = try candidates.firstIndex { $0.salt == salt } ?? candidates.firstIndex { try bare.isFirstPageAuthentic($0) }
-    // Torn by a crash: let each key be tried with the log and the journal.
+    // If a crash tore the page, try each key with the log and the journal.
     var lastError: (any Error)?
     for key in found.map({ [candidates[$0]] }) ?? candidates {
       do {
-        // The open connection keeps a rotation of another process from starting, and waits for one that runs.
+        // The open connection waits for a rotation of another process, and prevents a new one.
         let connection = try Connection(opening: storePath, key: key, options: options)
         defer { connection.close() }
         guard !options.isReadOnly else { return key }
-        // The old key goes when the name of the new file is on the disk, not before.
+        // Remove the old key only after the new file's name is on disk.
         try StoreFile.syncFolder(of: storePath)
         try edit { file, keys in
           guard let number = file.generations.first(where: { $0.salt == key.salt })?.number, file.keepGeneration(number, keys: &keys) else {
@@ -87,10 +90,10 @@ extension StoreKeyring {
 
   // MARK: - Reading again
 
-  /// Reads the key file, or the store's salt, again, while nobody can exchange the store.
+  /// Reads the key file, or the store's salt, again, while the store cannot be replaced.
   private func readAgain(_ options: ConnectionOptions) throws {
     try StoreReplacement.finish(storePath)
-    // With this lock nobody is in the middle of a rotation or replacement: what stands here now is to go together.
+    // With this lock no rotation or replacement is in progress, so the files belong together.
     let bare = try BareDatabaseFile(locking: storePath, timeoutMilliseconds: options.busyTimeoutMilliseconds)
     defer { withExtendedLifetime(bare) {} }
     let salt = try bare.salt()
@@ -106,7 +109,7 @@ extension StoreKeyring {
       if keys == nil, let refusal = work.refusal(file, path: storePath) { throw refusal }
     }
     guard let keys else { throw StoreAccessError(.wrongKey, path: storePath, operation: .unlock) }
-    // Not even damage of the salt alone explains it then.
+    // Even damage of the salt would not explain the mismatch.
     guard try file.generations.contains(where: { $0.salt == salt }) || Self.isAuthentic(bare, file, keys) else {
       throw StoreAccessError(.keyFileOutdated, path: keyFilePath, operation: .open)
     }
@@ -117,7 +120,7 @@ extension StoreKeyring {
     }
   }
 
-  /// Whether one of the data keys wrote the first page.
+  /// Returns whether one of the data keys wrote the first page.
   static func isAuthentic(_ bare: BareDatabaseFile, _ file: KeyFile, _ keys: UnlockedKeys) throws -> Bool {
     for (generation, key) in zip(file.generations, keys.dataKeys) {
       if try bare.isFirstPageAuthentic(DatabaseKey(key: key, salt: generation.salt, format: file.format)) { return true }
@@ -125,7 +128,7 @@ extension StoreKeyring {
     return false
   }
 
-  /// The key of a store without slots for another salt.
+  /// Updates the key of a store without slots for another salt.
   private func renew(_ single: DatabaseKey, _ given: GivenKey?, salt: [UInt8]) throws {
     if salt == single.salt { return }
     let key: DatabaseKey
@@ -137,21 +140,21 @@ extension StoreKeyring {
     state.withLock { state in if !state.isClosed { state.single = key } }
   }
 
-  /// Whether the file is another one than that which the key was made for.
+  /// Returns whether the file is not the one that the key was derived for.
   private func isOutdated(_ key: DatabaseKey, _ options: ConnectionOptions) throws -> Bool {
     try BareDatabaseFile(locking: storePath, timeoutMilliseconds: options.busyTimeoutMilliseconds).salt() != key.salt
   }
 
   // MARK: - Formats
 
-  /// The error of a key that does not fit; where it fits in another of the known page formats, says so.
+  /// Returns the error for a key that does not fit. It names the page format if the key fits in another known one.
   private func otherFormat(_ error: StoreAccessError) throws -> StoreAccessError {
     let (single, given) = state.withLock { ($0.single, $0.given) }
     guard let single, case .sqlcipherPassphrase(let passphrase) = given else { return error }
     let bare = try BareDatabaseFile(storePath)
     let salt = try bare.salt()
     for format in [SQLCipherFormat.portable, .sqlcipher3, .sqlcipher4] where format != single.format {
-      // The derivation is the version's; the page size does not matter to it.
+      // The derivation depends only on the version, not on the page size.
       let bytes =
         format.version == single.format.version
         ? single.key : try format.stretched(passphrase, salt: salt)

@@ -1,4 +1,4 @@
-// Slots: add, remove, change; recovery key; backup of the key file. The database is not touched.
+// Edits slots, recovery keys and backups of the key file. The database is not changed.
 
 package import Foundation
 import StoreFiles
@@ -6,21 +6,22 @@ package import StoreKeys
 import Synchronization
 
 extension StoreKeyring {
-  /// Adds a slot that the key opens.
+  /// Adds a slot for a key.
   package func addSlot(_ key: StoreKey, label: String = "") async throws -> KeySlot {
     let (secret, kind, kdf) = try await key.newSecret(request())
     return try await Self.offActor { try self.add(secret, kind: kind, label: label, kdf: kdf) }
   }
 
-  /// Adds a slot for a new random key and returns that key, to be printed and kept in a safe place.
+  /// Adds a slot for a new random key, and returns the key as text to print and store safely.
   package func addRecoveryKey(label: String = "Recovery key") async throws -> (text: String, slot: KeySlot) {
     let secret = try Cryptography.randomSecret(32)
     let slot = try await Self.offActor { try self.add(.raw(secret), kind: .recovery, label: label, kdf: .scrypt()) }
     return (try RecoveryKey.text(for: secret), slot)
   }
 
-  /// Removes a slot; the last one is refused. Whoever kept a copy of the key file can still open the store with the removed key until the
-  /// data key is rotated.
+  /// Removes a slot; the last one cannot be removed.
+  ///
+  /// With a copy of the earlier key file, the removed key still opens the store until the data key is rotated.
   package func removeSlot(_ id: UUID) async throws {
     try await Self.offActor {
       try self.edit { file, keys in
@@ -34,7 +35,7 @@ extension StoreKeyring {
     }
   }
 
-  /// Replaces the key of the slot that `old` opens: the key derivations and one small file are all the work.
+  /// Replaces the key of the slot that `old` opens. This takes only the key derivations and writing one small file.
   package func changeKey(from old: StoreKey, to new: StoreKey) async throws -> KeySlot {
     let oldSecrets = try await old.unlockSecrets(request())
     let (secret, kind, kdf) = try await new.newSecret(request())
@@ -47,7 +48,7 @@ extension StoreKeyring {
           throw work.refusal(file, path: self.storePath) ?? StoreAccessError(.wrongKey, path: self.storePath, operation: .replaceKey)
         }
         let slot = file.slots.remove(at: index)
-        // The slot gets a new key pair: the old one must not open what is sealed from now on.
+        // The slot gets a new key pair, so that the old one cannot open later seals.
         try file.addSlot(
           secret, kind: kind, label: slot.label, kdf: kdf, id: id, created: Date(timeIntervalSince1970: TimeInterval(slot.created)),
           at: index, limit: self.workLimit, keys: &keys)
@@ -56,7 +57,7 @@ extension StoreKeyring {
     }
   }
 
-  /// Copies the key file, which is of use to nobody without one of its keys. An existing file is not overwritten.
+  /// Copies the key file, which cannot be used without one of its keys. Does not overwrite an existing file.
   package func backUpKeyFile(to path: String) throws {
     guard hasSlots else { throw StoreKey.noSlots(storePath) }
     let bytes = try KeyFileStorage.read(keyFilePath)
@@ -75,7 +76,7 @@ extension StoreKeyring {
     StoreKeyRequest(url: URL(fileURLWithPath: storePath), storeID: storeID, slots: slots, attempt: 1, reason: .changeKeys)
   }
 
-  /// Reads the key file anew, since another process may have changed it, lets `body` change it, and replaces it where it did.
+  /// Reads the key file again, since another process may have changed it, applies `body`, and writes the file if it changed.
   @discardableResult
   func edit<Result>(_ body: (inout KeyFile, inout UnlockedKeys) throws -> Result) throws -> Result {
     let known = state.withLock { $0 }
@@ -86,7 +87,7 @@ extension StoreKeyring {
       guard var keys = try found.unlock(knowing: known.keys, of: knownFile, path: keyFilePath) else {
         throw StoreAccessError(.exchanged, path: keyFilePath, operation: .changeKeys)
       }
-      // A new key in a file of another time would open nothing.
+      // A new key in an outdated key file would not open the database.
       let bare = try BareDatabaseFile(storePath)
       let salt = try bare.salt()
       guard try found.generations.contains(where: { $0.salt == salt }) || Self.isAuthentic(bare, found, keys) else {

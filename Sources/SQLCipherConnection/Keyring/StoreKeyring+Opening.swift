@@ -1,22 +1,20 @@
-// Making the keys of a new store, and unlocking those of an existing one.
-
 import Dispatch
 import Foundation
 package import StoreFiles
 package import StoreKeys
 
 extension StoreKeyring {
-  /// How often a provider is asked before its wrong keys are given up.
+  /// The number of times that a provider is asked for a key.
   private static let maximumAttempts = 3
 
-  /// Makes a new store: a random data key, a key file with one slot where the key is of that sort, and an empty database.
+  /// Creates a store: a random data key, an empty database and, for keys that use slots, a key file with one slot.
   ///
   /// After a crash at any point there is either no store or a complete one.
   ///
   /// - Parameters:
-  ///   - format: The page format; a SQLCipher passphrase brings its own.
-  ///   - workLimit: What opening may spend: a slot that takes more is not made.
-  ///   - canBeTakenBack: Whether the keyring is to have the means to take the files back, until ``NewStore/end()``.
+  ///   - format: The page format. A SQLCipher passphrase has its own.
+  ///   - workLimit: The maximum cost of opening. A slot that exceeds it is rejected.
+  ///   - canBeTakenBack: Whether the keyring can remove the files again, until ``NewStore/end()``.
   package static func create(
     storePath: String, key: StoreKey, label: String = "", format: SQLCipherFormat = .portable, workLimit: KeyWorkLimit = KeyWorkLimit(),
     options: ConnectionOptions = ConnectionOptions(), contents: StoreContents = .empty, canBeTakenBack: Bool = false,
@@ -65,14 +63,15 @@ extension StoreKeyring {
     }
   }
 
-  /// Writes a key file, makes its store, and gives the key file its name; under the key file's lock, so that of several who make a store at the same
-  /// time one does, and none takes the waiting key file of another one for its own.
+  /// Writes a key file under a pending name, creates its store, and renames the key file.
+  ///
+  /// The key file's lock ensures that, of several concurrent creations, one succeeds, and that none uses the pending key file of another.
   static func createStore<Result>(_ path: String, keyFile: [UInt8], _ prepare: () throws -> Result) throws -> Result {
     try withCreationLock(path) { try createLocked(path, keyFile, prepare) }
   }
 
-  /// Makes a store without a key file. Where it brings large values it has the lock of a key file all the same: of two copies with one name each would take
-  /// the other's files for left over.
+  /// Creates a store without a key file. If it has large values, this still takes the lock of a key file: two concurrent copies to one path
+  /// would each treat the other's files as leftovers.
   static func createKeyless<Result>(_ path: String, _ contents: StoreContents, _ prepare: () throws -> Result) throws -> Result {
     guard contents.isMadeAlone else { return try prepare() }
     return try withCreationLock(path, prepare)
@@ -88,7 +87,7 @@ extension StoreKeyring {
     let keyPath = KeyFileStorage.path(for: path)
     if StoreFile.exists(path) { throw StoreAccessError(.fileExists, path: path, operation: .create) }
     if StoreFile.exists(keyPath) { throw StoreAccessError(.keyFileExists, path: keyPath, operation: .create) }
-    // Waits under another name: a store without its key file would be lost, a waiting key file without its store harms nobody.
+    // A pending name: a store without its key file would be lost, but a pending key file without its store is harmless.
     let pending = KeyFileStorage.pendingPath(for: path)
     let result: Result
     do {
@@ -102,7 +101,7 @@ extension StoreKeyring {
     do {
       try adopt(pending, for: path)
     } catch {
-      // Who is told of an error must not take what stands here for a whole store. All of it was made just now.
+      // After an error, the files must not look like a complete store. All of them were just created.
       StoreFile.removeDatabase(path)
       try? StoreFile.removeFolder(StoreFile.supportPath(for: path))
       unlink(pending)
@@ -112,7 +111,7 @@ extension StoreKeyring {
     return result
   }
 
-  /// Gives a waiting key file its name.
+  /// Renames a pending key file to its final name.
   static func adopt(_ pending: String, for path: String) throws {
     guard rename(pending, KeyFileStorage.path(for: path)) == 0 else {
       throw StoreAccessError.system(errno, path: pending, operation: .create)
@@ -120,11 +119,11 @@ extension StoreKeyring {
     try StoreFile.syncFolder(of: path)
   }
 
-  /// Unlocks an existing store. Nothing of the store is changed, whether it succeeds or not; a replacement that was interrupted is finished first.
+  /// Unlocks an existing store without changing it. An interrupted replacement is finished first.
   ///
-  /// What is wrong with the file itself (missing, plain, no store) is said before the key is asked for.
+  /// Errors of the file itself (missing, plaintext, not a store) are thrown before a key is requested.
   ///
-  /// - Parameter isFinished: Whether the caller has just looked for an interrupted replacement.
+  /// - Parameter isFinished: Whether the caller has already finished interrupted replacements.
   package static func unlock(
     storePath: String, key: StoreKey?, workLimit: KeyWorkLimit = KeyWorkLimit(), isFinished: Bool = false
   ) async throws -> StoreKeyring {
@@ -132,11 +131,12 @@ extension StoreKeyring {
     try Descriptors.check(path: path)
     if !isFinished { try StoreReplacement.finish(path) }
     if case .databaseKey = key, withUnsafeCurrentTask(body: { $0?.unownedTaskExecutor != nil }) {
-      // Nothing is derived: the first page is read, and its code computed. Whoever has chosen where that runs needs no other thread for it.
+      // No derivation is needed, only reading the first page and computing its code. A caller with its own task executor does not need
+      // another thread for that.
       return try unlockWithoutAsking(path, key, workLimit)
     }
     guard case .provider(let provider) = key else {
-      // All in one piece of work: each change of threads costs more than a raw key's unlocking.
+      // In one step: each thread switch costs more than unlocking with a raw key.
       return try await offActor { try unlockWithoutAsking(path, key, workLimit) }
     }
     let (file, isPending) = try await offActor { () throws -> (KeyFile, Bool) in
@@ -149,7 +149,7 @@ extension StoreKeyring {
       let request = StoreKeyRequest(
         url: URL(fileURLWithPath: path), storeID: file.storeID, slots: file.slots.map(\.description), attempt: attempt, reason: .open)
       let secret = try await provider.askedKey(request)
-      // The same answer again would only cost the same time again.
+      // Repeating the same key would only cost the same time again.
       if secret == previous { break }
       previous = secret
       let secrets = try StoreKey.unlockSecrets(provided: secret)
@@ -195,14 +195,14 @@ extension StoreKeyring {
     return keyring
   }
 
-  /// The key file, or the one that waits: a crash between the store's creation and the naming of its key file leaves it so.
+  /// Returns the key file, or the pending one if a crash happened between the creation of the store and the renaming of its key file.
   static func findKeyFile(for path: String) throws(StoreAccessError) -> (file: KeyFile, isPending: Bool) {
     let keyPath = KeyFileStorage.path(for: path)
     let pending = KeyFileStorage.pendingPath(for: path)
     let isPending = !StoreFile.exists(keyPath) && StoreFile.exists(pending)
     let file: KeyFile
     do throws(StoreAccessError) { file = try readFile(isPending ? pending : keyPath) } catch  where isPending && StoreFile.exists(keyPath) {
-      // It has got its name meanwhile.
+      // It was renamed in the meantime.
       return try findKeyFile(for: path)
     }
     try file.format.checkSupported(path: path)
@@ -216,7 +216,7 @@ extension StoreKeyring {
     let keyring = StoreKeyring(
       storePath: path, workLimit: work.limit, state: State(file: file, keys: keys, single: nil, given: .secrets(secrets)))
     if isPending, let newest = try keyring.candidates.first, try BareDatabaseFile(path).isFirstPageAuthentic(newest) {
-      // Where nothing may be written it waits on. Whoever is still making the store gives it its name.
+      // If nothing can be written, the key file stays pending. If the store is still being created, its creator renames it.
       try? KeyFileStorage.withLock(for: KeyFileStorage.path(for: path)) {
         guard !StoreFile.exists(KeyFileStorage.path(for: path)) else { return }
         try adopt(KeyFileStorage.pendingPath(for: path), for: path)
@@ -225,15 +225,15 @@ extension StoreKeyring {
     return keyring
   }
 
-  /// The key of a passphrase of SQLCipher's own, in a format that the linked library can read.
+  /// Derives the key of a SQLCipher passphrase, in a format that the linked library can read.
   static func sqlcipherKey(_ passphrase: SecretBytes, salt: [UInt8], format: SQLCipherFormat) throws(StoreAccessError) -> DatabaseKey {
-    // What is wrong with the key by itself comes first: no library would take it.
+    // Errors of the key itself come first: no library would accept it.
     guard passphrase.count > 0 else { throw StoreAccessError(.invalidKey(.empty), path: nil, operation: .unlock) }
     try format.checkSupported(path: nil)
     return try DatabaseKey(sqlcipherPassphrase: passphrase, salt: salt, format: format)
   }
 
-  /// Finds the format that fits, since there is no key file to say it; the portable one where none does.
+  /// Returns the key in the format that fits, since no key file names it; in the portable format if none fits.
   static func detectFormat(_ secret: SecretBytes, salt: [UInt8], of file: BareDatabaseFile) throws -> DatabaseKey {
     for format in [SQLCipherFormat.portable, .sqlcipher4, .sqlcipher3] {
       let key = try DatabaseKey(key: secret, salt: salt, format: format)
@@ -242,7 +242,7 @@ extension StoreKeyring {
     return try DatabaseKey(key: secret, salt: salt)
   }
 
-  /// Runs slow work on a thread of its own: neither the caller's actor nor one of Swift's cooperative threads waits for it.
+  /// Runs blocking work on a dispatch queue, so that it blocks neither the caller's actor nor a thread of Swift's cooperative pool.
   static func offActor<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
     try await withCheckedThrowingContinuation { continuation in
       DispatchQueue.global(qos: .userInitiated).async {

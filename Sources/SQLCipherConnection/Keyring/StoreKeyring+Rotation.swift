@@ -1,4 +1,4 @@
-// A new data key for a store: copy, verify and swap. `sqlite3_rekey` is never used: it can destroy a file and report success.
+// Rotation of the data key by copy, verify and swap. `sqlite3_rekey` is not used: it can destroy a file and report success.
 
 import Foundation
 package import StoreFiles
@@ -6,14 +6,15 @@ package import StoreKeys
 import Synchronization
 
 extension StoreKeyring {
-  /// Encrypts the whole store anew under a new data key, sealed for all slots; afterwards no removed slot and no old key opens it.
+  /// Encrypts the whole store again with a new data key, which is sealed for all slots. Afterward, neither removed slots nor old keys open
+  /// it.
   ///
-  /// The pool's connections are closed while it runs; another process that has the store open makes it fail with `.busy`. It needs the
-  /// store's size once more on the disk. If it fails or the machine crashes at any point, the store opens with the same keys as before.
+  /// The pool's connections are closed during the rotation. If another process has the store open, it fails with `.busy`. The store's size
+  /// is needed again on disk. If the rotation fails or the machine crashes at any point, the same keys as before open the store.
   ///
   /// - Parameters:
-  ///   - newKey: The new key of a store without slots; must be nil where there are any.
-  ///   - largeValues: The numbers of the large values, whose files are encrypted anew too.
+  ///   - newKey: The new key of a store without slots; must be nil for a store with slots.
+  ///   - largeValues: Returns the IDs of the large values, whose files are encrypted again too.
   package func rotateDataKey(
     pool: ConnectionPool, newKey: DatabaseKey? = nil, largeValues: @escaping LargeValueList, progress: ProgressHandler? = nil
   ) async throws {
@@ -35,21 +36,21 @@ extension StoreKeyring {
     if let failure { throw failure }
   }
 
-  /// Does it while nobody else in this process has the store open.
+  /// Rotates the data key while no other connection of this process has the store open.
   ///
-  /// - Returns: What failed after the store got its new key; before that the error is thrown, and nothing is changed.
+  /// - Returns: An error that occurred after the store got its new key. Earlier errors are thrown, and leave the store unchanged.
   func rotate(
     from current: DatabaseKey, to next: DatabaseKey, largeValues: LargeValueList, options: ConnectionOptions,
     onOpen: (Connection) throws -> Void, progress: ProgressHandler?
   ) throws -> (any Error)? {
     var options = options
-    // Leaving the write-ahead log fails while anybody has the store open: that is the test for other processes.
+    // Leaving WAL mode fails while another connection has the store open, which detects other processes.
     options.journalMode = .delete
     options.busyTimeoutMilliseconds = min(options.busyTimeoutMilliseconds, 1_000)
     let (source, key) = try openAlone(current, options, operation: .rotateDataKey)
     defer { source.close() }
 
-    // Files that wait for a save were written with the key that goes: their owners have to be done first.
+    // Files of unfinished saves were written with the old key, so those saves must finish first.
     let external = try ExternalFolder(storePath: storePath, key: key)
     let externalLock = try external.lockForRemoving()
     defer { withExtendedLifetime(externalLock) {} }
@@ -75,7 +76,7 @@ extension StoreKeyring {
         throw StoreAccessError(.storeCorrupt(.structure), path: storePath, operation: .rotateDataKey, circumstance: .damagedCopy)
       }
       try StoreFile.syncFile(copy)
-      // Under the new key the files have other names: both sets stand here until the store has its place.
+      // The new key results in other file names: both sets exist until the store is replaced.
       try ExternalCopy.copy(
         externalIDs, from: external, to: renewed, lock: externalLock, progress: shares.part(from: 2 * pages, units: files))
       guard rename(copy, storePath) == 0 else { throw StoreAccessError.system(errno, path: storePath, operation: .rotateDataKey) }
@@ -83,7 +84,7 @@ extension StoreKeyring {
       StoreFile.removeDatabase(copy)
       renewed.removeFiles(externalIDs)
       if let numbers { try? edit { file, keys in file.removeGeneration(numbers.new, keys: &keys) } }
-      // Whichever part was stopped: the rotation was.
+      // Report the rotation, whichever step was canceled.
       if let error = error as? StoreAccessError, error.kind == .cancelled {
         throw error.with(kind: .cancelled, path: storePath, operation: .rotateDataKey)
       }
@@ -91,18 +92,19 @@ extension StoreKeyring {
     }
     if numbers == nil { state.withLock { $0.single = next } }
     do {
-      // A power cut may bring back the old file as long as its name is not on the disk: until then it keeps its key and its large values.
+      // Until the new name is on disk, a power failure may restore the old file, which needs its key and its large values.
       try Self.syncFolder(storePath)
     } catch {
       return error
     }
     if externalLock != nil { _ = try? renewed.sweep(keeping: externalIDs) }
-    // The store has its new key: should this fail, the next opening finds both generations and finishes. Another process may be rotating it already.
+    // The store has its new key. If this fails, the next opening finds both generations and completes the key file. Another process may
+    // already be rotating again.
     if let numbers { try? edit { file, keys in file.removeGeneration(numbers.old, keys: &keys) } }
     return nil
   }
 
-  /// Stands in for the sync of the store's folder, for tests.
+  /// Replaces the sync of the store's folder in tests.
   static let folderSync = Mutex<(@Sendable (String) throws -> Void)?>(nil)
 
   static func syncFolder(_ path: String) throws {
@@ -110,7 +112,7 @@ extension StoreKeyring {
     try StoreFile.syncFolder(of: path)
   }
 
-  /// Adds a generation to the key file, which has that of the store alone before. The numbers of both.
+  /// Adds a generation to the key file, after reducing the file to the store's current one. Returns the numbers of both.
   private func addGeneration(_ next: DatabaseKey, after current: DatabaseKey) throws -> (old: UInt32, new: UInt32) {
     try edit { file, keys in
       guard let old = file.generations.first(where: { $0.salt == current.salt })?.number, file.keepGeneration(old, keys: &keys) else {

@@ -1,36 +1,34 @@
-// The keys of one store: made, unlocked, listed and changed. `StoreKeyring+Editing.swift` changes slots, `+Rotation.swift` the data key.
-
 package import Foundation
 import StoreFiles
 package import StoreKeys
 import Synchronization
 
-/// What the user gave.
+/// The credentials that the user provided.
 enum GivenKey: Sendable {
-  /// What may open a slot.
+  /// Secrets that may open a slot.
   case secrets([UnlockSecret])
-  /// A passphrase of SQLCipher's own.
+  /// A SQLCipher passphrase.
   case sqlcipherPassphrase(SecretBytes)
 }
 
-/// The unlocked keys of a store, and its key file where it has one.
+/// The unlocked keys of a store, and its key file if it has one.
 package final class StoreKeyring: Sendable {
   struct State: Sendable {
-    /// nil for a store without slots.
+    /// The key file; nil for a store without slots.
     var file: KeyFile?
     var keys: UnlockedKeys
-    /// For a store without slots: the key as it is.
+    /// The key of a store without slots.
     var single: DatabaseKey?
-    /// What the user gave, until a connection has shown that it fits: a store that is exchanged before is unlocked with it again.
+    /// The credentials, until a connection has shown that they fit. They unlock the store again if it is replaced before that.
     var given: GivenKey?
     var isClosed = false
   }
 
-  /// The store's file.
+  /// The path of the store's file.
   package let storePath: String
-  /// What may be spent on the key file.
+  /// The maximum cost of unlocking the key file.
   package let workLimit: KeyWorkLimit
-  /// What takes the store's files back, where it was made just now and its maker asked for that.
+  /// The new store's files, if the store was just created and its creator requested that they can be removed again.
   package let newStore: NewStore?
   let state: Mutex<State>
 
@@ -41,25 +39,25 @@ package final class StoreKeyring: Sendable {
     self.state = Mutex(state)
   }
 
-  /// The key file's path.
+  /// The path of the key file.
   package var keyFilePath: String { KeyFileStorage.path(for: storePath) }
 
-  /// The store's identifier in its key file; nil where there is none.
+  /// The store's identifier in its key file; nil without a key file.
   package var storeID: UUID? { state.withLock { $0.file?.storeID } }
 
-  /// True where the store has a key file, so that slots can be added, removed and changed.
+  /// Whether the store has a key file, so that slots can be added, removed and changed.
   package var hasSlots: Bool { state.withLock { $0.file != nil } }
 
-  /// The slots, in the order in which they were made.
+  /// The slots, in order of creation.
   package var slots: [KeySlot] { state.withLock { $0.file?.slots.map(\.description) ?? [] } }
 
-  /// The slots of a store that is not unlocked: everybody who can read the key file can see them.
+  /// Returns the slots of a store that is not unlocked. They are readable in the key file without a key.
   package static func slots(at storePath: String) throws(StoreAccessError) -> [KeySlot] {
     let path = KeyFileStorage.path(for: try StoreFile.absolutePath(storePath))
     return try readFile(path).slots.map(\.description)
   }
 
-  /// The database's keys, the newest first: more than one only where a rotation was interrupted.
+  /// The database's keys, newest first. There is more than one only after an interrupted rotation.
   var candidates: [DatabaseKey] {
     get throws(StoreAccessError) {
       let result = state.withLock { state -> Result<[DatabaseKey], StoreAccessError> in
@@ -80,7 +78,7 @@ package final class StoreKeyring: Sendable {
     }
   }
 
-  /// Forgets the keys: their bytes are wiped as soon as no connection needs them.
+  /// Discards the keys. Their bytes are wiped as soon as no connection needs them.
   package func close() {
     state.withLock { state in
       state.keys = UnlockedKeys(dataKeys: [])

@@ -1,13 +1,11 @@
-// FunctionFailure: why a function in SQL fails, as a code that comes back with the statement's error.
-
-/// Why a function fails, by the extended result code that comes back with the statement's error: a function has no other way to tell.
+/// The reasons for which an SQL function fails, as extended result codes. The code is the only way for a function to report a reason.
 package enum FunctionFailure: Int32, Sendable {
-  /// It refuses a value; SQLite's own code for that (`SQLITE_CONSTRAINT_FUNCTION`).
+  /// The function rejects a value; SQLite's own code `SQLITE_CONSTRAINT_FUNCTION`.
   case refusal = 1043
-  /// The file of a large value is not there. The code is ours: `SQLITE_ERROR` with a number that SQLite has not given out.
+  /// The file of a large value is missing. A code of this library: `SQLITE_ERROR` with a number that SQLite has not assigned.
   case externalMissing = 51457
-  /// The file of a large value cannot be read; likewise.
+  /// The file of a large value cannot be read. A code of this library.
   case externalDamaged = 51713
-  /// What a row holds is no value of its attribute's type; likewise.
+  /// A stored value does not match the type of its attribute. A code of this library.
   case valueUnreadable = 51969
 }

@@ -1,10 +1,8 @@
-// Quoting of names for SQL.
-
 package import StoreKeys
 
-/// Names in SQL text.
+/// Quoting of names and text in SQL.
 package enum Identifier {
-  /// The name in double quotes, inner quotes doubled. A NUL would end the statement's text early and is refused.
+  /// Returns the name in double quotes, with inner quotes doubled. Rejects a NUL, which would end the statement's text.
   package static func quoted(_ name: String) throws(StoreAccessError) -> String {
     guard !name.isEmpty, !name.utf8.contains(0) else {
       throw StoreAccessError(.misuse(.unusableName), path: nil, operation: .quote)
@@ -17,12 +15,12 @@ package enum Identifier {
     return result
   }
 
-  /// The name that ``quoted(_:)`` has quoted.
+  /// Returns the name that ``quoted(_:)`` quoted.
   package static func unquoted(_ quoted: String) -> String {
     String(quoted.dropFirst().dropLast()).replacing("\"\"", with: "\"")
   }
 
-  /// Text as an SQL string literal, inner quotes doubled; for the few places where SQLite takes no bound value.
+  /// Returns the text as an SQL string literal, with inner quotes doubled, for the few positions where SQLite accepts no bound value.
   package static func literal(_ text: String) throws(StoreAccessError) -> String {
     guard !text.utf8.contains(0) else {
       throw StoreAccessError(.misuse(.unusableText), path: nil, operation: .quote)

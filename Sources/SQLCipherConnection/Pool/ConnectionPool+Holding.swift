@@ -1,23 +1,22 @@
-// ConnectionPool+Holding: snapshots that somebody holds still, and the log that grows meanwhile.
-
 import Dispatch
 import Foundation
 import StoreFiles
 import StoreKeys
 
 extension ConnectionPool {
-  /// A snapshot of what is committed now, which stays as long as somebody has it; the last one where nothing was committed since.
+  /// Returns a snapshot of the current committed state, which stays valid as long as it is retained. Returns the last snapshot if nothing
+  /// was committed since.
   ///
-  /// - Parameter companion: Makes what is kept with a new snapshot until it is over; called before it is begun.
+  /// - Parameter companion: Creates an object to retain for the lifetime of a new snapshot. Called before the snapshot begins.
   package func holdSnapshot(with companion: () throws -> AnyObject? = { nil }) throws -> HeldSnapshot {
     held.lookAtLogSometimes()
     return try beginningSnapshot { key in
       holding.lock()
       defer { holding.unlock() }
-      // Asked before the snapshot is begun: a commit in between makes it look older than it is, and is not shared then.
+      // Read before the snapshot begins: a commit in between makes the snapshot look older than it is, and it is then not shared.
       let commits = commitCount
       let writer = try versionOfIdleWriter()
-      // The first snapshot is spared a connection of its own for this: nobody writes as a rule.
+      // Usually the writer is idle, which saves the first snapshot a connection for this purpose.
       let probe = try writer == nil ? held.version { try makeConnection(key) } : nil
       let state = HeldSnapshot.State(commits: commits, writer: writer, probe: probe)
       if let last = held.last(of: state) { return last }
@@ -37,16 +36,16 @@ extension ConnectionPool {
     }
   }
 
-  /// Says who is called whenever the last snapshot that was held is over; on any thread, and not because nobody may have the file open.
+  /// Registers a function that is called, on any thread, whenever the last held snapshot ends, except when it ends for exclusive access.
   package func afterHolding(_ body: @escaping @Sendable () -> Void) { held.whenLastEnds(body) }
 
-  /// Ends the snapshots that are held. Waits for who reads.
+  /// Ends all held snapshots. Waits for running reads.
   package func endHeldSnapshots() {
     held.shut()
     held.reopen()
   }
 
-  /// Cuts the log's file to nothing where it is too long and nobody holds a snapshot any more; it tries again for a while where somebody reads.
+  /// Truncates the log file if it is too long and no snapshot is held. Retries for a while if there are readers.
   func shortenLogSoon(_ attempts: Int = 50) {
     guard held.isTooLong(StoreFile.size(path + "-wal") ?? 0) else { return }
     DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + .milliseconds(attempts == 50 ? 0 : 100)) { [weak self] in
@@ -55,13 +54,13 @@ extension ConnectionPool {
     }
   }
 
-  /// Copies the log into the file and cuts its own to nothing. Saves wait for it, but nobody waits for readers for long.
+  /// Copies the log into the database file and truncates the log file. Saves wait for it; it waits for readers for at most 50 ms.
   ///
-  /// - Returns: Whether it is cut.
+  /// - Returns: Whether the log file was truncated.
   package func shortenLog() throws -> Bool {
     try withWriter { writer in
       guard !writer.options.isReadOnly else { return true }
-      // What can be copied beside readers is copied before anybody waits for them.
+      // Copy as much as possible before waiting for readers.
       writer.checkpoint(.passive)
       locked { _ = endIdleSnapshots() }
       writer.database.waiting.milliseconds = min(50, writer.options.busyTimeoutMilliseconds)

@@ -1,11 +1,9 @@
-// ConnectionPool+Writer: the one writer, taken and given back.
-
 import Foundation
 import StoreFiles
 import StoreKeys
 
 extension ConnectionPool {
-  /// Waits for the one writer; the caller gives it back with ``giveBackWriter(_:)``. It opens no transaction itself.
+  /// Waits for the writer and takes it. The caller returns it with ``giveBackWriter(_:)``. No transaction is begun.
   package func takeWriter() throws -> Connection {
     let me = pthread_self()
     condition.lock()
@@ -20,8 +18,8 @@ extension ConnectionPool {
     }
     isWriterTaken = true
     writerOwner = me
-    // After the commit they would be too old for anybody; left open, they would keep the log from beginning anew, commit after commit, as long as somebody
-    // reads and saves in turns. Where none is open no timer runs.
+    // After the commit, idle snapshots would be too old to reuse. If they stayed open while reads and saves alternate, the log could never
+    // restart. Without a timer, no snapshot is open.
     if timer != nil { endIdleSnapshots() }
     let known = writer
     condition.unlock()
@@ -29,7 +27,7 @@ extension ConnectionPool {
       held.prepare(known)
       return known
     }
-    // Outside the lock: it may have to wait for another process.
+    // Outside the lock: opening may wait for another process.
     do {
       let connection = try makeConnection(key)
       locked {
@@ -48,7 +46,7 @@ extension ConnectionPool {
     }
   }
 
-  /// What the writer says of all others' commits; nil where somebody has it.
+  /// Returns the data version that the idle writer sees; nil if the writer is in use.
   func versionOfIdleWriter() throws -> HeldSnapshot.State.Version? {
     let idle = locked { () -> (Connection, Int)? in
       guard let writer, !isWriterTaken, !isExclusive else { return nil }
@@ -58,7 +56,7 @@ extension ConnectionPool {
     }
     guard let (writer, number) = idle else { return nil }
     defer {
-      // Nothing was written: unlike after any other use of it, no commit is counted.
+      // Nothing was written, so unlike after other uses no commit is counted.
       locked {
         if writer.isDamaged {
           writer.close()
@@ -72,7 +70,7 @@ extension ConnectionPool {
     return HeldSnapshot.State.Version(connection: number, number: try writer.dataVersion())
   }
 
-  /// Takes the writer where it is free once `note` was called; whoever has it finds the note when he gives it back.
+  /// Takes the writer if it is free, after calling `note`. Otherwise the current owner checks the note when it returns the writer.
   func takeFreeWriter(noting note: () -> Void) -> Connection? {
     let isFree = locked {
       note()
@@ -81,19 +79,19 @@ extension ConnectionPool {
     return isFree ? try? takeWriter() : nil
   }
 
-  /// Lets the next one have the writer. What is open on it is rolled back.
+  /// Returns the writer to the pool. An open transaction is rolled back.
   package func giveBackWriter(_ connection: Connection) {
     connection.abandonTransaction()
-    commits.add()  // also for a caller that committed by hand
+    commits.add()  // includes callers that commit manually
     var hasOthers = false
     while true {
       if others.isAsked, others.look(connection) {
-        // What began to be read meanwhile may be without what they have committed.
+        // Reads that began in the meantime may not include the other connections' commits.
         commits.add()
         hasOthers = true
       }
       let isGivenBack = locked {
-        // Who has asked since found the writer taken, and relies on this.
+        // A request since then found the writer taken, and relies on this check.
         if others.isAsked { return false }
         if connection.isDamaged {
           connection.close()

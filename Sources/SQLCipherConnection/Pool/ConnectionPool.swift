@@ -1,18 +1,18 @@
-// One writer and several readers on one store, for any thread; each connection is used by one caller at a time.
-
 import Dispatch
 import Foundation
 import StoreFiles
 package import StoreKeys
 import Synchronization
 
-/// Hands out connections to whoever asks, and waits where all are in use. Do not ask for the writer inside its own block, for a reader
-/// inside as many nested reads as there are readers, or close the pool from inside a block: nobody would give back what is waited for.
+/// A thread-safe pool of one writer and several readers of a store. Callers wait if all connections are in use.
 ///
-/// `@unchecked Sendable`: all state is read and written under `condition`; a connection is outside that state while a caller has it, and
-/// only that caller uses it then. A reader is had by who has taken it (``PooledReader``), with the lock or without.
+/// Do not request the writer inside its own block, a reader inside as many nested reads as there are readers, or close the pool inside a
+/// block: these calls would deadlock.
+///
+/// `@unchecked Sendable`: all state is accessed under `condition`. A connection that a caller has taken is not part of that state; only
+/// that caller uses it. A reader belongs to the caller that has taken it (``PooledReader``), with the lock or without.
 package final class ConnectionPool: @unchecked Sendable {
-  /// How long a read snapshot may be used again, and after which an idle one is ended, so that checkpoints are not held up.
+  /// The age in nanoseconds up to which a read snapshot is reused. Older idle snapshots are ended, so that they do not block checkpoints.
   package static let snapshotLifetime: UInt64 = 50_000_000
 
   package let path: String
@@ -21,43 +21,43 @@ package final class ConnectionPool: @unchecked Sendable {
   let onOpen: @Sendable (Connection) throws -> Void
   let onSnapshot: @Sendable (Connection) throws -> Void
   let condition = NSCondition()
-  /// The snapshots that hold still, with connections of their own.
+  /// The held snapshots, which have connections of their own.
   let held: HeldSnapshots
-  /// Held by who begins one.
+  /// Serializes the creation of held snapshots.
   let holding = NSLock()
 
   // Guarded by `condition`.
   var key: DatabaseKey?
   var writer: Connection?
-  /// How many writers there were.
+  /// The number of writers opened so far.
   var writerCount = 0
   var writerOwner: pthread_t?
   var isWriterTaken = false
-  /// All open readers; whoever takes one has it.
+  /// All open readers, including those in use.
   var readers: [PooledReader] = []
-  /// Readers that are being opened.
+  /// The number of readers being opened.
   private var openingReaders = 0
-  /// Snapshots that are to hold still and are being begun.
+  /// The number of held snapshots being begun.
   private var beginningCount = 0
   var isExclusive = false
-  /// True while some connection of the pool is open.
+  /// Whether any connection of the pool is open.
   private var hasConnection = false
-  /// The file of the first connection: what was read from it says nothing of another.
+  /// The file of the first connection. Data read from it does not apply to another file.
   private var identity: FileIdentity?
   var timer: (any DispatchSourceTimer)?
 
-  /// Changed under `condition`, and asked without it by who gives a reader back.
+  /// The number of waiting callers. Changed under `condition`, and read without it when a reader is returned.
   private let waiters = Atomic<Int>(0)
   let commits = CommitCounter()
-  /// Who wants to hear of what others commit.
+  /// Detects commits of other connections for observers.
   let others = OtherCommits()
 
-  /// Opens the writer, so that a store which cannot be opened says so here; readers are opened when they are needed.
+  /// Opens the writer, so that errors of opening the store are thrown here. Readers are opened on demand.
   ///
   /// - Parameters:
   ///   - onOpen: Sets up each new connection, for example with functions and collations.
-  ///   - onSnapshot: Called inside each new read transaction before anybody reads in it; it may refuse it.
-  ///   - log: How long the log may become for snapshots that are held.
+  ///   - onSnapshot: Called in each new read transaction before any other read. An error that it throws rejects the transaction.
+  ///   - log: The limits for the size of the log while snapshots are held.
   package init(
     path: String, key: DatabaseKey, options: ConnectionOptions = ConnectionOptions(), maximumReaders: Int = 4, log: LogLimits = LogLimits(),
     onOpen: @escaping @Sendable (Connection) throws -> Void = { _ in },
@@ -83,21 +83,21 @@ package final class ConnectionPool: @unchecked Sendable {
   /// The number of commits of this pool's writer.
   package var commitCount: UInt64 { commits.value }
 
-  /// Runs `body` with the one writer, waiting for its turn. It opens no transaction itself.
+  /// Waits for the writer, and runs `body` with it. No transaction is begun.
   package func withWriter<Result>(_ body: (Connection) throws -> Result) throws -> Result {
     let connection = try takeWriter()
     defer { giveBackWriter(connection) }
     return try body(connection)
   }
 
-  /// Runs `body` with a reader inside a read transaction.
+  /// Runs `body` with a reader in a read transaction.
   ///
   /// - Parameters:
-  ///   - reusingSnapshot: True takes a transaction that is still open, where this pool's writer has committed nothing since it began and it
-  ///     is younger than `snapshotLifetime`, and leaves it open for the next caller; the caller checks the sentinel itself. False begins a
-  ///     new one, checks the sentinel at its end, and ends it.
+  ///   - reusingSnapshot: If true, reuses a transaction that is still open, is younger than `snapshotLifetime`, and after whose start this
+  ///     pool's writer has not committed. It stays open for the next caller, and the caller must check the sentinel. If false, begins a
+  ///     transaction, checks the sentinel at its end, and ends it.
   package func withReader<Result>(reusingSnapshot: Bool = false, _ body: (Connection) throws -> Result) throws -> Result {
-    // Counted before the snapshot is taken: a commit in between makes it look older than it is, never newer.
+    // The count is read before the snapshot is taken: a commit in between makes the snapshot look older than it is, never newer.
     let (reader, count) = try takeReader(reusingSnapshot: reusingSnapshot)
     do {
       try begin(reader, count, reusingSnapshot: reusingSnapshot)
@@ -115,9 +115,9 @@ package final class ConnectionPool: @unchecked Sendable {
     }
   }
 
-  /// Closes every connection, waits until none is in use, runs `body` while nobody else can have one, and lets go again.
+  /// Waits until no connection is in use, closes all, and runs `body` with exclusive access.
   ///
-  /// - Returns: What `body` returns; with a new key, all connections opened from then on use it.
+  /// - Returns: The result of `body`. If it returns a key, connections opened from then on use that key.
   package func withExclusiveAccess<Result>(_ body: (DatabaseKey) throws -> (result: Result, key: DatabaseKey?)) throws -> Result {
     let key = try beginExclusive()
     defer { endExclusive() }
@@ -131,13 +131,13 @@ package final class ConnectionPool: @unchecked Sendable {
     return outcome.result
   }
 
-  /// Waits for whoever has a connection, closes all, and forgets the key. Later calls throw `.closed`.
+  /// Waits until no connection is in use, closes all, and discards the key. Later calls throw `.closed`.
   package func close() {
     condition.lock()
     key = nil
     wait { !isExclusive && beginningCount == 0 }
     condition.unlock()
-    // They would be waited for as long as anybody likes to hold them.
+    // Waiting for held snapshots could take indefinitely.
     held.shut()
     condition.lock()
     wait { closeConnections() }
@@ -149,17 +149,18 @@ package final class ConnectionPool: @unchecked Sendable {
 
   // MARK: - Readers
 
-  /// A reader in a snapshot that may be reused, for who reads little and often: the one that he had last, without a lock, where nobody has it now.
+  /// Takes a reader in a reusable snapshot, for callers that read little and often. If the caller's last reader is idle, takes it without
+  /// locking.
   ///
-  /// To have had a reader is no claim on it: who waits for one, for exclusive access or for the end gets it as any other. The caller gives it back
-  /// at once, with ``putBack(_:)`` or ``giveBackAfterError(_:)``, and checks the sentinel himself.
+  /// A caller has no claim on its last reader: other readers, exclusive access and closing can take it. The caller must return the reader
+  /// promptly with ``putBack(_:)`` or ``giveBackAfterError(_:)``, and check the sentinel.
   ///
   /// - Parameters:
-  ///   - last: The reader that the caller had last.
-  ///   - isRenewed: Whether the snapshot has to be a new one.
+  ///   - last: The reader that the caller used last.
+  ///   - isRenewed: Whether to begin a new snapshot.
   package func takeSnapshot(_ last: PooledReader?, isRenewed: Bool = false) throws -> PooledReader {
     let (reader, count): (PooledReader, UInt64)
-    // Who waits goes before who comes back.
+    // Waiting callers take precedence.
     if waiters.load(ordering: .relaxed) == 0, let last, last.take() {
       (reader, count) = (last, commitCount)
     } else {
@@ -175,7 +176,7 @@ package final class ConnectionPool: @unchecked Sendable {
     return reader
   }
 
-  /// A reader, and the number of commits at this moment.
+  /// Takes a reader, and returns it with the current number of commits.
   private func takeReader(reusingSnapshot: Bool) throws -> (reader: PooledReader, commits: UInt64) {
     condition.lock()
     var found: PooledReader?
@@ -209,7 +210,7 @@ package final class ConnectionPool: @unchecked Sendable {
     }
   }
 
-  /// Brings a reader that was taken into a snapshot.
+  /// Begins or reuses the snapshot of a taken reader.
   private func begin(_ reader: PooledReader, _ count: UInt64, reusingSnapshot: Bool) throws {
     if reader.snapshot != nil, !reusingSnapshot || !reader.isCurrent(count) {
       reader.snapshot = nil
@@ -222,7 +223,8 @@ package final class ConnectionPool: @unchecked Sendable {
     }
   }
 
-  /// Under the lock: for a reuse one whose snapshot is current, else preferably one without a snapshot.
+  /// Takes an idle reader, under the lock: to reuse a snapshot, preferably one whose snapshot is current, otherwise preferably one without
+  /// a snapshot.
   private func takeIdleReader(reusingSnapshot: Bool) -> PooledReader? {
     let count = commitCount
     var best: PooledReader?
@@ -239,17 +241,18 @@ package final class ConnectionPool: @unchecked Sendable {
     return best
   }
 
-  /// Gives a reader back in its snapshot, without a lock where that is known to be ended in time.
+  /// Returns a reader with its snapshot to the pool, without locking if the timer is certain to end the snapshot.
   @inline(__always) package func putBack(_ reader: PooledReader) {
     guard reader.isTimed, !reader.connection.isDamaged else { return giveBack(reader) }
     reader.release()
-    // Either this sees who waits, or he sees the reader: he counts himself before he looks, and the reader is back before this looks.
+    // Either this load sees the waiter, or the waiter sees the reader: a waiter counts itself before it looks, and the reader is released
+    // before this load.
     if waiters.load(ordering: .sequentiallyConsistent) > 0 { wake() }
   }
 
   @inline(never) private func wake() { locked { wakeWaiters() } }
 
-  /// Gives a reader back, and ends its snapshot.
+  /// Ends the snapshot of a reader, and returns the reader to the pool.
   package func giveBackAfterError(_ reader: PooledReader) {
     reader.endSnapshot()
     giveBack(reader)
@@ -261,7 +264,7 @@ package final class ConnectionPool: @unchecked Sendable {
         reader.close()
         readers.removeAll { $0 === reader }
       } else {
-        // Nothing would end it.
+        // Without a timer, the snapshot would stay open.
         if reader.snapshot != nil, !startTimer() { reader.endSnapshot() }
         reader.isTimed = reader.snapshot != nil
         reader.release()
@@ -270,7 +273,7 @@ package final class ConnectionPool: @unchecked Sendable {
     }
   }
 
-  /// Under the lock. False where no timer can be had.
+  /// Starts the timer, under the lock. Returns false if no timer is available.
   private func startTimer() -> Bool {
     guard timer == nil else { return true }
     guard Descriptors.mayMakeTimer() else { return false }
@@ -282,7 +285,7 @@ package final class ConnectionPool: @unchecked Sendable {
     return true
   }
 
-  /// Ends the open snapshots that are too old to be used again; stops the timer when none is left.
+  /// Ends snapshots that are too old to reuse, and stops the timer once none is open.
   private func endOldSnapshots() {
     locked {
       if endIdleSnapshots(where: { $0.isOld }) { return }
@@ -291,14 +294,14 @@ package final class ConnectionPool: @unchecked Sendable {
     }
   }
 
-  /// Under the lock: ends the open snapshots that nobody uses just now, and that are of a kind; all by default.
+  /// Ends the open snapshots of idle readers that satisfy a predicate, under the lock; all by default.
   ///
-  /// - Returns: Whether some reader may still have one.
+  /// - Returns: Whether any reader may still have a snapshot.
   @discardableResult
   func endIdleSnapshots(where isToEnd: (PooledReader) -> Bool = { _ in true }) -> Bool {
     var hasSnapshot = false
     for reader in readers {
-      // One that is in use may come back with a snapshot.
+      // A reader in use may be returned with a snapshot.
       guard reader.take() else {
         hasSnapshot = true
         continue
@@ -333,11 +336,11 @@ package final class ConnectionPool: @unchecked Sendable {
       commits.add()
       wakeWaiters()
     }
-    // No connection is left that would know.
+    // No connection is left that could detect other commits.
     if others.stopAsking() { others.tell() }
   }
 
-  /// Under the lock: closes the readers that nobody uses, and once all are closed and the writer is there that one. False where some is in use.
+  /// Closes idle readers, under the lock, and the writer once all readers are closed. Returns false if any connection is in use.
   private func closeConnections() -> Bool {
     readers.removeAll { reader in
       guard reader.take() else { return false }
@@ -345,14 +348,14 @@ package final class ConnectionPool: @unchecked Sendable {
       return true
     }
     guard readers.isEmpty, openingReaders == 0, !isWriterTaken else { return false }
-    // The writer last: the last connection copies the log into the file.
+    // The writer last: closing the last connection copies the log into the file.
     writer?.close()
     writer = nil
     hasConnection = false
     return true
   }
 
-  /// Runs `body`, which begins a snapshot that is to hold still, while nobody gets exclusive access.
+  /// Runs `body`, which begins a held snapshot, while preventing exclusive access.
   func beginningSnapshot<Result>(_ body: (DatabaseKey) throws -> Result) throws -> Result {
     condition.lock()
     wait { !isExclusive || key == nil }
@@ -391,22 +394,22 @@ package final class ConnectionPool: @unchecked Sendable {
     return connection
   }
 
-  /// Takes back what another process was killed in: a connection that only reads cannot.
+  /// Rolls back the interrupted transaction of another process, which a read-only connection cannot do.
   private func takeBack() throws(StoreAccessError) {
     guard let key = locked({ key }) else { throw closed(.read) }
     try Connection.takeBack(path, key: key, options: options)
   }
 
-  /// Waits, under the lock, until a condition holds that changes where somebody gives something back.
+  /// Waits, under the lock, until a condition holds. Only returning a connection may change the condition.
   func wait(until holds: () -> Bool) {
     if holds() { return }
-    // Counted before it is asked again, see `putBack`.
+    // Counted before the condition is evaluated again; see `putBack`.
     waiters.add(1, ordering: .sequentiallyConsistent)
     while !holds() { condition.wait() }
     waiters.subtract(1, ordering: .relaxed)
   }
 
-  /// Under the lock. Waking costs a call into the system's library even where nobody waits.
+  /// Notifies waiters, under the lock. The check avoids a system library call if there are none.
   func wakeWaiters() {
     if waiters.load(ordering: .relaxed) > 0 { condition.broadcast() }
   }

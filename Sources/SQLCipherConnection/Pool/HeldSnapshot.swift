@@ -1,32 +1,30 @@
-// HeldSnapshot: a connection whose read transaction stays open, so that what it reads holds still.
-
 package import Foundation
 import StoreKeys
 import Synchronization
 
-/// A snapshot that somebody holds: what is read in it is what it was when it was begun, as often and as late as one likes.
+/// A connection whose read transaction stays open, so that all reads see the state at its beginning.
 ///
-/// It ends with its last holder, or when the pool ends it: so that the log does not grow for ever, or because nobody may have the file open. An error in a
-/// read does not end it, unless a page has failed its check or SQLite has given the transaction up.
+/// It ends when it is released, or when the pool ends it: to limit the log's size, or for exclusive access to the file. An error in a read
+/// does not end it, unless a page failed its check or SQLite rolled back the transaction.
 ///
-/// `@unchecked Sendable`: the connection is touched only under `lock`, by one reader at a time.
+/// `@unchecked Sendable`: the connection is used only under `lock`, by one reader at a time.
 package final class HeldSnapshot: @unchecked Sendable {
-  /// What was committed when a snapshot was begun, as far as one can tell it.
+  /// The committed state at the beginning of a snapshot, as far as it can be determined.
   struct State {
-    /// What a connection says of all other connections' commits, and which one: the numbers of two mean nothing to each other.
+    /// A data version and the connection that reported it. Versions of different connections cannot be compared.
     struct Version: Equatable {
       let connection: Int
       let number: Int64
     }
 
-    /// The commits of the pool's writer.
+    /// The number of commits of the pool's writer.
     let commits: UInt64
-    /// What the writer says, where nobody had it.
+    /// The version that the writer reports, if it was idle.
     let writer: Version?
-    /// What a connection for this purpose says, where the writer could not be asked.
+    /// The version that the probe connection reports, if the writer was in use.
     let probe: Version?
 
-    /// Whether nothing was committed between two states; false where that cannot be told.
+    /// Returns whether nothing was committed between two states; false if that is unknown.
     func isSame(as other: State) -> Bool {
       if commits != other.commits { return false }
       if let writer, let known = other.writer { return writer == known }
@@ -34,15 +32,15 @@ package final class HeldSnapshot: @unchecked Sendable {
     }
   }
 
-  /// Why a snapshot can no longer be read.
+  /// The reason why a snapshot can no longer be read.
   package enum Ending: Error, Sendable {
-    /// It was ended from elsewhere.
+    /// It was ended by the pool.
     case expired
-    /// What it was read from gave up; the error says why.
+    /// The connection failed; the error says why.
     case lost(any Error)
   }
 
-  /// When it was begun.
+  /// The time at which it began.
   package let begun = Date()
   let state: State
   private let owner: HeldSnapshots
@@ -51,9 +49,9 @@ package final class HeldSnapshot: @unchecked Sendable {
   private var connection: Connection?
   private var companion: AnyObject?
   private var ending: Ending?
-  /// Set by who wants it ended; whoever reads ends it then.
+  /// Set to request the end of the snapshot. A running read ends it when it finishes.
   private let isUnwanted = Atomic<Bool>(false)
-  /// Whether it can be read no more.
+  /// Whether the snapshot has ended.
   private let hasEnded = Atomic<Bool>(false)
 
   init(_ connection: Connection, companion: AnyObject?, state: State, of owner: HeldSnapshots) {
@@ -65,19 +63,19 @@ package final class HeldSnapshot: @unchecked Sendable {
 
   deinit { end(.expired) }
 
-  /// Whether it can be read no more.
+  /// Whether the snapshot can no longer be read.
   package var isOver: Bool { hasEnded.load(ordering: .acquiring) || isUnwanted.load(ordering: .acquiring) }
 
-  /// Runs `body` in the snapshot; one at a time does.
+  /// Runs `body` in the snapshot. Calls are serialized.
   ///
-  /// - Parameter checks: Whether the sentinel is asked at the end; otherwise the body does, if it has to.
-  /// - Throws: ``Ending`` where it is over, or what the body throws.
+  /// - Parameter checks: Whether to check the sentinel at the end. If false, the body must check it if necessary.
+  /// - Throws: ``Ending`` if the snapshot has ended, or the error of the body.
   package func read<Result>(checks: Bool = true, _ body: (Connection) throws -> Result) throws -> Result {
     owner.lookAtLogSometimes()
     lock.lock()
     defer {
       lock.unlock()
-      // Who wanted it ended meanwhile has not waited.
+      // A request to end the snapshot in the meantime did not wait.
       if isUnwanted.load(ordering: .sequentiallyConsistent) { tryEnding() }
     }
     if isUnwanted.load(ordering: .sequentiallyConsistent) { end(.expired) }
@@ -92,9 +90,9 @@ package final class HeldSnapshot: @unchecked Sendable {
     }
   }
 
-  /// Ends it, at once or as soon as whoever reads in it is done.
+  /// Ends the snapshot, immediately or as soon as the running read finishes.
   ///
-  /// - Parameter waits: Whether to wait for him.
+  /// - Parameter waits: Whether to wait for the running read.
   func expire(waits: Bool) {
     isUnwanted.store(true, ordering: .sequentiallyConsistent)
     guard waits else { return tryEnding() }
@@ -109,13 +107,13 @@ package final class HeldSnapshot: @unchecked Sendable {
     lock.unlock()
   }
 
-  /// Under the lock, or where nobody else has it.
+  /// Ends the snapshot, under the lock or as the only owner.
   private func end(_ ending: Ending) {
     guard let connection else { return }
     self.connection = nil
     self.ending = ending
     hasEnded.store(true, ordering: .releasing)
-    // What is held with it is of use to nobody any more.
+    // Objects kept for the snapshot are no longer needed.
     companion = nil
     owner.takeBack(connection)
   }

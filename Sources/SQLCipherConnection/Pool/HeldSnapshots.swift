@@ -1,29 +1,28 @@
-// HeldSnapshots: the snapshots that hold still in a pool, and what follows from them for the log.
-
 import Foundation
 import StoreFiles
 import StoreKeys
 import Synchronization
 
-/// How long the log may become while snapshots keep it from beginning anew.
+/// The limits for the size of the log while held snapshots prevent it from restarting.
 package struct LogLimits: Sendable {
-  /// From so many bytes on somebody is told, and the log's file is cut when nobody holds a snapshot any more.
+  /// The size in bytes from which the observer is notified, and the log file is truncated once no snapshot is held.
   package var told = 64 << 20
-  /// From so many bytes on the oldest snapshot is ended with each commit; nil for no end.
+  /// The size in bytes from which each commit ends the oldest snapshot; nil for no limit.
   package var greatest: Int? = 512 << 20
-  /// Called with the log's bytes and how many snapshots are held, once in a time without a pause.
+  /// Called with the size of the log in bytes and the number of held snapshots, once per continuous period of held snapshots.
   package var tell: @Sendable (_ size: Int, _ snapshots: Int) -> Void = { _, _ in }
-  /// Called with the log's bytes when a snapshot is ended for them.
+  /// Called with the size of the log in bytes when a snapshot is ended because of it.
   package var tellOfEnding: @Sendable (_ size: Int) -> Void = { _ in }
 
   package init() {}
 }
 
-/// The snapshots that are held in a pool.
+/// The held snapshots of a pool, and the limits on its log.
 ///
-/// While there are any, SQLite begins no checkpoints by itself (see ``Connection/setLogObserver(_:)``): one is tried whenever the log has doubled.
+/// While there are any, SQLite starts no automatic checkpoints (see ``Connection/setLogObserver(_:)``). A checkpoint is tried whenever the
+/// log has doubled.
 ///
-/// `@unchecked Sendable`: all state is read and written under `condition`, the connections outside of it by who has taken them out.
+/// `@unchecked Sendable`: all state is accessed under `condition`. Connections that were taken out are used by their taker alone.
 final class HeldSnapshots: @unchecked Sendable {
   private struct Entry {
     weak var snapshot: HeldSnapshot?
@@ -33,30 +32,31 @@ final class HeldSnapshots: @unchecked Sendable {
   private let logPath: String
   private let condition = NSCondition()
   // Guarded by `condition`.
-  /// In the order in which they were begun.
+  /// The snapshots in the order in which they began.
   private var entries: [Entry] = []
-  /// A connection of a snapshot that is over, for the next one.
+  /// The connection of an ended snapshot, for the next one.
   private var spare: Connection?
-  /// Says whether others have committed; never in a transaction.
+  /// A connection that reports whether others have committed. It is never in a transaction.
   private var probe: Connection?
-  /// How many of these there were.
+  /// The number of probe connections opened so far.
   private var probeCount = 0
-  /// True while nobody may have the file open.
+  /// Whether the pool has exclusive access or is closed.
   private var isShut = false
-  /// The pages in the log when a checkpoint was last tried; 0 before.
+  /// The number of pages in the log at the last attempt of a checkpoint; 0 before the first.
   private var triedAt = 0
   private var hasTold = false
-  /// How long the log's file was when it was last looked at, or became by an own commit: what is longer was written by others.
+  /// The size of the log file at the last look, or after a commit of the pool's writer. A larger size results from other processes'
+  /// commits.
   private var knownSize = 0
 
-  /// The connections of snapshots; changed under `condition`, and asked without it by who writes.
+  /// The number of connections of snapshots. Changed under `condition`, and read without it by the writer.
   private let openCount = Atomic<Int>(0)
-  /// When the log is to be looked at again.
+  /// The time of the next look at the log.
   private let nextLook = Atomic<UInt64>(0)
-  /// Called when the last snapshot is over.
+  /// Called when the last snapshot ends.
   private let listeners = Mutex<[@Sendable () -> Void]>([])
 
-  /// - Parameter path: The database's.
+  /// - Parameter path: The path of the database.
   init(_ limits: LogLimits, path: String) {
     self.limits = limits
     logPath = path + "-wal"
@@ -70,12 +70,12 @@ final class HeldSnapshots: @unchecked Sendable {
   /// Whether any snapshot is held.
   @inline(__always) var isAnyHeld: Bool { openCount.load(ordering: .relaxed) > 0 }
 
-  /// Says who is called when the last snapshot is over, unless nobody may have the file open then.
+  /// Registers a function that is called when the last snapshot ends, except when it ends for exclusive access.
   func whenLastEnds(_ body: @escaping @Sendable () -> Void) { listeners.withLock { $0.append(body) } }
 
   // MARK: Beginning
 
-  /// What all others have committed, by a connection that is kept for it. One at a time asks.
+  /// Returns the version of other connections' commits, from a connection kept for this purpose. Calls must be serialized.
   func version(open: () throws -> Connection) throws -> HeldSnapshot.State.Version {
     let (known, number) = locked { () -> (Connection?, Int) in
       defer { probe = nil }
@@ -102,14 +102,14 @@ final class HeldSnapshots: @unchecked Sendable {
     if !isKept { connection.close() }
   }
 
-  /// The last snapshot, if it is one of a state and can be read.
+  /// Returns the last snapshot if it has the given state and can be read.
   func last(of state: HeldSnapshot.State) -> HeldSnapshot? {
     let last = locked { entries.last?.snapshot }
     guard let last, last.state.isSame(as: state), !last.isOver else { return nil }
     return last
   }
 
-  /// A connection for a new snapshot.
+  /// Returns a connection for a new snapshot.
   func takeConnection(open: () throws -> Connection) throws -> Connection {
     let known = locked { () -> Connection? in
       defer { spare = nil }
@@ -118,25 +118,25 @@ final class HeldSnapshots: @unchecked Sendable {
     return try known ?? open()
   }
 
-  /// A snapshot whose transaction was begun.
+  /// Adds a snapshot for a connection whose transaction has begun.
   func add(_ connection: Connection, companion: AnyObject?, state: HeldSnapshot.State) -> HeldSnapshot {
     let snapshot = HeldSnapshot(connection, companion: companion, state: state, of: self)
     let size = StoreFile.size(logPath) ?? 0
     let living = locked { () -> [HeldSnapshot] in
-      // What it was before is nothing to anybody: as long as nobody holds a snapshot the file is written from its beginning again.
+      // Earlier sizes do not matter: without held snapshots, the file is overwritten from its start.
       if openCount.add(1, ordering: .sequentiallyConsistent).newValue == 1 { knownSize = size }
       let living = entries.compactMap(\.snapshot) + [snapshot]
       entries = living.map { Entry(snapshot: $0) }
       return living
     }
-    // Not let go of under the lock, which the end of the last holder takes.
+    // Not released under the lock, which the deinitializer of a snapshot takes.
     withExtendedLifetime(living) {}
     return snapshot
   }
 
   // MARK: Ending
 
-  /// Takes the connection of a snapshot that is over.
+  /// Takes over the connection of an ended snapshot.
   func takeBack(_ connection: Connection) {
     if connection.isDamaged { connection.close() } else { connection.abandonTransaction() }
     let mayKeep = !connection.isClosed && connection.isInAutocommit
@@ -157,12 +157,12 @@ final class HeldSnapshots: @unchecked Sendable {
     for body in listeners.withLock({ $0 }) { body() }
   }
 
-  /// Ends all snapshots, and closes all connections: nobody begins one until ``reopen()``. Waits for who reads.
+  /// Ends all snapshots and closes all connections. No snapshot can begin until ``reopen()``. Waits for running reads.
   func shut() {
     locked { isShut = true }
     for snapshot in living() { snapshot.expire(waits: true) }
     let connections = locked { () -> [Connection] in
-      // Those whose last holder has let go are being given back.
+      // The connections of released snapshots are being returned.
       while openCount.load(ordering: .sequentiallyConsistent) > 0 { condition.wait() }
       entries = []
       defer { (spare, probe) = (nil, nil) }
@@ -171,14 +171,14 @@ final class HeldSnapshots: @unchecked Sendable {
     for connection in connections { connection.close() }
   }
 
-  /// Snapshots may be begun again.
+  /// Allows snapshots again.
   func reopen() { locked { isShut = false } }
 
   private func living() -> [HeldSnapshot] { locked { entries.compactMap(\.snapshot) } }
 
   // MARK: The log
 
-  /// Sees to it that whoever writes on a connection tells how long the log is while snapshots are held, and else nobody.
+  /// Installs or removes the log observer of a writer, so that it reports the size of the log only while snapshots are held.
   @inline(__always) func prepare(_ writer: Connection) {
     if isAnyHeld != writer.hasLogObserver { setObserver(of: writer) }
   }
@@ -187,12 +187,12 @@ final class HeldSnapshots: @unchecked Sendable {
     writer.setLogObserver(writer.hasLogObserver ? nil : { [unowned self] in noteCommit($0, pages: $1) })
   }
 
-  /// The writer has committed, and the log has so many pages.
+  /// Handles a commit of the writer, after which the log has the given number of pages.
   private func noteCommit(_ writer: Connection, pages: Int) {
     let size = pages * (writer.format.pageSize + 24)
     let (isDue, isToBeTold) = locked { () -> (Bool, Bool) in
       let isHeld = openCount.load(ordering: .relaxed) > 0
-      // It was begun anew.
+      // The log was restarted.
       if pages < triedAt { triedAt = 0 }
       let last = isHeld ? max(triedAt, writer.options.checkpointPages / 2) : writer.options.checkpointPages / 2
       let isDue = writer.options.checkpointPages > 0 && pages >= 2 * last
@@ -201,23 +201,24 @@ final class HeldSnapshots: @unchecked Sendable {
       return (isDue, takeTelling(of: size))
     }
     if isDue { writer.checkpoint(.passive) }
-    // At once, before somebody begins another one: who reads a state that is all in the file does not keep the log from beginning anew.
+    // Immediately, before another snapshot begins: a reader whose state is entirely in the database file does not prevent the log from
+    // restarting.
     if keepLimits(size, isToBeTold), !isAnyHeld { writer.checkpoint(.passive) }
   }
 
-  /// The bytes of a log before its first page.
+  /// The size of the log's header, in bytes.
   private static let logHeaderSize = 32
-  /// How long nobody looks at the log because of a read, after somebody has.
+  /// The minimum time between looks at the log that reads cause, in nanoseconds.
   private static let pause: UInt64 = 50_000_000
 
-  /// Looks at the log as ``lookAtLog()`` does, unless somebody has just done so. For who reads, which may be often.
+  /// Calls ``lookAtLog()`` unless that happened recently. For frequent reads.
   @inline(__always) func lookAtLogSometimes() {
     if CoarseClock.now() >= nextLook.load(ordering: .relaxed) { lookAtLog() }
   }
 
-  /// Looks whether others have made the log too long: an own writer tells of its own commits only.
+  /// Checks whether other processes have made the log too long. The pool's writer reports only its own commits.
   ///
-  /// The file is never shorter than the log, and may be longer from before: where it has grown it is as long.
+  /// The file is never shorter than the log, but may be longer because of earlier contents. If it has grown, it is as long as the log.
   func lookAtLog() {
     nextLook.store(CoarseClock.now() &+ Self.pause, ordering: .relaxed)
     guard isAnyHeld, let size = StoreFile.size(logPath) else { return }
@@ -229,7 +230,7 @@ final class HeldSnapshots: @unchecked Sendable {
     if let isToBeTold { _ = keepLimits(size, isToBeTold) }
   }
 
-  /// Under the lock: whether somebody is to be told how long the log is, once.
+  /// Returns, under the lock, whether to notify the observer of the log's size, which happens once.
   private func takeTelling(of size: Int) -> Bool {
     guard isAnyHeld, size >= limits.told, !hasTold else { return false }
     hasTold = true
@@ -245,7 +246,7 @@ final class HeldSnapshots: @unchecked Sendable {
     return true
   }
 
-  /// Whether the file of the log is longer than it should be without snapshots.
+  /// Returns whether the log file is too long for a store without held snapshots.
   func isTooLong(_ log: Int) -> Bool { log >= min(limits.told, limits.greatest ?? .max) }
 
   private func locked<Result>(_ body: () throws -> Result) rethrows -> Result {

@@ -1,41 +1,39 @@
-// OtherCommits: whether anybody but a pool's writer has committed, for who wants to know.
-
 import Synchronization
 
-/// What a pool keeps of who wants to hear of the commits of others.
+/// Detects commits of other connections than the pool's writer, and notifies the observer.
 final class OtherCommits: Sendable {
-  /// A function by itself would be wrapped once more with each `withLock`, since a lock keeps it in another form than a call needs: it would grow by two
-  /// closures with every commit that is told, and be called through all of them.
+  /// The structure avoids reabstraction: a bare function in a `Mutex` would gain two closures with every `withLock`, and be called through
+  /// all of them.
   private struct Listener { let tell: @Sendable () -> Void }
   private let listener = Mutex<Listener?>(nil)
   private let asked = Atomic<Bool>(false)
 
-  /// Whether somebody has asked, and nobody has looked since.
+  /// Whether a check was requested and has not been made since.
   var isAsked: Bool { asked.load(ordering: .sequentiallyConsistent) }
 
   func begin(_ tell: @escaping @Sendable () -> Void) { listener.withLock { $0 = Listener(tell: tell) } }
 
-  /// Notes that somebody wants to know.
+  /// Requests a check.
   func ask() { asked.store(true, ordering: .sequentiallyConsistent) }
 
-  /// Takes the note back; false where there was none.
+  /// Withdraws the request. Returns false if there was none.
   func stopAsking() -> Bool { asked.exchange(false, ordering: .sequentiallyConsistent) }
 
-  /// Looks, with the writer outside of a transaction. Where it cannot tell, others may have committed.
+  /// Checks for commits of others with the writer, outside a transaction. If the check fails, returns true.
   func look(_ writer: Connection) -> Bool {
     _ = stopAsking()
     return (try? writer.othersHaveCommitted()) ?? true
   }
 
-  /// Tells whoever listens.
+  /// Notifies the observer.
   func tell() { listener.withLock { $0 }?.tell() }
 }
 
 extension ConnectionPool {
-  /// Begins to tell of commits that are not of this pool's writer, when somebody asks with ``lookForOthers()``.
+  /// Starts observing commits of connections other than this pool's writer. ``lookForOthers()`` triggers a check.
   ///
-  /// - Parameter tell: Called when some have come since this was called or it was told last: by whoever asks, or gives the writer back. Whoever begins
-  ///   to read then sees them. It takes a note and returns.
+  /// - Parameter tell: Called if there were such commits since this call or the last notification, by the caller that requests the check or
+  ///   returns the writer. Reads that begin afterward see the commits. It must return quickly.
   package func watchOthers(_ tell: @escaping @Sendable () -> Void) throws {
     try withWriter { connection in
       _ = try connection.othersHaveCommitted()
@@ -43,8 +41,8 @@ extension ConnectionPool {
     }
   }
 
-  /// Finds out whether others have committed. The writer knows them from its own: where it is in use, whoever gives it back finds out; as long as it
-  /// writes nobody else can.
+  /// Checks whether other connections have committed. Only the writer can distinguish their commits from its own. If it is in use, the
+  /// check is made when it is returned; until then no other connection can commit.
   package func lookForOthers() {
     if let writer = takeFreeWriter(noting: { others.ask() }) { giveBackWriter(writer) }
   }

@@ -1,11 +1,10 @@
-// One reader of a pool: taken by one caller at a time, without a lock.
-
 import StoreFiles
 import Synchronization
 
-/// A reader of a pool. Whoever takes it has it alone until he releases it.
+/// A reader of a pool, owned by one caller at a time and taken without a lock.
 ///
-/// `@unchecked Sendable`: the connection and the snapshot are touched only by who has taken the reader, and ``take()`` acquires what ``release()`` released.
+/// `@unchecked Sendable`: the connection and the snapshot are used only by the caller that has taken the reader, and ``take()`` acquires
+/// what ``release()`` released.
 package final class PooledReader: @unchecked Sendable {
   private enum State {
     static let idle: UInt8 = 0
@@ -13,47 +12,47 @@ package final class PooledReader: @unchecked Sendable {
   }
 
   package let connection: Connection
-  /// The pool's commit count when the open snapshot was begun; nil where none is open.
+  /// The pool's commit count at the beginning of the open snapshot; nil if none is open.
   var snapshot: UInt64?
-  /// Whether the pool's timer runs, and runs on until it has found the reader idle without a snapshot.
+  /// Whether the pool's timer runs, and continues until it has found the reader idle without a snapshot.
   var isTimed = false
-  /// When it was begun.
+  /// The time at which the snapshot began.
   private var begun: UInt64 = 0
   private let state: Atomic<UInt8>
 
-  /// A reader that its maker has taken.
+  /// Creates a reader that its creator has taken.
   init(_ connection: Connection) {
     self.connection = connection
     state = Atomic(State.taken)
   }
 
-  /// Takes the reader; false where somebody else has it, or it is closed.
+  /// Takes the reader. Returns false if it is in use or closed.
   @inline(__always) func take() -> Bool {
     state.compareExchange(expected: State.idle, desired: State.taken, ordering: .sequentiallyConsistent).exchanged
   }
 
-  /// Lets anybody take it.
+  /// Makes the reader available.
   @inline(__always) func release() { state.store(State.idle, ordering: .sequentiallyConsistent) }
 
-  /// Closes the connection of a reader that is taken: nobody can take it any more.
+  /// Closes the connection of a taken reader, which can no longer be taken.
   func close() { connection.close() }
 
-  /// A snapshot is begun, after so many commits.
+  /// Records the beginning of a snapshot at a commit count.
   func begin(_ commits: UInt64) {
     snapshot = commits
     begun = CoarseClock.now()
   }
 
-  /// Ends the open snapshot, of a reader that is taken.
+  /// Ends the open snapshot of a taken reader.
   func endSnapshot() {
     connection.abandonTransaction()
     snapshot = nil
     isTimed = false
   }
 
-  /// Whether the open snapshot may still be used: nothing was committed since it was begun, and it is not old.
+  /// Returns whether the open snapshot can still be used: nothing was committed since it began, and it is not too old.
   @inline(__always) func isCurrent(_ commits: UInt64) -> Bool { snapshot == commits && !isOld }
 
-  /// Whether the open snapshot is older than it may become.
+  /// Whether the open snapshot is too old to be used.
   @inline(__always) var isOld: Bool { CoarseClock.now() &- begun > ConnectionPool.snapshotLifetime }
 }

@@ -1,12 +1,12 @@
-// Binding of values by position (the first is 1), without boxes.
+// Binds values by position, starting at 1, without boxing.
 
 public import CSQLCipher
 public import Foundation
 public import StoreKeys
 
-/// SQLITE_TRANSIENT: SQLite copies the bytes at once.
+/// SQLITE_TRANSIENT: SQLite copies the bytes immediately.
 @inlinable @inline(__always) package var transientDestructor: sqlite3_destructor_type {
-  // The header spells it as a cast of -1, which Swift does not import.
+  // The header defines it as a cast of -1, which Swift does not import.
   unsafeBitCast(-1, to: sqlite3_destructor_type.self)
 }
 
@@ -20,7 +20,7 @@ extension Statement {
     try bind(index, Int64(value))
   }
 
-  /// Binds a double; SQLite stores NaN as NULL.
+  /// Binds a double. SQLite stores NaN as NULL.
   @inlinable package func bind(_ index: Int32, _ value: Double) throws(StoreAccessError) {
     let code = sqlite3_bind_double(pointer, index, value)
     if code != SQLITE_OK { throw bindFailure(code, index) }
@@ -31,43 +31,43 @@ extension Statement {
     if code != SQLITE_OK { throw bindFailure(code, index) }
   }
 
-  /// Binds text; SQLite copies it.
+  /// Binds text. SQLite copies it.
   @inlinable package func bind(_ index: Int32, _ value: String) throws(StoreAccessError) {
     var value = value
     let code = value.withUTF8 { bindTextCode(index, UnsafeRawBufferPointer($0), transientDestructor) }
     if code != SQLITE_OK { throw bindFailure(code, index) }
   }
 
-  /// Binds bytes as a blob; SQLite copies them. No bytes are an empty blob, not NULL.
+  /// Binds bytes as a blob. SQLite copies them. Empty data binds an empty blob, not NULL.
   @inlinable package func bind(_ index: Int32, _ value: Data) throws(StoreAccessError) {
     let code = value.withUnsafeBytes { bindBlobCode(index, $0, transientDestructor) }
     if code != SQLITE_OK { throw bindFailure(code, index) }
   }
 
-  /// Binds UTF-8 text; SQLite copies it.
+  /// Binds UTF-8 text. SQLite copies it.
   @inlinable package func bindText(_ index: Int32, _ text: UnsafeRawBufferPointer) throws(StoreAccessError) {
     let code = bindTextCode(index, text, transientDestructor)
     if code != SQLITE_OK { throw bindFailure(code, index) }
   }
 
-  /// Binds bytes as a blob; SQLite copies them.
+  /// Binds bytes as a blob. SQLite copies them.
   @inlinable package func bindBlob(_ index: Int32, _ bytes: UnsafeRawBufferPointer) throws(StoreAccessError) {
     let code = bindBlobCode(index, bytes, transientDestructor)
     if code != SQLITE_OK { throw bindFailure(code, index) }
   }
 
-  /// Binds UTF-8 text that stays where it is until the statement is bound anew, cleared, or finalized: nothing is copied.
+  /// Binds UTF-8 text without copying. The memory must stay valid until the statement is bound again, cleared, or finalized.
   @inlinable package func bindStaticText(_ index: Int32, _ text: UnsafeRawBufferPointer) throws(StoreAccessError) {
     let code = bindTextCode(index, text, nil)
     if code != SQLITE_OK { throw bindFailure(code, index) }
   }
 
-  /// Binds UTF-8 text that stays where it is until the statement is bound anew, cleared, or finalized: nothing is copied.
+  /// Binds UTF-8 text without copying. The memory must stay valid until the statement is bound again, cleared, or finalized.
   @inlinable package func bindStaticText(_ index: Int32, _ text: UnsafePointer<UInt8>, _ count: Int) throws(StoreAccessError) {
     try bindStaticText(index, UnsafeRawBufferPointer(start: text, count: count))
   }
 
-  /// Binds a blob that stays where it is until the statement is bound anew, cleared, or finalized: nothing is copied.
+  /// Binds a blob without copying. The memory must stay valid until the statement is bound again, cleared, or finalized.
   @inlinable package func bindStaticBlob(_ index: Int32, _ bytes: UnsafeRawBufferPointer) throws(StoreAccessError) {
     let code = bindBlobCode(index, bytes, nil)
     if code != SQLITE_OK { throw bindFailure(code, index) }
@@ -77,7 +77,7 @@ extension Statement {
     _ index: Int32, _ text: UnsafeRawBufferPointer, _ destructor: sqlite3_destructor_type?
   ) -> Int32 {
     guard text.count <= Int32.max else { return SQLITE_TOOBIG }
-    // A null pointer would bind NULL: an empty text has an address too.
+    // A null pointer would bind NULL, so empty text needs an address too.
     guard let base = text.baseAddress else { return sqlite3_bind_text(pointer, index, "", 0, nil) }
     return sqlite3_bind_text(pointer, index, base.assumingMemoryBound(to: CChar.self), Int32(text.count), destructor)
   }

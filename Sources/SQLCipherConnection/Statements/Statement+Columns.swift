@@ -1,9 +1,9 @@
-// Reading a row's columns by position (the first is 0), without boxes. What a buffer points at lives until the next step or reset.
+// Reads columns by position, starting at 0, without boxing. Buffers are valid until the next step or reset.
 
 public import CSQLCipher
 public import Foundation
 
-/// The types that SQLite stores.
+/// The storage types of SQLite.
 @usableFromInline package enum ColumnType: Int32, Sendable {
   case integer = 1
   case real = 2
@@ -12,16 +12,16 @@ public import Foundation
   case null = 5
 }
 
-/// The value in a column of a statement's row, until the next step or reset.
+/// The value in a column of the current row, valid until the next step or reset.
 ///
-/// SQLite calls it unprotected. It may be read as it is, since every connection is opened without a mutex of its own (`SQLITE_OPEN_NOMUTEX`) and used by one
-/// thread at a time (sqlite.org/c3ref/value.html).
+/// SQLite calls it unprotected. Reading it directly is safe because every connection is opened without a mutex (`SQLITE_OPEN_NOMUTEX`) and
+/// used by one thread at a time (sqlite.org/c3ref/value.html).
 @usableFromInline package struct ColumnValue {
   @usableFromInline let pointer: OpaquePointer?
 
   @inlinable init(pointer: OpaquePointer?) { self.pointer = pointer }
 
-  /// Asked before the value is read, since reading may convert it.
+  // Check the type before reading the value: reading may convert it.
   @inlinable package var isInteger: Bool { sqlite3_value_type(pointer) == SQLITE_INTEGER }
   @inlinable package var isText: Bool { sqlite3_value_type(pointer) == SQLITE_TEXT }
   @inlinable package var isNull: Bool { sqlite3_value_type(pointer) == SQLITE_NULL }
@@ -31,7 +31,7 @@ public import Foundation
   @inlinable package var int64: Int64 { sqlite3_value_int64(pointer) }
   @inlinable package var double: Double { sqlite3_value_double(pointer) }
 
-  /// The text in place, without its end mark; `baseAddress` is nil where there was no memory for it.
+  /// The UTF-8 text in place, without the terminating NUL; `baseAddress` is nil if memory is exhausted.
   @inlinable package var textBuffer: UnsafeRawBufferPointer {
     guard let text = sqlite3_value_text(pointer) else { return UnsafeRawBufferPointer(start: nil, count: 0) }
     return UnsafeRawBufferPointer(start: text, count: Int(sqlite3_value_bytes(pointer)))
@@ -44,11 +44,11 @@ public import Foundation
   }
 }
 
-/// The values of all columns of a statement's row, until the next step or reset.
+/// The values of all columns of the current row, valid until the next step or reset.
 ///
-/// SQLite makes a row as an array of values (`sqlite3_column_value` returns the addresses of its elements), so one call finds them all. It does not
-/// promise that: each statement looks at the addresses of its first row, and asks for each column where they do not lie at equal distances. An array
-/// stays one for all rows, wherever the next row is.
+/// SQLite stores a row as an array of values (`sqlite3_column_value` returns addresses of its elements), so one call locates them all. That
+/// layout is not documented. Each statement therefore compares the addresses of its first row, and falls back to one call per column if
+/// their distances differ. The layout is the same for all rows of a statement, although the array may move.
 @usableFromInline package struct ColumnValues {
   @usableFromInline let statement: OpaquePointer
   @usableFromInline let first: OpaquePointer?
@@ -60,7 +60,7 @@ public import Foundation
     self.stride = stride
   }
 
-  /// The value of a column, which the statement has to have.
+  /// The value of a column, which must exist.
   @inlinable package subscript(column: Int32) -> ColumnValue {
     guard stride > 0, let first else { return ColumnValue(pointer: sqlite3_column_value(statement, column)) }
     return ColumnValue(pointer: OpaquePointer(UnsafeRawPointer(first) + Int(column) &* stride))
@@ -68,7 +68,7 @@ public import Foundation
 }
 
 extension Statement {
-  /// The values of the current row, of which there has to be one: cheaper than a call for each column.
+  /// The values of the current row, which must exist. Cheaper than a call for each column.
   @inlinable package var columnValues: ColumnValues {
     if valueStride < 0 { measureColumns() }
     #if CIPHERDATA_CHECKS
@@ -79,7 +79,7 @@ extension Statement {
 
   @usableFromInline func measureColumns() { valueStride = measuredStride }
 
-  /// The distance of the current row's values; 0 where there is none that is the same for all.
+  /// The distance between adjacent values of the current row; 0 if it is not constant.
   @usableFromInline var measuredStride: Int {
     let places = (0..<sqlite3_column_count(pointer)).map { UInt(bitPattern: sqlite3_column_value(pointer, $0)) }
     guard places.count > 1, let first = places.first, places[1] > first else { return 0 }
@@ -87,29 +87,29 @@ extension Statement {
     return places.indices.allSatisfy { places[$0] == first + UInt($0) * stride } ? Int(stride) : 0
   }
 
-  /// The number of columns of a row.
+  /// The number of columns in a row.
   @inlinable package var columnCount: Int { Int(sqlite3_column_count(pointer)) }
 
   @inlinable package func int64(_ column: Int32) -> Int64 { sqlite3_column_int64(pointer, column) }
   @inlinable package func int(_ column: Int32) -> Int { Int(sqlite3_column_int64(pointer, column)) }
   @inlinable package func double(_ column: Int32) -> Double { sqlite3_column_double(pointer, column) }
 
-  /// Costs about 10 ns: in a hot loop ask only where a number is 0 or a pointer nil.
+  /// Costs about 10 ns. In a hot loop, call it only if a number is 0 or a pointer is nil.
   @inlinable package func isNull(_ column: Int32) -> Bool { sqlite3_column_type(pointer, column) == SQLITE_NULL }
 
   @inlinable package func type(_ column: Int32) -> ColumnType {
     ColumnType(rawValue: sqlite3_column_type(pointer, column)) ?? .null
   }
 
-  /// The text in place, without its end mark; `baseAddress` is nil for NULL.
+  /// The UTF-8 text in place, without the terminating NUL; `baseAddress` is nil for NULL.
   ///
-  /// The text pointer is asked for before the length: in the other order SQLite may convert twice.
+  /// Reads the pointer before the length: in the other order SQLite may convert twice.
   @inlinable package func textBuffer(_ column: Int32) -> UnsafeRawBufferPointer {
     guard let text = sqlite3_column_text(pointer, column) else { return UnsafeRawBufferPointer(start: nil, count: 0) }
     return UnsafeRawBufferPointer(start: text, count: Int(sqlite3_column_bytes(pointer, column)))
   }
 
-  /// The bytes in place; `baseAddress` is nil for NULL *and* for an empty blob, which `isNull` tells apart.
+  /// The bytes in place; `baseAddress` is nil for NULL and for an empty blob, which `isNull` distinguishes.
   @inlinable package func blobBuffer(_ column: Int32) -> UnsafeRawBufferPointer {
     guard let bytes = sqlite3_column_blob(pointer, column) else { return UnsafeRawBufferPointer(start: nil, count: 0) }
     return UnsafeRawBufferPointer(start: bytes, count: Int(sqlite3_column_bytes(pointer, column)))
@@ -120,7 +120,7 @@ extension Statement {
     String(decoding: textBuffer(column), as: UTF8.self)
   }
 
-  /// The text as a string, nil for NULL.
+  /// The text as a string; nil for NULL.
   @inlinable package func optionalText(_ column: Int32) -> String? {
     let buffer = textBuffer(column)
     return buffer.baseAddress == nil ? nil : String(decoding: buffer, as: UTF8.self)
@@ -131,7 +131,7 @@ extension Statement {
     Data(blobBuffer(column))
   }
 
-  /// The column's name in the result.
+  /// Returns the column's name in the result.
   package func columnName(_ column: Int32) -> String {
     sqlite3_column_name(pointer, column).map { String(cString: $0) } ?? ""
   }

@@ -1,5 +1,3 @@
-// A prepared statement: step and reset. Binding and columns are in the facets.
-
 public import CSQLCipher
 public import StoreKeys
 
@@ -8,7 +6,7 @@ public import StoreKeys
   @usableFromInline let pointer: OpaquePointer
   @usableFromInline let database: DatabaseHandle
 
-  /// How far the values of a row's neighbouring columns lie apart; 0 where they do not lie in a row, negative as long as nobody has looked.
+  /// The distance between the values of adjacent columns; 0 if it is not constant, negative until measured.
   // A statement is used by one thread, and no call here re-enters.
   @exclusivity(unchecked) @usableFromInline var valueStride = -1
 
@@ -19,12 +17,12 @@ public import StoreKeys
 
   deinit { sqlite3_finalize(pointer) }
 
-  /// The text it was prepared from.
+  /// The text that it was prepared from.
   package var sql: String { String(cString: sqlite3_sql(pointer)) }
 
-  /// Goes to the next row; false at the end.
+  /// Steps to the next row. Returns false at the end.
   ///
-  /// After an error the statement is reset already.
+  /// After an error the statement is already reset.
   @inlinable package func step() throws(StoreAccessError) -> Bool {
     let code = sqlite3_step(pointer)
     if code == SQLITE_ROW { return true }
@@ -32,7 +30,7 @@ public import StoreKeys
     throw failure(code)
   }
 
-  /// Steps to the end and resets: for statements whose rows, if any, do not matter.
+  /// Steps to the end and resets, for statements whose rows are not needed.
   @inlinable package func run() throws(StoreAccessError) {
     var code = sqlite3_step(pointer)
     while code == SQLITE_ROW { code = sqlite3_step(pointer) }
@@ -40,31 +38,31 @@ public import StoreKeys
     sqlite3_reset(pointer)
   }
 
-  /// Makes it ready to run again; the bound values stay.
+  /// Resets the statement so that it can run again. Bound values are kept.
   @inlinable package func reset() {
     sqlite3_reset(pointer)
   }
 
-  /// Sets every bound value to NULL.
+  /// Sets all bound values to NULL.
   @inlinable package func clearBindings() {
     sqlite3_clear_bindings(pointer)
   }
 
-  /// True between the first step and the reset.
+  /// Whether the statement has been stepped and not reset.
   package var isBusy: Bool { sqlite3_stmt_busy(pointer) != 0 }
-  /// True where the statement writes nothing.
+  /// Whether the statement does not write.
   package var isReadOnly: Bool { sqlite3_stmt_readonly(pointer) != 0 }
   /// The number of placeholders.
   package var parameterCount: Int { Int(sqlite3_bind_parameter_count(pointer)) }
 
-  /// Makes the error of a failed step, then resets.
+  /// Returns the error of a failed step, and resets the statement.
   @usableFromInline func failure(_ code: Int32) -> StoreAccessError {
     let error = database.failure(code, operation: .step, sql: sql, source: .step)
     sqlite3_reset(pointer)
     return error
   }
 
-  /// Makes the error of a failed bind.
+  /// Returns the error of a failed binding.
   @usableFromInline func bindFailure(_ code: Int32, _ index: Int32) -> StoreAccessError {
     database.failure(code, operation: .bind, sql: sql, subject: .parameter(Int(index)))
   }

@@ -1,15 +1,13 @@
-// The prepared statements of a connection: by plan number, and the last used by text.
-
 import CSQLCipher
 package import StoreKeys
 
-/// Keeps statements prepared.
+/// The prepared statements of a connection: by plan number, and a cache of the last used by text.
 @usableFromInline package final class StatementTable {
-  /// How many ad-hoc texts stay prepared.
+  /// The number of texts that stay prepared.
   private static let textCapacity = 64
 
-  // Exclusivity is not checked at run time: a connection is used by one thread, and no call here re-enters.
-  /// Indexed by plan number.
+  // A connection is used by one thread, and no call here re-enters, so exclusivity is not checked at run time.
+  /// The statements by plan number.
   @exclusivity(unchecked) @usableFromInline var table: ContiguousArray<Statement?> = []
   private var texts: [String: (statement: Statement, lastUse: UInt64)] = [:]
   private var clock: UInt64 = 0
@@ -23,7 +21,7 @@ package import StoreKeys
     number < table.count ? table[number] : nil
   }
 
-  /// What is wrong with the use of a number: that it stands for another text already.
+  /// Returns a message if the plan number belongs to a different text.
   @usableFromInline package func misuse(of number: Int, for sql: String) -> String? {
     guard let known = numbered(number), known.sql != sql else { return nil }
     return "the statement number \(number) stands for\n\(known.sql)\nand is used for\n\(sql)"
@@ -41,7 +39,7 @@ package import StoreKeys
   func statement(text: String) throws(StoreAccessError) -> Statement {
     clock += 1
     if let known = texts[text] {
-      // Somebody is in the middle of its rows: leave it to him.
+      // The cached statement is in use.
       if known.statement.isBusy { return try prepare(text) }
       texts[text]?.lastUse = clock
       known.statement.clearBindings()
@@ -60,7 +58,7 @@ package import StoreKeys
     texts.removeAll()
   }
 
-  /// Prepares one statement; a text with a second statement behind it, or none at all, is refused.
+  /// Prepares one statement. Rejects text without a statement, or with more than one.
   func prepare(_ sql: String) throws(StoreAccessError) -> Statement {
     try database.checkOpen(.prepare)
     var prepared: OpaquePointer?

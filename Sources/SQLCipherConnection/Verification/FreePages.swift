@@ -1,18 +1,19 @@
-// FreePages: which pages of a database are unused, found out without SQLite: such a page need never have been written, so that zeros in its place are right.
-
 import CSQLCipher
 import Foundation
 import StoreFiles
 import StoreKeys
 
-/// Walks the list of unused pages. Its trunks are pages with content, which have to be authentic; its leaves have none.
+/// Finds the unused pages of a database without SQLite, by walking the freelist. Zeros are valid in an unused page, which may never have
+/// been written.
+///
+/// The trunks of the list are pages with content, which must be authentic; its leaves have none.
 enum FreePages {
-  /// Unused pages with the state of the database that they belong to.
+  /// Unused pages, with the database state that they belong to.
   struct Admitted {
     let pages: AdmittedPages
     fileprivate let version: String?
 
-    /// Refuses a snapshot of another state than that of the walk.
+    /// Throws if the snapshot has a different state than the walk.
     func checkIsCurrent(_ connection: Connection) throws(StoreAccessError) {
       guard try connection.pragma("data_version") == version else {
         throw StoreAccessError(.busy, path: connection.path, operation: .copy, circumstance: .committedMeanwhile)
@@ -20,10 +21,10 @@ enum FreePages {
     }
   }
 
-  /// How often a walk is tried while others commit.
+  /// The maximum number of walks while others commit.
   private static let attempts = 20
 
-  /// Runs `body`, which begins a snapshot, with the unused pages; again where somebody has committed meanwhile.
+  /// Runs `body`, which begins a snapshot, with the unused pages. Repeats it if another connection committed in the meantime.
   static func withAdmitted<Result>(
     of connection: Connection, key: DatabaseKey, _ body: (Admitted) throws -> Result
   ) throws -> Result {
@@ -42,7 +43,7 @@ enum FreePages {
     throw lastError ?? StoreAccessError(.busy, path: connection.path, operation: .copy)
   }
 
-  /// The leaves of the list in the newest committed state.
+  /// Returns the leaves of the freelist in the newest committed state.
   static func leaves(path: String, key: DatabaseKey) throws -> Set<UInt32> {
     let reader = try PageReader(path: path, key: key)
     let first = try reader.page(1)
@@ -58,7 +59,7 @@ enum FreePages {
       for index in 0..<count { leaves.insert(number(page, 8 + 4 * index)) }
       trunk = number(page, 0)
     }
-    // What is a trunk has content.
+    // Trunks have content.
     return leaves.subtracting(trunks).subtracting([0, 1])
   }
 
@@ -66,7 +67,7 @@ enum FreePages {
     page[offset..<offset + 4].reduce(0) { $0 << 8 | UInt32($1) }
   }
 
-  /// Reads pages of the newest committed state: from the log where it has them, else from the file.
+  /// Reads pages of the newest committed state: from the log if it has them, otherwise from the file.
   struct PageReader {
     let path: String
     let file: BareDatabaseFile
@@ -88,7 +89,7 @@ enum FreePages {
       guard number > 0 else { throw damaged }
       var bytes = [UInt8](repeating: 0, count: pageSize)
       let isOpen = try bytes.withUnsafeMutableBytes { page in
-        // Somebody may be writing the page just now.
+        // Another process may be writing the page.
         for attempt in 0..<3 {
           if attempt > 0 { usleep(2_000) }
           if let offset = logged[number] {

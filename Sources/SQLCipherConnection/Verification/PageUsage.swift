@@ -1,13 +1,11 @@
-// PageUsage: how many pages each table and index has: their trees are walked without SQLite, which cannot tell in the builds that there are.
-
 import Foundation
 package import StoreKeys
 
-/// Counts pages.
+/// Computes the size of tables and indexes by walking their trees without SQLite, whose common builds cannot report it.
 package enum PageUsage {
-  /// The bytes of trees by their first pages, in the newest committed state. A page that is read must be authentic.
+  /// Returns the sizes in bytes of trees by root page, in the newest committed state. Every page that is read must be authentic.
   ///
-  /// - Throws: `.storeCorrupt` where the pages make no trees; `.busy` where others committed again and again meanwhile.
+  /// - Throws: `.storeCorrupt` if the pages do not form trees; `.busy` if others keep committing in the meantime.
   package static func bytes(of roots: [UInt32], _ connection: Connection, key: DatabaseKey) throws -> [UInt32: Int] {
     let (path, pageSize) = (connection.path, key.format.pageSize)
     for _ in 0..<5 {
@@ -19,14 +17,13 @@ package enum PageUsage {
         for root in roots { bytes[root] = try walk.pages(from: root) * pageSize }
         return bytes
       }
-      // What others have written meanwhile may have been read half.
+      // Pages that others wrote in the meantime may have been read partially.
       if try connection.dataVersion() == version { return try result.get() }
     }
     throw StoreAccessError(.busy, path: path, operation: .read, circumstance: .committedMeanwhile)
   }
 }
 
-/// A walk through trees of pages.
 private struct TreeWalk {
   let reader: FreePages.PageReader
   let usableSize: Int
@@ -37,12 +34,12 @@ private struct TreeWalk {
     self.usableSize = usableSize
   }
 
-  /// The number of pages of a tree, with those of values that lie beside it.
+  /// Returns the number of pages of a tree, including overflow pages.
   mutating func pages(from root: UInt32) throws -> Int {
     var count = 0
     var rest = [root]
     while let number = rest.popLast() {
-      // Two trees share no page.
+      // Trees share no pages.
       guard seen.insert(number).inserted else { throw reader.damaged }
       count += 1
       let page = try reader.page(number)
@@ -65,7 +62,7 @@ private struct TreeWalk {
     return count
   }
 
-  /// How many pages hold what of an entry does not fit into its own: SQLite's rule.
+  /// Returns the number of overflow pages of an entry, according to SQLite's file format.
   private func overflowPages(_ size: Int, isTable: Bool) -> Int {
     let least = (usableSize - 12) * 32 / 255 - 23
     let greatest = isTable ? usableSize - 35 : (usableSize - 12) * 64 / 255 - 23

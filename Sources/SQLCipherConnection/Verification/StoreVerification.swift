@@ -1,40 +1,39 @@
-// Finds damage that nobody has read yet: every page's authentication code, SQLite's own checks, foreign keys. It repairs nothing.
-
 import CSQLCipher
 import Foundation
 package import StoreFiles
 package import StoreKeys
 
-/// How thorough a verification is.
+/// The thoroughness of a verification.
 package enum VerificationLevel: Sendable {
   /// SQLite's quick check and the foreign keys.
   case quick
-  /// Every page's code in the file and in the log, SQLite's whole integrity check, the foreign keys.
+  /// The authentication code of every page in the file and the log, SQLite's full integrity check, and the foreign keys.
   case full
 }
 
-/// One thing that a verification found.
+/// A problem that a verification found.
 package enum VerificationFinding: Sendable, Hashable, CustomStringConvertible {
-  /// A page of the file is not what was written there with the store's key.
+  /// A page of the file was not written with the store's key.
   case page(Int)
-  /// The salt in the file's first bytes is not the key's. Nobody needs it who has a key file, and SQLCipher's codes leave it out.
+  /// The salt in the first bytes of the file is not the key's. A store with a key file does not need it, and SQLCipher's authentication
+  /// codes do not cover it.
   case salt
-  /// A page in the write-ahead log is not what was written with the store's key.
+  /// A page in the write-ahead log was not written with the store's key.
   case logFrame(index: Int, page: Int)
-  /// The file's size is no multiple of the page size; so many bytes stand behind the last whole page.
+  /// The file's size is not a multiple of the page size; the value is the number of bytes after the last whole page.
   case partialPage(bytes: Int)
-  /// The file is shorter than it says.
+  /// The file has fewer pages than its header states.
   case missingPages(expected: Int, found: Int)
-  /// Whole pages stand behind the last one that belongs to the database.
+  /// The file has whole pages after the last one that belongs to the database.
   case surplusPages(Int)
-  /// SQLite cannot read the store at all, or not on.
+  /// SQLite cannot read the store, or stopped reading.
   case unreadable(String)
-  /// A line of SQLite's check: names of tables and indexes, page numbers, no values.
+  /// A message of SQLite's check: names of tables and indexes and page numbers, but no values.
   case structure(String)
-  /// A row refers to another one that does not exist.
+  /// A row refers to a row that does not exist.
   case foreignKey(table: String, row: Int64, parent: String)
 
-  /// Whether a line of SQLite's check is about an index or a table.
+  /// Returns whether the finding is a message of SQLite's check about an index or a table.
   package func isAbout(index: String) -> Bool { if case .structure(let line) = self { line.hasSuffix(" index \(index)") } else { false } }
   package func isAbout(table: String) -> Bool {
     if case .structure(let line) = self { line.hasSuffix(" table main.\(table)") } else { false }
@@ -55,21 +54,21 @@ package enum VerificationFinding: Sendable, Hashable, CustomStringConvertible {
   }
 }
 
-/// Checks a store that may be in use.
+/// Verifies a store, which may be in use: the authentication code of every page, SQLite's own checks, and foreign keys. It repairs nothing.
 package struct StoreVerification {
   private let path: String
   private let key: DatabaseKey
-  /// The pages' codes are a part of the whole, SQLite's own check another.
+  /// The page check and SQLite's check report separate parts of the total progress.
   private let pagesProgress: ProgressHandler?
   private let structureProgress: ProgressHandler?
   private var findings: [VerificationFinding] = []
 
-  /// Checks a store and tells everything that it finds; an empty answer means that nothing is wrong.
+  /// Verifies a store, and returns all findings. An empty result means that nothing is wrong.
   ///
-  /// Throws only where the check itself cannot be done: no such file, no permission, busy, cancelled.
+  /// Throws only if the verification itself fails: no such file, no permission, busy, canceled.
   ///
   /// - Parameters:
-  ///   - onOpen: Registers what the schema needs, for example collations.
+  ///   - onOpen: Registers what the schema needs, such as collations.
   package static func run(
     path: String, key: DatabaseKey, level: VerificationLevel, options: ConnectionOptions = ConnectionOptions(),
     onOpen: (Connection) throws -> Void = { _ in }, progress: ProgressHandler? = nil
@@ -88,7 +87,7 @@ package struct StoreVerification {
     defer { connection?.close() }
     if level == .full { try verification.checkPages(connection) }
     if let connection {
-      // The snapshot of the pages could not be ended: that takes memory too.
+      // Ending the page snapshot failed because memory is exhausted.
       guard connection.isInAutocommit else {
         throw StoreAccessError(.outOfMemory, path: verification.path, operation: .verify, code: SQLITE_NOMEM)
       }
@@ -100,14 +99,14 @@ package struct StoreVerification {
   private init(path: String, key: DatabaseKey, _ level: VerificationLevel, _ progress: ProgressHandler?) {
     self.path = path
     self.key = key
-    // SQLite reads every page once more, and every row of every index.
+    // SQLite reads every page again, and every row of every index.
     let shares = WorkShare(progress, total: 1_000)
     let pages = level == .full ? 400 : 0
     pagesProgress = shares.part(from: 0, units: pages)
     structureProgress = shares.part(from: pages, units: 1_000 - pages)
   }
 
-  /// Damage is a finding, everything else is an error.
+  /// Records damage as a finding, and rethrows other errors.
   private mutating func note(_ error: StoreAccessError) throws {
     switch error.kind {
     case .storeCorrupt, .unreadableStore: findings.append(.unreadable(error.message ?? error.explanation))
@@ -120,7 +119,7 @@ package struct StoreVerification {
   private mutating func checkPages(_ connection: Connection?) throws {
     let file = try BareDatabaseFile(path)
     let authenticator = try PageAuthenticator(key: key)
-    // The snapshot keeps the log from being emptied meanwhile.
+    // The snapshot prevents the log from being reset.
     if let connection { try? connection.beginRead() }
     defer { if let connection { connection.abandonTransaction() } }
     let expected = try expectedPages(connection)
@@ -135,7 +134,7 @@ package struct StoreVerification {
       }
       if expected < count, logged.isEmpty { findings.append(.surplusPages(count - expected)) }
     }
-    // SQLite keeps its locks at this place, and never a page.
+    // SQLite uses this page for its locks, and never for content.
     let lockPage = (1 << 30) / pageSize + 1
     let last = min(count, expected ?? count)
     guard last > 0 else { return }
@@ -146,7 +145,7 @@ package struct StoreVerification {
       if number & 1023 == 0, let pagesProgress, !pagesProgress(number, last) {
         throw StoreAccessError(.cancelled, path: path, operation: .verify)
       }
-      // A page that is newer in the log may stand half written in the file.
+      // If the log has a newer copy, the page in the file may be partially written.
       switch try state(of: number, page, file, authenticator) {
       case .authentic:
         let isSalted = number > 1 || page[..<DatabaseKey.saltSize].elementsEqual(key.salt)
@@ -155,7 +154,7 @@ package struct StoreVerification {
       case .damaged: if !logged.contains(number) { findings.append(.page(number)) }
       }
     }
-    // An unused page need never have been written.
+    // An unused page may never have been written.
     if !zeros.isEmpty {
       let unused = try unusedPages()
       findings += zeros.filter { !unused.contains(UInt32(clamping: $0)) }.map { .page($0) }
@@ -163,7 +162,7 @@ package struct StoreVerification {
     if let pagesProgress, !pagesProgress(last, last) { throw StoreAccessError(.cancelled, path: path, operation: .verify) }
   }
 
-  /// The pages that need never have been written; none where damage hides them.
+  /// Returns the pages that may never have been written; none if damage prevents finding them.
   private func unusedPages() throws -> Set<UInt32> {
     do {
       return try FreePages.leaves(path: path, key: key)
@@ -173,7 +172,7 @@ package struct StoreVerification {
     }
   }
 
-  /// The number of pages that the database says it has.
+  /// Returns the number of pages that the database header states.
   private mutating func expectedPages(_ connection: Connection?) throws -> Int? {
     guard let connection else { return nil }
     do throws(StoreAccessError) {
@@ -191,7 +190,7 @@ package struct StoreVerification {
   private func state(
     of number: Int, _ page: UnsafeMutableRawBufferPointer, _ file: BareDatabaseFile, _ authenticator: PageAuthenticator
   ) throws -> PageState {
-    // Somebody's checkpoint may be writing it just now.
+    // A checkpoint of another process may be writing the page.
     for attempt in 0..<3 {
       if attempt > 0 { usleep(2_000) }
       try file.read(into: page, offset: Int64(number - 1) * Int64(page.count))
@@ -201,7 +200,7 @@ package struct StoreVerification {
     return .damaged
   }
 
-  /// The pages that have an authentic copy in the log.
+  /// Checks the log, and returns the pages that have an authentic copy in it.
   private mutating func checkLog(_ authenticator: PageAuthenticator) throws -> Set<Int> {
     var pages: Set<Int> = []
     var pending: [VerificationFinding] = []
@@ -214,7 +213,7 @@ package struct StoreVerification {
       } else {
         pending.append(.logFrame(index: index, page: Int(frame.page)))
       }
-      // What follows the last commit may be half written.
+      // Frames after the last commit may be partially written.
       if frame.isCommit {
         found += pending
         pending = []
@@ -227,8 +226,9 @@ package struct StoreVerification {
 
   // MARK: - Structure
 
-  /// Compares full-text tables with the texts, in the words of later versions, whose check does it. For a moment it takes the lock of writers.
-  /// Where nothing can be written it is left out.
+  /// Compares full-text tables with their texts, and reports in the wording of later SQLite versions, whose integrity check does this.
+  ///
+  /// Briefly takes the write lock. Skipped if nothing can be written.
   private mutating func checkFullText(_ connection: Connection, _ onOpen: (Connection) throws -> Void) throws {
     var tables: [String] = []
     do throws(StoreAccessError) {
@@ -266,7 +266,8 @@ package struct StoreVerification {
     for table in malformed { findings.append(.structure("malformed inverted index for FTS4 table main.\(table)")) }
   }
 
-  /// SQLite's check says of a page that could not be read for the time being what it says of damage, with the code behind it.
+  /// Throws if a message of SQLite's check is caused by a temporary read error. SQLite reports such errors like damage, with the error code
+  /// appended.
   static func checkIsDamage(_ line: String, path: String) throws(StoreAccessError) {
     guard let mark = line.range(of: "error code="), let code = Int32(line[mark.upperBound...].prefix { $0.isNumber }) else { return }
     let error = StoreAccessError.sqlite(code, handle: nil, path: path, operation: .verify)
