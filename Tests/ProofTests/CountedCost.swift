@@ -1,8 +1,7 @@
-// CountedCost: what a work costs, the file that pins it, and the files that callgrind writes.
 import Foundation
 import _TestSupport
 
-/// What a work costs.
+/// The measured cost of an operation.
 struct CountedCost {
   var name: String
   var statements = 0
@@ -14,7 +13,7 @@ struct CountedCost {
   }
 }
 
-/// The pinned figures, by the build that they are of.
+/// The pinned costs, by the build that they belong to.
 struct PinnedCosts {
   private(set) var costs: [String: [CountedCost]] = [:]
   private static var file: URL { Fixtures.repository.appendingPathComponent("Tests/_CountedWork/Costs.txt") }
@@ -41,7 +40,7 @@ struct PinnedCosts {
     }
   }
 
-  /// Takes over what was found, of some kinds.
+  /// Replaces the pinned costs of some kinds with measured ones.
   mutating func set(_ found: [CountedCost], _ kinds: [WritableKeyPath<CountedCost, Int>], for build: String) {
     let old = costs[build] ?? []
     costs[build] = found.map { found in
@@ -66,14 +65,14 @@ struct PinnedCosts {
   }
 }
 
-/// A file of callgrind's.
+/// An output file of callgrind.
 struct CallgrindFile {
   /// The instructions of all threads, without those of libcrypto.
   let instructions: Int
 
   init(_ file: URL) throws {
     var (sum, isCounted, isCall) = (0, true, false)
-    // The names of objects stand where they are first used; a number stands for them later.
+    // An object's name occurs on first use; later lines use its number.
     var leftOut: Set<Substring> = []
     for line in try String(contentsOf: file, encoding: .utf8).split(separator: "\n") {
       if line.hasPrefix("ob=") || line.hasPrefix("cob=") {
@@ -81,7 +80,7 @@ struct CallgrindFile {
         if fields.count == 2, fields[1].contains("/libcrypto") { leftOut.insert(fields[0]) }
         if line.hasPrefix("ob="), let number = fields.first { isCounted = !leftOut.contains(number) }
       } else if line.hasPrefix("calls=") {
-        // What a call costs is counted where it is spent.
+        // The cost of a call is counted in the callee.
         isCall = true
       } else if let first = line.utf8.first, (0x30...0x39).contains(first) || first == 0x2B || first == 0x2D || first == 0x2A {
         if isCounted, !isCall, let cost = line.split(separator: " ").last.flatMap({ Int($0) }) { sum += cost }

@@ -1,18 +1,19 @@
-// CountedWorkTests: ten works take the statements, the blocks of memory and the instructions that are pinned: who costs more is told by name.
-//
-// Tests/_CountedWork/Costs.txt has the figures of the build that Scripts/test makes (debug, with the checks of inner tables, which are paused while it is
-// counted). Statements are exact there, allocations to two in a thousand and ten more, since a few of them come and go from process to process, and instructions to a
-// twentieth; another compiler or another SQLCipher may take a quarter more, and half as many instructions again. Scripts/pin-costs writes the file anew.
 import Foundation
 import SQLCipherConnection
 import XCTest
 import _AllocationCounter
 import _TestSupport
 
+/// Ten operations use the pinned number of statements, allocations and instructions. A failure names the operation that costs more.
+///
+/// Tests/_CountedWork/Costs.txt contains the costs for the build that Scripts/test makes: debug, with the checks of inner tables, which are
+/// paused while counting. For that build, statements must match exactly, allocations within 0.2 % plus ten (a few differ between
+/// processes), and instructions within 5 %. With another compiler or another SQLCipher, allocations may exceed the costs by 25 % and
+/// instructions by 50 %. Scripts/pin-costs rewrites the file.
 final class CountedWorkTests: XCTestCase {
   private static let isPinning = ProcessInfo.processInfo.environment["CIPHERDATA_PIN_COSTS"] == "1"
 
-  /// What runs the program: its figures are exact in one of these.
+  /// The build and platform, for one of which the costs are exact.
   private func build() throws -> String {
     let version = try output("swift", "--version")
     let compiler = version.split(separator: " ").drop { $0 != "version" }.dropFirst().first.map(String.init) ?? "?"
@@ -46,13 +47,13 @@ final class CountedWorkTests: XCTestCase {
     return (folder ?? URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()).appendingPathComponent("_CountedWork")
   }
 
-  /// So many allocations differ from one process to the next, for a reason that is not known.
+  /// The number of allocations that differ between processes, for an unknown reason.
   private static let comingAndGoing = 10.0
 
   /// Hashing is the same in every process.
   private static let environment = ["SWIFT_DETERMINISTIC_HASHING": "1"]
 
-  /// Holds what was found to the pinned figures of some kinds, or writes them down.
+  /// Compares measured costs with the pinned ones, or writes them to the file.
   private func compare(_ found: [CountedCost], _ kinds: [WritableKeyPath<CountedCost, Int>], exactTo share: Double, elsewhere: Double)
     throws
   {
@@ -93,13 +94,13 @@ final class CountedWorkTests: XCTestCase {
   }
 
   func testTenWorksTakeThePinnedInstructions() throws {
-    // A sanitizer's program does not run under another one.
+    // A program with a sanitizer does not run under callgrind.
     guard allocation_counter_counts_allocations() else { return }
     let valgrind = try XCTUnwrap(
       ["/usr/bin/valgrind", "/usr/local/bin/valgrind"].first(where: FileManager.default.isExecutableFile),
       "valgrind is not installed: Scripts/install-dependencies --tests")
     let folder = try TemporaryFolder("CountedWorkTests")
-    // valgrind does not read what a Swift compiler tells debuggers.
+    // valgrind cannot read the debug information of Swift compilers.
     let program = folder.file("works")
     _ = try output("strip", "--strip-debug", "-o", program.path, self.program().path)
     let names = try output(

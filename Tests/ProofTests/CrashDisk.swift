@@ -1,28 +1,27 @@
-// CrashDisk: what a disk may hold after a power cut: everything that was synced, and of the rest what chance gives.
 import Foundation
 import _TestSupport
 
-/// What of the things that no sync has made durable is on the disk.
+/// Which of the unsynced changes are on the disk after a crash.
 enum CrashManner: String, Codable, CaseIterable, Sendable {
   /// All: the process was killed.
   case all
-  /// Nothing.
+  /// None.
   case nothing
-  /// What was done first, file by file; the last write is torn.
+  /// The first ones, per file; the last write is torn.
   case beginning
-  /// Some of it, whatever the order; writes are torn at sectors.
+  /// A random selection in any order; writes are torn at sectors.
   case some
-  /// Nearly all: here and there a write, or a sector of one, is missing.
+  /// Nearly all: a few writes, or sectors of writes, are missing.
   case most
 }
 
-/// Files and folders by their paths; a folder has no bytes.
+/// Files and folders by path; folders have no bytes.
 typealias DiskImage = [String: Data?]
 
-/// The state of a folder at one moment of a record: what its programs see, and what of it is durable.
+/// The state of a folder at one point of a record: the state visible to programs, and the durable part of it.
 ///
-/// The model is that of POSIX: a file's sync makes its bytes and its size durable, a folder's sync the names in it. Names that no sync followed are kept from
-/// the first to some last one, folder by folder; a rename between two folders is in both or in none.
+/// The model is that of POSIX: syncing a file makes its bytes and size durable, syncing a folder the names in it. Unsynced name changes
+/// survive up to some last one, per folder. A rename between two folders is in both or in neither.
 struct CrashDisk {
   private enum Change {
     case write(offset: Int, bytes: Range<Int>)
@@ -33,11 +32,11 @@ struct CrashDisk {
     var isFolder: Bool
     var entries: [String: Int] = [:]
     var changes: [Change] = []
-    /// How many of the changes are durable.
+    /// The number of durable changes.
     var durable = 0
   }
 
-  /// One change of names: what each name stands for from then on.
+  /// A change of names: the node that each name refers to from then on.
   private struct NameChange {
     var entries: [(folder: Int, name: String, node: Int?)]
   }
@@ -46,10 +45,10 @@ struct CrashDisk {
   private var nodes = [Node(isFolder: true)]
   private var handles: [UInt32: Int] = [:]
   private var names: [NameChange] = []
-  /// By folder: how many of the changes of names are durable, as far as they are its.
+  /// The number of durable name changes, by folder.
   private var durableNames: [Int: Int] = [:]
 
-  /// - Parameter ignoresSyncs: Plays a disk that says it has synced and has not.
+  /// - Parameter ignoresSyncs: Whether the disk acknowledges syncs without performing them.
   init(_ record: DiskRecord, after count: Int, ignoresSyncs: Bool = false) {
     self.record = record
     for action in record.actions.prefix(count) { apply(action, ignoresSyncs: ignoresSyncs) }
@@ -110,9 +109,9 @@ struct CrashDisk {
     }
   }
 
-  // MARK: The state after a cut
+  // MARK: The state after a power loss
 
-  /// A state that the disk may have after the power was cut at this moment. The index of a log is left out: it is no state that lasts.
+  /// Returns a possible state of the disk after a power loss at this point. The log's index is omitted, since it does not persist.
   func image(_ manner: CrashManner, _ random: inout SeededGenerator) -> DiskImage {
     let entries = keptEntries(manner, &random)
     var image: DiskImage = [:]
@@ -127,9 +126,9 @@ struct CrashDisk {
     return image
   }
 
-  /// By folder, the names that the disk has.
+  /// The names on the disk, by folder.
   private func keptEntries(_ manner: CrashManner, _ random: inout SeededGenerator) -> [Int: [String: Int]] {
-    // What a durable change needs is durable too: all that came before it in its folders.
+    // A durable change makes all earlier changes in its folders durable.
     var durable = durableNames
     var isDurable = [Bool](repeating: false, count: names.count)
     for index in names.indices.reversed() {
@@ -139,7 +138,7 @@ struct CrashDisk {
       for folder in folders { durable[folder] = max(durable[folder, default: 0], index + 1) }
     }
     let open = names.indices.filter { !isDurable[$0] }
-    // Half of the time as file systems with a journal do it: in one order over all folders.
+    // In half of the cases, name changes have one order across all folders, as on journaling file systems.
     let isInOneOrder = Bool.random(using: &random)
     let last = open.isEmpty ? 0 : Int.random(in: 0...open.count, using: &random)
     var stopped: Set<Int> = []
@@ -208,7 +207,7 @@ struct CrashDisk {
     }
   }
 
-  /// Some of a write's sectors.
+  /// Applies some of a write's sectors.
   private func applyTorn(_ change: Change, to bytes: inout Data, _ random: inout SeededGenerator) {
     guard case .write(let offset, let range) = change else { return apply(change, to: &bytes) }
     var position = range.lowerBound
@@ -220,7 +219,7 @@ struct CrashDisk {
     }
   }
 
-  /// A file system may have noted a file's new size before the bytes came.
+  /// A file system may record a file's new size before its bytes.
   private func grow(_ change: Change, _ bytes: inout Data, _ random: inout SeededGenerator) {
     guard case .write(let offset, let range) = change, Int.random(in: 0..<4, using: &random) == 0 else { return }
     Self.grow(&bytes, to: offset + range.count)
@@ -236,7 +235,7 @@ struct CrashDisk {
 
   /// Writes an image into an empty folder.
   static func write(_ image: DiskImage, to folder: URL) throws {
-    // A folder comes before what is in it.
+    // A folder precedes its contents.
     for (path, bytes) in image.sorted(by: { $0.key < $1.key }) {
       let place = folder.appendingPathComponent(path)
       if let bytes {

@@ -1,10 +1,10 @@
-// CrashDiskTests: the disk whose power is cut: what it keeps, what it may lose, and that nothing which is done to files goes by unseen.
 import Foundation
 import StoreKeys
 import XCTest
 import _FaultInjection
 import _TestSupport
 
+/// The simulated disk: what it keeps and may lose on power loss, and that it records every change to files.
 final class CrashDiskTests: XCTestCase {
   private func write(_ path: String, _ bytes: [UInt8], at offset: Int = 0, syncs: Bool) {
     let descriptor = Foundation.open(path, O_CREAT | O_RDWR, 0o600)
@@ -19,7 +19,7 @@ final class CrashDiskTests: XCTestCase {
     close(descriptor)
   }
 
-  /// The states after the last call of a record, by many seeds.
+  /// The states after the last call of a record, for many seeds.
   private func states(_ record: DiskRecord, ignoresSyncs: Bool = false) -> [DiskImage] {
     let disk = CrashDisk(record, after: record.actions.count, ignoresSyncs: ignoresSyncs)
     return CrashManner.allCases.flatMap { manner in
@@ -41,7 +41,7 @@ final class CrashDiskTests: XCTestCase {
     }
     let files = try states(record).map { state in try XCTUnwrap(state["file"] ?? nil) }
     XCTAssertTrue(files.allSatisfy { $0.prefix(1_024) == Data(repeating: 1, count: 1_024) })
-    // Not at all, as a whole, and torn at a sector.
+    // Not applied, applied in full, and torn at a sector.
     XCTAssertTrue(files.contains(Data(repeating: 1, count: 2_048)))
     XCTAssertTrue(files.contains(Data(repeating: 1, count: 1_024) + Data(repeating: 2, count: 2_048)))
     XCTAssertTrue(files.contains { $0.count >= 2_048 && $0[1_024..<1_536] != $0[1_536..<2_048] })
@@ -64,7 +64,7 @@ final class CrashDiskTests: XCTestCase {
     }
     let states = states(record)
     for state in states {
-      // A rename is done or not done, never half.
+      // A rename is atomic.
       XCTAssertEqual([state["two"], state["three"]].compactMap { $0 }, [Data([2])])
       XCTAssertEqual(state["inner/other"], Data([1]))
     }
@@ -81,7 +81,7 @@ final class CrashDiskTests: XCTestCase {
       syncFolder(place)
       write(place + "/from/file", [1], syncs: true)
       XCTAssertEqual(rename(place + "/from/file", place + "/file"), 0)
-      // The other folder's names are durable with it, as far as the rename needs them.
+      // The names of the other folder become durable too, as far as the rename requires it.
       syncFolder(place)
     }
     for state in states(record) {

@@ -1,4 +1,3 @@
-// DamageBase: the stores whose files are damaged, with what is read of them while they are whole.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -10,29 +9,30 @@ import _ProofStore
 import _StoreSpecification
 import _TestSupport
 
-/// A store as files, and what it held.
+/// A store as files, with its contents before the damage.
 struct DamageBase: Codable, Sendable {
   var name: String
   var settings: ProofSettings
-  /// The files, by their paths in the store's folder.
+  /// The files by path in the store's folder.
   var files: [String: Data] = [:]
   var folders: [String] = []
   var contents: [String] = []
-  /// The files and contents of earlier days.
+  /// The files and contents of earlier states.
   var olderFiles: [[String: Data]] = []
   var earlier: [[String]] = []
 
-  /// Whether a log stands beside the database: what is in it is not read of the database.
+  /// Whether the database has a log. Pages in the log are not read from the database.
   var hasLog: Bool { (files["proof.store-wal"]?.count ?? 0) > 0 }
 
-  /// Whether all of a range lies where a page has no meaning: 12 bytes that SQLCipher 3's format fills with chance, behind the page's code.
+  /// Whether all of a range lies in the unused part of a page: 12 bytes after the page's authentication code, which SQLCipher 3's format
+  /// fills with random bytes.
   static func isPadding(_ range: Range<Int>) -> Bool {
     let padding = 12
     return range.count <= padding && range.lowerBound % Damage.pageSize >= Damage.pageSize - padding
       && range.lowerBound / Damage.pageSize == (range.upperBound - 1) / Damage.pageSize
   }
 
-  /// All of them.
+  /// Makes all the stores.
   static func make() throws -> [DamageBase] { try [closed(), withLog(), withHistory(), backup(), rotated()] }
 
   private mutating func take(_ attempt: Attempt, contents: [String]) throws {
@@ -44,12 +44,12 @@ struct DamageBase: Codable, Sendable {
     (files, folders) = ([:], [])
     let root = attempt.folder.url
     for path in try FileManager.default.subpathsOfDirectory(atPath: root.path) {
-      // A folder cannot be read.
+      // A folder cannot be read as data.
       if let data = try? Data(contentsOf: root.appendingPathComponent(path)) { files[path] = data } else { folders.append(path) }
     }
   }
 
-  /// Rows of one page and of several, and large values.
+  /// Adds rows of one page and of several pages, and large values.
   private static func fill(_ store: OpenStore, _ name: String, _ count: Int) throws {
     try store.addFilms((0..<count).map { "\(name) \($0)" })
     try store.addFilms(["\(name), a long title" + String(repeating: " and longer", count: 1_100)])
@@ -105,7 +105,7 @@ struct DamageBase: Codable, Sendable {
     return base
   }
 
-  /// A backup in the place of the store.
+  /// A backup that has replaced the store.
   private static func backup() throws -> DamageBase {
     var base = DamageBase(name: "a backup", settings: ProofSettings())
     let attempt = try Attempt(base.settings, [:])
@@ -121,7 +121,7 @@ struct DamageBase: Codable, Sendable {
     return base
   }
 
-  /// A store whose keys have changed: its earlier files have other ones.
+  /// A store whose keys have changed, so that its earlier files have other keys.
   private static func rotated() throws -> DamageBase {
     var base = DamageBase(name: "rotated", settings: ProofSettings())
     let attempt = try Attempt(base.settings, [:])

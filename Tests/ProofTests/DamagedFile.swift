@@ -1,4 +1,3 @@
-// DamagedFile: one file of a store with bytes that are none of its own, and what is read of the store then.
 import Foundation
 import ObjectStore
 import SQLCipherStore
@@ -13,7 +12,7 @@ import _TestSupport
 enum StoreFileKind: String, Codable, CaseIterable, Sendable {
   case database, log, logIndex, keys, largeValue, notice
 
-  /// What a file of a store is, by its path in the store's folder.
+  /// The kind of the file at a path in the store's folder.
   init?(path: String) {
     switch path {
     case "proof.store": self = .database
@@ -26,38 +25,38 @@ enum StoreFileKind: String, Codable, CaseIterable, Sendable {
     }
   }
 
-  /// The errors that name it.
+  /// The errors that report damage to it.
   var codes: Set<StoreError.Code> {
     switch self {
     case .database: [.storeCorrupt, .notAStore, .notEncrypted]
     case .keys: [.keyFileCorrupt, .keyFileOutdated]
-    // The version stands before what authenticates it.
+    // The version precedes the bytes that authenticate it.
     case .largeValue: [.storeCorrupt, .externalDataMissing, .unsupportedFormat]
     case .log: [.storeCorrupt]
-    // Nothing that is believed stands in them.
+    // These files contain nothing that the library trusts.
     case .logIndex, .notice: []
     }
   }
 }
 
-/// What is done to a file.
+/// The modification of a file.
 enum Damage: String, CaseIterable, Sendable {
   case flippedBit, flippedBits, zeroedRange, zeroedPage, noise, cut, lengthened, exchangedPages, olderPages, olderFile
 
   static let pageSize = 4_096
 }
 
-/// One file of a store that was damaged. The same seed is the same damage.
+/// A store with one damaged file. The same seed reproduces the same damage.
 struct DamagedFile: ProofCase {
   let base: DamageBase
   let kind: StoreFileKind
   let path: String
   let damage: Damage
   private let bytes: Data
-  /// The offsets that differ; nil where the length does.
+  /// The offsets that differ; nil if the length does.
   private let changed: Range<Int>?
 
-  /// - Parameter seed: Chooses the file, and what is done to it.
+  /// - Parameter seed: Selects the file and the damage.
   init(_ base: DamageBase, seed: UInt64) {
     self.base = base
     var random = SeededGenerator(seed: seed)
@@ -68,7 +67,7 @@ struct DamagedFile: ProofCase {
     self.kind = kind
     let original = base.files[path] ?? Data()
     var found: (Damage, Data)?
-    // Where a damage changes nothing, as zeros in the place of zeros, another one is taken.
+    // Damage that changes nothing, such as zeros over zeros, is replaced by another.
     for _ in 0..<20 where found == nil {
       let damage = Damage.allCases.randomElement(using: &random) ?? .flippedBit
       if let bytes = Self.damaged(original, damage, path, base, &random), bytes != original { found = (damage, bytes) }
@@ -82,7 +81,7 @@ struct DamagedFile: ProofCase {
     "\(base.name): \(path), \(damage.rawValue)\(changed.map { " from byte \($0.lowerBound) to \($0.upperBound)" } ?? " to \(bytes.count) bytes")"
   }
 
-  /// The files with the damaged one.
+  /// The files, with the damaged one.
   private var image: DiskImage {
     var image: DiskImage = [:]
     for (path, data) in base.files { image[path] = .some(path == self.path ? bytes : data) }
@@ -97,12 +96,12 @@ struct DamagedFile: ProofCase {
     try CrashDisk.write(image, to: folder.url)
     let contents: [String]
     do { contents = try base.settings.contents(folder.store) } catch {
-      // A whole database of an earlier day, and a key file that does not open it.
+      // A whole database of an earlier state, whose key the key file does not contain.
       if damage == .olderFile || damage == .olderPages || isUnrecognizable, (error as? StoreError)?.code == .keyFileOutdated { return nil }
       if let problem = StoreError.problem(of: error, allowed: kind.codes) { return problem }
       return try problemOfNaming(error)
     }
-    // Nobody can tell that a file, or a page in its place, was whole once: a store of an earlier day is one.
+    // A file or page of an earlier state is authentic, so its age cannot be detected.
     if damage == .olderFile || damage == .olderPages { return nil }
     guard contents == base.contents || kind == .log && base.earlier.contains(contents) else {
       return "a wrong answer without an error: \(contents.count) lines for \(base.contents.count)"
@@ -110,7 +109,7 @@ struct DamagedFile: ProofCase {
     return try problemOfVerifying(folder.store)
   }
 
-  /// Whether nothing is left by which the store of its key could be told: the salt is another one, and no page is as it was.
+  /// Whether nothing identifies the store that the key belongs to: its salt is replaced, and no page is unchanged.
   private var isUnrecognizable: Bool {
     guard kind == .database, let original = base.files[path], let changed, changed.lowerBound < DatabaseKey.saltSize else { return false }
     return stride(from: 0, to: original.count, by: Damage.pageSize).allSatisfy { start in
@@ -118,7 +117,7 @@ struct DamagedFile: ProofCase {
     }
   }
 
-  /// An error says which of a store's files is damaged, and a page that was changed is told as one that fails its authentication.
+  /// Checks that an error names the damaged file, and reports a modified page as one that fails authentication.
   private func problemOfNaming(_ error: any Error) throws -> String? {
     let text = "\(error)"
     switch kind {
@@ -129,12 +128,12 @@ struct DamagedFile: ProofCase {
     }
   }
 
-  /// A database that reads well although bytes of it are changed: whoever verifies it hears of them.
+  /// Checks that verification reports a modified database whose contents read correctly.
   private func problemOfVerifying(_ url: URL) throws -> String? {
     guard kind == .database, !base.hasLog, let changed, !DamageBase.isPadding(changed) else { return nil }
     do {
       let damage = try base.settings.damage(url)
-      // A store without a log gets one when it is opened, and its first page is written with that: the salt is its own again.
+      // Opening a store without a log creates one and writes the first page, which restores the salt.
       let salt = 0..<DatabaseKey.saltSize
       if salt.contains(changed.lowerBound), changed.upperBound <= salt.upperBound, let original = base.files[path],
         try Data(contentsOf: url)[salt] == original[salt]
@@ -145,7 +144,8 @@ struct DamagedFile: ProofCase {
     } catch { return StoreError.problem(of: error, allowed: kind.codes) }
   }
 
-  /// Where two files of one length differ, halved again and again: a comparison of slices is one of memory, that of bytes is slow in a debug build.
+  /// Returns the differing range of two files of equal length, by bisection. Comparing slices uses memory comparison; comparing bytes is
+  /// slow in a debug build.
   private static func difference(_ first: Data, _ second: Data) -> Range<Int>? {
     guard first != second else { return nil }
     var (start, end) = (0..<first.count, 0..<first.count)
@@ -160,14 +160,14 @@ struct DamagedFile: ProofCase {
     return start.lowerBound..<end.upperBound
   }
 
-  // MARK: What is done
+  // MARK: Modifications
 
   private static func damaged(
     _ original: Data, _ damage: Damage, _ path: String, _ base: DamageBase, _ random: inout SeededGenerator
   ) -> Data? {
     var bytes = original
     let count = bytes.count
-    // Of an empty file nothing can be changed but its length.
+    // An empty file can only change its length.
     guard count > 0 || damage == .lengthened else { return nil }
     func place(_ random: inout SeededGenerator) -> Int { Int.random(in: 0..<count, using: &random) }
     func range(_ random: inout SeededGenerator) -> Range<Int> {
@@ -187,7 +187,7 @@ struct DamagedFile: ProofCase {
     case .noise: for offset in range(&random) { bytes[offset] = UInt8.random(in: 0...255, using: &random) }
     case .cut: bytes = bytes.prefix(Bool.random(using: &random) ? place(&random) : place(&random) / Damage.pageSize * Damage.pageSize)
     case .lengthened:
-      // What stands behind the last page of a database, or the last frame of a log, is nobody's.
+      // Bytes after the last page of a database, or the last frame of a log, are not used.
       for _ in 0..<Int.random(in: 1...6_000, using: &random) { bytes.append(UInt8.random(in: 0...255, using: &random)) }
     case .exchangedPages:
       guard pages > 1 else { return exchanged(path, base, &random) }
@@ -205,7 +205,7 @@ struct DamagedFile: ProofCase {
     return bytes
   }
 
-  /// Another file of the same kind in the place of this one.
+  /// Returns another file of the same kind, to replace this one.
   private static func exchanged(_ path: String, _ base: DamageBase, _ random: inout SeededGenerator) -> Data? {
     let others = base.files.keys.filter { $0 != path && StoreFileKind(path: $0) == StoreFileKind(path: path) }.sorted()
     return others.randomElement(using: &random).flatMap { base.files[$0] }

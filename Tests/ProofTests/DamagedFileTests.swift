@@ -1,10 +1,10 @@
-// DamagedFileTests: bytes of every kind of file of a store are changed: an error that names the file, or the right answer.
 import Foundation
 import XCTest
 import _FaultInjection
 import _ProofStore
 import _TestSupport
 
+/// Modified bytes in every kind of file of a store: an error that names the file, or the correct contents.
 final class DamagedFileTests: XCTestCase {
   func testADamagedFileIsToldOrHarmsNobody() throws {
     guard fault_injection_works() else { return }

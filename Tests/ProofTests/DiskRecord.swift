@@ -1,28 +1,27 @@
-// DiskRecord: what was done to the files of a folder, in its order.
 import Foundation
 import _FaultInjection
 
-/// Calls that changed files and names. Paths are relative to the folder.
+/// The calls that changed files and names in a folder, in order. Paths are relative to the folder.
 struct DiskRecord: Sendable {
   enum Action: Sendable {
     case open(handle: UInt32, path: String, makes: Bool, empties: Bool)
-    /// The bytes stand in the record's.
+    /// A range of the record's bytes.
     case write(handle: UInt32, offset: Int, bytes: Range<Int>)
     case resize(handle: UInt32, size: Int)
     case sync(handle: UInt32)
     case rename(String, String)
     case link(String, String)
-    /// Of a file, or of an empty folder.
+    /// Removes a file or an empty folder.
     case remove(String)
     case makeFolder(String)
-    /// What the test said.
+    /// A marker of the test.
     case note(Int)
   }
 
   let bytes: [UInt8]
   let actions: [Action]
 
-  /// Reads records as C has written them.
+  /// Parses a record that the C library wrote.
   init(bytes: [UInt8]) {
     self.bytes = bytes
     var actions: [Action] = []

@@ -1,4 +1,3 @@
-// FailingCall: one work in which one call fails: what is thrown, what the store holds then, and whether it goes on.
 import Foundation
 import ObjectStore
 import _ProofStore
@@ -6,9 +5,9 @@ import _ProofStore
 /// How a call fails.
 struct CallFault: Codable, Sendable, Hashable, CustomStringConvertible {
   var call: FaultCall
-  /// errno; 0 is half of what was to be read or written.
+  /// The `errno` of the failure; 0 transfers half of the bytes.
   var error: Int32
-  /// Whether all further ones of the kind fail too.
+  /// Whether all later calls of the kind fail too.
   var lasts: Bool
 
   static let all: [CallFault] = {
@@ -19,7 +18,7 @@ struct CallFault: Codable, Sendable, Hashable, CustomStringConvertible {
     var faults = FaultCall.allCases.flatMap { call in
       (errors[call] ?? []).flatMap { error in [false, true].map { CallFault(call: call, error: error, lasts: $0) } }
     }
-    // What is only put off: nobody should notice.
+    // Interrupted and partial calls, which must have no visible effect.
     for call in [FaultCall.open, .read, .write, .lock] { faults.append(CallFault(call: call, error: EINTR, lasts: false)) }
     for call in [FaultCall.read, .write] { faults.append(contentsOf: [false, true].map { CallFault(call: call, error: 0, lasts: $0) }) }
     return faults
@@ -32,13 +31,13 @@ struct CallFault: Codable, Sendable, Hashable, CustomStringConvertible {
   /// The errors that may be thrown.
   var codes: Set<StoreError.Code> {
     switch error {
-    // The log that could not be removed is all that is told of then.
+    // A failure to remove the log is the only one reported.
     case ENOSPC where call == .name: [.diskFull, .io]
     case ENOSPC: [.diskFull]
     case ENOMEM: [.outOfMemory, .io]
-    // SQLite opens a file to be read that it cannot open to be written.
+    // If SQLite cannot open a file for writing, it opens it for reading.
     case EIO where call == .open, EMFILE: [.io, .readOnly]
-    // SQLite takes a lock that it does not get for one that somebody else has, whatever the reason.
+    // SQLite treats any failure to get a lock as a conflict.
     case _ where call == .lock: [.busy, .io]
     case EINTR, 0: []
     default: [.io]
@@ -46,7 +45,7 @@ struct CallFault: Codable, Sendable, Hashable, CustomStringConvertible {
   }
 }
 
-/// One call that fails in one work.
+/// An operation in which one call fails: the error, the contents of the store afterwards, and whether it remains usable.
 struct FailingCall: ProofCase {
   let base: FailingWorkBase
   let fault: CallFault

@@ -1,19 +1,18 @@
-// FailingMemory: one work in which SQLite gets no memory: no trap, a typed error, nothing lost.
 import Foundation
 import ObjectStore
 import XCTest
 import _FaultInjection
 
-/// One piece of memory that SQLite does not get.
+/// An operation in which one of SQLite's allocations fails: no trap, a typed error, no lost data.
 struct FailingMemory: ProofCase {
   let base: FailingWorkBase
   let number: Int
-  /// Whether it gets no further ones either.
+  /// Whether all later allocations fail too.
   let lasts: Bool
 
   var description: String { "\(base.work.name): no memory for piece \(number)\(lasts ? " and what follows" : "")" }
 
-  /// The works that are tried.
+  /// The operations under test.
   static let works: [FailingWork] = [.make, .open, .close, .fetch, .save, .update, .delete, .purge, .migrate, .rotate, .backUp, .verify]
 
   func problem() throws -> String? {
@@ -30,7 +29,7 @@ struct FailingMemory: ProofCase {
 }
 
 extension FailingWorkBase {
-  /// Every piece of memory that SQLite may not get.
+  /// Every allocation of SQLite, failing once and permanently.
   var failingPieces: [FailingMemory] {
     (0..<pieces).flatMap { number in [false, true].map { FailingMemory(base: self, number: number + 1, lasts: $0) } }
   }

@@ -1,4 +1,3 @@
-// FailingMemoryTests: SQLite gets no memory in works on a store. In a process of its own: its memory is given before it is used for the first time.
 import Foundation
 import SQLCipherConnection
 import StoreKeys
@@ -6,14 +5,16 @@ import XCTest
 import _FaultInjection
 import _TestSupport
 
+/// SQLite's allocations fail during operations on a store. The tests run in child processes, because the allocator must be installed before
+/// SQLite is first used.
 final class FailingMemoryTests: XCTestCase {
   private static let role = "CIPHERDATA_FAILING_MEMORY"
-  /// The first piece of memory that is refused, where each is in turn.
+  /// The number of the first allocation to fail.
   private static let first = "CIPHERDATA_FAILING_MEMORY_FROM"
 
-  /// Runs a part of ``testPlayThePartWithoutMemory`` in a process of its own.
+  /// Runs a part of ``testPlayThePartWithoutMemory`` in a child process.
   ///
-  /// - Parameter mayEnd: Whether the process may end once; another one goes on behind the piece that ended it.
+  /// - Parameter mayEnd: Whether the process may crash once; another one then continues after that allocation.
   private func play(_ part: String, atLeast count: Int, mayEnd: Bool = false) throws {
     guard fault_injection_works(), ProcessInfo.processInfo.environment[Self.role] == nil else { return }
     var (lines, status) = try run(part, from: 1)
@@ -44,27 +45,27 @@ final class FailingMemoryTests: XCTestCase {
 
   func testAProcessWithoutMemoryForSQLiteGoesOnAndLosesNothing() throws { try play("all", atLeast: 40) }
 
-  /// A rollback takes memory too: the next one who had the connection met with "a transaction within a transaction".
+  /// A rollback allocates memory too. The connection's next user got "a transaction within a transaction".
   func testATransactionThatCannotBeTakenBackGoesWithItsConnection() throws { try play("transaction", atLeast: 12) }
 
-  /// The page size was read as nothing, and the library was held for another one.
+  /// The page size was read as missing, and the library was taken for one without encryption.
   func testASettingThatIsNotReadForWantOfMemoryIsNoLackOfEncryption() throws { try play("setting", atLeast: 5) }
 
-  /// SQLCipher freed a piece twice when a handle was closed whose key had got too little memory. Version 4 does so still, for one piece: nothing there keeps it
-  /// from copying a key.
+  /// SQLCipher freed memory twice when it closed a handle whose key setup had run out of memory. Version 4 still does so for one
+  /// allocation, because it cannot be kept from copying a key.
   func testAKeyWithoutMemoryDoesNotEndTheProcess() throws { try play("key", atLeast: 150, mayEnd: LibraryVersion.isSQLCipher4) }
 
-  /// A snapshot that could not be ended was in the way of what was checked next, which was told as a mistake of the library's.
+  /// A snapshot that could not be ended blocked the next check, which was reported as an internal inconsistency.
   func testACheckWithoutMemorySaysSo() throws { try play("check", atLeast: 20) }
 
-  /// A beginning that fails may have begun: the next transaction met with it.
+  /// A failed BEGIN may have begun a transaction, which the next one ran into.
   func testATransactionThatCouldNotBeBegunIsNotInTheWayOfTheNextOne() throws { try play("beginning", atLeast: 6) }
 
   func testAMigrationWithoutMemorySaysSo() throws { try play("migration", atLeast: 8) }
 
   func testPlayThePartWithoutMemory() throws {
     guard let part = ProcessInfo.processInfo.environment[Self.role] else { return }
-    // Whatever ends the process, its last line is read.
+    // Unbuffered, so that the last line is readable after a crash.
     func say(_ text: String) { FileHandle.standardOutput.write(Data((text.replacingOccurrences(of: "\n", with: " ") + "\n").utf8)) }
     XCTAssertTrue(fault_memory_install())
     switch part {
@@ -91,11 +92,11 @@ final class FailingMemoryTests: XCTestCase {
     }
   }
 
-  /// Does something without each of the pieces of memory that it takes; it has to succeed, or to say so.
+  /// Runs an operation once for each allocation that it makes, with that allocation failing. It must succeed or throw a suitable error.
   ///
   /// - Parameters:
-  ///   - first: The first piece that it does not get.
-  ///   - body: Prepares the work, and gives it.
+  ///   - first: The number of the first allocation to fail.
+  ///   - body: Prepares the operation, and returns it.
   private func withoutEachPiece(from first: Int = 1, _ say: (String) -> Void, _ body: () throws -> () throws -> Void) throws {
     for number in first... {
       let work = try body()
@@ -124,7 +125,7 @@ final class FailingMemoryTests: XCTestCase {
   private func check(_ say: @escaping (String) -> Void) throws {
     let folder = try TemporaryFolder("FailingMemoryTests")
     let (path, key) = try makeDatabase(in: folder)
-    // What opening comes to has a test of its own.
+    // Opening has a test of its own.
     fault_memory_arm(.max, 1)
     try Connection(opening: path, key: key).close()
     try withoutEachPiece(from: Int(fault_memory_disarm()) + 1, say) {
@@ -150,7 +151,7 @@ final class FailingMemoryTests: XCTestCase {
     for writes in [false, true] {
       var connection: Connection?
       try withoutEachPiece(say) {
-        // What the one before has left.
+        // Check the state that the previous round left.
         if let connection, !connection.isInAutocommit, !connection.isDamaged { say("PROBLEM a transaction is open") }
         connection?.close()
         let opened = try writes ? Connection(opening: path, key: key) : Connection.reading(path, key: key)
@@ -165,7 +166,7 @@ final class FailingMemoryTests: XCTestCase {
     }
   }
 
-  /// Reads a setting without each of the pieces of memory that this takes.
+  /// Reads a setting with each of its allocations failing.
   private func readSettings(_ say: (String) -> Void) throws {
     let folder = try TemporaryFolder("FailingMemoryTests")
     let key = try DatabaseKey(key: SecretBytes([UInt8](repeating: 7, count: 32)), salt: [UInt8](repeating: 9, count: 16))

@@ -1,4 +1,3 @@
-// FailingWorks: works on a store that meet with failing calls, or get no memory.
 import Foundation
 import ObjectContext
 import ObjectQuery
@@ -10,12 +9,12 @@ import _ProofStore
 import _StoreSpecification
 import _TestSupport
 
-/// A store in a folder of its own, on which one work is tried.
+/// A store in a separate folder, for one attempt at an operation.
 final class Attempt {
   let folder: WatchedFolder
   var settings: ProofSettings
   var store: OpenStore?
-  /// What the work found, where it only reads.
+  /// The result of an operation that only reads.
   var answer: [String]?
   var url: URL { folder.store }
 
@@ -34,23 +33,23 @@ final class Attempt {
 
   var open: OpenStore { get throws { try XCTUnwrap(store, "no store is open") } }
 
-  /// All that the store holds: the open one, or the one that is opened for it.
+  /// The contents of the open store, or of one that is opened for this.
   func contents() throws -> [String] {
     if let store { return try store.contents() }
     return try settings.contents(url)
   }
 }
 
-/// A work that is tried under faults. It may be done again where it has failed.
+/// An operation that runs under faults. It can be retried after a failure.
 struct FailingWork: Sendable {
   var name: String
   var settings = ProofSettings()
-  /// Whether there is a store before.
+  /// Whether a store exists before.
   var hasStore = true
-  /// What is done before, without faults.
+  /// Prepares the store, without faults.
   var prepare: @Sendable (Attempt) throws -> Void = { _ in }
   var body: @Sendable (Attempt) throws -> Void
-  /// What has to be said of the new state, beside what the store holds.
+  /// Checks the new state beyond the contents of the store.
   var check: @Sendable (Attempt) throws -> Void = { _ in }
 
   static let all: [FailingWork] = [
@@ -118,7 +117,7 @@ struct FailingWork: Sendable {
     body: { attempt in
       let file = try attempt.settings.unlock(attempt.url)
       let place = attempt.folder.url.appendingPathComponent("copy.store")
-      // What could not be removed after an error is removed by whoever tries again.
+      // The retry removes the files that the failed attempt could not remove.
       for suffix in ["", ".keys", ".keys.new"] { unlink(place.path + suffix) }
       try waitFor { try await file.backUp(to: place) }
     },
@@ -149,7 +148,7 @@ struct FailingWork: Sendable {
     XCTAssertEqual(damage, [], "a store that is not damaged")
   }
 
-  /// The files of a store on which works are tried.
+  /// The files of a store for the attempts.
   func files() throws -> DiskImage {
     guard hasStore else { return [:] }
     let attempt = try Attempt(settings, [:])

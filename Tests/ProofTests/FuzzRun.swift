@@ -1,14 +1,13 @@
-// FuzzRun: one parser under libFuzzer for a number of inputs, in a process of its own.
 import Foundation
 import _TestSupport
 
-/// A parser and a number that chance begins with.
+/// One parser under libFuzzer, with a seed, for a number of inputs in a separate process.
 struct FuzzRun: ProofCase {
   let program: URL
   let target: String
   let seed: UInt64
   let inputs: Int
-  /// The folder of what has been found worth keeping, which grows from run to run, and what the process says.
+  /// The folder of the inputs found so far, which grows from run to run, and of the process's output.
   let folder: URL
 
   var description: String { "\(target), seed \(seed)" }
@@ -24,7 +23,7 @@ struct FuzzRun: ProofCase {
   }
 
   func problem() throws -> String? {
-    // What was found before is tried again before anything new is.
+    // Try the inputs of earlier runs before new ones.
     let known = try found()
     for file in known {
       if let problem = try play([file.path]) { return problem }
@@ -34,7 +33,7 @@ struct FuzzRun: ProofCase {
       if let problem = try play(["--seeds", corpus.path]) { return problem }
     }
     try FileManager.default.createDirectory(at: findings, withIntermediateDirectories: true)
-    // What is in the repository is read; what is found is written into the first folder.
+    // The corpus in the repository is read; new inputs are written to the first folder.
     let kept = Fixtures.repository.appendingPathComponent("Fuzzing/Corpora/\(target)").path
     return try play(
       [
@@ -48,7 +47,7 @@ struct FuzzRun: ProofCase {
     return names.filter { !$0.hasSuffix(".log") }.sorted().map { findings.appendingPathComponent($0) }
   }
 
-  /// Runs the program; what it says last, where it does not end well.
+  /// Runs the program. Returns its last output if it fails.
   private func play(_ arguments: [String]) throws -> String? {
     let process = Process()
     process.executableURL = program

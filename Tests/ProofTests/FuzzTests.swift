@@ -1,13 +1,13 @@
-// FuzzTests: parsers are given what others might have written. The full form, with libFuzzer, is of Scripts/torture.
 import Foundation
 import XCTest
 import _FuzzTargets
 import _TestSupport
 
+/// Runs the parsers on untrusted input. Scripts/torture runs the full form with libFuzzer.
 final class FuzzTests: XCTestCase {
   private func corpus(_ target: FuzzTarget) throws -> [Data] {
     let folder = Fixtures.repository.appendingPathComponent("Fuzzing/Corpora/\(target.name)", isDirectory: true)
-    // Of a parser that has met with nothing worth keeping there is no folder.
+    // A parser without interesting inputs has no folder.
     guard FileManager.default.fileExists(atPath: folder.path) else { return [] }
     let names = try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
     return try names.map { try Data(contentsOf: folder.appendingPathComponent($0)) }

@@ -1,23 +1,23 @@
-// KeyMemoryTests: what is left of keys in the memory of a program that opens a store and closes it, as somebody sees it who may read that memory.
 import Foundation
 import SQLCipherConnection
 import StoreKeys
 import XCTest
 import _TestSupport
 
+/// Copies of keys that remain in the memory of a program after it opens and closes a store, visible to anyone who can read that memory.
 final class KeyMemoryTests: XCTestCase {
-  /// What is looked for: any sixteen bytes in a row are a copy of the whole, or of enough of it.
+  /// A secret to search for. A match of any 16 consecutive bytes counts as a copy.
   private struct Needle {
     var name: String
     var bytes: [UInt8]
-    /// Whether it must not be left; of values nothing is promised.
+    /// Whether the secret must not remain. For values, nothing is guaranteed.
     var isKey = true
 
-    /// The parts, of which none may be found.
+    /// The parts, none of which may be found.
     var parts: [[UInt8]] { stride(from: 0, to: bytes.count - 15, by: 16).map { Array(bytes[$0..<$0 + 16]) } }
   }
 
-  /// The program, stopped where it waits to be looked at.
+  /// The child process, stopped at points where its memory is searched.
   private final class Holder {
     private let process = Process()
     private let (input, output) = (Pipe(), Pipe())
@@ -31,7 +31,7 @@ final class KeyMemoryTests: XCTestCase {
       try process.run()
     }
 
-    /// Waits until it says that it has come so far.
+    /// Waits until the process reports a state.
     func wait(for state: String) throws {
       var line: [UInt8] = []
       while let byte = try output.fileHandleForReading.read(upToCount: 1)?.first, byte != 0x0A { line.append(byte) }
@@ -46,11 +46,11 @@ final class KeyMemoryTests: XCTestCase {
       XCTAssertEqual(process.terminationStatus, 0)
     }
 
-    /// Lets it end with a core; the file.
+    /// Ends the process with a core dump, and returns the file.
     func core(in folder: URL) throws -> URL {
       let pattern = try String(contentsOfFile: "/proc/sys/kernel/core_pattern", encoding: .utf8)
       if pattern.hasPrefix("|") || pattern.hasPrefix("/") {
-        // The system takes cores for itself: gdb makes one then.
+        // If the system intercepts core dumps, gdb makes one.
         let gdb = Process()
         gdb.executableURL = URL(fileURLWithPath: "/usr/bin/env")
         gdb.arguments = ["gcore", "-o", folder.appendingPathComponent("core").path, "\(process.processIdentifier)"]
@@ -68,7 +68,7 @@ final class KeyMemoryTests: XCTestCase {
       return folder.appendingPathComponent(try XCTUnwrap(name, "no core in \(folder.path)"))
     }
 
-    /// How often each needle, or a part of it, is in the memory that can be read.
+    /// The number of copies of each needle, or of a part of it, in readable memory.
     func copies(of needles: [Needle]) throws -> [String: Int] {
       let folder = "/proc/\(process.processIdentifier)"
       let memory = open(folder + "/mem", O_RDONLY | O_CLOEXEC)
@@ -113,7 +113,7 @@ final class KeyMemoryTests: XCTestCase {
     Array(bytes.map { String(format: uppercase ? "%02X" : "%02x", $0) }.joined().utf8)
   }
 
-  /// The copies of the keys of a store that is opened with what is in a file.
+  /// Counts copies of the keys of a store that is opened with the secret in a file.
   private func copies(openingWith secret: String, in folder: TemporaryFolder, store: URL, needles: [Needle]) throws -> (
     open: [String: Int], closed: [String: Int]
   ) {
@@ -129,10 +129,10 @@ final class KeyMemoryTests: XCTestCase {
     return (open, closed)
   }
 
-  /// The beginning of a value that the program has saved.
+  /// The start of a value that the program saved.
   private static let value = Array("\(1_000_000_000_000_000 + 100 * 7_919_000_077)".utf8)
 
-  /// A store with a passphrase and a recovery key, and what is looked for.
+  /// Makes a store with a passphrase and a recovery key, and returns the needles.
   private func makeStore(_ store: URL) async throws -> (passphrase: String, recovery: String, needles: [Needle]) {
     var random = SystemRandomNumberGenerator()
     let passphrase = (0..<48).map { _ in String(UnicodeScalar(UInt8.random(in: 0x61...0x7a, using: &random))) }.joined()
@@ -153,7 +153,7 @@ final class KeyMemoryTests: XCTestCase {
     return (passphrase, recovery, needles)
   }
 
-  /// A core has what the processor's registers hold, too.
+  /// A core dump also contains the processor's registers.
   func testNoCopyOfAKeyIsInTheCoreOfAProgramThatHasClosedTheStore() async throws {
     let folder = try TemporaryFolder("KeyMemoryTests")
     let store = folder.file("films.store")
@@ -168,7 +168,7 @@ final class KeyMemoryTests: XCTestCase {
     try holder.wait(for: "closed")
     let core = Array(try Data(contentsOf: holder.core(in: place)))
     XCTAssertGreaterThan(core.count, 1_000_000)
-    // What the program has in its memory is found there: the path that it was given.
+    // The search finds data that is in memory, such as the path argument.
     XCTAssertGreaterThan(Holder.occurrences(of: Array(store.path.utf8), in: core[...]), 0)
     for needle in needles where needle.isKey {
       XCTAssertEqual(needle.parts.map { Holder.occurrences(of: $0, in: core[...]) }.max(), 0, needle.name)
@@ -184,14 +184,14 @@ final class KeyMemoryTests: XCTestCase {
       for needle in needles where needle.isKey {
         XCTAssertEqual(closed[needle.name], 0, "\(needle.name), opened with the \(name); while it was open: \(open)")
       }
-      // The table in Documentation/Security.md. The search finds what is there: SQLCipher has to know the key of an open store.
+      // See the table in Documentation/Security.md. The search finds existing copies: SQLCipher needs the key of an open store.
       let copies = [open["data key", default: 0], open["data key, hexadecimal", default: 0]]
       XCTAssertGreaterThan(copies[0], 0)
       XCTAssertLessThanOrEqual(copies.max() ?? 0, 4, "\(open)")
       for needle in needles where needle.isKey && (!needle.name.hasPrefix("data key") || needle.name.hasSuffix("HEXADECIMAL")) {
         XCTAssertEqual(open[needle.name], 0, "\(needle.name), opened with the \(name)")
       }
-      // Counted, and as few as Documentation/Security.md says or a little more: the allocator decides what is written over.
+      // The limit is that of Documentation/Security.md with a small margin: the allocator determines what is overwritten.
       XCTAssertGreaterThan(open["value", default: 0], 0)
       XCTAssertLessThanOrEqual(max(open["value", default: 0], closed["value", default: 0]), 6, "\(open) \(closed)")
     }

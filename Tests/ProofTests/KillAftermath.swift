@@ -1,4 +1,3 @@
-// KillAftermath: the journals of processes that were killed, and the store that they leave.
 import Foundation
 import ObjectStore
 import SQLCipherStore
@@ -7,11 +6,11 @@ import _ProofStore
 import _StoreSpecification
 import _TestSupport
 
-/// What a process has told of its steps.
+/// The steps that a process recorded.
 struct KillJournal {
-  /// What its films read like, by title, after all that was acknowledged.
+  /// The contents of the process's films by title, after all acknowledged steps.
   private(set) var films: [String: String] = [:]
-  /// The same with the step that was under way, where there is one.
+  /// The same including the unfinished step, if any.
   private(set) var possible: [String: String]?
   private(set) var acknowledged = 0
   private(set) var failure: String?
@@ -19,14 +18,14 @@ struct KillJournal {
   /// Whether the store may have been removed.
   private(set) var removes = false
   private(set) var hasMigrated = false
-  /// The passphrase that unlocks, and the step under way that changes it.
+  /// The passphrase that unlocks the store, and the unfinished step that changes it.
   private(set) var passphrase: String?
   private(set) var underWay: KillStep?
 
   init(_ file: URL) throws {
-    // One that is killed before its first step has none.
+    // A process that is killed before its first step has no journal.
     guard let data = try? Data(contentsOf: file) else { return }
-    // The last line may have no end: then it was not told.
+    // An unterminated last line is incomplete.
     for line in data.split(separator: 0x0A, omittingEmptySubsequences: false).dropLast() {
       try take(JSONDecoder().decode(KillLine.self, from: Data(line)))
     }
@@ -59,17 +58,17 @@ struct KillJournal {
   }
 }
 
-/// What is found of a store whose processes were killed.
+/// Checks the store and the journals of processes that were killed.
 struct KillAftermath {
   let round: KillRound
   let journals: [KillJournal]
-  /// The films that were there before.
+  /// The films that existed before.
   let before: [String]
 
   func problem() throws -> String? {
     var settings = round.settings
     settings.patience = 5
-    // The application that is started again has the newer model where one was in use.
+    // The restarted application uses the newer model if any process used it.
     if round.orders.contains(where: { [.migrate, .toolMigrate].contains($0.role) }) { settings.model = 2 }
     let store = try settings.open(round.store)
     let contents = try store.contents()
@@ -122,7 +121,7 @@ struct KillAftermath {
     } catch let error as StoreError where error.code == .wrongKey { return false }
   }
 
-  /// Whatever has the name of a copy from before a migration is a whole store of the older model.
+  /// Every file with the name of a migration's backup is a whole store of the older model.
   private func problemOfMigrationCopies() throws -> String? {
     guard round.settings.backsUp else { return nil }
     var settings = round.settings
@@ -138,7 +137,7 @@ struct KillAftermath {
     return nil
   }
 
-  /// A copy of which somebody was told is whole.
+  /// Every acknowledged copy is complete.
   private func problemOfCopies(_ settings: ProofSettings) throws -> String? {
     for copy in journals.flatMap(\.copies) {
       let (films, damage) = try copy.contents(in: round, settings)
@@ -150,7 +149,7 @@ struct KillAftermath {
 }
 
 extension KillCopy {
-  /// What is in the copy, and what is damaged. A plain one is made a store first.
+  /// Returns the contents and the damage of the copy. A plaintext copy is imported first.
   func contents(in round: KillRound, _ settings: ProofSettings) throws -> (films: [String], damage: [String]) {
     var place = round.storeFolder.appendingPathComponent(name)
     var settings = settings

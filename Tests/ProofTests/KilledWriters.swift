@@ -1,4 +1,3 @@
-// KilledWriters: processes that work on one store until some are killed, and what is found of their work afterwards.
 import Foundation
 import ObjectModel
 import ObjectStore
@@ -15,15 +14,15 @@ import _TestSupport
 struct KillTheme: Sendable {
   var name: String
   var roles: [KillRole]
-  /// The roles of which one is there in any case.
+  /// The roles one of which is always present.
   var first: [KillRole]
   var hasStore = true
   var hasHistory = false
-  /// Whether other stores are put in the place of the store.
+  /// Whether other stores replace the store.
   var isReplaced = false
-  /// Whether the store is copied before it is migrated.
+  /// Whether a migration makes a backup first.
   var backsUp = false
-  /// The most processes.
+  /// The maximum number of processes.
   var most = 8
 
   static let all = [
@@ -38,12 +37,12 @@ struct KillTheme: Sendable {
     KillTheme(name: "the tool", roles: [.tool, .visit], first: [.tool]),
   ]
 
-  /// Migrations that copy the store first; with numbers of their own, as the next ones.
+  /// Migrations that make a backup first. Like the next ones, they have separate numbers.
   static let copyingThemes = [
     KillTheme(name: "migration with a copy", roles: [.migrate, .migrate, .visit], first: [.migrate], backsUp: true, most: 4)
   ]
 
-  /// The tool's works that the themes before have not; they have numbers of their own, so that a case of those before stays the same.
+  /// Operations of the tool that the other themes lack. Their separate numbers keep the cases of those themes the same.
   static let toolThemes = [
     KillTheme(name: "the tool's migration", roles: [.toolMigrate, .save, .visit, .backUp], first: [.toolMigrate]),
     KillTheme(name: "the tool's history", roles: [.toolHistory, .visit], first: [.toolHistory]),
@@ -55,14 +54,15 @@ struct KillTheme: Sendable {
   ]
 }
 
-/// One round. The same seed is the same orders; what the processes do to each other is chance's.
+/// One round of processes that use a store until some are killed, and a check of the result. The seed determines the orders; the
+/// interleaving of the processes is random.
 struct KilledWriters: ProofCase {
   let writer: KillWriter
   let theme: KillTheme
   let seed: UInt64
   private let result = Result()
 
-  /// What is known of a round when it has been played.
+  /// The statistics of a finished round.
   private final class Result: Sendable {
     let counts = Mutex((kills: 0, acknowledged: 0))
     let folder = Mutex<TemporaryFolder?>(nil)
@@ -111,12 +111,12 @@ struct KilledWriters: ProofCase {
 
   private func makeRound(_ folder: TemporaryFolder) throws -> KillRound {
     var random = SeededGenerator(seed: seed)
-    // Locks are waited for: none of these processes holds one for long.
+    // The processes wait for locks: none holds one for long.
     var settings = ProofSettings(hasHistory: theme.hasHistory, patience: 30)
     settings.backsUp = theme.backsUp
     let orders = (0..<Int.random(in: 2...theme.most, using: &random)).map { number in
       let role = (number == 0 ? theme.first : theme.roles).randomElement(using: &random) ?? .save
-      // One at least comes through now and then; most do not.
+      // Every fifth process survives on average.
       let blow = Int.random(in: 0..<5, using: &random) == 0 ? nil : Self.blow(&random)
       return KillOrder(number: number, role: role, seed: random.next(), steps: Int.random(in: 2...8, using: &random), blow: blow)
     }
@@ -136,7 +136,7 @@ struct KilledWriters: ProofCase {
     return round
   }
 
-  /// Makes a store with films, which the tool's passphrase opens too.
+  /// Makes a store with films, which the tool's passphrase unlocks too.
   static func make(_ url: URL, _ films: [String], _ settings: ProofSettings) throws {
     let store = try settings.open(url)
     try store.addFilms(films)
@@ -154,7 +154,7 @@ struct KilledWriters: ProofCase {
       (.read, 512),
     ]
     let (call, most) = calls.randomElement(using: &random) ?? (.write, 64)
-    // As many early calls as late ones.
+    // Early calls are as likely as late ones, on a logarithmic scale.
     let number = Int(exp2(Double.random(in: 0...log2(Double(most)), using: &random)))
     return .call(call, number, isHalfway: call == .write && Bool.random(using: &random))
   }
@@ -176,7 +176,7 @@ final class KillWriter: Sendable {
     process.executableURL = program
     process.standardInput = input
     process.standardOutput = output
-    // One that is gone is told by the answer that does not come.
+    // A missing response reports a process that has ended.
     signal(SIGPIPE, SIG_IGN)
     try process.run()
   }

@@ -1,9 +1,9 @@
-// KilledWritersTests: processes are killed in every work on a store: what they were told is there, and those that come through notice nothing.
 import Foundation
 import XCTest
 import _FaultInjection
 import _TestSupport
 
+/// Processes are killed in every operation on a store. Acknowledged changes are present, and the surviving processes are not affected.
 final class KilledWritersTests: XCTestCase {
   private func play(_ themes: [KillTheme], rounds: Int) throws -> (kills: Int, acknowledged: Int) {
     let writer = try KillWriter()

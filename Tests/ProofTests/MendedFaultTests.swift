@@ -1,4 +1,3 @@
-// MendedFaultTests: what failing calls once led to, and no longer do.
 import Foundation
 import ObjectStore
 import SQLCipherStore
@@ -10,8 +9,9 @@ import _ProofStore
 import _StoreSpecification
 import _TestSupport
 
+/// Regression tests for faults that failing calls once caused.
 final class MendedFaultTests: XCTestCase {
-  /// A store with a film, opened.
+  /// Opens a store with a film.
   private func makeAttempt() throws -> Attempt {
     let attempt = try Attempt(ProofSettings(), [:])
     try attempt.openStore()
@@ -19,7 +19,7 @@ final class MendedFaultTests: XCTestCase {
     return attempt
   }
 
-  /// The codes of the errors that a body throws where each call of a kind in turn fails once.
+  /// Returns the codes of the errors that `body` throws when each call of a kind in turn fails.
   private func codes(
     _ attempt: Attempt, _ call: FaultCall, _ error: Int32, times: Int = 1, _ body: () throws -> Void
   ) throws -> Set<StoreError.Code> {

@@ -1,4 +1,3 @@
-// OddPathTests: a store's whole life at paths that are not what one expects.
 import Foundation
 import ObjectModel
 import ObjectStore
@@ -9,17 +8,18 @@ import _ProofStore
 import _StoreSpecification
 import _TestSupport
 
+/// The whole life of a store at unusual paths.
 final class OddPathTests: XCTestCase {
-  /// Nothing here is about power cuts.
+  /// Power loss is not tested here.
   private let settings = {
     var settings = ProofSettings()
     settings.isFast = true
     return settings
   }()
 
-  /// Makes a store, works with it in every way that makes files beside it, and removes it.
+  /// Makes a store, performs every operation that makes files next to it, and removes it.
   ///
-  /// - Parameter isWhole: Whether it is copied, replaced and written anew too, which takes some tenths of a second.
+  /// - Parameter isWhole: Whether to copy, replace and compact it too, which takes some tenths of a second.
   private func live(at url: URL, isWhole: Bool = true) throws {
     let store = try settings.open(url)
     try store.addFilms(["one", "two"], poster: 4_000)
@@ -54,7 +54,7 @@ final class OddPathTests: XCTestCase {
     }
   }
 
-  /// The same in a folder of its own, in which nothing stays.
+  /// The same in a separate folder, which must be empty afterwards.
   private func live(named name: String, isWhole: Bool = true) throws {
     let folder = try TemporaryFolder("OddPathTests")
     do { try live(at: folder.file(name), isWhole: isWhole) } catch { XCTFail("“\(name)”: \(error)") }
@@ -86,7 +86,7 @@ final class OddPathTests: XCTestCase {
     }
   }
 
-  /// A name that leaves no room for those beside it is refused before anything is made.
+  /// A name that leaves too few bytes for the names of the other files is rejected before a file is created.
   func testANameIsLongEnoughForAllThatStandsBesideItOrRefused() throws {
     for length in [242, 243, 245, 255, 256, 1_000] {
       let folder = try TemporaryFolder("OddPathTests")
@@ -101,7 +101,7 @@ final class OddPathTests: XCTestCase {
       }
       XCTAssertEqual(folder.fileNames(), [], "\(length)")
     }
-    // Characters do not count, bytes do.
+    // The limit counts bytes, not characters.
     try live(named: String(repeating: "漢", count: 80))
   }
 
@@ -112,7 +112,7 @@ final class OddPathTests: XCTestCase {
       var place = folder.url
       while place.path.utf8.count + 202 < length {
         place.appendPathComponent(String(repeating: "y", count: 200), isDirectory: true)
-        // Nothing longer can be made.
+        // Longer paths cannot be created.
         guard place.path.utf8.count < 4_000 else { break }
         try FileManager.default.createDirectory(at: place, withIntermediateDirectories: false)
       }
@@ -133,7 +133,7 @@ final class OddPathTests: XCTestCase {
     XCTAssertEqual(ends.last, false)
   }
 
-  /// Such a store can be there: made by an earlier version, or moved.
+  /// An earlier version may have made such a store, or it was moved.
   func testAStoreOfALongerNameIsReadAndRemoved() throws {
     let folder = try TemporaryFolder("OddPathTests")
     let (url, long) = (folder.file("short"), folder.file(String(repeating: "x", count: 244)))
@@ -165,7 +165,7 @@ final class OddPathTests: XCTestCase {
     try live(at: folder.url.appendingPathComponent("link/store"))
     try live(at: folder.url.appendingPathComponent("place/../link/../place/./store"))
     XCTAssertEqual(folder.fileNames(), ["link", "place"])
-    // A store by two names is one store.
+    // Two names of one file are one store.
     let (direct, linked) = (folder.url.appendingPathComponent("place/store"), folder.url.appendingPathComponent("link/store"))
     let first = try settings.open(direct)
     let second = try settings.open(linked)
@@ -178,7 +178,8 @@ final class OddPathTests: XCTestCase {
     XCTAssertEqual(try settings.damage(linked), [])
   }
 
-  /// Keys, large values and whatever comes in the store's place were beside the link: two stores came of one, and the old key went on opening the other.
+  /// Key files, large values and replacement stores were created next to the link: one store became two, and the old key still opened one
+  /// of them.
   func testALinkToTheFileOfAStoreIsTheStore() throws {
     let folder = try TemporaryFolder("OddPathTests")
     let files = FileManager.default
@@ -225,11 +226,11 @@ final class OddPathTests: XCTestCase {
     XCTAssertEqual(try files.destinationOfSymbolicLink(atPath: linked.path), "first")
     try waitFor { try await coordinator.destroyPersistentStore(with: target) }
     XCTAssertEqual(try files.contentsOfDirectory(atPath: folder.file("place").path), [])
-    // Nothing is at the place that was named.
+    // The named folder stays empty.
     XCTAssertEqual(try files.contentsOfDirectory(atPath: folder.file("links").path), ["first"])
   }
 
-  /// A key file may be kept elsewhere: it stays there, and nothing of an older one does.
+  /// A key file can be stored elsewhere through a link. It stays there, and no older version of it remains.
   func testALinkToAKeyFileStaysOne() throws {
     let folder = try TemporaryFolder("OddPathTests")
     let files = FileManager.default

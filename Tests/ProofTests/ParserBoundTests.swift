@@ -1,4 +1,3 @@
-// ParserBoundTests: every parser takes what lies at its bound, on a small stack, and refuses what lies one past it.
 import CipherDataToolKit
 import Foundation
 import ModelCodeGeneration
@@ -11,8 +10,9 @@ import Synchronization
 import XCTest
 import _FuzzTargets
 
+/// Every parser accepts input at its limit on a small stack, and rejects input one past the limit.
 final class ParserBoundTests: XCTestCase {
-  /// Runs a body on a thread with 512 KB of stack, as those of Apple's systems have.
+  /// Runs `body` on a thread with 512 KB of stack, the default of threads on Apple's systems.
   private func onASmallStack(_ size: Int = 512 << 10, _ body: @escaping @Sendable () throws -> Void) throws {
     let result = Mutex<Result<Void, any Error>?>(nil)
     let done = DispatchSemaphore(value: 0)
@@ -27,7 +27,7 @@ final class ParserBoundTests: XCTestCase {
     try result.withLock { try XCTUnwrap($0).get() }
   }
 
-  /// Gives a target an input, on a small stack: its answer has to be right, whatever it is.
+  /// Passes an input to a fuzz target on a small stack. Any result must be consistent.
   private func play(_ name: String, _ input: String, stack: Int = 512 << 10) throws {
     let target = try XCTUnwrap(FuzzTarget.named(name))
     try onASmallStack(stack) { XCTAssertNil(target.problem(Data(input.utf8)), String(input.prefix(20))) }
@@ -37,7 +37,8 @@ final class ParserBoundTests: XCTestCase {
     String(repeating: open, count: count) + middle + String(repeating: close, count: count)
   }
 
-  /// Parsing needs no more, however deep; what walks over a predicate takes many times as much for each level where it is not optimised.
+  /// The stack size for predicates. Parsing needs no more than the default at any depth; recursion over a predicate needs many times as
+  /// much per level in an unoptimized build.
   private var stackOfPredicates: Int {
     #if DEBUG
       3 << 20
@@ -47,7 +48,7 @@ final class ParserBoundTests: XCTestCase {
   }
 
   func testAPredicateIsNestedAHundredLevels() throws {
-    // A comparison has two levels, a constant one.
+    // A comparison has two levels, a constant has one.
     for (open, middle, close, most) in [
       ("NOT ", "TRUEPREDICATE", "", 99), ("NOT (", "year == 1", ")", 98), ("!", "year == 1", "", 98),
       ("year == 1 AND NOT (", "year == 1", ")", 49),
@@ -63,7 +64,7 @@ final class ParserBoundTests: XCTestCase {
       ("(1 + ", "1", ")"), ("-", "year", ""), ("abs:(", "year", ")"), ("{", "1", "}"), ("TERNARY(year > 1, ", "1", ", 2)"),
       ("CAST(", "year", ", 'Int')"), ("(", "1", ")"),
     ] {
-      // The deepest one that is taken, and the next.
+      // The deepest accepted text, and the next one.
       let texts = (1...260).map { "year == " + nested(open, $0, middle, close) }
       let last = try XCTUnwrap(texts.lastIndex { (try? FetchPredicate(format: $0)) != nil }, open)
       let text = texts[last]
@@ -153,7 +154,7 @@ final class ParserBoundTests: XCTestCase {
     for (id, key) in [(HistoryDecoder.greatestID + 1, 1), (1, HistoryDecoder.greatestKey + 1), (0, 1), (1, 0)] {
       XCTAssertThrowsError(try decode(id, key)) { XCTAssertEqual(($0 as? StoreError)?.code, .storeCorrupt) }
     }
-    // A list that says it is longer than all that follows.
+    // A list whose stated length exceeds the data.
     var decoder = HistoryDecoder([3, 1, 1] + varint(.max), number: 1)
     XCTAssertThrowsError(try decoder.next())
   }

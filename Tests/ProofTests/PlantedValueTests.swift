@@ -1,13 +1,13 @@
-// PlantedValueTests: no stored value, no word of a stored text and no passphrase in anything that the library writes, prints, logs or says.
-//
-// The whole test program looks at its writes for all values that any suite stores (write_watch.h): it ends with an error where one is found. Here it is shown
-// that it would find them, and 500 values and 2,000 words are looked for in what it does not see too.
 import Foundation
 import StoreKeys
 import XCTest
 import _FaultInjection
 import _TestSupport
 
+/// No stored value, no word of a stored text and no passphrase occurs in anything that the library writes, prints, logs or reports.
+///
+/// The whole test program searches its writes for all values that any suite stores (write_watch.h), and ends with an error if it finds one.
+/// These tests prove that the search works, and search the output that it does not cover for 500 values and 2,000 words.
 final class PlantedValueTests: XCTestCase {
   private static let role = "CIPHERDATA_PLANTED_VALUES"
 
@@ -48,7 +48,7 @@ final class PlantedValueTests: XCTestCase {
     assertFound("a stream") { data in _ = data.withUnsafeBytes { fwrite($0.baseAddress, 1, $0.count, stream) } }
     fclose(stream)
     close(file)
-    // A value that is bound to a statement of an encrypted database is noted by itself.
+    // A value bound to a statement of an encrypted database is registered automatically.
     let noted = write_watch_count().noted
     XCTAssertGreaterThan(noted, 0)
     write_watch_forgive(before.found)
@@ -62,7 +62,7 @@ final class PlantedValueTests: XCTestCase {
     let pipe = Pipe()
     process.executableURL = URL(fileURLWithPath: try XCTUnwrap(CommandLine.arguments.first))
     process.arguments = ["ProofTests.PlantedValueTests/testPlayTheWorkWithPlantedValues"]
-    // All that is printed is searched too, and what is left in the temporary folder.
+    // All output is searched too, and the remaining files in the temporary folder.
     let environment = [
       Self.role: folder.url.path, "TMPDIR": folder.url.path, "CIPHERDATA_LOG": "sql,migration", "CIPHERDATA_WRITE_WATCH": "strict",
     ]
@@ -82,7 +82,7 @@ final class PlantedValueTests: XCTestCase {
     XCTAssertGreaterThan(work.fileCount, 5)
   }
 
-  /// In a process of its own.
+  /// Runs in a child process.
   func testPlayTheWorkWithPlantedValues() throws {
     guard let path = ProcessInfo.processInfo.environment[Self.role] else { return }
     Planted.note()

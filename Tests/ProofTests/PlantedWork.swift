@@ -1,4 +1,3 @@
-// PlantedWork: all that is done with a store that holds planted values, what it tells of it, and which files that leaves.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -12,7 +11,7 @@ import _FaultInjection
 import _StoreSpecification
 import _TestSupport
 
-/// What is planted: 500 values and the 2,000 words of texts, each so long that every piece of it is noticed.
+/// The planted values: 500 values and the 2,000 words of texts, each long enough for every fragment to be detected.
 enum Planted {
   private static func words(_ count: Int, seed: UInt64) -> [String] {
     var random = SeededGenerator(seed: seed)
@@ -21,37 +20,37 @@ enum Planted {
   static let values = words(500, seed: 500)
   static let words = words(2_000, seed: 2_000)
 
-  /// Notes them, so that no write of this process may hold one, in whatever case.
+  /// Registers the values, so that no write of this process may contain one, in any letter case.
   static func note() {
     for text in values + words {
       for form in [text, text.uppercased()] {
         let bytes = Array(form.utf8)
         write_watch_note(bytes, bytes.count)
-        // As UTF-16, which systems write too.
+        // Also as UTF-16, which systems write too.
         let wide = Array(bytes.map { [$0, 0] }.joined())
         write_watch_note(wide, wide.count)
       }
     }
   }
 
-  /// Whether bytes hold one of them.
+  /// Whether `data` contains a planted value.
   static func isIn(_ data: Data) -> Bool { data.withUnsafeBytes { write_watch_finds($0.baseAddress, $0.count) } }
 }
 
-/// Work with a store of letters.
+/// Performs every operation on a store with planted values, and collects its output.
 final class PlantedWork {
   private let folder: URL
   private var url: URL { folder.appendingPathComponent("letters.store") }
   private var key = StoreKey.passphrase(SecretBytes(utf8: Planted.values[0]), .cheapForTests())
   private var open: OpenStore?
-  /// What errors and notifications have said.
+  /// The texts of errors and notifications.
   private(set) var texts: [String] = []
-  /// How many errors there were.
+  /// The number of errors.
   private(set) var errorCount = 0
-  /// The files that were searched.
+  /// The number of files searched.
   private(set) var fileCount = 0
 
-  /// What notifications have said that name no objects: those print their values.
+  /// The texts of notifications that contain no objects, whose descriptions include values.
   private final class Heard: Sendable { let texts = Mutex<[String]>([]) }
   private let heard = Heard()
   private var observers: [any NSObjectProtocol] = []
@@ -109,7 +108,7 @@ final class PlantedWork {
     open = nil
   }
 
-  /// Notes all that an error says.
+  /// Records all texts of an error.
   private func failing(_ what: String, _ body: () throws -> Void) {
     do {
       try body()
@@ -123,7 +122,7 @@ final class PlantedWork {
     }
   }
 
-  /// Searches every file of a folder, and its name.
+  /// Searches the names and contents of all files in a folder.
   func search(_ folder: URL, _ moment: String) throws {
     for case let file as URL in try XCTUnwrap(FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)) {
       XCTAssertFalse(Planted.isIn(Data(file.lastPathComponent.utf8)), "\(moment): a name has it")
@@ -139,7 +138,7 @@ final class PlantedWork {
 
   // MARK: The steps
 
-  /// Saves letters that hold every value and every word.
+  /// Saves letters that contain every value and every word.
   func write() throws {
     let context = try openStore().newContext()
     (context.transactionAuthor, context.name) = (Planted.values[1], Planted.values[2])
@@ -160,7 +159,7 @@ final class PlantedWork {
     try search(folder, "written")
   }
 
-  /// Asks in every way that takes values.
+  /// Runs every kind of request that takes values.
   func ask() throws {
     let context = try XCTUnwrap(open).newContext()
     let (value, word) = (Planted.values[5], Planted.words[20])
@@ -179,7 +178,7 @@ final class PlantedWork {
     }
   }
 
-  /// Changes what was written, in saves, with undo, and by batch requests.
+  /// Changes the letters by saves, undo and batch requests.
   func change() throws {
     let store = try XCTUnwrap(open)
     let context = store.newContext()
@@ -203,7 +202,7 @@ final class PlantedWork {
     try search(folder, "changed")
   }
 
-  /// Leads to the errors that are about values.
+  /// Causes the errors that concern values.
   func fail() throws {
     let store = try XCTUnwrap(open)
     let value = Planted.values[9]
@@ -245,7 +244,7 @@ final class PlantedWork {
     }
   }
 
-  /// Does what is done with a store as a file, with errors on the way.
+  /// Performs the operations on the store's file, including failing ones.
   func keep() throws {
     try closeStore()
     let (url, other) = (url, folder.appendingPathComponent("copy.store"))
@@ -274,7 +273,7 @@ final class PlantedWork {
     try search(folder, "migrated")
   }
 
-  /// Reads a store of which pages are damaged.
+  /// Reads a store with damaged pages.
   func damage() throws {
     let handle = try FileHandle(forUpdating: url)
     let size = try handle.seekToEnd()

@@ -1,4 +1,3 @@
-// PowerCut: one cut of the power in a work, and what is found when the store is opened afterwards.
 import Foundation
 import ObjectStore
 import SQLCipherStore
@@ -7,10 +6,10 @@ import _ProofStore
 import _StoreSpecification
 import _TestSupport
 
-/// A moment of a work and what chance left on the disk; the same seed is the same cut.
+/// A power loss at one point of a workload, and a random state of the disk. The same seed reproduces the same case.
 struct PowerCut: ProofCase {
   let work: RecordedWork
-  /// The calls that were made before it.
+  /// The number of preceding calls.
   let count: Int
   let image: DiskImage
 
@@ -22,7 +21,7 @@ struct PowerCut: ProofCase {
     image = CrashDisk(work.record, after: count, ignoresSyncs: ignoresSyncs).image(manner, &random)
   }
 
-  /// Opens what is left as an application does that was started again.
+  /// Opens the remaining files as a restarted application does.
   func problem() throws -> String? {
     let folder = try WatchedFolder()
     try CrashDisk.write(image, to: folder.url)
@@ -34,13 +33,13 @@ struct PowerCut: ProofCase {
   private var begun: Int { work.progress(after: count).begun }
   private var acknowledged: Int { work.progress(after: count).acknowledged }
 
-  /// Where in the work it is.
+  /// The position in the workload.
   var description: String {
     let step = begun >= 0 ? work.steps[begun].name : "before the first step"
     return "\(work.name), after call \(count) of \(work.record.actions.count), in step \(begun) (\(step)), \(acknowledged + 1) acknowledged"
   }
 
-  /// The steps with one of which the store has to agree.
+  /// The steps one of whose states the store must have.
   private var allowed: [WorkStep?] {
     var first = acknowledged
     if work.steps.first?.settings.isFast == true {
@@ -51,10 +50,10 @@ struct PowerCut: ProofCase {
 
   private func problem(_ url: URL) throws -> String? {
     let allowed = allowed
-    // The application that was started again has the newest model that was in use.
+    // The restarted application uses the newest model that was in use.
     var settings = allowed.last??.settings ?? work.steps[0].settings
     let keys = Set([acknowledged, begun].map { work.steps[max(0, $0)].settings.key })
-    // A destruction that was interrupted is finished by another.
+    // Another call completes an interrupted removal.
     if allowed.contains(where: { $0?.contents == nil }), begun > 0, let key = keys.first {
       settings.key = key
       if (try? settings.open(url).close()) == nil { try destroy(url, settings) }
@@ -66,13 +65,13 @@ struct PowerCut: ProofCase {
     }
     guard let store = found else { return "no key opens the store" }
     let contents = try store.contents()
-    // The first step makes a store, as this opening does where there is none.
+    // The first step makes a store, as this opening does if it is missing.
     let expected = allowed.map { ($0 ?? work.steps.first)?.contents ?? [] }
     guard expected.contains(contents) else {
       try? store.close()
       return "found \(contents.count) lines, expected \(expected.map(\.count)): \(Self.difference(contents, expected.last ?? []))"
     }
-    // It goes on.
+    // The store is still usable.
     try store.addFilms(["after the cut"], poster: 4_000)
     let later = try store.contents()
     try store.close()
@@ -82,7 +81,7 @@ struct PowerCut: ProofCase {
     return try problemOfCopies(url)
   }
 
-  /// A copy is whole, or not there as long as nobody was told of it.
+  /// Checks that each copy is complete, or missing if it was not acknowledged.
   private func problemOfCopies(_ url: URL) throws -> String? {
     for (number, step) in work.steps.enumerated() where number <= begun {
       for (name, contents) in step.copies {
@@ -94,7 +93,7 @@ struct PowerCut: ProofCase {
         var settings = step.settings
         settings.isFast = false
         let found = try settings.contents(place)
-        // A copy of a store that may lose its last saves has them all.
+        // A copy of a store that can lose its last saves contains them all.
         guard found == contents else { return "\(name) holds something else" }
       }
     }

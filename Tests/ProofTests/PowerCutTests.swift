@@ -1,11 +1,11 @@
-// PowerCutTests: the power is cut at many moments of works on a store: no acknowledged save is lost, and never is there half of one.
 import Foundation
 import XCTest
 import _FaultInjection
 import _TestSupport
 
+/// Power losses at many points of workloads: no acknowledged save is lost, and none is applied in part.
 final class PowerCutTests: XCTestCase {
-  /// How many cuts are made in each work.
+  /// The number of power losses per workload.
   private let cutsPerWork = RandomSteps.count(8)
 
   private func cut(_ works: [ProofWork], isFast: Bool, seed: UInt64) throws {

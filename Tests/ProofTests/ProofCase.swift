@@ -1,15 +1,14 @@
-// ProofCase: a fault in a work, and whether the store survives it.
 import Foundation
 
-/// A fault in a work, or some at once.
+/// One or more faults during an operation, and a check that the store survives.
 protocol ProofCase: Sendable, CustomStringConvertible {
-  /// Plays it; what is wrong, nil where nothing is.
+  /// Runs the case. Returns a description of the problem, or nil.
   func problem() throws -> String?
-  /// How many faults it was, once it has been played.
+  /// The number of faults, after the case has run.
   var faultCount: Int { get }
-  /// How many works were acknowledged in it, once it has been played.
+  /// The number of acknowledged operations, after the case has run.
   var acknowledgedWorks: Int { get }
-  /// Puts the files that show it into a folder.
+  /// Copies the files that reproduce the problem to a folder.
   func keep(in folder: URL) throws
 }
 
@@ -18,7 +17,7 @@ extension ProofCase {
   var acknowledgedWorks: Int { 0 }
   func keep(in folder: URL) throws {}
 
-  /// Plays it: what is wrong, and where; nil where nothing is.
+  /// Runs the case. Returns a description of the case and its problem, or nil.
   var outcome: String? {
     do { return try problem().map { "\(self): \($0)" } } catch { return "\(self): \(error)" }
   }

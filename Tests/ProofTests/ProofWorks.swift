@@ -1,4 +1,3 @@
-// ProofWorks: the works whose power is cut.
 import Foundation
 import ObjectContext
 import ObjectQuery
@@ -12,7 +11,7 @@ import _TestSupport
 extension ProofWork {
   static let all: [ProofWork] = [saves, batches, largeValues, keys, rotation, migration, replacing, purging, copies]
 
-  /// Saves of every kind, with the log written into the database in between.
+  /// Saves of every kind, with checkpoints between them.
   static let saves = ProofWork(name: "saves") { work in
     try work.openStore("make")
     for round in 0..<3 {

@@ -1,4 +1,3 @@
-// Rehearsal: a work on a store, step by step, with a record of all that it did to the files.
 import Foundation
 import ObjectStore
 import SQLCipherStore
@@ -8,25 +7,25 @@ import _FaultInjection
 import _ProofStore
 import _StoreSpecification
 
-/// What a store holds after one step of a work.
+/// The contents of a store after one step of a workload.
 struct WorkStep: Codable, Sendable {
   var name: String
-  /// All that the store holds; nil where there is none.
+  /// The contents of the store; nil if the store is missing.
   var contents: [String]?
   var settings: ProofSettings
-  /// Whether what came before it outlives a power cut from here on, whatever the durability.
+  /// Whether the state survives a power loss from here on, regardless of the durability.
   var isDurable: Bool
-  /// Copies that the step made, by name, with what they hold.
+  /// Copies that the step made, and their contents, by name.
   var copies: [String: [String]] = [:]
 }
 
-/// A work that was done once, from an empty folder on.
+/// The record of a workload that ran once in an empty folder.
 struct RecordedWork: Sendable {
   var name: String
   var steps: [WorkStep]
   var record: DiskRecord
 
-  /// What had been begun and what acknowledged when the power was cut: numbers of steps, -1 where none was.
+  /// Returns the numbers of the last begun and the last acknowledged step at a power loss; -1 if no step was.
   func progress(after count: Int) -> (begun: Int, acknowledged: Int) {
     var (begun, acknowledged) = (-1, -1)
     for case .note(let number) in record.actions.prefix(count) {
@@ -36,7 +35,7 @@ struct RecordedWork: Sendable {
   }
 }
 
-/// Does a work while its folder is watched.
+/// Performs a workload step by step while its folder is recorded.
 final class Rehearsal {
   let folder: WatchedFolder
   var settings: ProofSettings
@@ -46,9 +45,9 @@ final class Rehearsal {
 
   private init(_ folder: WatchedFolder, _ settings: ProofSettings) { (self.folder, self.settings) = (folder, settings) }
 
-  /// Does a work in an empty folder, and records it.
+  /// Performs a workload in an empty folder, and records it.
   ///
-  /// - Parameter atEnd: Sees the folder as the work leaves it.
+  /// - Parameter atEnd: Receives the folder after the workload.
   static func record(_ work: ProofWork, isFast: Bool, atEnd: (URL) throws -> Void = { _ in }) throws -> RecordedWork {
     let folder = try WatchedFolder()
     var settings = ProofSettings()
@@ -65,10 +64,9 @@ final class Rehearsal {
 
   var url: URL { folder.store }
 
-  /// The open store.
   var open: OpenStore { get throws { try XCTUnwrap(store, "no store is open") } }
 
-  /// One step, which is acknowledged when its body returns.
+  /// Performs a step, which is acknowledged when `body` returns.
   func step(_ name: String, isDurable: Bool = false, _ body: () throws -> Void) throws {
     fault_record_note_number(UInt64(2 * steps.count))
     try body()
@@ -77,16 +75,16 @@ final class Rehearsal {
     steps.append(WorkStep(name: name, contents: contents, settings: settings, isDurable: isDurable))
   }
 
-  /// A step that makes a copy beside the store.
+  /// Performs a step that makes a copy next to the store.
   func copyingStep(_ name: String, copy: String, _ body: () throws -> Void) throws {
     try step(name, body)
     steps[steps.count - 1].copies[copy] = contents
   }
 
-  /// Opens the store, or makes it.
+  /// Opens or makes the store.
   func openStore(_ name: String = "open") throws { try step(name) { store = try settings.open(url) } }
 
-  /// The last one closes the log: what was saved is in the database.
+  /// The last connection to close empties the log into the database.
   func closeStore() throws { try step("close", isDurable: true) { try close() } }
 
   func close() throws {
@@ -94,11 +92,11 @@ final class Rehearsal {
     store = nil
   }
 
-  /// From here on the store holds something else.
+  /// Sets the contents of the store from here on.
   func becomes(_ contents: [String]?) { self.contents = contents }
 }
 
-/// A work by its name.
+/// A named workload.
 struct ProofWork: Sendable {
   var name: String
   var hasHistory = false

@@ -1,4 +1,3 @@
-// ReplacedAftermath: a store in whose place others were put, or that was removed, by processes that were killed.
 import Foundation
 import ObjectModel
 import ObjectStore
@@ -7,12 +6,12 @@ import _ProofStore
 import _StoreSpecification
 import _TestSupport
 
-/// What is found of such a store: one of two, whole; or none, where it was removed.
+/// Checks a store that killed processes replaced or removed: it is one of two whole stores, or missing after a removal.
 struct ReplacedAftermath {
   let round: KillRound
   let journals: [KillJournal]
 
-  /// Makes the stores that are put there, a plain copy of the first, and the store itself, which is as the first one is.
+  /// Makes the replacement stores, a plaintext copy of the first, and the store itself, which equals the first.
   static func makeSources(_ round: KillRound) throws {
     for name in KillRound.sources {
       let films = (0..<KillRound.filmsOfSource).map { "\(name) \($0)" }
@@ -38,7 +37,7 @@ struct ReplacedAftermath {
       guard expected.contains(films), damage.isEmpty else { return "\(copy.name) has \(films.count) objects: \(damage.prefix(3))" }
     }
     if let problem = try problemOfRemoval() { return problem }
-    // And another one can be put there.
+    // The store can be replaced again.
     let (source, store) = (settings.description(round.source(KillRound.sources[1])), settings.description(round.store))
     try waitFor {
       let coordinator = try PersistentStoreCoordinator(managedObjectModel: ManagedObjectModel())
@@ -47,7 +46,7 @@ struct ReplacedAftermath {
     return try problem([expected[1]], settings, mayBeGone: false)
   }
 
-  /// One of the expected stores is there, and can be worked with.
+  /// Checks that the store is one of the expected ones, and usable.
   private func problem(_ expected: [[String]], _ settings: ProofSettings, mayBeGone: Bool) throws -> String? {
     var settings = settings
     let found: [String]
@@ -66,7 +65,7 @@ struct ReplacedAftermath {
     return try settings.contents(round.store) == later ? nil : "what was saved after the kills is gone"
   }
 
-  /// A store that was made of a plain copy has the tool's passphrase alone.
+  /// A store imported from a plaintext copy has the tool's passphrase only.
   private func contents(_ settings: inout ProofSettings) throws -> [String] {
     do { return try settings.contents(round.store) } catch let error as StoreError where error.code == .wrongKey {
       settings.passphrase = KilledWriters.toolPassphrase
@@ -74,7 +73,7 @@ struct ReplacedAftermath {
     }
   }
 
-  /// Whatever is left of it can be removed, and nothing stays.
+  /// Checks that the remains can be removed completely.
   private func problemOfRemoval() throws -> String? {
     let store = round.settings.description(round.store)
     do {

@@ -1,4 +1,3 @@
-// SystemErrorTests: whichever of the system's calls fails, and with whichever error, the store's error reports that one; and what fails to be made leaves nothing.
 import Foundation
 import ObjectStore
 import SQLCipherStore
@@ -10,8 +9,9 @@ import _ProofStore
 import _StoreSpecification
 import _TestSupport
 
+/// The store's error reports the system call's error, whichever call fails; a failed creation leaves no files.
 final class SystemErrorTests: XCTestCase {
-  /// The errors that a call may fail with, and how they are reported.
+  /// The errors that a call may fail with, and the codes that report them.
   private static let errors: [Int32: Set<StoreError.Code>] = [
     EACCES: [.permissionDenied], EPERM: [.permissionDenied], EROFS: [.readOnly], ENOSPC: [.diskFull], EDQUOT: [.diskFull], EMFILE: [.io],
     ENFILE: [.io], ENAMETOOLONG: [.io], ELOOP: [.io, .notAStore], EIO: [.io],
@@ -22,14 +22,14 @@ final class SystemErrorTests: XCTestCase {
     .read: [EIO],
   ]
 
-  /// What is wrong with an error that is thrown where a call failed with a system error; nil where it reports that.
+  /// Returns what is wrong with the thrown error; nil if it reports the system error.
   private func problem(of thrown: any Error, _ number: Int32, _ call: FaultCall) -> String? {
     guard var error = thrown as? StoreError else { return "an error of another type: \(type(of: thrown)) \(thrown)" }
     if error.code == .migrationFailed, let cause = error.underlying as? StoreError { error = cause }
     var codes = Self.errors[number] ?? [.io]
-    // SQLite opens a file to be read that it may not open to be written.
+    // If SQLite may not open a file for writing, it opens it for reading.
     if call == .open, [EACCES, EPERM].contains(number) { codes.formUnion([.readOnly]) }
-    // Where SQLite has opened files on its way, and has not kept why one failed, nothing is claimed.
+    // If SQLite itself opened files and did not keep the reason of a failure, any code is accepted.
     if call == .open, error.sqliteCode != nil, error.systemErrorNumber == nil { codes.insert(.io) }
     guard codes.contains(error.code) else { return "\(error.code): \(error)" }
     if error.sqliteCode != nil {
@@ -109,11 +109,11 @@ final class SystemErrorTests: XCTestCase {
       work.settings = ProofSettings(hasHistory: hasHistory)
       let base = try FailingWorkBase(work)
       for fault in CallFault.all where fault.error != 0 && fault.error != EINTR {
-        // A lock that is never granted takes the whole timeout.
+        // A lock that is never granted costs the whole timeout.
         if fault.call == .lock, fault.lasts { continue }
         let count = base.calls[fault.call] ?? 0
         if count == 0 { continue }
-        // The last calls come after the store has its name.
+        // The last calls follow the rename of the store to its final name.
         let last = max(1, count - 2)...count
         for number in Array(1...count).shuffled(using: &random).prefix(RandomSteps.count(4)) + last {
           let attempt = try Attempt(work.settings, [:])
@@ -126,7 +126,7 @@ final class SystemErrorTests: XCTestCase {
             continue
           }
           let left = try FileManager.default.contentsOfDirectory(atPath: attempt.folder.url.path)
-          // Where names can no longer be removed, or bytes no longer be read to see that they are the store's own, a whole store may be left.
+          // If names can no longer be removed, or bytes no longer be read to identify the store, a whole store may remain.
           if !(fault.lasts && [.name, .read].contains(fault.call)) {
             XCTAssertEqual(left, [], "\(fault), call \(number) of \(count)")
           }

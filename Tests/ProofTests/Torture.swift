@@ -1,40 +1,40 @@
-// Torture: the cases of one part of the proof, one after another, as far as there is time; its figures and failures are kept in files.
 import Foundation
 import XCTest
 import _FaultInjection
 import _FuzzTargets
 import _TestSupport
 
-/// Which cases there are.
+/// A sequence of cases.
 protocol TorturePart {
-  /// The case of a number from 0 on; nil behind the last one.
+  /// Returns a case by number, starting at 0; nil after the last one.
   mutating func makeCase(_ number: Int) throws -> (any ProofCase)?
 }
 
-/// What has come out so far.
+/// The results so far.
 struct TortureFigures: Codable {
   var tried = 0
   var survived = 0
   var bad = 0
-  /// How many works were acknowledged, where they are counted.
+  /// The number of acknowledged operations, for parts that count them.
   var acknowledged = 0
-  /// The number of the case that comes next.
+  /// The number of the next case.
   var next = 0
-  /// Whether there are no more cases.
+  /// Whether all cases have run.
   var isComplete = false
 }
 
-/// Runs a part in a folder of figures, where it stopped.
+/// Runs the cases of one part one after another within a time limit, starting from the results in a folder. It keeps results and failures
+/// in files.
 struct TortureRun {
   let part: String
   let folder: URL
   let end: Date
-  /// How many cases make the part complete.
+  /// The number of cases that completes the part.
   let target: Int
   var tell: (String) -> Void = { print($0) }
 
   private var figuresFile: URL { folder.appendingPathComponent("\(part).json") }
-  /// Stands there while a case runs: where it is found, the process ended in it.
+  /// A file that exists while a case runs. If it exists at the start, the process ended in that case.
   private var runningFile: URL { folder.appendingPathComponent("\(part).running") }
 
   private func write(_ figures: TortureFigures) throws { try JSONEncoder().encode(figures).write(to: figuresFile, options: .atomic) }
@@ -74,7 +74,7 @@ struct TortureRun {
     unlink(runningFile.path)
   }
 
-  /// Keeps what shows a failure.
+  /// Keeps the files that reproduce a failure.
   private func keep(_ failed: (any ProofCase)?, _ number: Int, _ problem: String) throws {
     let place = folder.appendingPathComponent("failures/\(part)-\(number)")
     try FileManager.default.createDirectory(at: place.appendingPathComponent("files"), withIntermediateDirectories: true)
@@ -85,16 +85,16 @@ struct TortureRun {
 }
 
 enum TortureError: Error {
-  /// A program that is built with the tests is not beside them.
+  /// A program built with the tests is missing next to them.
   case noProgram(String)
-  /// A process that was asked gave no answer.
+  /// A process did not respond.
   case noAnswer(String)
-  /// SQLite was used before its memory could be given.
+  /// SQLite was used before its allocator could be installed.
   case memoryIsGiven
   case noSuchPart(String)
 }
 
-/// Cuts of the power, from work to work, both durabilities in turn.
+/// Power losses in each workload in turn, alternating between both durabilities.
 struct PowerTorture: TorturePart {
   let seed: UInt64
   private var works: [Int: RecordedWork] = [:]
@@ -109,7 +109,7 @@ struct PowerTorture: TorturePart {
   }
 }
 
-/// Every call of every work that can fail, in every way; in an order that is chance's, so that a part of them is one of all.
+/// Every way in which every call of every operation can fail, in random order, so that a partial run is a sample of all.
 struct CallTorture: TorturePart {
   private var random: SeededGenerator
   private var cases: [FailingCall]?
@@ -124,7 +124,7 @@ struct CallTorture: TorturePart {
   }
 }
 
-/// Every piece of memory that SQLite may not get, in such an order.
+/// Every failing allocation of SQLite, in random order.
 struct MemoryTorture: TorturePart {
   private var random: SeededGenerator
   private var cases: [FailingMemory]?
@@ -140,7 +140,7 @@ struct MemoryTorture: TorturePart {
   }
 }
 
-/// Processes on one store that are killed, in themes that take turns.
+/// Killed processes on one store, with the themes in turn.
 struct KillTorture: TorturePart {
   let seed: UInt64
   let themes: [KillTheme]
@@ -155,7 +155,7 @@ struct KillTorture: TorturePart {
   }
 }
 
-/// Files of stores that are damaged. The stores are kept in the folder of the figures, so that a case is the same again.
+/// Damaged files of stores. The stores are kept in the folder of the results, so that cases are reproducible.
 struct DamageTorture: TorturePart {
   let seed: UInt64
   let folder: URL
@@ -178,11 +178,11 @@ struct DamageTorture: TorturePart {
   }
 }
 
-/// Parsers under libFuzzer, each for some time in turn.
+/// Parsers under libFuzzer, in turn.
 struct FuzzTorture: TorturePart {
   let seed: UInt64
   let folder: URL
-  /// How many inputs make a run.
+  /// The number of inputs per run.
   static let inputs = 200_000
 
   func makeCase(_ number: Int) throws -> (any ProofCase)? {

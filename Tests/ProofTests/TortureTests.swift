@@ -1,9 +1,9 @@
-// TortureTests: the parts of the proof that Scripts/torture runs, each in a process of its own. Without its environment there is nothing to do.
 import Foundation
 import XCTest
 import _FaultInjection
 import _TestSupport
 
+/// The parts of the proof that Scripts/torture runs, each in a separate process. Without its environment variables they do nothing.
 final class TortureTests: XCTestCase {
   private func run(_ part: String, _ settings: [String: String], folder: URL) throws {
     let seed = settings["CIPHERDATA_TORTURE_SEED"].flatMap(UInt64.init) ?? 1
@@ -35,7 +35,7 @@ final class TortureTests: XCTestCase {
     try run(part, settings, folder: URL(fileURLWithPath: folder, isDirectory: true))
   }
 
-  /// Cases of which every third one fails, and the process ends in some.
+  /// Cases every third of which fails; some end the process.
   private struct Cases: TorturePart {
     struct Case: ProofCase {
       var number: Int
@@ -55,7 +55,7 @@ final class TortureTests: XCTestCase {
     }
     let first = try figures(target: 4)
     XCTAssertEqual([first.tried, first.survived, first.bad, first.next], [4, 3, 1, 4])
-    // The process ended in the next one.
+    // The process ended in the next case.
     try Data("4".utf8).write(to: folder.file("some.running"))
     let second = try figures(target: 100)
     XCTAssertEqual([second.tried, second.survived, second.bad, second.next], [10, 6, 4, 10])

@@ -1,15 +1,15 @@
-// WatchedFolder: a folder all of whose files are watched: what is done to them is recorded, and calls fail.
 import Foundation
 import XCTest
 import _FaultInjection
 import _ProofStore
 import _TestSupport
 
-/// A temporary folder, watched as long as it lives. Only one at a time.
+/// A temporary folder whose files are watched as long as the object exists: changes can be recorded, and calls can fail. Only one can exist
+/// at a time.
 final class WatchedFolder {
   private let folder: TemporaryFolder
 
-  /// - Parameter syncs: Whether syncs reach the disk; where crashes are played they need not.
+  /// - Parameter syncs: Whether syncs reach the disk, which simulated crashes do not need.
   init(syncs: Bool = false) throws {
     folder = try TemporaryFolder("ProofTests")
     fault_watch(folder.url.path)
@@ -20,10 +20,9 @@ final class WatchedFolder {
 
   var url: URL { folder.url }
 
-  /// A store's file in it.
   var store: URL { folder.file("proof.store") }
 
-  /// Runs a body while calls of a kind fail; how many did.
+  /// Runs `body` while calls of a kind fail. Returns the number of failed calls.
   func failing(
     _ call: FaultCall, from first: Int, times: Int, error: Int32, _ body: () throws -> Void
   ) rethrows -> Int {
@@ -33,7 +32,7 @@ final class WatchedFolder {
     return Int(fault_failures())
   }
 
-  /// How many calls of each kind a body makes.
+  /// Returns the number of calls of each kind that `body` makes.
   func counting(_ body: () throws -> Void) rethrows -> [FaultCall: Int] {
     fault_arm_nothing()
     defer { fault_disarm() }
@@ -41,7 +40,7 @@ final class WatchedFolder {
     return Dictionary(uniqueKeysWithValues: FaultCall.allCases.map { ($0, Int(fault_calls($0.code))) })
   }
 
-  /// Records what a body does to the files.
+  /// Records the changes that `body` makes to the files.
   func recording(_ body: () throws -> Void) rethrows -> DiskRecord {
     fault_record_start()
     do { try body() } catch {

@@ -1,4 +1,3 @@
-// WorkAftermath: a work with what it comes to without faults, and what is found after it was tried under one.
 import Foundation
 import ObjectStore
 import XCTest
@@ -6,14 +5,14 @@ import _FaultInjection
 import _ProofStore
 import _StoreSpecification
 
-/// A work with its store, and what it comes to without faults.
+/// An operation with its store, and its result without faults.
 struct FailingWorkBase: Sendable {
   let work: FailingWork
   let files: DiskImage
   let before: [String]
   let after: [String]
   let calls: [FaultCall: Int]
-  /// The pieces of memory that SQLite asks for, where they are counted.
+  /// The number of SQLite's allocations, for operations in which they are counted.
   let pieces: Int
 
   init(_ work: FailingWork) throws {
@@ -23,7 +22,7 @@ struct FailingWorkBase: Sendable {
     try work.prepare(before)
     self.before = try work.hasStore ? before.contents() : []
     try before.closeStore()
-    // In a store of its own: what has been read once is in memory.
+    // In a separate store, since data that was read once is cached.
     let attempt = try Attempt(work.settings, files)
     try work.prepare(attempt)
     fault_memory_arm(0, 0)
@@ -34,19 +33,19 @@ struct FailingWorkBase: Sendable {
     try attempt.closeStore()
   }
 
-  /// Every call that can fail, in every way.
+  /// Every way in which every call can fail.
   var failingCalls: [FailingCall] {
     CallFault.all.flatMap { fault in (0..<(calls[fault.call] ?? 0)).map { FailingCall(base: self, fault: fault, number: $0 + 1) } }
   }
 }
 
-/// What is found after a work was tried under a fault that is over.
+/// Checks the state after an operation ran under a fault that is over.
 struct WorkAftermath {
   let base: FailingWorkBase
   let attempt: Attempt
   let hasFailed: Bool
 
-  /// The state is the old or the new one; where it is the old one the work can be done again, in the same process.
+  /// Checks that the state is the old or the new one. In the old state, the same process can repeat the operation.
   func problem() throws -> String? {
     let work = base.work
     if let answer = attempt.answer, answer != base.after { return "a wrong answer without an error: \(answer.count) lines" }
@@ -68,7 +67,7 @@ struct WorkAftermath {
     return try attempt.contents() == later ? nil : "what was saved afterwards is gone"
   }
 
-  /// What the store holds, with whichever key it has.
+  /// The contents of the store, with whichever key it has.
   private func contents() throws -> [String] {
     do { return try attempt.contents() } catch let error as StoreError where error.code == .wrongKey {
       attempt.settings.key = 2
@@ -82,7 +81,7 @@ struct WorkAftermath {
     if hasFailed {
       do { try base.work.body(attempt) } catch let error as StoreError where error.code == .storeNotFound {}
     }
-    // The lock's file is taken, and removed, by the next one who needs it.
+    // The next lock reuses and removes the file of this lock.
     let left = try FileManager.default.contentsOfDirectory(atPath: attempt.folder.url.path).filter { !$0.hasSuffix(".keys.lock") }
     guard left.isEmpty else { return "left over: \(left)" }
     return try attempt.contents().isEmpty ? nil : "something is left in a new store"
@@ -90,10 +89,10 @@ struct WorkAftermath {
 }
 
 extension StoreError {
-  /// What is wrong with an error that a fault led to; nil where it is one of those that are allowed.
+  /// Returns what is wrong with an error that a fault caused; nil if it is one of the allowed ones.
   static func problem(of error: any Error, allowed: Set<Code>) -> String? {
     guard let error = error as? StoreError else { return "an error of another type: \(type(of: error)) \(error)" }
-    // A migration names the error behind.
+    // A migration's error contains the underlying one.
     let code = error.code == .migrationFailed ? (error.underlying as? StoreError)?.code ?? error.code : error.code
     return allowed.contains(code) ? nil : "an error of another kind: \(code) \(error)"
   }

@@ -1,11 +1,10 @@
-// FaultCall: the kinds of calls that can fail, or in which a process can end.
 package import _FaultInjection
 
-/// A kind of call that can fail.
+/// A kind of system call that can fail, or in which a process can be killed.
 package enum FaultCall: String, Codable, CaseIterable, Sendable {
   case open, read, write, sync, lock, size, name, map
 
-  /// The kind as the fault injection knows it.
+  /// The corresponding constant of the fault injection library.
   package var code: fault_call {
     switch self {
     case .open: fault_call_open

@@ -1,56 +1,54 @@
-// KillOrder: what the processes of one round do to a store, when they are killed, and what they tell of it.
 package import Foundation
 
-/// What one process does, step by step, until it is killed or done.
+/// What a process does, step by step, until it is killed or done.
 package enum KillRole: String, Codable, CaseIterable, Sendable {
-  /// Saves of every kind, with large values among them; the store stays open.
+  /// Saves of every kind, some with large values, in a store that stays open.
   case save
-  /// Batch requests.
   case batch
   /// The same as `save`, with the store opened for each step.
   case visit
-  /// Changes of a passphrase.
+  /// Passphrase changes.
   case passphrase
-  /// New data keys.
+  /// Rotations of the data key.
   case rotate
   case compact
   case backUp
   /// Opens the store with the newer model, and saves.
   case migrate
-  /// Deletes what is old in the history, and saves.
+  /// Purges the history, and saves.
   case purge
-  /// The commands of the tool that write into a store, and those that copy it.
+  /// The commands of the tool that write to a store, and those that copy it.
   case tool
-  /// The tool's changes of keys.
+  /// The tool's key changes.
   case toolKeys
   /// The tool's migration.
   case toolMigrate
-  /// The tool switches the history on and off, and shortens it.
+  /// The tool's commands that switch the history on and off, and purge it.
   case toolHistory
-  /// The tool puts one of two stores in the place of the store.
+  /// The tool replaces the store with one of two stores.
   case toolReplace
-  /// The tool removes the store, makes it of a plain copy, replaces it, and makes a plain copy of it.
+  /// The tool removes the store, imports it from a plaintext copy, replaces it, and exports a plaintext copy.
   case toolRemove
-  /// Looks what stands in the place of the store.
+  /// Reads the store, and checks which of the two it is.
   case look
 }
 
 /// When a process is killed.
 package enum KillBlow: Codable, Sendable {
-  /// In its n-th call of a kind: instead of it, or halfway through.
+  /// In the n-th call of a kind: instead of the call, or halfway through it.
   case call(FaultCall, Int, isHalfway: Bool)
-  /// So many microseconds after all have begun.
+  /// That many microseconds after all processes have started.
   case after(UInt32)
 }
 
 /// One process of a round.
 package struct KillOrder: Codable, Sendable {
-  /// Its number in the round: its objects' titles begin with it.
+  /// The process's number in the round, and the prefix of its films' titles.
   package var number: Int
   package var role: KillRole
   package var seed: UInt64
   package var steps: Int
-  /// nil for one that comes through.
+  /// When the process is killed; nil if it survives.
   package var blow: KillBlow?
 
   package init(number: Int, role: KillRole, seed: UInt64, steps: Int, blow: KillBlow?) {
@@ -58,9 +56,9 @@ package struct KillOrder: Codable, Sendable {
   }
 }
 
-/// The processes that work on one store at the same time.
+/// The processes that use one store at the same time.
 package struct KillRound: Codable, Sendable {
-  /// The folder that has the store, the folder `journal`, and whatever copies are made.
+  /// The folder with the store, the folder `journal`, and all copies.
   package var folder: URL
   package var settings: ProofSettings
   package var orders: [KillOrder]
@@ -69,7 +67,7 @@ package struct KillRound: Codable, Sendable {
     (self.folder, self.settings, self.orders) = (folder, settings, orders)
   }
 
-  /// The stores that are put in the place of the store, and a plain copy of the first.
+  /// The stores that replace the store, and a plaintext copy of the first.
   package static let sources = ["a", "b"]
   package static let plainSource = "plain"
   package static let filmsOfSource = 12
@@ -79,28 +77,28 @@ package struct KillRound: Codable, Sendable {
 
   package var storeFolder: URL { folder.appendingPathComponent("store", isDirectory: true) }
   package var store: URL { storeFolder.appendingPathComponent("proof.store") }
-  /// The line of a process of this number about each of its steps.
+  /// The file in which a process records its steps, one per line.
   package func journal(_ number: Int) -> URL { folder.appendingPathComponent("journal/\(number)") }
-  /// What a tool process printed.
+  /// The output of a tool process.
   package func output(_ number: Int) -> URL { folder.appendingPathComponent("journal/\(number).output") }
 }
 
 /// How a process ended.
 package struct KillEnd: Codable, Sendable {
   package var number: Int
-  /// The signal, 0 where it ended by itself.
+  /// The signal that ended the process, or 0 if it exited.
   package var signal: Int32
   package var status: Int32
 
   package init(number: Int, signal: Int32, status: Int32) { (self.number, self.signal, self.status) = (number, signal, status) }
 }
 
-/// A copy of a store, beside it.
+/// A copy of a store, in the same folder.
 package struct KillCopy: Codable, Sendable {
   package enum Kind: String, Codable, Sendable {
     /// With the store's keys.
     case sameKeys
-    /// With the passphrase of the tool.
+    /// With the tool's passphrase.
     case toolKey
     case plain
   }
@@ -111,19 +109,19 @@ package struct KillCopy: Codable, Sendable {
   package init(_ name: String, _ kind: Kind = .sameKeys) { (self.name, self.kind) = (name, kind) }
 }
 
-/// What one step changes, once it is done.
+/// The changes that one step makes when it completes.
 package struct KillStep: Codable, Sendable {
   package var name: String
-  /// What is read of a process's films afterwards, by title: nil of one that is gone.
+  /// The expected contents of the process's films, by title; nil for deleted ones.
   package var films: [String: String?] = [:]
-  /// The passphrase that unlocks from then on, and the one that no longer does.
+  /// The passphrase that unlocks the store from now on, and the one that no longer does.
   package var passphrase: String?
   package var formerPassphrase: String?
-  /// A copy that is whole then.
+  /// A copy that is complete from now on.
   package var copy: KillCopy?
-  /// Whether there may be no store then, or only a part of one until it is done.
+  /// Whether the store can be missing afterwards, or incomplete during the step.
   package var removes = false
-  /// Whether the store has the newer model then.
+  /// Whether the step migrates the store to the newer model.
   package var migrates = false
 
   package init(_ name: String) { self.name = name }
@@ -132,10 +130,10 @@ package struct KillStep: Codable, Sendable {
 /// A line of a process's journal.
 package enum KillLine: Codable, Sendable {
   case begun(KillStep)
-  /// The step before is acknowledged.
+  /// The previous step is acknowledged.
   case done
-  /// The step before met with somebody else, and has changed nothing.
+  /// The previous step failed because of another process, and changed nothing.
   case refused(String)
-  /// What should not have happened.
+  /// An unexpected error.
   case failed(String)
 }

@@ -1,10 +1,8 @@
-// ProofFilm: a film in the words of a store's contents.
 package import Foundation
 import _StoreSpecification
 
-/// A film in the words of ``OpenStore``'s contents.
+/// A film in the notation of ``OpenStore``'s contents.
 package enum ProofFilm {
-  /// The line of a film.
   package static func line(_ title: String, year: Int?, poster: Data?, tags: [String] = []) -> String {
     let year = year.map(String.init) ?? "-"
     return "\(title) \(year) \(poster.map { "\($0.count) \(sum($0))" } ?? "-") [\(tags.sorted().joined(separator: ","))]"

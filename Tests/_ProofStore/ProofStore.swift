@@ -1,4 +1,3 @@
-// ProofStore: the models and stores that proofs work with, and all that is in one.
 package import Foundation
 package import ObjectContext
 package import ObjectModel
@@ -10,12 +9,10 @@ import XCTest
 package import _StoreSpecification
 import _TestSupport
 
-/// The models of a store of films: the second one follows from the first by what is inferred.
+/// The two models of a store of films. Lightweight migration leads from the first to the second.
 package enum ProofModel {
-  /// The compiled model of a version.
   package static func model(_ version: Int) throws -> CompiledModel { try CompiledModel(version == 1 ? first : second) }
 
-  /// The model of the older version.
   package static let first = ManagedObjectModel(version: "1") {
     Entity("Film") {
       Attribute("title", .string).required()
@@ -30,7 +27,6 @@ package enum ProofModel {
     }
   }
 
-  /// The model of the newer version.
   package static let second = ManagedObjectModel(version: "2") {
     Entity("Film") {
       Attribute("title", .string).required()
@@ -47,28 +43,28 @@ package enum ProofModel {
   }
 }
 
-/// How a proof's store is opened.
+/// The options for opening a test store.
 package struct ProofSettings: Codable, Sendable {
   package var key = UInt8(1)
   package var model = 1
   package var isFast = false
   package var hasHistory = false
-  /// Whether one hears of what others commit.
+  /// Whether the store observes remote changes.
   package var hearsOthers = false
-  /// Whether a store that is not there is made.
+  /// Whether a missing store is created.
   package var makesStore = true
-  /// Whether the store is copied before it is migrated.
+  /// Whether a migration makes a backup first.
   package var backsUp = false
-  /// In place of the raw key.
+  /// A passphrase to use instead of the raw key.
   package var passphrase: String?
-  /// How long one waits for a lock.
+  /// The time to wait for a lock, in seconds.
   package var patience = 0.05
 
   package init(key: UInt8 = 1, hasHistory: Bool = false, patience: Double = 0.05) {
     (self.key, self.hasHistory, self.patience) = (key, hasHistory, patience)
   }
 
-  /// A raw key.
+  /// Returns a raw key.
   package static func key(_ number: UInt8) -> StoreKey { .raw(SecretBytes([UInt8](repeating: number, count: 32))) }
 
   private var storeKey: StoreKey { passphrase.map { .passphrase($0, .cheapForTests()) } ?? Self.key(key) }
@@ -78,7 +74,7 @@ package struct ProofSettings: Codable, Sendable {
     description.createsStore = makesStore
     description.durability = isFast ? .fast : .full
     description.externalStorageThreshold = 3_000
-    // Pages leave the memory before a commit.
+    // A small cache moves pages to the log before the commit.
     description.cacheSize = 64 << 10
     description.busyTimeout = patience
     if hasHistory { description.historyTracking = true }
@@ -94,13 +90,13 @@ package struct ProofSettings: Codable, Sendable {
     return try waitFor { try await SQLCipherStoreFile.unlock(at: url, key: key) }
   }
 
-  /// What is damaged.
+  /// Returns the damage that verification finds.
   package func damage(_ url: URL) throws -> [String] {
     let file = try unlock(url)
     return try waitFor { try await file.verify(.full) }
   }
 
-  /// Opens the store, and closes it.
+  /// Opens the store, reads its contents, and closes it.
   package func contents(_ url: URL) throws -> [String] {
     let store = try open(url)
     let contents: [String]
@@ -114,7 +110,7 @@ package struct ProofSettings: Codable, Sendable {
 }
 
 extension OpenStore {
-  /// All that the store holds, in words that are the same for both models; its history too.
+  /// The contents of the store and its history, in a notation common to both models.
   package func contents() throws -> [String] {
     let context = newContext()
     let yearName = try entity("Film").slots.contains { $0.name == "made" } ? "made" : "year"
@@ -146,14 +142,14 @@ extension OpenStore {
     try context.save()
   }
 
-  /// Changes the films of some titles, in one save.
+  /// Changes the films with the given titles in one save.
   package func edit(_ titles: Set<String>, _ body: (ManagedObject, ManagedObjectContext) throws -> Void) throws {
     let context = newContext()
     for film in try context.all("Film") where titles.contains(film.text("title") ?? "") { try body(film, context) }
     try context.save()
   }
 
-  /// Bytes that differ from seed to seed.
+  /// Returns bytes that depend on `seed`.
   package static func bytes(_ count: Int, _ seed: Int) -> Data {
     var data = Data(count: count)
     data.withUnsafeMutableBytes { bytes in

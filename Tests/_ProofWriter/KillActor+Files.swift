@@ -1,4 +1,3 @@
-// KillActor+Files: passphrases, data keys, compaction, copies.
 import Foundation
 import ObjectStore
 import SQLCipherStore

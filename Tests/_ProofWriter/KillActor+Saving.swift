@@ -1,4 +1,3 @@
-// KillActor+Saving: saves, batch requests and purges of the history.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -8,12 +7,11 @@ import _ProofStore
 import _StoreSpecification
 
 extension KillActor {
-  /// The property that holds a film's year, which has another name in the newer model.
+  /// The name of the property with a film's year, which differs in the newer model.
   private func yearName(_ store: OpenStore) throws -> String {
     try store.entity("Film").slots.contains { $0.name == "made" } ? "made" : "year"
   }
 
-  /// One of the films of this process, or none.
   private func someTitle() -> String? { titles.randomElement(using: &random) }
 
   func save(migrates: Bool = false) throws {

@@ -1,4 +1,3 @@
-// KillActor+Tool: the tool's commands on a store that others use too.
 import CipherDataToolKit
 import Foundation
 import ObjectStore
@@ -10,8 +9,8 @@ extension KillActor {
   /// Runs a command of the tool as a step.
   ///
   /// - Parameters:
-  ///   - secret: The file of the passphrase; nil where the command takes none.
-  ///   - refusals: The endings that say that somebody else has been faster.
+  ///   - secret: The passphrase file; nil if the command takes none.
+  ///   - refusals: The exit statuses that mean that another process interfered.
   func run(
     _ command: [String], as step: KillStep, secret: URL?, refusals: Set<ExitStatus> = [.busy]
   ) throws -> Bool {
@@ -28,7 +27,7 @@ extension KillActor {
   }
 
   var toolSecret: URL { round.folder.appendingPathComponent("journal/passphrase") }
-  /// A file of this process's own that no other one knows.
+  /// A file that only this process uses.
   private func file(_ name: String) -> URL { round.folder.appendingPathComponent("journal/\(order.number).\(name)") }
   func newName(_ kind: String) -> String { "\(kind).\(order.number).\(UInt32.random(in: 0...UInt32.max, using: &random))" }
   func place(_ name: String) -> String { round.storeFolder.appendingPathComponent(name).path }
@@ -112,7 +111,7 @@ extension KillActor {
     case 0: _ = try run(history + ["--enable"], as: KillStep("tool"), secret: toolSecret)
     case 1: _ = try run(history + ["--enable", "--values"], as: KillStep("tool"), secret: toolSecret)
     case 2: _ = try run(history + ["--disable"], as: KillStep("tool"), secret: toolSecret)
-    // Another one may have ended the history, or begun it anew.
+    // Another process may have ended or restarted the history.
     case 3:
       let now = ISO8601DateFormatter().string(from: Date())
       _ = try run(history + ["--purge-before", now], as: KillStep("tool"), secret: toolSecret, refusals: [.busy, .badData])
@@ -120,7 +119,7 @@ extension KillActor {
     }
   }
 
-  // MARK: The place of a store
+  // MARK: Replacement and removal
 
   func replaceByTool() throws {
     let source = KillRound.sources.randomElement(using: &random) ?? "a"
@@ -128,7 +127,7 @@ extension KillActor {
   }
 
   func removeByTool() throws {
-    // Whoever reads what is being removed, or makes what another one makes, is told so in one of several ways.
+    // Reading a store during its removal, or creating one concurrently, fails in one of several ways.
     let refusals: Set<ExitStatus> = [.busy, .noInput, .cannotCreate, .noKey, .damage]
     var step = KillStep("tool")
     switch Int.random(in: 0..<6, using: &random) {
@@ -148,7 +147,7 @@ extension KillActor {
     }
   }
 
-  /// Reads all of the store, and finds one of the two.
+  /// Reads the whole store, and checks that it is one of the two.
   func look() throws {
     var settings = settings
     settings.makesStore = false
@@ -161,14 +160,14 @@ extension KillActor {
         where round.orders.contains(where: { $0.role == .toolRemove })
         && [.storeNotFound, .keyFileMissing, .keyFileCorrupt, .notAStore, .wrongKey].contains(error.code)
       {
-        // It is being removed, or made of a plain copy, with another key.
+        // The store is being removed, or imported from a plaintext copy with another key.
         throw StoreError(.busy, "\(error)")
       }
     }
     usleep(2_000)
   }
 
-  /// What the tool prints goes into a file.
+  /// Redirects the tool's output to a file.
   private func redirectOutput() {
     let file = open(round.output(order.number).path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
     guard file >= 0 else { return }
@@ -178,11 +177,11 @@ extension KillActor {
   }
 }
 
-/// A command of the tool that should have succeeded.
+/// A command of the tool that unexpectedly failed.
 struct ToolEnding: Error {
   var command: String
   var status: Int32
 }
 
-/// A store that is none of those that were put there.
+/// A store whose contents match none of the expected ones.
 struct StrangeStore: Error { var films: [String] }

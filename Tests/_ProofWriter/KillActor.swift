@@ -1,4 +1,3 @@
-// KillActor: one process of a round, from its first step to its end.
 import Foundation
 import ObjectContext
 import ObjectQuery
@@ -10,7 +9,7 @@ import _ProofStore
 import _StoreSpecification
 import _TestSupport
 
-/// Does steps on a store, and writes a journal of them that outlives it.
+/// One process of a round. It performs steps on a store, and records them in a journal that survives it.
 final class KillActor {
   let round: KillRound
   let order: KillOrder
@@ -18,11 +17,11 @@ final class KillActor {
   var random: SeededGenerator
   private let journal: Int32
   private var store: OpenStore?
-  /// The titles of the films that this process has, in the order of their making; only what is done counts.
+  /// The titles of the process's films in order of creation, from completed steps only.
   var titles: [String] = []
   private var lastTitle = 0
   var passphrase: String?
-  /// A plain copy that this process has made.
+  /// A plaintext copy that this process has made.
   var plainCopy: String?
 
   init(_ round: KillRound, _ order: KillOrder) {
@@ -32,11 +31,11 @@ final class KillActor {
     random = SeededGenerator(seed: order.seed)
     journal = open(round.journal(order.number).path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
     fault_watch(round.storeFolder.path)
-    // A process that is killed takes nothing with it that the system has been given.
+    // The process is killed, not the system: data passed to the system survives without syncs.
     fault_let_syncs_pass(false)
   }
 
-  /// Works, and ends the process.
+  /// Runs all steps, and exits.
   func run() -> Never {
     if case .call(let call, let number, let isHalfway) = order.blow {
       let error = isHalfway ? fault_kill_halfway : fault_kill
@@ -58,7 +57,7 @@ final class KillActor {
     _ = bytes.withUnsafeBytes { Foundation.write(journal, $0.baseAddress, $0.count) }
   }
 
-  /// One step with its lines in the journal. Where somebody else has the store it has to have changed nothing.
+  /// Performs a step and records it in the journal. If another process prevents the step, it must change nothing.
   func step(_ step: KillStep, _ body: () throws -> Void) throws -> Bool {
     write(.begun(step))
     do { try body() } catch let error as StoreError where Self.isRefusal(error) {
@@ -69,10 +68,10 @@ final class KillActor {
     return true
   }
 
-  /// Somebody else is at work, and one may try again.
+  /// Whether the error means that another process interfered and the step can be retried.
   private static func isRefusal(_ error: StoreError) -> Bool { error.code == .busy }
 
-  /// The open store. Another process may have migrated it.
+  /// Returns the open store. Another process may have migrated it.
   func openStore() throws -> OpenStore {
     if let store { return store }
     for _ in 0..<400 {
@@ -98,7 +97,7 @@ final class KillActor {
     store = nil
   }
 
-  /// Does something with the open store; once more where it was migrated meanwhile.
+  /// Runs `body` with the open store, and again if the store was migrated meanwhile.
   func withStore(_ body: (OpenStore) throws -> Void) throws {
     do { try body(openStore()) } catch let error as StoreError where error.code == .modelIncompatible && settings.model == 1 {
       try close()
@@ -107,7 +106,7 @@ final class KillActor {
     }
   }
 
-  /// Titles that nobody has had.
+  /// Returns titles that were never used.
   func newTitles(_ count: Int) -> [String] {
     defer { lastTitle += count }
     return (0..<count).map { "p\(order.number).\(lastTitle + $0)" }

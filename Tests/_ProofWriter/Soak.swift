@@ -1,4 +1,3 @@
-// Soak: eight processes that use one store for a long time, and tell again and again what they take of the machine.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -12,28 +11,28 @@ import _ProofStore
 import _StoreSpecification
 import _TestSupport
 
-/// What one process does over and over.
+/// What a process does repeatedly.
 enum SoakRole: String, CaseIterable {
-  /// Inserts, changes and deletes films, some with large values.
+  /// Inserts, updates and deletes films, some with large values.
   case write
-  /// Batch requests.
   case batch
   /// Fetches, faults and large values.
   case read
-  /// Hears of what the others write, and reads it.
+  /// Observes the other processes' changes, and reads them.
   case watch
-  /// Backs the store up; rotates, migrates, replaces, verifies and destroys the copy.
+  /// Backs up the store; rotates, migrates, replaces, verifies and destroys the copy.
   case copy
-  /// Changes a passphrase, and reads with a connection of its own each time.
+  /// Changes a passphrase, and reads with a new connection each time.
   case keys
 }
 
-/// Forks the processes, waits for them, and samples the files meanwhile. Each process writes a file of samples into the folder.
+/// Runs eight processes on one store for a long time, and samples their use of resources and the files. Each process writes a file of
+/// samples into the folder.
 func soak(folder: URL, seconds: Double, store: URL) throws {
   let settings = ProofSettings(hasHistory: true, patience: 30)
   let roles: [SoakRole] = [.write, .write, .batch, .read, .read, .watch, .copy, .keys]
   var processes: [Int32: String] = [:]
-  // Nothing may have begun a thread before: who makes the store is a process of its own.
+  // The process must not have started a thread before it forks, so another process creates the store.
   let maker = fault_fork()
   if maker == 0 {
     do {
@@ -58,7 +57,7 @@ func soak(folder: URL, seconds: Double, store: URL) throws {
   while Date() < end {
     let support = store.deletingLastPathComponent().appendingPathComponent(".\(store.lastPathComponent)_SUPPORT")
     let large = (FileManager.default.subpaths(atPath: support.path) ?? []).count
-    // What the disk takes for the least of what a save waits for: other processes of the machine have it busy too.
+    // The disk's share of a save's duration: other processes of the machine use it too.
     let sync = try soakSync(folder.appendingPathComponent("sync"))
     samples.add("\(soakSize(store.path)),\(soakSize(store.path + "-wal")),\(large),\(String(format: "%.3f", sync))")
     sleep(1)
@@ -79,7 +78,7 @@ private func soakSize(_ path: String) -> Int {
   return stat(path, &status) == 0 ? Int(status.st_size) : 0
 }
 
-/// The milliseconds that a write of one page and its sync take.
+/// Returns the milliseconds for writing and syncing one page.
 private func soakSync(_ url: URL) throws -> Double {
   let descriptor = open(url.path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
   guard descriptor >= 0 else { throw SoakFailure(what: "\(url.path): \(String(cString: strerror(errno)))") }
@@ -90,7 +89,7 @@ private func soakSync(_ url: URL) throws -> Double {
   return Double(DispatchTime.now().uptimeNanoseconds - begun) / 1e6
 }
 
-/// A file of lines with the time before each.
+/// A file of lines with timestamps.
 final class SoakSamples {
   private let descriptor: Int32
   private let start = Date()
@@ -151,7 +150,7 @@ struct SoakActor {
   private static var descriptors: Int { (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count) ?? 0 }
 }
 
-/// Whether others were heard of.
+/// Whether remote changes were observed.
 private final class Heard: Sendable {
   private let isNew = Atomic<Bool>(false)
   func add() { isNew.store(true, ordering: .sequentiallyConsistent) }
@@ -186,7 +185,7 @@ final class SoakWorker {
     }
   }
 
-  /// Microseconds between two steps.
+  /// The pause between two steps in microseconds.
   var pause: UInt32 {
     switch actor.role {
     case .write, .batch: 20_000
@@ -208,7 +207,7 @@ final class SoakWorker {
       case .keys: try keys()
       }
     } catch let error as StoreError where error.code == .busy {
-      // Somebody else was at it for longer than one waits; that is told by the latency.
+      // Another process held the lock longer than the timeout; the latency shows that.
     }
   }
 
@@ -217,7 +216,7 @@ final class SoakWorker {
     return open
   }
 
-  /// The store stays as large as it is: for each film that comes one goes.
+  /// Inserts one film for each that it deletes, so that the size of the store is constant.
   private func write() throws {
     let context = try opened().newContext()
     count += 1
@@ -232,7 +231,7 @@ final class SoakWorker {
     request.predicate = .compare("title", .equal, "w\(actor.number) \(count - 50)")
     for film in try context.fetch(request) { try film.setValue(2_000, forKey: "year") }
     try context.save()
-    // What is older than a few thousand transactions is forgotten.
+    // Keep a few thousand transactions.
     if actor.number == 0, count % 500 == 0 { try purge() }
   }
 
@@ -279,7 +278,7 @@ final class SoakWorker {
     guard try context.count(for: request) == 200 else { throw SoakFailure(what: "films are gone") }
   }
 
-  /// A copy has a life of its own, from the backup to its end.
+  /// Makes a copy, uses it, and destroys it.
   private func copy() throws {
     let place = actor.folder.appendingPathComponent("copy-\(actor.number)")
     let file = try settings.unlock(actor.store)

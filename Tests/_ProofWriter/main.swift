@@ -1,18 +1,18 @@
-// The program that proofs kill: it reads rounds, one a line, forks a process for each order, and tells how they ended. With `soak` as its argument it has
-// eight processes use one store for a long time.
-// It must have one thread when it forks: nothing here may start others.
+// The program that the proofs kill. It reads one round per line, forks a process for each order, and reports how they ended. With the
+// argument `soak`, eight processes use one store for a long time. It must have a single thread when it forks, so nothing here may start
+// another.
 import Foundation
 import _FaultInjection
 import _ProofStore
 
-/// Forks the processes of a round, kills those whose time is told, and waits for all of them.
+/// Forks the processes of a round, kills those with a time limit, and waits for all of them.
 func play(_ round: KillRound) -> [KillEnd] {
   var numbers: [Int32: Int] = [:]
   var blows: [(at: UInt32, process: Int32)] = []
   for order in round.orders {
     let process = fault_fork()
     if process == 0 {
-      // A derivation takes half a second, and more where the machine has other work.
+      // A key derivation takes half a second, and longer on a busy machine.
       alarm(order.role == .toolKeys ? 900 : 120)
       KillActor(round, order).run()
     }
@@ -24,7 +24,7 @@ func play(_ round: KillRound) -> [KillEnd] {
   for blow in blows.sorted(by: { $0.at < $1.at }) {
     usleep(blow.at - passed)
     passed = blow.at
-    // Whoever is done already still counts as a process until it is waited for.
+    // A process that has exited still exists until it is waited for.
     kill(blow.process, SIGKILL)
   }
   return numbers.sorted { $0.value < $1.value }.map { process, number in
