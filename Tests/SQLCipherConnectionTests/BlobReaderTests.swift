@@ -1,5 +1,3 @@
-// BlobReaderTests: a value of a row read in pieces, none of which is large.
-
 import Foundation
 import XCTest
 

@@ -1,5 +1,3 @@
-// Tests that need a process of their own: this test program is started again and plays a part named in its environment.
-
 import Dispatch
 import Foundation
 import XCTest
@@ -8,12 +6,12 @@ import XCTest
 @testable import StoreFiles
 @testable import StoreKeys
 
-/// Starts this test program again for one part.
+/// Starts this test program again as a child process, which plays the part that its environment names.
 struct ChildProcess {
   private let process = Process()
   private let pipe = Pipe()
 
-  /// - Parameter wrapper: A program, by its whole path, and arguments of it, that starts the process: to give it other rights.
+  /// - Parameter wrapper: The absolute path of a program that starts the process, for example with other privileges, and its arguments.
   init(_ role: String, _ arguments: [String] = [], environment: [String: String] = [:], through wrapper: [String] = []) throws {
     let test = "SQLCipherConnectionTests.ChildProcessTests/testPlayThePartThatTheEnvironmentNames"
     let command = wrapper + [try XCTUnwrap(CommandLine.arguments.first), test]
@@ -26,14 +24,14 @@ struct ChildProcess {
     try process.run()
   }
 
-  /// Waits for the end; all that it printed, and its exit code.
+  /// Waits for the process to end, and returns its output and exit code.
   func finish() -> (output: String, status: Int32) {
     let data = pipe.fileHandleForReading.readDataToEndOfFile()
     process.waitUntilExit()
     return (String(decoding: data, as: UTF8.self), process.terminationReason == .exit ? process.terminationStatus : -1)
   }
 
-  /// Lets it run until it has acknowledged `count` times and `microseconds` more, then kills it; the last number it acknowledged.
+  /// Kills the process `microseconds` after its acknowledgment number `count`, and returns the last acknowledged number.
   func kill(after count: Int, microseconds: UInt32) -> Int {
     var output = Data()
     var acknowledged = 0
@@ -47,12 +45,12 @@ struct ChildProcess {
     Foundation.kill(process.processIdentifier, SIGKILL)
     output += pipe.fileHandleForReading.readDataToEndOfFile()
     process.waitUntilExit()
-    // A line counts only with its end.
+    // Only terminated lines count.
     let lines = String(decoding: output, as: UTF8.self).components(separatedBy: "\n").dropLast()
     return lines.compactMap { $0.hasPrefix("ACK ") ? Int($0.dropFirst(4)) : nil }.last ?? 0
   }
 
-  /// The lines that the part printed with `answer`.
+  /// Returns the lines that the part printed with `answer`.
   static func answers(in output: String) -> [String] {
     output.split(separator: "\n").filter { $0.hasPrefix("ANSWER ") }.map { String($0.dropFirst(7)) }
   }
@@ -124,10 +122,10 @@ final class ChildProcessTests: XCTestCase {
     answer("read")
   }
 
-  /// Becomes somebody without rights where it is root, whom no permissions stop; who is not root is such a one.
+  /// Drops root privileges, since permissions do not restrict root. Returns true if the process is unprivileged.
   private func dropPrivileges() -> Bool { getuid() != 0 || (setgid(65534) == 0 && setuid(65534) == 0) }
 
-  /// As somebody without rights, opens and creates what the arguments name.
+  /// Opens and creates the files that the arguments name, as an unprivileged user.
   private func unprivileged(_ arguments: [String]) throws {
     guard dropPrivileges() else { return answer("cannot drop privileges") }
     for argument in arguments {
@@ -189,7 +187,7 @@ final class ChildProcessTests: XCTestCase {
     let connection = try Connection(opening: path, key: testKey())
     let insert = try connection.statement(0, "INSERT INTO t (a) VALUES (?)")
     for number in 1... {
-      // Two rows at a time: a half save would show as an odd number.
+      // Insert two rows at a time: a partial save would show as an odd number.
       try connection.writeTransaction {
         for _ in 0..<2 {
           try insert.bind(1, number)
@@ -232,7 +230,7 @@ final class ChildProcessTests: XCTestCase {
     }
   }
 
-  /// Does everything that might print: wrong keys, damage, mistakes; describes every error.
+  /// Performs everything that might print: wrong keys, damage, misuse. Describes every error.
   private func talkative(_ folder: String) async throws {
     let path = folder + "/loud.store"
     let secret = SecretBytes(utf8: "MARKER-PASSPHRASE")

@@ -1,5 +1,3 @@
-// Backup, rotation of the data key, plaintext export and import: what arrives, what stays, what a failure leaves.
-
 import Foundation
 import Synchronization
 import XCTest
@@ -8,6 +6,7 @@ import XCTest
 @testable import StoreFiles
 @testable import StoreKeys
 
+/// Backup, rotation of the data key, plaintext export and import, and the files after a failure.
 final class CopyTests: StoreTestCase {
   private let plainHeader = Data("SQLite format 3\u{0}".utf8)
 
@@ -132,7 +131,7 @@ final class CopyTests: StoreTestCase {
     try check(try await open(path, cheap("one")), rows: 201)
     try check(try await open(path, try XCTUnwrap(StoreKey.recoveryKey(recovery))), rows: 201)
     await assertThrowsAsync(.unreadableStore) { try await open(path, .databaseKey(oldKey)) }
-    // Whoever kept the old key file and the removed passphrase has the old data key, which opens nothing any more.
+    // The old key file and the removed passphrase yield the old data key, which opens nothing anymore.
     try oldKeyFile.write(to: URL(fileURLWithPath: path + ".keys"))
     await assertThrowsAsync(.keyFileOutdated) { try await open(path, cheap("gone")) }
     try assertNoPlaintext()
@@ -221,13 +220,13 @@ final class CopyTests: StoreTestCase {
     try assertNoPlaintext(except: ["plain.sqlite"])
   }
 
-  /// SQLCipher's export prepares its statements once: it ended with "database schema has changed" where another process had made a table, as one does that
-  /// updates the statistics.
+  /// SQLCipher's export prepares its statements once. It failed with "database schema has changed" after another process had made a table,
+  /// as updating the statistics does.
   func testAnExportHoldsWhatOthersHaveAddedToTheSchemaSinceItWasOpened() async throws {
     let keyring = try await makeStore()
     let key = try keyring.databaseKey()
     let plain = folder + "/plain.sqlite"
-    // As long as it is open the log stays.
+    // The open connection keeps the log.
     let other = try Connection(opening: path, key: key)
     try PlaintextExchange.exportPlaintext(from: path, key: key, to: plain) { source in
       XCTAssertEqual(try source.firstInteger("SELECT count(*) FROM t"), 200)
@@ -243,7 +242,7 @@ final class CopyTests: StoreTestCase {
   func testABackupWhoseKeyFileCannotGetItsNameLeavesNothing() async throws {
     let keyring = try await makeStore()
     let copy = folder + "/copy"
-    // Something takes the key file's place while the database is copied.
+    // A file takes the key file's name while the database is copied.
     func isInTheWay() -> ProgressHandler {
       { _, _ in
         try? FileManager.default.createDirectory(atPath: copy + ".keys/x", withIntermediateDirectories: true)

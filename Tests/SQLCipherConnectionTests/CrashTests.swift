@@ -1,5 +1,3 @@
-// Processes killed in the middle of saving, rotating and creating: what was acknowledged is there, and everything opens again.
-
 import Foundation
 import XCTest
 import _TestSupport
@@ -8,8 +6,9 @@ import _TestSupport
 @testable import StoreFiles
 @testable import StoreKeys
 
+/// Processes killed while they save, rotate and create: acknowledged changes are present, and every store opens again.
 final class CrashTests: StoreTestCase {
-  /// How often each crash is tried; the environment may ask for more.
+  /// The number of rounds per crash. The environment can increase it.
   private var rounds: Int { ProcessInfo.processInfo.environment["CIPHERDATA_CRASH_ROUNDS"].flatMap(Int.init) ?? 8 }
   private var random = SeededGenerator(seed: 20_251)
 
@@ -66,7 +65,7 @@ final class CrashTests: StoreTestCase {
     for round in 0..<3 * rounds {
       let child = try ChildProcess("replace until killed", [path] + sources)
       _ = child.kill(after: 1 + round % 3, microseconds: UInt32(random.next() % 30_000))
-      // Which of the two it is, its key says; database, key file and what lies beside them belong together.
+      // The key identifies the store; the database, key file and other files belong together.
       var found: Int64?
       for number in 0..<2 {
         do {

@@ -1,5 +1,3 @@
-// CreationRaceTests: several make a store at the same place at the same time: one does, and the key file is its own.
-
 import Dispatch
 import Foundation
 import XCTest
@@ -8,8 +6,9 @@ import XCTest
 @testable import StoreFiles
 @testable import StoreKeys
 
+/// Concurrent creations of a store at one path: one succeeds, and the key file is its own.
 final class CreationRaceTests: StoreTestCase {
-  /// Makes a store whose key file says `name`.
+  /// Makes a store whose key file contains `name`.
   private static func make(_ path: String, _ name: String, _ meanwhile: @escaping @Sendable () -> Void) -> Result<Void, any Error> {
     Result {
       try StoreKeyring.createStore(path, keyFile: Array(name.utf8)) {
@@ -22,12 +21,13 @@ final class CreationRaceTests: StoreTestCase {
     }
   }
 
-  /// The second one's key file had taken the place of the first one's, which waited for its store: nobody could open that any more.
+  /// The second creation's key file had replaced that of the first one, which was waiting for its store. That store could no longer be
+  /// opened.
   func testAStoreGetsTheKeyFileThatWasMadeForIt() throws {
     let path = self.path
     let (second, isDone) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
     @Sendable func makeSecond() {
-      // In the middle of its work the first one goes on.
+      // The first creation continues in the middle of this one.
       _ = Self.make(path, "second") {
         second.signal()
         usleep(100_000)
@@ -36,7 +36,7 @@ final class CreationRaceTests: StoreTestCase {
     }
     let outcome = Self.make(path, "first") {
       Thread.detachNewThread { makeSecond() }
-      // Where it may not begin it never comes so far.
+      // If the second creation may not start, it never signals.
       _ = second.wait(timeout: .now() + 0.3)
     }
     isDone.wait()

@@ -1,5 +1,3 @@
-// Damaged files: nothing reads as a wrong value, nothing crashes, nothing is changed by looking at it.
-
 import Foundation
 import XCTest
 
@@ -7,10 +5,11 @@ import XCTest
 @testable import StoreFiles
 @testable import StoreKeys
 
+/// Damaged files: no wrong values, no crashes, and reading changes nothing.
 final class DamageTests: StoreTestCase {
   private static let pageSize = 4096
 
-  /// About 300 pages: rows that fit a page, and values that run over several.
+  /// Makes a store of about 300 pages: rows that fit a page, and values on overflow pages.
   private func makeStore() throws -> [Int64: String] {
     let connection = try Connection.create(path: path, key: testKey())
     try connection.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, text TEXT); CREATE INDEX i ON t (substr(text, 1, 8))")
@@ -29,12 +28,12 @@ final class DamageTests: StoreTestCase {
     return expected
   }
 
-  /// Reads everything as the engine does; true where all was right, false where damage was reported.
+  /// Reads everything as the library does. Returns true if all was correct, false if damage was reported.
   private func readAll(_ expected: [Int64: String], exactly: Bool = true) throws -> Bool {
     try damage(reading: expected, exactly: exactly) == nil
   }
 
-  /// Reads everything as the engine does; the damage that was reported, if any.
+  /// Reads everything as the library does, and returns the reported damage, if any.
   private func damage(reading expected: [Int64: String], exactly: Bool = true) throws -> StoreAccessError.Kind? {
     do {
       let reader = try Connection(opening: path, key: testKey(isProven: true))
@@ -45,7 +44,7 @@ final class DamageTests: StoreTestCase {
         var values: [(Int64, String)] = []
         while try select.step() { values.append((select.int64(0), select.text(1))) }
         select.reset()
-        // What stands in memory may be used only if the sentinel agrees, as `readTransaction` finds out for everybody else.
+        // Cached pages may be used only if the sentinel matches, which `readTransaction` checks elsewhere.
         try reader.checkSentinel()
         for (id, text) in values {
           XCTAssertEqual(expected[id], text)
@@ -70,7 +69,7 @@ final class DamageTests: StoreTestCase {
     XCTAssertGreaterThan(pages, 280)
     var reported = 0
     var tried = 0
-    // Body, initialization vector, authentication code (SQLCipher 3's layout of the page's end).
+    // Body, initialization vector and authentication code, in SQLCipher 3's layout of the end of a page.
     for (place, offset) in [("body", 700), ("vector", 4096 - 48 + 3), ("code", 4096 - 48 + 16 + 5)] {
       for page in 0..<pages {
         try flip(page * Self.pageSize + offset)
@@ -83,7 +82,7 @@ final class DamageTests: StoreTestCase {
         if testRun?.totalFailureCount ?? 0 > 0 { return XCTFail("\(place) of page \(page + 1)") }
       }
     }
-    // Pages of the index that no query touches may stay unnoticed; nearly all others are read.
+    // Index pages that no query reads can remain undetected; nearly all others are read.
     XCTAssertGreaterThan(Double(reported), 0.9 * Double(tried))
     XCTAssertTrue(try readAll(expected))
   }
@@ -93,7 +92,7 @@ final class DamageTests: StoreTestCase {
     let key = try testKey(isProven: true)
     let writer = try Connection(opening: path, key: key)
     defer { writer.close() }
-    // Every page is in the log, which is not checked again by those who open the store after this.
+    // Every page is in the log, which later connections do not verify again.
     try writer.execute("UPDATE t SET text = text || ' '")
     let reader = try Connection(opening: path, key: key)
     defer { reader.close() }
@@ -113,9 +112,9 @@ final class DamageTests: StoreTestCase {
     _ = try makeStore()
     let key = try testKey(isProven: true)
     var options = ConnectionOptions()
-    options.isForExport = true  // else SQLCipher 4 defends its schema
+    options.isForExport = true  // options.isForExport = true  // otherwise SQLCipher 4 protects its schema
     let writer = try Connection(opening: path, key: key, options: options)
-    // Written with the key, by somebody who should not have.
+    // Written with the key, but not by the library.
     try writer.execute("PRAGMA writable_schema = 1; UPDATE sqlite_master SET rootpage = 3 WHERE name = 't'")
     writer.close()
     assertThrows(.storeCorrupt(.structure)) {
@@ -203,7 +202,7 @@ final class DamageTests: StoreTestCase {
   }
 
   func testAnOlderPageOfTheSameStoreIsNotNoticed() throws {
-    // What the documents say is not protected: every page is authentic, and nothing says which is the newest.
+    // The documented limit of protection: every page is authentic, and nothing identifies the newest version.
     _ = try makeStore()
     let old = try Data(contentsOf: URL(fileURLWithPath: path))
     let writer = try Connection(opening: path, key: testKey())

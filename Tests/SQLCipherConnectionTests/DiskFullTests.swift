@@ -1,5 +1,3 @@
-// A full disk: a typed error, and everything acknowledged is there afterwards.
-
 import Foundation
 import XCTest
 
@@ -7,8 +5,9 @@ import XCTest
 @testable import StoreFiles
 @testable import StoreKeys
 
+/// A full disk: a typed error, and all acknowledged changes are present afterwards.
 final class DiskFullTests: StoreTestCase {
-  /// In a process that sees mounts of its own, which go with it. Who is not root becomes so in a user namespace.
+  /// Runs in a process with a mount namespace of its own. Without root, a user namespace grants the necessary rights.
   func testAFullDiskIsToldAndLosesNothing() throws {
     let disk = folder + "/disk"
     try FileManager.default.createDirectory(atPath: disk, withIntermediateDirectories: true)
@@ -30,7 +29,7 @@ final class DiskFullTests: StoreTestCase {
     XCTAssertEqual(ChildProcess.answers(in: output), ["there was no room, and then there was"], output)
   }
 
-  /// Compacts a store where there is no room for the copy, and again where there is: what the test does in its own process.
+  /// Compacts a store without space for the copy, and again with it. Runs in the child process.
   static func compactOnASmallDisk(at disk: String) async throws {
     guard mount("tmpfs", disk, "tmpfs", 0, "size=3m,mode=700") == 0 else {
       return XCTFail("a small disk cannot be mounted here: \(String(cString: strerror(errno)))")
@@ -64,7 +63,7 @@ final class DiskFullTests: StoreTestCase {
     print("ANSWER there was no room, and then there was")
   }
 
-  /// Mounts a small disk, and fills it: what the test does in its own process.
+  /// Mounts a small disk, and fills it. Runs in the child process.
   static func fillADisk(at disk: String) async throws {
     guard mount("tmpfs", disk, "tmpfs", 0, "size=3m,mode=700") == 0 else {
       return XCTFail("a small disk cannot be mounted here: \(String(cString: strerror(errno)))")
@@ -88,7 +87,7 @@ final class DiskFullTests: StoreTestCase {
     }
     XCTAssertGreaterThan(acknowledged, 20)
 
-    // Neither a rotation nor a backup nor a new slot fits; the store stays what it was.
+    // The disk has no space for a rotation, a backup or a new slot; the store is unchanged.
     let filler = try XCTUnwrap(fopen(disk + "/filler", "w"))
     var block = [UInt8](repeating: 0, count: 4096)
     while fwrite(&block, 1, block.count, filler) == block.count, fflush(filler) == 0 {}
@@ -99,7 +98,7 @@ final class DiskFullTests: StoreTestCase {
       await assertThrowsAsync(.diskFull) { try await keyring.rotateDataKey(pool: pool) }
       pool.close()
     } catch let error as StoreAccessError {
-      // Not even the log's index has room.
+      // The disk does not even have space for the log's index.
       XCTAssertTrue([.diskFull, .io(ENOSPC), .io(0)].contains(error.kind), "\(error)")
     }
     await assertThrowsAsync(.diskFull) { try await keyring.backUp(to: disk + "/copy") }
@@ -113,7 +112,7 @@ final class DiskFullTests: StoreTestCase {
     XCTAssertEqual(try connection.firstText("PRAGMA integrity_check"), "ok")
     connection.close()
     XCTAssertEqual(try StoreVerification.run(path: path, key: again.databaseKey(), level: .full), [])
-    // The log may stay, since the disk has no room to copy it into the file; nothing else does.
+    // The log may remain, since the disk has no space to copy it into the file. Nothing else does.
     let names = try FileManager.default.contentsOfDirectory(atPath: disk).filter { !$0.hasSuffix("-wal") && !$0.hasSuffix("-shm") }
     XCTAssertEqual(names.sorted(), ["store", "store.keys"])
     print("ANSWER the disk was full")

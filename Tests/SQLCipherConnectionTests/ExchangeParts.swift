@@ -1,4 +1,4 @@
-// The parts of processes that open, rotate and replace one store at the same time.
+// The child processes that open, rotate and replace one store at the same time.
 
 import Foundation
 import Synchronization
@@ -9,22 +9,22 @@ import XCTest
 @testable import StoreKeys
 
 extension ChildProcessTests {
-  /// Counts what `body` did, and tells every error but the one that says: try again.
+  /// Counts successful calls of `body`, and reports every error except for those that ask to retry.
   private func attempt(_ done: inout Int, _ body: () async throws -> Void) async {
     do {
       try await body()
       done += 1
     } catch let error as StoreAccessError where error.kind == .busy {
-      // Somebody else was at it for longer than this one waits.
+      // Another process held the store longer than the timeout.
     } catch {
       print("ANSWER \(error)")
     }
   }
 
-  /// Opens the store by its passphrase, saves, looks whether the save stands in the store that others open now, and closes it, again and again.
+  /// Repeatedly opens the store by its passphrase, saves, checks that the save is in the store that others open now, and closes the store.
   func saveAmongOthers(_ path: String, count: Int, name: String) async throws {
     let random = Mutex(SystemRandomNumberGenerator())
-    // The moment between open and lock is stretched.
+    // Extend the time between open and lock.
     DatabasePlace.whenLocking.withLock { $0 = { _ in usleep(random.withLock { $0.next() as UInt32 % 4_000 }) } }
     var saved = 0
     for number in 0..<count {
@@ -60,7 +60,7 @@ extension ChildProcessTests {
   func replaceAmongOthers(_ path: String, by source: String, count: Int) async throws {
     let keyring = try await StoreKeyring.unlock(storePath: source, key: cheap("one"))
     var replaced = 0
-    // Most of the time somebody has the store open.
+    // Most of the time another process has the store open.
     for _ in 0..<1_000 where replaced < count {
       await attempt(&replaced) { try await StoreReplacement.replace(path) { try await keyring.backUp(to: $0) } }
       usleep(2_000)

@@ -1,5 +1,3 @@
-// Stores that are replaced, rotated or removed between an opening's first look and its lock.
-
 import Foundation
 import Synchronization
 import XCTest
@@ -9,7 +7,7 @@ import _TestSupport
 @testable import StoreFiles
 @testable import StoreKeys
 
-/// A connection that another thread has made, and nobody uses at the same time.
+/// A connection from another thread. `@unchecked Sendable`: no two threads use it at the same time.
 private struct Holder: @unchecked Sendable { let connection: Connection }
 
 private func values(_ connection: Connection) throws -> [Int64] {
@@ -20,11 +18,12 @@ private func values(_ connection: Connection) throws -> [Int64] {
   return result
 }
 
-/// Puts a copy of a store in the place of one, in the middle of somebody's opening.
+/// Replaces a store with a copy while another connection opens it.
 private func replace(_ path: String, by keyring: StoreKeyring) throws {
   try waitFor { try await StoreReplacement.replace(path) { try await keyring.backUp(to: $0) } }
 }
 
+/// Stores that are replaced, rotated or removed after an opening has found them and before it locks them.
 final class ExchangeTests: StoreTestCase {
   override func tearDownWithError() throws {
     DatabasePlace.whenLocking.withLock { $0 = nil }
@@ -32,7 +31,7 @@ final class ExchangeTests: StoreTestCase {
     try super.tearDownWithError()
   }
 
-  /// Makes a store that holds one number.
+  /// Makes a store that contains one number.
   @discardableResult
   private func makeStore(_ value: Int, named name: String = "test.store", key: StoreKey = cheap("one")) async throws -> StoreKeyring {
     let keyring = try await StoreKeyring.create(storePath: folder + "/" + name, key: key)
@@ -42,7 +41,7 @@ final class ExchangeTests: StoreTestCase {
     return keyring
   }
 
-  /// Runs `body` once, the next time that the store's file is opened and not locked yet.
+  /// Runs `body` once, the next time that the store's file is open and not yet locked.
   private func stretchOnce(_ body: @escaping @Sendable () throws -> Void) {
     let path = path
     let isDone = Mutex(false)
@@ -67,7 +66,7 @@ final class ExchangeTests: StoreTestCase {
     try old.execute("INSERT INTO t VALUES (2)")
     old.close()
     let path = path
-    // The one that comes later has a log already when the one that came first begins to read.
+    // The later store already has a log when the earlier one starts to read.
     let kept = Mutex<Holder?>(nil)
     stretchOnce {
       try replace(path, by: backup)
@@ -123,7 +122,7 @@ final class ExchangeTests: StoreTestCase {
   func testAnOpeningDuringWhichTheDataKeyIsRotatedAsksNobodyForAKey() async throws {
     try await makeStore(1)
     let keyring = try await StoreKeyring.unlock(storePath: path, key: cheap("one"))
-    // Nothing of the passphrase is in memory any more after this.
+    // This releases the passphrase from memory.
     try keyring.withDatabaseKey { try Connection(opening: path, key: $0).close() }
     XCTAssertNil(keyring.state.withLock { $0.given.map { _ in true } })
     for _ in 0..<3 {
@@ -159,7 +158,7 @@ final class ExchangeTests: StoreTestCase {
   func testWhoLocksAStoreThatWasJustRotatedLocksTheNewOne() async throws {
     let keyring = try await makeStore(1)
     let path = path
-    // Somebody opens the rotated store while the old one is about to be locked: it is not to be taken from him.
+    // A connection opens the rotated store just before the old one is locked. Locking must fail.
     let kept = Mutex<Holder?>(nil)
     stretchOnce {
       try waitFor {
@@ -204,7 +203,7 @@ final class ExchangeTests: StoreTestCase {
     withExtendedLifetime((old, new)) {}
   }
 
-  // MARK: - Key files of another time
+  // MARK: - Outdated key files
 
   func testAKeyFileOlderThanTheStoreIsSaidToBeSo() async throws {
     let keyring = try await makeStore(1)
@@ -218,7 +217,7 @@ final class ExchangeTests: StoreTestCase {
     let stale = try await StoreKeyring.unlock(storePath: path, key: cheap("one"))
     let error = assertThrows(.keyFileOutdated) { try stale.withDatabaseKey { try Connection(opening: path, key: $0) } }
     XCTAssertTrue(error?.description.contains("put back the key file") ?? false)
-    // A new key in such a file would open nothing.
+    // A new key in such a file would unlock nothing.
     do {
       _ = try await stale.addRecoveryKey()
       XCTFail("a recovery key was made that opens nothing")
@@ -226,7 +225,7 @@ final class ExchangeTests: StoreTestCase {
       XCTAssertEqual(error.kind, .keyFileOutdated)
     }
     XCTAssertEqual(try snapshot(), before)
-    // As soon as the right one stands there, the same keyring opens the store.
+    // With the right file in place, the same keyring opens the store.
     try new.write(to: URL(fileURLWithPath: path + ".keys"))
     let connection = try stale.withDatabaseKey { try Connection(opening: path, key: $0) }
     XCTAssertEqual(try values(connection), [1])
@@ -236,7 +235,7 @@ final class ExchangeTests: StoreTestCase {
   func testDamageOfTheFirstPageIsStillDamage() async throws {
     let keyring = try await makeStore(1)
     var bytes = try Data(contentsOf: URL(fileURLWithPath: path))
-    // The salt stands in the key file too: the page is what was written, whatever stands in its first bytes.
+    // The key file contains the salt too, so the page equals the written one whatever its first bytes are.
     bytes[3] ^= 1
     try bytes.write(to: URL(fileURLWithPath: path))
     let connection = try keyring.withDatabaseKey { try Connection(opening: path, key: $0) }
@@ -263,7 +262,7 @@ final class ExchangeTests: StoreTestCase {
     let waiting = folder + "/.test.store.replacement"
     try await StoreReplacement.replace(path) { place in
       try await second.backUp(to: place)
-      // As a process leaves it that is killed as soon as its store counts.
+      // The state that a process leaves if it is killed as soon as its store takes effect.
       XCTAssertEqual(mkdir(waiting, 0o700), 0)
       try await third.backUp(to: waiting + "/store")
       XCTAssertEqual(mkdir(waiting + "/.store_SUPPORT", 0o700), 0)
@@ -275,9 +274,9 @@ final class ExchangeTests: StoreTestCase {
     XCTAssertEqual(try names().filter { $0.hasPrefix(".") }, [])
   }
 
-  // MARK: - Rotations that were interrupted
+  // MARK: - Interrupted rotations
 
-  /// The key file as a rotation leaves it that is killed before its end; the store has the new key already.
+  /// Leaves the key file as a rotation does that is killed near its end; the store already has the new key.
   private func interruptRotation(_ keyring: StoreKeyring) async throws {
     let pool = try ConnectionPool(path: path, key: keyring.databaseKey())
     struct Stop: Error {}
@@ -287,7 +286,7 @@ final class ExchangeTests: StoreTestCase {
       XCTFail("the folder was not synced, and nobody says so")
     } catch is Stop {}
     StoreKeyring.folderSync.withLock { $0 = nil }
-    // The pool goes on with the new key.
+    // The pool continues with the new key.
     XCTAssertEqual(try pool.withReader { try values($0) }, [1])
     pool.close()
   }
@@ -306,7 +305,7 @@ final class ExchangeTests: StoreTestCase {
     reader.close()
   }
 
-  /// The end of a rotation forgot every key but its own, that of the next rotation too: nothing opened the store any more.
+  /// The end of a rotation removed every key but its own, including that of the next rotation. Nothing opened the store anymore.
   func testARotationThatEndsLateKeepsTheKeyOfTheNextOne() async throws {
     try await makeStore(1)
     let path = path
@@ -322,7 +321,7 @@ final class ExchangeTests: StoreTestCase {
     let second = Mutex<Task<Void, any Error>?>(nil)
     let calls = Mutex(0)
     let (isReplaced, mayEnd) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
-    // The store has the key of the one that calls, which has not said so in the key file yet.
+    // The store has the caller's key, which is not in the key file yet.
     StoreKeyring.folderSync.withLock {
       $0 = { _ in
         let call = calls.withLock { calls in
@@ -357,7 +356,7 @@ final class ExchangeTests: StoreTestCase {
     let old = try Data(contentsOf: URL(fileURLWithPath: path))
     try await interruptRotation(keyring)
     XCTAssertEqual(try KeyFile(parsing: KeyFileStorage.read(path + ".keys"), path: path).generations.count, 2)
-    // A power cut brings the old file back.
+    // A power loss restores the old file.
     let new = try Data(contentsOf: URL(fileURLWithPath: path))
     for file in [old, new] {
       let keys = try Data(contentsOf: URL(fileURLWithPath: path + ".keys"))
@@ -374,14 +373,14 @@ final class ExchangeTests: StoreTestCase {
 
   func testAKeyringThatIsBehindFinishesAnInterruptedRotationByTheNumberOfTheGeneration() async throws {
     try await interruptRotation(try await makeStore(1))
-    // Both have read the key file with two generations; one finishes it.
+    // Both have read the key file with two generations; one completes it.
     let first = try await StoreKeyring.unlock(storePath: path, key: cheap("one"))
     let second = try await StoreKeyring.unlock(storePath: path, key: cheap("one"))
     XCTAssertEqual(try second.candidates.count, 2)
     let key = try first.databaseKey()
     XCTAssertEqual(try second.databaseKey().key, key.key)
     XCTAssertEqual(try second.candidates.count, 1)
-    // A third one is behind by a whole rotation.
+    // A third one is a whole rotation behind.
     try await interruptRotation(first)
     let third = try await StoreKeyring.unlock(storePath: path, key: cheap("one"))
     let pool = try ConnectionPool(path: path, key: first.databaseKey())

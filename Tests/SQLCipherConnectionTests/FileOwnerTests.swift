@@ -1,4 +1,3 @@
-// FileOwnerTests: what replaces a file belongs to whom it belonged before: root may change a store's keys without locking its owner out.
 import Foundation
 import XCTest
 
@@ -6,6 +5,7 @@ import XCTest
 @testable import StoreFiles
 @testable import StoreKeys
 
+/// Replaced files keep their owner: root can change a store's keys without locking its owner out.
 final class FileOwnerTests: StoreTestCase {
   private let nobody: uid_t = 65_534
 
@@ -22,7 +22,7 @@ final class FileOwnerTests: StoreTestCase {
     return Status(user: status.st_uid, group: status.st_gid, mode: status.st_mode & 0o777)
   }
 
-  /// The owner that root gives files to; who is not root tests the modes only.
+  /// The owner that root assigns to files. Other users test the modes only.
   private var owner: uid_t { getuid() == 0 ? nobody : getuid() }
   private var group: gid_t { getuid() == 0 ? 1 : getgid() }
 
@@ -121,7 +121,7 @@ final class FileOwnerTests: StoreTestCase {
   }
 
   func testWhoCannotKeepTheOwnerLeavesTheKeyFileAlone() async throws {
-    // Only root can leave a key file to somebody else; everybody can try to give a file of his to root.
+    // Only root can assign a key file to another user. Any user can try to assign one to root.
     guard getuid() == 0 else { return try giveToRoot() }
     _ = try await StoreKeyring.create(storePath: path, key: cheap("one"))
     chmod(folder, 0o777)

@@ -1,4 +1,3 @@
-// HeldSnapshotTests: snapshots that hold still beside a pool's readers, when they end, and what becomes of the log meanwhile.
 import Dispatch
 import Foundation
 import Synchronization
@@ -8,7 +7,6 @@ import XCTest
 @testable import StoreFiles
 @testable import StoreKeys
 
-/// Inserts rows in one transaction.
 private func insert(_ pool: ConnectionPool, bytes: Int = 0, count: Int = 1) throws {
   try pool.withWriter { writer in
     try writer.writeTransaction {
@@ -21,11 +19,12 @@ private func insert(_ pool: ConnectionPool, bytes: Int = 0, count: Int = 1) thro
   }
 }
 
-/// The rows that a snapshot has.
+/// The number of rows in a snapshot.
 private func count(_ snapshot: HeldSnapshot) throws -> Int64? {
   try snapshot.read { try $0.firstInteger("SELECT count(*) FROM t") }
 }
 
+/// Snapshots held in addition to a pool's readers: their stability, their end, and the log meanwhile.
 final class HeldSnapshotTests: StoreTestCase {
   private func makePool(_ limits: LogLimits = LogLimits(), maximumReaders: Int = 4) throws -> ConnectionPool {
     var options = ConnectionOptions()
@@ -45,7 +44,7 @@ final class HeldSnapshotTests: StoreTestCase {
 
   private var logSize: Int { StoreFile.size(path + "-wal") ?? 0 }
 
-  /// Waits for what is done on another thread.
+  /// Waits up to a limit for a change on another thread.
   private func eventually(_ holds: () -> Bool) -> Bool {
     for _ in 0..<200 {
       if holds() { return true }
@@ -128,7 +127,7 @@ final class HeldSnapshotTests: StoreTestCase {
     XCTAssertEqual(try snapshot.map(count), 0)
     snapshot = nil
     XCTAssertEqual(try automatic(), "1000")
-    // The next commits find nobody in their way, and the log begins anew.
+    // No reader blocks the next commits, and the log restarts.
     try insert(pool)
     usleep(200_000)
     try insert(pool)
@@ -178,7 +177,7 @@ final class HeldSnapshotTests: StoreTestCase {
     try insert(pool)
     XCTAssertEqual(snapshots.map(\.isOver), [true, true, true])
     XCTAssertEqual(counter.value.withLock { $0 }, 3)
-    // Nobody is in the way now: the log begins anew, and a new snapshot stays, however soon it comes.
+    // Without a reader that blocks it, the log restarts. A new snapshot stays valid, however soon it is taken.
     let snapshot = try pool.holdSnapshot()
     for _ in 0..<20 { try insert(pool) }
     XCTAssertFalse(snapshot.isOver)
@@ -204,7 +203,7 @@ final class HeldSnapshotTests: StoreTestCase {
     var snapshots = [try pool.holdSnapshot()]
     try insert(pool, bytes: 4_000, count: 500)
     snapshots.append(try pool.holdSnapshot())
-    // A reader's snapshot that stays open for a moment is not in the way for ever.
+    // A reader's reusable snapshot blocks the log only briefly.
     _ = try pool.withReader(reusingSnapshot: true) { try $0.firstInteger("SELECT count(*) FROM t") }
     snapshots.removeFirst()
     usleep(300_000)
@@ -279,7 +278,7 @@ final class HeldSnapshotTests: StoreTestCase {
     try insert(pool)
     let snapshot = try pool.holdSnapshot()
     try pool.withExclusiveAccess { key in
-      // Nobody else has the file open.
+      // No other connection has the file open.
       var options = ConnectionOptions()
       options.journalMode = .delete
       options.busyTimeoutMilliseconds = 0

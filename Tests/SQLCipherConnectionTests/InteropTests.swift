@@ -1,5 +1,3 @@
-// SQLCipher's own shell opens our files, and we open its files, with the pragmas that the documentation names.
-
 import Foundation
 import XCTest
 import _TestSupport
@@ -7,22 +5,23 @@ import _TestSupport
 @testable import SQLCipherConnection
 @testable import StoreKeys
 
+/// SQLCipher's own shell opens the library's files and vice versa, with the documented pragmas.
 final class InteropTests: StoreTestCase {
   private func shell(_ file: String, _ sql: String) throws -> String {
     try ProgramRun(["sqlcipher", "-batch", file, sql]).output
   }
 
-  /// The shell's version, 3 or 4, which must be the linked library's: another one proves less.
+  /// The shell's version, 3 or 4. It must equal that of the linked library; another one proves less.
   private func shellVersion() throws -> Int {
     let output = try shell(":memory:", "PRAGMA key = 'x'; PRAGMA cipher_version")
-    // SQLCipher 4 says first what it thinks of the key.
+    // SQLCipher 4 first prints a message about the key.
     let version = output.split(separator: "\n").compactMap { line in line.firstIndex(of: ".").flatMap { Int(line[..<$0]) } }.first
     let found = try XCTUnwrap(version, "the sqlcipher shell is missing: run Scripts/install-dependencies --tests (it said: \(output))")
     XCTAssertEqual(found, LibraryVersion.isSQLCipher4 ? 4 : 3, "the sqlcipher shell in PATH is of another version than the linked library")
     return found
   }
 
-  /// What the documentation of each format says.
+  /// The pragmas that the documentation of each format states.
   private func pragmas(_ format: SQLCipherFormat, shell: Int) -> String {
     var text = ""
     if shell == 4 && format.version == 3 { text += "PRAGMA cipher_compatibility = 3; " }
@@ -99,7 +98,7 @@ final class InteropTests: StoreTestCase {
         try FileManager.default.copyItem(atPath: fixtures + "/" + file, toPath: folder + "/" + file)
       }
       let path = folder + "/" + name
-      // The name says who wrote it, in which format, and with what sort of key: "by3-portable-slots.store".
+      // The name contains the writer, the format and the kind of key: "by3-portable-slots.store".
       let parts = name.dropLast(6).split(separator: "-")
       let format = try XCTUnwrap(Self.fixtureFormats[String(parts[1])], name)
       let key: StoreKey = parts[2] == "slots" ? cheap("fixture") : .sqlcipherPassphrase("fixture", format)
@@ -120,7 +119,7 @@ final class InteropTests: StoreTestCase {
     }
   }
 
-  /// Writes the fixtures of the linked library where the environment asks for it; see `Fixtures/README.md`.
+  /// Writes the fixtures of the linked library if the environment requests it; see `Fixtures/README.md`.
   func testFixturesAreWrittenOnRequest() async throws {
     guard let target = ProcessInfo.processInfo.environment["CIPHERDATA_WRITE_FIXTURES"] else { return }
     let version = LibraryVersion.isSQLCipher4 ? 4 : 3

@@ -1,11 +1,10 @@
-// Right, wrong, missing and misshapen keys on real files: the exact error, and not one byte changed.
-
 import Foundation
 import XCTest
 
 @testable import SQLCipherConnection
 @testable import StoreKeys
 
+/// Right, wrong, missing and malformed keys on real files: the exact error, and no changed byte.
 final class KeyCorpusTests: StoreTestCase {
   private enum File: String, CaseIterable {
     case slots
@@ -83,7 +82,7 @@ final class KeyCorpusTests: StoreTestCase {
         XCTAssertEqual(error.kind, expected, "case \(index): \(error)")
         XCTAssertNotNil(error.description)
       }
-      // Neither bytes nor names: no log or index is left over either.
+      // Neither contents nor names changed: no log or index is left over.
       XCTAssertEqual(try snapshot(), before, "case \(index)")
       XCTAssertEqual(try names().count, before.count, "case \(index)")
     }
@@ -114,7 +113,7 @@ final class KeyCorpusTests: StoreTestCase {
     let key = try DatabaseKey(key: dataKey, salt: try BareDatabaseFile(path(.bare)).salt(), isProven: true)
     let connection = try Connection(opening: path(.bare), key: key)
     try connection.execute("CREATE TABLE t (a); INSERT INTO t VALUES (42)")
-    // What a crash leaves: the file and its log, no index.
+    // The state after a crash: the file and its log, without an index.
     let crashed = folder + "/crashed"
     try FileManager.default.copyItem(atPath: path(.bare), toPath: crashed)
     try FileManager.default.copyItem(atPath: path(.bare) + "-wal", toPath: crashed + "-wal")

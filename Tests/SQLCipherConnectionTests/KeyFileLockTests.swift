@@ -1,5 +1,3 @@
-// The lock under which key files are edited: who may take it, for how long it is waited for, and that nothing of it stays.
-
 import Foundation
 import XCTest
 
@@ -7,6 +5,7 @@ import XCTest
 @testable import StoreFiles
 @testable import StoreKeys
 
+/// The lock for edits of key files: who may take it, the timeout, and its removal.
 final class KeyFileLockTests: StoreTestCase {
   private func makeStore() async throws -> StoreKeyring { try await StoreKeyring.create(storePath: path, key: cheap("one")) }
 

@@ -1,12 +1,10 @@
-// Key slots: unlocking, changing, damage, recovery keys, providers.
-
 import Foundation
 import XCTest
 
 @testable import SQLCipherConnection
 @testable import StoreKeys
 
-/// A passphrase with a derivation that costs nothing.
+/// A passphrase with a minimal derivation cost.
 func cheap(_ text: String) -> StoreKey { .passphrase(SecretBytes(utf8: text), .cheapForTests()) }
 
 /// Asserts that an asynchronous expression throws a `StoreAccessError` of a kind.
@@ -26,6 +24,7 @@ func assertThrowsAsync<Result>(
   return nil
 }
 
+/// Key slots: unlocking, changes, damage, recovery keys, providers.
 final class KeyFileTests: StoreTestCase {
   private func makeStore(_ key: StoreKey = cheap("one")) async throws -> StoreKeyring {
     let keyring = try await StoreKeyring.create(storePath: path, key: key, label: "first")
@@ -210,7 +209,7 @@ final class KeyFileTests: StoreTestCase {
     let value = try await answer(cheap("one"))
     XCTAssertEqual(value, 42)
     XCTAssertEqual(try names(), ["test.store", "test.store.keys"])
-    // A key file whose store is missing is not overwritten by a new store's.
+    // A new store does not overwrite the key file of a missing store.
     try FileManager.default.removeItem(atPath: path)
     await assertThrowsAsync(.keyFileExists) { try await makeStore() }
   }

@@ -1,4 +1,3 @@
-// KeyWorkTests: what a key file may cost before anything proves it.
 import Foundation
 import Synchronization
 import XCTest
@@ -7,12 +6,13 @@ import XCTest
 @testable import StoreFiles
 @testable import StoreKeys
 
+/// The derivation cost that a key file may demand before it is authenticated.
 final class KeyWorkTests: StoreTestCase {
   private func makeStore() async throws -> StoreKeyring {
     try await StoreKeyring.create(storePath: path, key: cheap("one"), label: "first")
   }
 
-  /// Puts slots beside the true one as somebody without a key can: with any cost, and a checksum that fits.
+  /// Adds slots as an attacker without a key can: with any cost, and a valid checksum.
   private func addForeignSlots(_ costs: [UInt8], label: String = "theirs", inFront: Bool = true) throws {
     var file = try KeyFile(parsing: KeyFileStorage.read(path + ".keys"), path: path + ".keys")
     for cost in costs {
@@ -29,7 +29,7 @@ final class KeyWorkTests: StoreTestCase {
   func testADearSlotOfAStrangerIsNeitherTriedNorInTheWay() async throws {
     _ = try await makeStore()
     try addForeignSlots([20, 20, 20])
-    // The true slot opens, which proves that the file was changed: nothing dear was done.
+    // The genuine slot opens, which proves that the file was changed. No expensive derivation ran.
     do {
       _ = try await StoreKeyring.unlock(storePath: path, key: cheap("one"))
       XCTFail("a changed key file opens")
@@ -59,7 +59,7 @@ final class KeyWorkTests: StoreTestCase {
     }
     _ = try await StoreKeyring.create(storePath: path, key: .passphrase("one", .scrypt(log2N: 15)))
     do {
-      // A quarter for each: three need one.
+      // Each slot takes a quarter: three need a limit of one.
       _ = try await StoreKeyring.unlock(storePath: path, key: .provider(Provider()), workLimit: KeyWorkLimit(0))
       XCTFail("a wrong key opens")
     } catch let error as StoreAccessError {

@@ -1,5 +1,3 @@
-// LeftBesideTests: journals and logs that processes leave beside a store when they are killed, or give way to each other.
-
 import Foundation
 import Synchronization
 import XCTest
@@ -8,13 +6,14 @@ import XCTest
 @testable import StoreFiles
 @testable import StoreKeys
 
+/// Journals and logs that processes leave next to a store when they are killed or interfere with each other.
 final class LeftBesideTests: StoreTestCase {
   override func tearDownWithError() throws {
     DatabasePlace.whenLocking.withLock { $0 = nil }
     try super.tearDownWithError()
   }
 
-  /// Makes a store that holds the number 1.
+  /// Makes a store that contains the number 1.
   private func makeStore(key: StoreKey = cheap("one")) async throws -> StoreKeyring {
     let keyring = try await StoreKeyring.create(storePath: path, key: key)
     try keyring.withDatabaseKey { key in
@@ -39,7 +38,7 @@ final class LeftBesideTests: StoreTestCase {
     }
   }
 
-  /// Overwrites the second half of the first page, as a process leaves it that is killed while it writes it.
+  /// Overwrites the second half of the first page, as a process does that is killed while it writes the page.
   private func tearFirstPage() throws {
     let file = try FileHandle(forUpdating: URL(fileURLWithPath: path))
     defer { try? file.close() }
@@ -64,7 +63,7 @@ final class LeftBesideTests: StoreTestCase {
     let keyring = try await makeStore()
     let behind = try await StoreKeyring.unlock(storePath: path, key: cheap("one"))
     try await rotate(keyring)
-    // A process that is killed before its journal counts leaves a head of zeros, and pages behind it.
+    // A process killed before its journal is valid leaves a header of zeros, followed by pages.
     try Data(repeating: 0, count: 5_000).write(to: URL(fileURLWithPath: path + "-journal"))
     XCTAssertEqual(try value(behind), 1)
   }
@@ -89,7 +88,7 @@ final class LeftBesideTests: StoreTestCase {
     let keyring = try await makeStore()
     try tearFirstPage()
     let strange = Data(repeating: 7, count: 5_000)
-    // The head of a journal whose sectors and pages no file has.
+    // The header of a journal with impossible sector and page sizes.
     let impossible = Data([0xD9, 0xD5, 0x05, 0xF9, 0x20, 0xA1, 0x63, 0xD7]) + Data(repeating: 0xFF, count: 9_000)
     for bytes in [strange, impossible] {
       try bytes.write(to: URL(fileURLWithPath: path + "-journal"))
@@ -117,7 +116,7 @@ final class LeftBesideTests: StoreTestCase {
   func testAStoreThatLosesItsLogWhileItIsOpenedGetsItAgain() async throws {
     let key = try await makeStore().databaseKey()
     try Connection(opening: path, key: key, options: InterruptedStore.options).close()
-    // Whoever wants to have the store alone takes the log away, between any two locks of the one who opens it.
+    // Exclusive access removes the log between any two locks of another connection's opening.
     let path = path
     let calls = Mutex((count: 0, isInside: false))
     DatabasePlace.whenLocking.withLock {
@@ -128,7 +127,7 @@ final class LeftBesideTests: StoreTestCase {
           return true
         }
         guard comesIn else { return }
-        // Where the store is locked it stays as it is.
+        // If the store is locked, it stays unchanged.
         try? Connection(opening: path, key: key, options: InterruptedStore.options).close()
         calls.withLock { $0.isInside = false }
       }
@@ -137,7 +136,7 @@ final class LeftBesideTests: StoreTestCase {
     defer { connection.close() }
     XCTAssertEqual(try connection.pragma("journal_mode"), "wal")
     XCTAssertGreaterThan(calls.withLock { $0.count }, 4)
-    // An open connection is noticed, although it does nothing.
+    // An idle open connection is detected.
     assertThrows(.busy) { try ExclusiveFileLock(path, operation: .destroy) }
   }
 }

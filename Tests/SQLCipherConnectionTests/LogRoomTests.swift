@@ -1,5 +1,3 @@
-// LogRoomTests: the log of synced commits grows by many pages at a time, and holds what it would hold without.
-
 import Foundation
 import XCTest
 
@@ -7,6 +5,7 @@ import XCTest
 @testable import StoreFiles
 @testable import StoreKeys
 
+/// With synced commits, the log grows by many pages at a time, and its contents are the same.
 final class LogRoomTests: StoreTestCase {
   private let frame = WriteAheadLog.frameHeaderSize + 4_096
 
@@ -32,7 +31,7 @@ final class LogRoomTests: StoreTestCase {
       sizes.append(logSize)
     }
     XCTAssertGreaterThanOrEqual(try pages, 300)
-    // Two commits without room, then 64 KiB, as much again, and 256 KiB at a time.
+    // Two commits without preallocation, then 64 KiB twice, then 256 KiB at a time.
     XCTAssertLessThanOrEqual(Set(sizes).count, 12)
     XCTAssertLessThan(logSize, 300 * frame + 262_144 + 2 * frame)
   }
@@ -61,7 +60,7 @@ final class LogRoomTests: StoreTestCase {
     for number in 1...40 {
       try commit(connection)
       guard number % 5 == 0 else { continue }
-      // As after a crash: without the log's index, which says where the log ends.
+      // As after a crash: without the log's index, which records where the log ends.
       let copy = folder + "/copy\(number)"
       for suffix in ["", "-wal"] { try FileManager.default.copyItem(atPath: path + suffix, toPath: copy + suffix) }
       let opened = try Connection(opening: copy, key: testKey())
@@ -101,7 +100,7 @@ final class LogRoomTests: StoreTestCase {
     XCTAssertEqual(try connection.firstInteger("SELECT count(*) FROM t"), 60)
   }
 
-  /// The rule alone, whatever the file is.
+  /// Tests the rule alone, independent of a file.
   func testRoomIsAskedForAfterThreeSyncsOfALongerFileAndOncePerSync() {
     var room = LogRoom()
     var end = Int64(0)
@@ -122,7 +121,7 @@ final class LogRoomTests: StoreTestCase {
     XCTAssertEqual(write(100_000), 0, "once between two syncs")
     room.noteSync()
     XCTAssertEqual(write(100), 166_136, "as much as the log has")
-    // There was no room on the disk: three more commits without.
+    // The disk had no space: three more commits without preallocation.
     room.noteRoom(false, to: 0)
     for _ in 0..<3 {
       room.noteSync()

@@ -1,4 +1,4 @@
-// What is told where no memory is left, and where something cannot be read for the time being: neither is damage, nor a lack of encryption.
+// Errors without memory and for files that are temporarily unreadable: neither is reported as damage or as missing encryption.
 
 import CLibcrypto
 import CSQLCipher
@@ -10,7 +10,7 @@ import XCTest
 @testable import StoreKeys
 
 extension ChildProcessTests {
-  /// Stretches a passphrase with 1 GiB, of which there is a quarter.
+  /// Derives a key with 1 GiB of memory where a quarter of that is available.
   func deriveInLittleMemory() throws {
     let pages = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8).split(separator: " ").first.flatMap { UInt($0) } ?? 0
     var limit = rlimit()
@@ -23,11 +23,11 @@ extension ChildProcessTests {
   }
 }
 
-/// How many pieces of memory libcrypto gets until it gets no more. One thread uses it.
+/// The number of remaining allocations of libcrypto. `nonisolated(unsafe)`: one thread uses it.
 private nonisolated(unsafe) var piecesLeft = Int.max
 
 extension ChildProcessTests {
-  /// Checks what is sound while libcrypto gets less and less memory; each way's different outcomes.
+  /// Verifies intact data with fewer and fewer allocations for libcrypto. Returns the distinct outcomes of each operation.
   func checkInNoMemory() throws -> [String] {
     let isReplaced = CRYPTO_set_mem_functions(
       { size, _, _ in
@@ -64,13 +64,13 @@ extension ChildProcessTests {
     func outcomes(_ check: () throws -> Bool) -> String {
       var found: Set<String> = []
       for count in 0..<60 {
-        // The list of errors has its memory from here on.
+        // The error queue has its memory from here on.
         ERR_clear_error()
         piecesLeft = count
         var isSound = false
         let outcome = kind { isSound = try check() }
         piecesLeft = .max
-        // libcrypto does not say everywhere why it failed, and the process itself has memory here.
+        // libcrypto does not always report why it failed, and the process itself has memory here.
         if outcome.hasPrefix("encryptionUnavailable") { continue }
         found.insert(outcome == "ok" ? "\(isSound)" : outcome)
       }
@@ -129,7 +129,7 @@ final class MemoryTests: StoreTestCase {
     connection.close()
     let authenticator = try PageAuthenticator(key: testKey())
     XCTAssertTrue(try WriteAheadLog.isAuthentic(path + "-wal", authenticator: authenticator))
-    // Reading a folder as a file is an error of the system.
+    // Reading a folder as a file is a system error.
     XCTAssertThrowsError(try WriteAheadLog.isAuthentic(folder, authenticator: authenticator))
     XCTAssertThrowsError(try WriteAheadLog.holdsAuthenticFirstPage(folder, authenticator: authenticator))
   }

@@ -1,4 +1,3 @@
-// OtherCommitTests: a pool tells the commits of others from its own, whatever it is doing when somebody asks.
 import Foundation
 import Synchronization
 import XCTest
@@ -6,6 +5,7 @@ import XCTest
 @testable import SQLCipherConnection
 @testable import StoreKeys
 
+/// A pool distinguishes commits of other connections from its own at any time.
 final class OtherCommitTests: StoreTestCase {
   private func makePool() throws -> ConnectionPool {
     let connection = try Connection.create(path: path, key: testKey())
@@ -32,14 +32,14 @@ final class OtherCommitTests: StoreTestCase {
     pool.lookForOthers()
     pool.lookForOthers()
     XCTAssertEqual(told.withLock { $0 }, 1)
-    // In turns, and the last one is of the pool.
+    // Alternating, with the pool's commit last.
     try insert(other)
     try pool.withWriter(insert)
     pool.lookForOthers()
     XCTAssertEqual(told.withLock { $0 }, 2)
   }
 
-  /// Once a listener grew by two closures with each commit that it was told of, one called by the other: memory first, and the stack in the end.
+  /// A listener once gained two nested closures with each commit, which exhausted memory and finally the stack.
   func testAListenerIsCalledAsDirectlyAfterManyCommitsAsAfterTheFirst() throws {
     let pool = try makePool()
     let depths = Mutex<[Int]>([])
@@ -79,7 +79,7 @@ final class OtherCommitTests: StoreTestCase {
     }
     let other = try Connection(opening: path, key: testKey())
     for _ in 0..<5 {
-      // Leaves a snapshot that may be used again.
+      // Leaves a reusable snapshot.
       _ = try pool.withReader(reusingSnapshot: true) { try $0.firstInteger("SELECT count(*) FROM t") }
       try insert(other)
       pool.lookForOthers()

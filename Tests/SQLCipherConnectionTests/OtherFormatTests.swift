@@ -1,5 +1,3 @@
-// A key that is right, for a file of another page format than the one that was named.
-
 import Foundation
 import XCTest
 
@@ -7,6 +5,7 @@ import XCTest
 @testable import StoreFiles
 @testable import StoreKeys
 
+/// A correct key for a file of another page format than the stated one.
 final class OtherFormatTests: StoreTestCase {
   private var formats: [SQLCipherFormat] { [.portable, .sqlcipher3] + (LibraryVersion.isSQLCipher4 ? [.sqlcipher4] : []) }
 
@@ -34,7 +33,7 @@ final class OtherFormatTests: StoreTestCase {
           XCTAssertEqual(try snapshot(), before)
         }
       }
-      // A wrong passphrase is one in whatever format; an empty store of small pages would be shorter than a page of the others.
+      // A wrong passphrase is wrong in any format. An empty store with small pages would be shorter than a page of the other formats.
       let keyring = try await StoreKeyring.unlock(storePath: path, key: .sqlcipherPassphrase("one", written))
       try fill(keyring)
       for named in formats { await assertThrowsAsync(.unreadableStore) { try await open(.sqlcipherPassphrase("two", named)) } }

@@ -1,4 +1,4 @@
-// The part of a process that has loaded a plain SQLite besides SQLCipher.
+// The child process that loads plain SQLite in addition to SQLCipher.
 
 import Foundation
 import XCTest
@@ -7,9 +7,9 @@ import XCTest
 @testable import StoreKeys
 
 extension ChildProcessTests {
-  /// Writes in turns into a store and, with a plain SQLite that this process has loaded, into a plain database.
+  /// Writes alternately to a store and, with the plain SQLite that this process has loaded, to a plain database.
   func besidePlainSQLite(_ path: String, isDeep: Bool) throws {
-    // RTLD_DEEPBIND: what the library calls of its own is its own, as with an application that was linked so.
+    // RTLD_DEEPBIND: the library resolves its own symbols first, as in an application linked that way.
     guard let library = dlopen("libsqlite3.so.0", RTLD_NOW | RTLD_LOCAL | (isDeep ? 0x8 : 0)) else {
       return XCTFail("plain SQLite is needed: run Scripts/install-dependencies --tests")
     }
@@ -34,7 +34,7 @@ extension ChildProcessTests {
       try connection.writeTransaction { try connection.execute("INSERT INTO t (a) VALUES (\(number))") }
       XCTAssertEqual(execute(plain, "INSERT INTO t VALUES (\(number))", nil, nil, nil), 0)
     }
-    // The store is none that it could read, and stays as it is.
+    // Plain SQLite cannot read the store, and does not change it.
     var other: OpaquePointer?
     XCTAssertEqual(open(path, &other), 0)
     XCTAssertEqual(execute(other, "SELECT count(*) FROM sqlite_master", nil, nil, nil), 26)

@@ -1,4 +1,3 @@
-// PooledReaderTests: readers that a caller takes again without a lock, and those who wait for them.
 import Dispatch
 import Synchronization
 import XCTest
@@ -7,6 +6,7 @@ import XCTest
 @testable import StoreFiles
 @testable import StoreKeys
 
+/// Readers that a caller reuses without a lock, and callers that wait for readers.
 final class PooledReaderTests: StoreTestCase {
   private func makePool(maximumReaders: Int = 4) throws -> ConnectionPool {
     var options = ConnectionOptions()
@@ -73,7 +73,7 @@ final class PooledReaderTests: StoreTestCase {
     let pool = try makePool(maximumReaders: 1)
     let reader = try pool.takeSnapshot(nil)
     pool.putBack(reader)
-    // He who had it last does not keep it from others.
+    // The last user of a reader does not reserve it.
     XCTAssertEqual(try pool.withReader { try $0.firstInteger("SELECT count(*) FROM t") }, 0)
     try pool.withExclusiveAccess { _ in
       XCTAssertEqual(try names(), ["test.store"])

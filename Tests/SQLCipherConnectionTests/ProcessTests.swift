@@ -1,5 +1,3 @@
-// Several processes, other rights, another SQLite in the way, and what is printed.
-
 import Dispatch
 import Foundation
 import XCTest
@@ -7,6 +5,7 @@ import XCTest
 @testable import SQLCipherConnection
 @testable import StoreKeys
 
+/// Several processes, other privileges, another SQLite in the process, and printed output.
 final class ProcessTests: StoreTestCase {
   private func makeStore(rows: Int = 0) throws {
     let connection = try Connection.create(path: path, key: testKey())
@@ -28,7 +27,7 @@ final class ProcessTests: StoreTestCase {
     XCTAssertEqual(try connection.firstText("PRAGMA integrity_check"), "ok")
   }
 
-  /// The numbers that the children answered with; what else they said is a failure.
+  /// Returns the numbers that the children answered with. Any other answer is a failure.
   private func numbers(_ children: [ChildProcess], file: StaticString = #filePath, line: UInt = #line) -> [Int] {
     children.map { child in
       let (output, status) = child.finish()
@@ -61,7 +60,7 @@ final class ProcessTests: StoreTestCase {
     let connection = try Connection(opening: path, key: keyring.databaseKey())
     try connection.execute("CREATE TABLE t (a); INSERT INTO t VALUES (hex(randomblob(20000)))")
     connection.close()
-    // One with the same data key, whose pages nothing tells from those of the store, and one with another.
+    // One store with the same data key, whose pages are indistinguishable from those of the original, and one with another key.
     try await keyring.backUp(to: folder + "/same")
     let other = try await keyring.backUp(to: folder + "/other", key: cheap("one"))
     other.close()
@@ -93,13 +92,13 @@ final class ProcessTests: StoreTestCase {
     try makeStore()
     let (output, status) = try ChildProcess("open", [path], environment: ["LD_PRELOAD": "libsqlite3.so.0"]).finish()
     XCTAssertEqual(status, 0, output)
-    // Where the library is missing, the loader says so in the output.
+    // If the library is missing, the loader prints that.
     XCTAssertTrue(
       ChildProcess.answers(in: output).first?.hasPrefix("encryptionUnavailable") ?? false,
       "plain SQLite is needed: run Scripts/install-dependencies --tests\n\(output)")
   }
 
-  /// A store with a table, for a process that has loaded a plain SQLite too.
+  /// Makes a store with a table, for a process that has loaded plain SQLite too.
   private func makeStore(beside name: String) throws -> String {
     let connection = try Connection.create(path: folder + "/" + name, key: testKey())
     try connection.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, a)")
@@ -116,8 +115,8 @@ final class ProcessTests: StoreTestCase {
     XCTAssertTrue(plain.starts(with: Data("SQLite format 3".utf8)))
   }
 
-  /// A plain SQLite that is loaded behind SQLCipher without functions of its own calls SQLCipher's in the middle of its work: such a process may end, and the
-  /// store is whole then.
+  /// Plain SQLite, loaded after SQLCipher without deep binding, calls SQLCipher's functions. Such a process may crash; the store stays
+  /// intact.
   func testAPlainSQLiteThatCallsSQLCipherInItsPlaceHarmsNoStore() throws {
     let path = try makeStore(beside: "shared")
     let (output, status) = try ChildProcess(
@@ -140,7 +139,7 @@ final class ProcessTests: StoreTestCase {
     for name in ["readonly-folder", "writable"] { try FileManager.default.copyItem(atPath: path, toPath: folder + "/" + name) }
     try FileManager.default.copyItem(atPath: path, toPath: locked + "/inside")
     let before = try snapshot()
-    // The same for the owner as for others: the tests are run by root, who becomes somebody else for this, and by others.
+    // The result does not depend on the owner. The tests run as root, which becomes an unprivileged user for this, and as other users.
     let modes: [(path: String, mode: mode_t)] = [
       (open, 0o777), (open + "/unreadable", 0), (open + "/readonly", 0o444), (folder + "/readonly-folder", 0o444),
       (folder + "/writable", 0o666), (locked + "/inside", 0o666), (locked, 0), (folder, 0o555),
@@ -172,7 +171,7 @@ final class ProcessTests: StoreTestCase {
     let hex = String(decoding: try Data(contentsOf: URL(fileURLWithPath: folder + "/hex")), as: UTF8.self)
     XCTAssertEqual(hex.count, 64)
     XCTAssertFalse(output.lowercased().contains(hex.prefix(16)))
-    // SQLCipher 4 would print its own complaints.
+    // SQLCipher 4 would print its own error messages.
     XCTAssertFalse(output.contains("ERROR CORE"), output)
   }
 }

@@ -1,4 +1,3 @@
-// ReadingTests: who only reads changes no store: not by a log that belongs to another state of it, and not where nothing may be written.
 import Foundation
 import Synchronization
 import XCTest
@@ -7,10 +6,11 @@ import XCTest
 @testable import StoreFiles
 @testable import StoreKeys
 
+/// Read-only connections never change a store: not because of a log of another state, nor where nothing may be written.
 final class ReadingTests: StoreTestCase {
   private var bytes: Data { get throws { try Data(contentsOf: URL(fileURLWithPath: path)) } }
 
-  /// A store whose log is that of an earlier state of the same store: with its key, sound in itself, and wrong.
+  /// Makes a store with the log of an earlier state of itself: the key matches, and the log is valid but wrong.
   private func makeStoreWithForeignLog(fullText: Bool = false) throws {
     let connection = try Connection.create(path: path, key: testKey())
     try connection.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, a)")
@@ -32,7 +32,7 @@ final class ReadingTests: StoreTestCase {
     XCTAssertThrowsError(try connection.execute("INSERT INTO t (a) VALUES (9)"))
     connection.close()
     XCTAssertEqual(try bytes, before)
-    // Whoever writes does copy it: that is what the log is there for.
+    // A writable connection does copy it, which is the purpose of a log.
     try Connection(opening: path, key: testKey()).close()
     XCTAssertNotEqual(try bytes, before)
   }
@@ -74,9 +74,8 @@ final class ReadingTests: StoreTestCase {
     XCTAssertEqual(try bytes, before)
   }
 
-  // MARK: - What was interrupted without a log
+  // MARK: - Interrupted transactions without a log
 
-  /// Makes a store without a log, with one row in it.
   private func makeStoreWithoutLog() throws {
     let connection = try Connection.create(path: path, key: testKey(), options: InterruptedStore.options)
     try connection.execute("CREATE TABLE t (a); INSERT INTO t VALUES (1)")
@@ -125,7 +124,7 @@ final class ReadingTests: StoreTestCase {
             defer { isDone = true }; return !isDone
           })
         else { return }
-        // The last one that had it open takes the log with it, and another process leaves the file without one, as a compaction does.
+        // The last connection removes the log, and another process leaves the file without one, as a compaction does.
         parting.connection?.close()
         do { try Connection(opening: path, key: testKey(), options: InterruptedStore.options).close() } catch { XCTFail("\(error)") }
       }
@@ -139,7 +138,7 @@ final class ReadingTests: StoreTestCase {
     reader.close()
   }
 
-  /// A connection that a hook closes, in the thread of the test.
+  /// A connection that a hook closes. `@unchecked Sendable`: the hook runs on the thread of the test.
   private final class Parting: @unchecked Sendable {
     let connection: Connection?
     init(_ connection: Connection?) { self.connection = connection }
@@ -179,7 +178,7 @@ final class ReadingTests: StoreTestCase {
     XCTAssertEqual(try snapshot(), before)
   }
 
-  // MARK: - Where nothing may be written
+  // MARK: - Folders without write permission
 
   private func answers(_ arguments: [String]) throws -> [String] {
     let (output, status) = try ChildProcess("unprivileged", arguments).finish()
@@ -187,7 +186,7 @@ final class ReadingTests: StoreTestCase {
     return ChildProcess.answers(in: output)
   }
 
-  /// Nobody but root may write there, not its owner either: the tests are run by root and by others.
+  /// Only root may write there, not even the owner: the tests run as root and as other users.
   private func makeReadOnlyFolder() throws {
     let connection = try Connection.create(path: path, key: testKey())
     try connection.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, a); INSERT INTO t (a) VALUES (1), (2), (3)")
@@ -205,7 +204,7 @@ final class ReadingTests: StoreTestCase {
     try makeReadOnlyFolder()
     let before = try snapshot()
     XCTAssertEqual(try answers(["r:" + path, "R:" + path, "v:" + path]), ["ok", "ok", "[]"])
-    // An empty log holds nothing.
+    // An empty log contains nothing.
     chmod(folder, 0o755)
     try Data().write(to: URL(fileURLWithPath: path + "-wal"))
     chmod(path + "-wal", 0o444)

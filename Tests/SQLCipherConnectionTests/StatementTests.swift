@@ -1,11 +1,10 @@
-// Statements: binding, columns, the caches, functions and collations.
-
 import Foundation
 import XCTest
 
 @testable import SQLCipherConnection
 @testable import StoreKeys
 
+/// Statements: binding, columns, caches, functions and collations.
 final class StatementTests: StoreTestCase {
   private func make() throws -> Connection { try Connection.create(path: path, key: testKey()) }
 
@@ -66,7 +65,7 @@ final class StatementTests: StoreTestCase {
   func testAStatementEndsOnceItIsNotWantedAnyMore() throws {
     let connection = try make()
     var questions = 0
-    // It has no end of its own.
+    // The statement never ends without cancellation.
     let endless = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) FROM c"
     XCTAssertThrowsError(
       try connection.cancelling(when: {
@@ -77,7 +76,7 @@ final class StatementTests: StoreTestCase {
       guard case .cancelled? = (error as? StoreAccessError)?.kind else { return XCTFail("\(error)") }
     }
     XCTAssertEqual(questions, 5)
-    // Afterwards nobody is asked, and the connection works.
+    // Afterwards the handler is not called, and the connection works.
     let select = try connection.statement(
       sql: "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c LIMIT 9999) SELECT max(x) FROM c")
     XCTAssertTrue(try select.step())

@@ -1,5 +1,3 @@
-// Temporary folders, cheap keys and small stores for the tests of this module.
-
 import Foundation
 import XCTest
 
@@ -7,11 +5,11 @@ import XCTest
 @testable import StoreFiles
 @testable import StoreKeys
 
-/// A test with a folder of its own that is removed afterwards.
+/// A test with a temporary folder.
 class StoreTestCase: XCTestCase {
   /// The folder, with a path that needs no quoting.
   private(set) var folder = ""
-  /// A path inside it.
+  /// The path of the store in the folder.
   var path: String { folder + "/test.store" }
 
   override func setUpWithError() throws {
@@ -23,7 +21,7 @@ class StoreTestCase: XCTestCase {
     try FileManager.default.removeItem(atPath: folder)
   }
 
-  /// Every file of the folder with its bytes, except the shared-memory index, which holds no data.
+  /// The contents of all files in the folder, except for the shared-memory index, which contains no data.
   func snapshot() throws -> [String: Data] {
     var result: [String: Data] = [:]
     for name in try FileManager.default.contentsOfDirectory(atPath: folder) where !name.hasSuffix("-shm") {
@@ -34,17 +32,16 @@ class StoreTestCase: XCTestCase {
     return result
   }
 
-  /// The names in the folder.
   func names() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: folder).sorted() }
 }
 
-/// A fixed key: tests need no random one.
+/// Returns a fixed key: tests need no random one.
 func testKey(_ seed: UInt8 = 1, format: SQLCipherFormat = .portable, isProven: Bool = false) throws -> DatabaseKey {
   try DatabaseKey(
     key: SecretBytes((0..<32).map { $0 &* 7 &+ seed }), salt: (0..<16).map { $0 &* 5 &+ seed }, format: format, isProven: isProven)
 }
 
-/// Asserts that an expression throws a `StoreAccessError` of a kind, and hands it back.
+/// Asserts that an expression throws a `StoreAccessError` of a kind, and returns the error.
 @discardableResult
 func assertThrows<Result>(
   _ kind: StoreAccessError.Kind, file: StaticString = #filePath, line: UInt = #line, _ body: () throws -> Result
@@ -61,13 +58,13 @@ func assertThrows<Result>(
   return nil
 }
 
-/// A store without a log whose process is killed in the middle of a transaction: what it leaves.
+/// The files of a store without a log, as a process leaves them that is killed in the middle of a transaction.
 struct InterruptedStore {
   private let path: String
   private let file: Data
   private let journal: Data
 
-  /// How such a store is opened.
+  /// The options for such a store.
   static let options = {
     var options = ConnectionOptions()
     options.journalMode = .delete
@@ -75,11 +72,11 @@ struct InterruptedStore {
     return options
   }()
 
-  /// Begins a transaction in a store that has a table `t` of one column, and takes it back.
+  /// Starts a transaction in a store with a table `t` of one column, captures the files, and rolls back.
   init(_ path: String, _ key: DatabaseKey) throws {
     let connection = try Connection(opening: path, key: key, options: Self.options)
     defer { connection.close() }
-    // More than the cache holds: pages reach the file before the end of the transaction.
+    // More than the cache holds: pages are written to the file before the transaction ends.
     try connection.execute("BEGIN; INSERT INTO t VALUES (zeroblob(1000000))")
     self.path = path
     file = try Data(contentsOf: URL(fileURLWithPath: path))
@@ -87,7 +84,7 @@ struct InterruptedStore {
     XCTAssertGreaterThan(journal.count, 512)
   }
 
-  /// Leaves the store as the killed process does. It stays the same file: others may have it open.
+  /// Restores the captured state. The file keeps its identity: other connections can have it open.
   func put() throws {
     try file.write(to: URL(fileURLWithPath: path))
     try journal.write(to: URL(fileURLWithPath: path + "-journal"))
@@ -95,14 +92,12 @@ struct InterruptedStore {
 }
 
 extension Connection {
-  /// The first column of the first row.
   func firstInteger(_ sql: String) throws -> Int64? {
     let statement = try statement(sql: sql)
     defer { statement.reset() }
     return try statement.step() ? statement.int64(0) : nil
   }
 
-  /// The first column of the first row.
   func firstText(_ sql: String) throws -> String? {
     let statement = try statement(sql: sql)
     defer { statement.reset() }

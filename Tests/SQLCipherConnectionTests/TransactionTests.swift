@@ -1,5 +1,3 @@
-// Transactions and the pool: commit, rollback, savepoints, snapshots and their reuse, waiting, interrupting.
-
 import Dispatch
 import Foundation
 import Synchronization
@@ -9,6 +7,7 @@ import XCTest
 @testable import StoreFiles
 @testable import StoreKeys
 
+/// Transactions and the pool: commit, rollback, savepoints, snapshots and their reuse, waiting, interruption.
 final class TransactionTests: StoreTestCase {
   private struct Stop: Error {}
 
@@ -60,7 +59,7 @@ final class TransactionTests: StoreTestCase {
       }
       try other.writeTransaction { try other.setUserVersion(Int32(number + 1)) }
     }
-    // What is taken back was never there.
+    // A rolled-back table never existed.
     XCTAssertThrowsError(
       try connection.writeTransaction {
         try connection.setUserVersion(40)
@@ -81,7 +80,7 @@ final class TransactionTests: StoreTestCase {
     for number in 0..<3 { try write(number) }
     let first = try XCTUnwrap(connection.knownVersion)
     for number in 0..<10 { try write(number) }
-    // It was read once for all: no page was.
+    // The cached version was used: no page was read.
     XCTAssertEqual(connection.knownVersion?.reads, first.reads)
   }
 
@@ -102,7 +101,7 @@ final class TransactionTests: StoreTestCase {
   func testASnapshotIsReusedUntilTheWriterCommits() throws {
     let pool = try ConnectionPool(path: makePath(), key: testKey(), maximumReaders: 1)
     try pool.withReader(reusingSnapshot: true) { XCTAssertEqual(try $0.firstInteger("SELECT count(*) FROM t"), 0) }
-    // Another process's commit, as far as the pool knows: not seen while the snapshot is young.
+    // To the pool, this is another process's commit, which is not visible while the snapshot is young.
     try pool.withReader(reusingSnapshot: true) { XCTAssertFalse($0.isInAutocommit) }
     try pool.withWriter { writer in try writer.writeTransaction { try writer.execute("INSERT INTO t VALUES (1)") } }
     XCTAssertEqual(try pool.withReader(reusingSnapshot: true) { try $0.firstInteger("SELECT count(*) FROM t") }, 1)

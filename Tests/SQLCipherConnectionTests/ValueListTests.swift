@@ -1,11 +1,10 @@
-// Lists of values as tables, each out of one placeholder.
-
 import Foundation
 import XCTest
 
 @testable import SQLCipherConnection
 @testable import StoreKeys
 
+/// Lists of values as table-valued parameters.
 final class ValueListTests: StoreTestCase {
   private func make() throws -> Connection {
     let connection = try Connection.create(path: path, key: testKey())
@@ -63,7 +62,7 @@ final class ValueListTests: StoreTestCase {
   func testBytesThatAreNoListEndTheStatementWithAnError() throws {
     let connection = try make()
     let whole = list([7, 8])
-    // Cut within a value, of an unknown kind, and with lengths that are greater than the list.
+    // Truncated within a value, of an unknown type, and with lengths beyond the end of the list.
     var lists = (1..<whole.count).filter { $0 != 9 }.map { Array(whole[..<$0]) }
     lists += [[0], [5, 0, 0], whole + [9], [3], [3, 0, 0, 0], [3, 1, 0, 0, 0], [4, 255, 255, 255, 255, 0], [3, 0, 0, 0, 128, 65]]
     for list in lists {

@@ -1,11 +1,10 @@
-// Verification: a sound store has no findings, every kind of damage has one.
-
 import Foundation
 import XCTest
 
 @testable import SQLCipherConnection
 @testable import StoreKeys
 
+/// Verification: an intact store has no findings, every kind of damage has one.
 final class VerificationTests: StoreTestCase {
   private func makeStore() throws {
     let connection = try Connection.create(path: path, key: testKey())
@@ -36,7 +35,7 @@ final class VerificationTests: StoreTestCase {
     XCTAssertEqual(try findings(), [])
     XCTAssertEqual(try findings(.quick), [])
     XCTAssertEqual(try snapshot(), before)
-    // With pages in the log only, and a reader that keeps it from being emptied.
+    // Some pages are in the log only, and a reader prevents its checkpoint.
     let connection = try Connection(opening: path, key: testKey())
     let reader = try Connection(opening: path, key: testKey())
     try reader.beginRead()
@@ -73,7 +72,7 @@ final class VerificationTests: StoreTestCase {
     XCTAssertTrue(found.contains(.page(3)))
   }
 
-  /// The code of the first page leaves it out, and the store is read all the same.
+  /// The first page's authentication code does not cover the salt, and the store is still readable.
   func testAnotherSaltIsFound() throws {
     try makeStore()
     for offset in [0, 7, 15] {

@@ -1,5 +1,3 @@
-// Pages of zeros, which SQLCipher takes for pages that were never written: refused wherever they are read, but for unused pages that a copy meets.
-
 import CSQLCipher
 import Foundation
 import Synchronization
@@ -9,10 +7,11 @@ import XCTest
 @testable import StoreFiles
 @testable import StoreKeys
 
+/// Pages of zeros, which SQLCipher treats as never written, are rejected on every read, except for unused pages in a copy.
 final class ZeroedPageTests: StoreTestCase {
   private static let pageSize = 4096
 
-  /// Rows, values over several pages, an index, a full-text table, unused pages.
+  /// Makes a store with rows, values on overflow pages, an index, a full-text table and unused pages.
   private func makeStore(_ name: String = "test.store", seed: Int = 0, key: DatabaseKey? = nil) throws {
     let connection = try Connection.create(path: folder + "/" + name, key: try key ?? testKey())
     defer { connection.close() }
@@ -36,7 +35,7 @@ final class ZeroedPageTests: StoreTestCase {
     try connection.execute("DELETE FROM gone")
   }
 
-  /// Everything that is in the store, or the error that says that it is damaged.
+  /// Returns the contents of the store, or nil if it is reported as damaged.
   private func contents(_ path: String) throws -> [String]? {
     do {
       let reader = try Connection(opening: path, key: testKey(isProven: true))
@@ -75,7 +74,7 @@ final class ZeroedPageTests: StoreTestCase {
 
   func testNoPageThatIsZeroedCutExchangedOrFromAnotherStoreIsReadAsAValue() throws {
     try makeStore()
-    // The same key with another salt, as for every store.
+    // The same key with another salt, as every store has its own.
     try makeStore("other.store", seed: 9, key: DatabaseKey(key: testKey().key, salt: (0..<16).map { $0 &+ 99 }))
     let (good, other) = (try data(), try data("other.store"))
     let expected = try XCTUnwrap(contents(path))
@@ -188,7 +187,7 @@ final class ZeroedPageTests: StoreTestCase {
       let start = 32 + index * frame
       changed.replaceSubrange(start + 24..<start + frame, with: Data(count: Self.pageSize))
       Self.repairSums(&changed)
-      // In place, under whoever has it open: the index of the log says that the frame is good.
+      // In place, while another connection has the log open: its index marks the frame as valid.
       try overwrite(path + "-wal", with: changed)
       var options = ConnectionOptions()
       options.trustsLog = true
@@ -200,9 +199,9 @@ final class ZeroedPageTests: StoreTestCase {
       } catch let error as StoreAccessError {
         XCTAssertEqual(error.kind, .storeCorrupt(.pageMAC), "frame \(index): \(error)")
       }
-      // Who opens the store anew looks at the whole log first.
+      // A new connection verifies the whole log first.
       assertThrows(.storeCorrupt(.wal)) { try Connection(opening: path, key: testKey(isProven: true)) }
-      // Nothing of it comes into the file.
+      // No part of it is copied to the file.
       let before = try data()
       XCTAssertThrowsError(try keeper.pragma("wal_checkpoint(FULL)"), "frame \(index)")
       XCTAssertNil(try zeroPage(of: data()), "frame \(index)")
@@ -224,7 +223,7 @@ final class ZeroedPageTests: StoreTestCase {
     XCTAssertEqual(ftruncate(descriptor, off_t(data.count)), 0)
   }
 
-  /// The sums of a log are not keyed: anybody can make them right.
+  /// The checksums of a log are not keyed: anyone can correct them.
   private static func repairSums(_ log: inout Data) {
     var bytes = [UInt8](log)
     func word(_ offset: Int, isBig: Bool) -> UInt32 {
@@ -258,7 +257,7 @@ final class ZeroedPageTests: StoreTestCase {
     first.close()
     let keeper = try Connection(opening: path, key: testKey())
     defer { keeper.close() }
-    // The first page and the number of pages stand in the log: SQLite does not compare the file's size.
+    // The log contains the first page and the page count: SQLite does not compare the file's size.
     try keeper.execute("CREATE TABLE more (x)")
     let good = try data()
     XCTAssertGreaterThan(good.count / Self.pageSize, 20)
@@ -274,21 +273,21 @@ final class ZeroedPageTests: StoreTestCase {
   }
 
   func testTheLockPageIsNeverMissed() throws {
-    // Pages up to one gibibyte and past it, nearly all unused and never written: a file with holes.
+    // Pages up to 1 GiB and beyond, nearly all unused and never written, in a sparse file.
     try makeStore()
     let last = UInt32((1 << 30) / Self.pageSize + 40)
     try extend(to: last)
     XCTAssertEqual(StoreFile.size(path), Int(last) * Self.pageSize)
     XCTAssertEqual(try findings(), [])
     let expected = try XCTUnwrap(contents(path))
-    // The pages behind the lock's are used first.
+    // The pages after the lock-byte page are used first.
     let connection = try Connection(opening: path, key: testKey())
     try connection.execute("INSERT INTO gone SELECT hex(randomblob(3000)) FROM t WHERE id < 40")
     XCTAssertEqual(try connection.firstInteger("SELECT count(*) FROM gone WHERE length(x) = 6000"), 39)
     XCTAssertEqual(try connection.readTransaction { try values(connection) }, expected)
     connection.close()
     XCTAssertEqual(try findings(), [])
-    // A page there that is used and zeroed is damage all the same.
+    // A zeroed page in use is still damage there.
     let descriptor = open(path, O_WRONLY)
     defer { _ = Foundation.close(descriptor) }
     let used = try XCTUnwrap(pastTheLock(last).first { try pageIsWritten($0) })
@@ -308,7 +307,7 @@ final class ZeroedPageTests: StoreTestCase {
     }
   }
 
-  /// Makes the store say that it has so many pages, the new ones unused. The page of the lock byte belongs to nothing.
+  /// Extends the page count with unused pages. The lock-byte page belongs to no structure.
   private func extend(to last: UInt32) throws {
     let cipher = try PageCipher(key: testKey())
     let descriptor = open(path, O_RDWR)
@@ -341,7 +340,7 @@ final class ZeroedPageTests: StoreTestCase {
       next = number(page, 32)
       added = number(page, 36)
     }
-    // The trunks nearest to the front of the list hold the last pages.
+    // The first trunk pages of the free list contain the last pages.
     var start = 0
     while start < free.count {
       let part = free[start..<min(start + capacity + 1, free.count)]
@@ -364,7 +363,7 @@ final class ZeroedPageTests: StoreTestCase {
   }
 }
 
-/// A file system layer that counts, put below ours as SQLite's default.
+/// A counting file system layer, registered as SQLite's default below the library's.
 final class LayerTests: StoreTestCase {
   func testTheGuardStandsOnWhicheverLayerIsTheDefault() throws {
     let lower = try XCTUnwrap(sqlite3_vfs_find(nil))
@@ -380,7 +379,7 @@ final class LayerTests: StoreTestCase {
     }
     XCTAssertEqual(sqlite3_vfs_register(own, 1), SQLITE_OK)
     defer {
-      // What was registered stays with SQLite; the guard over it is used no more.
+      // The registration remains in SQLite; the guard over it is no longer used.
       sqlite3_vfs_register(lower, 1)
     }
     let connection = try Connection.create(path: path, key: testKey())
