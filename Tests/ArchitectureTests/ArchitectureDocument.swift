@@ -1,5 +1,4 @@
-// ArchitectureDocument: the part of Documentation/Architecture.md that follows from the sources: the floors, as the modules draw them.
-
+/// The part of Documentation/Architecture.md that is generated from the sources: the layers of each module.
 enum ArchitectureDocument {
   static let path = "Documentation/Architecture.md"
   /// From the bottom up.
@@ -10,7 +9,7 @@ enum ArchitectureDocument {
 
   private struct NoMarks: Error {}
 
-  /// The document with its floors as the modules' first files draw them.
+  /// Returns the document with the layers from the head comment of each module's first file.
   static func redrawn() throws -> String {
     let text = try Repository.text(path)
     guard let begin = text.firstRange(of: "<!-- floors -->\n"), let end = text.firstRange(of: "<!-- end of the floors -->") else {
@@ -19,7 +18,7 @@ enum ArchitectureDocument {
     return try String(text[..<begin.upperBound]) + modules.compactMap(floors).joined() + text[end.lowerBound...]
   }
 
-  /// What a module's first file says of its floors; nil where it says nothing.
+  /// Returns the layers in the head comment of a module's first file; nil if it has none.
   private static func floors(of module: String) throws -> String? {
     let file = "Sources/\(module)/\(module).swift"
     guard Repository.exists(file) else { return nil }

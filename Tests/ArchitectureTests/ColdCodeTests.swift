@@ -1,8 +1,10 @@
-// The rule for what runs once for a model, and not whenever a container is opened: the compiler does not optimise it, as every application would wait for that three times over.
 import XCTest
 
+/// Code that runs once per model, and not whenever a container is opened, is excluded from optimization. Every application would otherwise
+/// wait for its compilation three times.
 final class ColdCodeTests: XCTestCase {
-  /// What reads, compares, prints and writes models. An application's release build compiles it for itself and twice for the generator.
+  /// Code that reads, compares, prints and writes models. A release build of an application compiles it once for itself and twice for the
+  /// generator.
   private static let cold = [
     "Sources/ModelCodeGeneration/", "Sources/ObjectModel/Difference/", "Sources/ObjectModel/ModelFile/", "Sources/ObjectModel/Printing/",
     "Sources/ObjectModel/Validation/ModelLint",
@@ -27,7 +29,7 @@ final class ColdCodeTests: XCTestCase {
     XCTAssertEqual(Self.longFunctions(of: text), [11])
   }
 
-  /// The first lines (from 0) of functions, initialisers and computed properties with longer bodies.
+  /// The first lines (from 0) of functions, initializers and computed properties with longer bodies.
   private static func longFunctions(of text: SwiftText) -> [Int] {
     text.code.indices.filter { first in
       guard text.code[first].contains(#/^ {0,4}[a-z@_() ]*\b(func |init[?]?[<(]|var \w+: [^=]*\{\s*$)/#) else { return false }
@@ -38,7 +40,7 @@ final class ColdCodeTests: XCTestCase {
           if character == "}" { depth -= 1 }
         }
         if isOpen, depth <= 0 { break }
-        // A requirement of a protocol, or something else without a body.
+        // A protocol requirement, or another declaration without a body.
         if !isOpen, depth < 0 { return false }
         line += 1
       }

@@ -1,7 +1,8 @@
-// The table of behaviours (Documentation/Conformance.md) and that of options (Documentation/StoreOptions.md) against the tests that they name.
 import Foundation
 import XCTest
 
+/// Compares the tables of behaviors (Documentation/Conformance.md) and options (Documentation/StoreOptions.md) with the tests that they
+/// name.
 final class ConformanceTableTests: XCTestCase {
   private static let table = "Documentation/Conformance.md"
   private static let optionTable = "Documentation/StoreOptions.md"
@@ -39,7 +40,7 @@ final class ConformanceTableTests: XCTestCase {
     }
   }
 
-  /// What stands in a table as `Class.testName`.
+  /// Returns the table entries of the form `Class.testName`.
   private static func namedTests(_ text: String) -> [String] {
     text.split(separator: "`").map(String.init).filter { name in
       let parts = name.split(separator: ".")
@@ -47,7 +48,7 @@ final class ConformanceTableTests: XCTestCase {
     }
   }
 
-  /// All tests of the repository as `Class.testName`; those of a base class also by the names of the classes that inherit them.
+  /// Returns all tests of the repository as `Class.testName`. Tests of a base class also occur under the names of its subclasses.
   private static func testNames() throws -> Set<String> {
     var tests: [String: Set<String>] = [:]
     var bases: [String: String] = [:]
@@ -55,7 +56,7 @@ final class ConformanceTableTests: XCTestCase {
       var current = ""
       for line in SwiftText(try Repository.text(file)).code {
         let words = line.split { !$0.isLetter && !$0.isNumber && $0 != "_" && $0 != ":" }
-        // Only types of the file's own level have tests.
+        // Only top-level types have tests.
         if line.first != " ", let place = words.firstIndex(where: { ["class", "struct", "enum", "extension"].contains($0) }),
           place + 1 < words.count,
           !["func", "var"].contains(words[place + 1])

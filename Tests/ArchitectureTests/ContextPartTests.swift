@@ -1,14 +1,14 @@
-// The walls inside a context: it is made of parts, and each part's state is its own.
 import Foundation
 import XCTest
 
+/// A context consists of parts, each of which encapsulates its state.
 final class ContextPartTests: XCTestCase {
   private static let folder = "Sources/ObjectContext/Core/"
   private static let parts = [
     "ChangeIntake", "EntityClasses", "EventObservers", "FaultGroups", "FetchedPropertyLists", "HandedOutValues", "IdentityMap",
     "MemberStates", "NumberedModel", "NotedErrors", "ObjectRegistry", "PermanentIDTable", "RecentObjects", "UnitOfWork",
   ]
-  /// How many stored properties a context has at most: what it is told to do, and its parts. State of another kind belongs to a part.
+  /// The maximum number of stored properties of a context: its settings and its parts. Other state belongs to a part.
   private static let limit = 23
 
   private func text(_ file: String) throws -> SwiftText {

@@ -1,11 +1,11 @@
-// The table of Core Data's symbols (Documentation/CoreDataSources.md) against the declarations of the module CoreData.
 import Foundation
 import XCTest
 
+/// Compares the table of Core Data's symbols (Documentation/CoreDataSources.md) with the declarations of the CoreData module.
 final class CoreDataTableTests: XCTestCase {
   private static let page = "Documentation/CoreDataSources.md"
   private static let absentFolder = "Sources/CoreData/Absent"
-  /// What stands for classes of Core Data elsewhere: who inherits from what, and other names.
+  /// The superclasses and other names of the types that correspond to classes of Core Data.
   private static let others = [
     "NSManagedObject": ["ManagedObject"], "NSSnapshotEventType": ["SnapshotEvents"],
   ]
@@ -41,7 +41,7 @@ final class CoreDataTableTests: XCTestCase {
 
   func testEveryDeclarationIsInTheTable() throws {
     var named = Set(try Self.rows().flatMap(\.symbols))
-    // A type that a row has members of is named by it.
+    // A row with members of a type also names the type.
     for symbol in named { if let dot = symbol.lastIndex(of: ".") { named.insert(String(symbol[..<dot])) } }
     for symbol in try Self.declared(onlyOwn: true).symbols.union(Self.absent().symbols).sorted() where !named.contains(symbol) {
       XCTFail("\(Self.page) has no row for \(symbol)")
@@ -97,7 +97,7 @@ final class CoreDataTableTests: XCTestCase {
     return rows
   }
 
-  /// What the module declares and does not call unavailable.
+  /// The available declarations of the module.
   private static func declared(onlyOwn: Bool = false) throws -> Symbols {
     let files = Repository.swiftFiles(in: "Sources/CoreData").filter { !$0.hasPrefix(absentFolder) }
     var symbols = Symbols(try files.flatMap { PublicDeclarations.of(SwiftText(try Repository.text($0))) })
@@ -115,7 +115,7 @@ final class CoreDataTableTests: XCTestCase {
   }
 }
 
-/// Declarations by their names with labels, as `Type.member(_:of:)`.
+/// Declarations by name with labels, as `Type.member(_:of:)`.
 private struct Symbols {
   private(set) var symbols: Set<String> = []
   var parents: [String: [String]] = [:]
@@ -131,7 +131,7 @@ private struct Symbols {
         let type = String(line[..<colon.lowerBound])
         parents[type, default: []] += line[header.upperBound...].split { !$0.isLetter && !$0.isNumber }.prefix(1).map(String.init)
       }
-      // What overrides something is no symbol of its own, nor is what the plugin calls.
+      // Overrides and the plugin's entry points are not symbols.
       let last = name.split(separator: ".").last ?? ""
       if line.contains(" override ") || last.hasPrefix("_") || name.hasPrefix("_") || last.first?.isLetter != true { continue }
       symbols.insert(name.hasPrefix("ManagedObjectID.") ? "NS" + name : name)
@@ -145,7 +145,7 @@ private struct Symbols {
     return (parents[type] ?? []).contains { has($0 + member) }
   }
 
-  /// The name of what a line declares; nil for an extension.
+  /// The name of a line's declaration; nil for an extension.
   static func name(of line: String) -> String? {
     var (path, text) = ("", line[...])
     if let colon = line.range(of: ": "), line[..<colon.lowerBound].allSatisfy({ $0.isLetter || $0.isNumber || $0 == "." || $0 == "_" }) {

@@ -1,7 +1,7 @@
-// What the documents refer to exists.
 import Foundation
 import XCTest
 
+/// References in the documents resolve.
 final class DocumentTests: XCTestCase {
   private static let documents =
     ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"] + Repository.files(in: "Documentation").filter { $0.hasSuffix(".md") }
@@ -21,7 +21,7 @@ final class DocumentTests: XCTestCase {
   func testEveryFileThatIsNamedAsCodeExists() throws {
     let folders = ["Scripts/", "Sources/", "Tests/", "Schemas/", "Documentation/", "Plugins/", "Benchmarks/", "Examples/"]
     for document in Self.documents {
-      // Odd parts stand between backquotes.
+      // Parts with odd indexes are between backquotes.
       for (index, part) in try Repository.text(document).split(separator: "`", omittingEmptySubsequences: false).enumerated()
       where index % 2 == 1 {
         guard folders.contains(where: part.hasPrefix), !part.contains(where: { " *<\n".contains($0) }) else { continue }
@@ -38,7 +38,7 @@ final class DocumentTests: XCTestCase {
     XCTAssertEqual(lines.count, 9)
     let sources = try Repository.swiftFiles(in: "Tests").map { try Repository.text($0) }
     for line in lines {
-      // Odd parts stand between backquotes.
+      // Parts with odd indexes are between backquotes.
       let code = line.split(separator: "`", omittingEmptySubsequences: false).enumerated().filter { $0.offset % 2 == 1 }.map(\.element)
       let tests = code.filter { $0.prefix { $0 != "." }.hasSuffix("Tests") }
       XCTAssertFalse(tests.isEmpty, "no test is named: \(line)")

@@ -1,15 +1,15 @@
-// What the documentation comments of public declarations say: what is thrown, and what each of three or more parameters is.
 import XCTest
 
+/// Documentation comments of public declarations describe what they throw, and each of three or more parameters.
 final class DocumentationCommentTests: XCTestCase {
-  /// The tool's library is no product, and the macros' module has no users but the compiler.
+  /// Modules without users: the tool's library is not a product, and only the compiler uses the macros' module.
   private static let leftOut = ["Sources/CipherDataToolKit/", "Sources/CipherDataTool/", "Sources/CipherDataMacros/"]
 
   private static let signatures: [(file: String, signature: PublicSignature)] = Repository.sources
     .filter { source in !leftOut.contains { source.file.hasPrefix($0) } }
     .flatMap { source in PublicSignature.of(source.text).map { (source.file, $0) } }
 
-  /// What users meet first: the comment of each has an example, which `DocumentationTests` compiles.
+  /// The types that users encounter first. The comment of each has an example, which `DocumentationTests` compiles.
   private static let metFirst = [
     "AsynchronousFetch", "Attribute", "AttributeDescription", "AttributeTransformer", "AttributeValidation", "BatchDeleteRequest",
     "BatchError", "BatchInsertRequest", "BatchResult", "BatchUpdateRequest", "BatchedResults", "ChangeSet", "ComparisonOptions",
@@ -56,7 +56,7 @@ final class DocumentationCommentTests: XCTestCase {
       for name in signature.parameterNames where name != "_" {
         let plain = name.filter { $0 != "`" }
         let isSaid = signature.documentation.contains { $0.hasPrefix("- \(plain): ") || $0.hasPrefix("- Parameter \(plain): ") }
-        // What the language fills in nobody passes.
+        // Callers omit parameters whose defaults the language supplies.
         if ["isolation", "fileID", "line"].contains(plain) { continue }
         XCTAssertTrue(isSaid, "\(file):\(signature.line) does not say what \(plain) is: \(signature.text)")
       }

@@ -1,15 +1,13 @@
-// Face: what one import of the library shows.
-
-/// What one import shows, read from the export lines of a module's one file.
+/// The public interface that one import provides, read from the export lines of a module's only file.
 struct Face {
-  /// The one of an application.
+  /// The one for applications.
   static let application = "Sources/CipherData/CipherData.swift"
 
-  /// The modules that are exported whole.
+  /// The modules that are exported completely.
   private(set) var wholeModules: Set<String> = []
-  /// Of the other modules, the types that are exported by name.
+  /// The types that are exported by name, by module.
   private(set) var types: [String: Set<String>] = [:]
-  /// Every module or type that an export line names, in the order of the lines.
+  /// Every exported module or type, in the order of the lines.
   private(set) var exports: [String] = []
 
   init(_ file: String) throws {
@@ -23,13 +21,13 @@ struct Face {
 
   var modules: [String] { (wholeModules.union(types.keys)).sorted() }
 
-  /// The types that the face leaves out of the modules that it exports by name.
+  /// The types of partly exported modules that are not exported.
   func hiddenTypes() -> Set<String> {
     types.keys.reduce(into: []) { $0.formUnion(Self.topLevelTypes(of: $1).subtracting(types[$1] ?? [])) }
   }
 
-  /// The public declarations that the face shows: no conformances by themselves, and nothing whose name begins with an underscore, which completion and the
-  /// documentation leave out; of initialisers, whose name cannot, those with an underscored label.
+  /// The exported public declarations. Conformances without a body are omitted, as are names that begin with an underscore, which
+  /// completion and documentation omit too, and initializers with a label that does.
   func declarations() -> [String] {
     let hidden = hiddenTypes()
     return modules.flatMap(Self.publicDeclarations(of:)).filter { line in
@@ -46,7 +44,7 @@ struct Face {
     Repository.sources.filter { $0.file.hasPrefix("Sources/\(module)/") }.flatMap { PublicDeclarations.of($0.text) }
   }
 
-  /// The public types that a module declares outside of others.
+  /// The top-level public types of a module.
   static func topLevelTypes(of module: String) -> Set<String> {
     let kinds: Set<Substring> = ["class", "struct", "enum", "protocol", "actor"]
     return Set(
@@ -60,7 +58,7 @@ struct Face {
       })
   }
 
-  /// The public types that a module declares outside of others, under all their names.
+  /// The top-level public types of a module, including type aliases.
   static func topLevelNames(of module: String) -> Set<String> {
     let aliases = publicDeclarations(of: module).filter { $0.hasPrefix("public typealias ") }.map(name)
     return topLevelTypes(of: module).union(aliases)

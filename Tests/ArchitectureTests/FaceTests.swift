@@ -1,9 +1,9 @@
-// The two faces: what an application sees by `import CipherData`, and what those see who write a store by `import CipherDataEngine`.
 import XCTest
 
+/// The two public interfaces: `import CipherData` for applications, and `import CipherDataEngine` for authors of stores.
 final class FaceTests: XCTestCase {
-  /// How many public declarations the one import of an application may show: 2,526 before there were two faces. Whoever needs more says in the change what an
-  /// application does with them; what a module of ours alone needs is `package`.
+  /// The maximum number of public declarations in the application's interface; it was 2,526 before the split. A change that increases it
+  /// states how applications use the addition. Declarations for other modules of the library are `package`.
   private static let limit = 2280
 
   func testAnApplicationSeesWhatItUses() throws {
@@ -30,7 +30,7 @@ final class FaceTests: XCTestCase {
   }
 
   func testModulesExportedByTypeDeclareNoOperators() throws {
-    // An operator is found by its own name, which an export of its type does not let through; those of Equatable are found by the protocol.
+    // Exporting a type does not export its operators. Those of Equatable are found through the protocol.
     for module in try Face(Face.application).types.keys {
       for line in Face.publicDeclarations(of: module) where line.contains("func ") && !line.contains("func ==") {
         let name = line.components(separatedBy: "func ")[1].prefix { $0 != "(" && $0 != "<" }

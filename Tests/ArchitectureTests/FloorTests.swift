@@ -1,7 +1,7 @@
-// In each module the folders are floors: none names a type of a floor above its own. And what names of types and files must keep to.
 import Foundation
 import XCTest
 
+/// The folders of each module are layers: none refers to a type of a layer above its own. Also checks the names of types and files.
 final class FloorTests: XCTestCase {
   private static let modules: [ModuleFloors] = {
     let modules = (try? Repository.folders(in: "Sources")) ?? []
@@ -81,7 +81,7 @@ final class FloorTests: XCTestCase {
       guard visible.count == 1, let type = visible.first,
         let name = file.split(separator: "/").last?.prefix(while: { $0 != "+" && $0 != "." })
       else { continue }
-      // The underscore of what only generated code names is not the file's.
+      // File names omit the underscore prefix of types for generated code.
       let typeName = type.name.drop { $0 == "_" }
       let isNamed = typeName.hasPrefix(name) || name.hasPrefix(typeName) || types.contains { $0.name == name }
       XCTAssertTrue(isNamed, "\(file) declares \(type.name), whose name it does not bear")

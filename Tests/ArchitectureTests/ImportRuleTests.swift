@@ -1,9 +1,9 @@
-// Which module may know which: the architecture, held by a test.
 import Foundation
 import XCTest
 
+/// The permitted dependencies between modules.
 final class ImportRuleTests: XCTestCase {
-  /// What each module of the library may import of ours, and of others beyond Foundation and the language's own modules.
+  /// The modules that each module may import, apart from Foundation and the language's own.
   private static let allowed: [String: Set<String>] = [
     "StoreKeys": ["CLibcrypto"],
     "StoreFiles": ["StoreKeys"],
@@ -34,15 +34,15 @@ final class ImportRuleTests: XCTestCase {
     "Foundation", "Synchronization", "Observation", "Dispatch", "Glibc", "Darwin", "Musl", "Swift",
   ]
   private static let exceptions: [String: Set<String>] = [
-    // SHA-256 for the version hashes: the one use of libcrypto outside the keys.
+    // SHA-256 for version hashes: the only use of libcrypto apart from keys.
     "Sources/ObjectModel/Values/ContentDigest.swift": ["CLibcrypto"],
-    // What is read or written soon: hints to the processor.
+    // Memory prefetching.
     "Sources/ObjectContext/Core/MemoryAhead.swift": ["CProcessor"], "Sources/ObjectStore/Rows/RowTable.swift": ["CProcessor"],
-    // Words that are stored whole: the one thing kept from the compiler.
+    // Reads and writes of whole words that the compiler must not split.
     "Sources/ObjectContext/Core/WholeWord.swift": ["CProcessor"],
-    // Where a property's value lies: a read that keeps no object alive.
+    // The location of a property's value: a read that does not retain the object.
     "Sources/CoreData/Objects/Contexts/ManagedKey.swift": ["CProcessor"],
-    // The model inside a store: the one use of zlib.
+    // The model in a store: the only use of zlib.
     "Sources/SQLCipherStore/Basics/CompressedText.swift": ["CZlib"],
   ]
 
@@ -69,7 +69,8 @@ final class ImportRuleTests: XCTestCase {
   }
 
   func testOnlyTheTwoFacesReExportModules() {
-    // What the classes of CoreData inherit from and what keys are made of is seen where they are, and whoever imports Core Data has Foundation; the first file names them.
+    // The superclasses of CoreData's classes and the types of its keys must be visible where they are used, and importing Core Data
+    // includes Foundation. The first file declares these imports.
     let types = [
       "public import Foundation", "import class ObjectContext.ManagedObject", "import struct ObjectContext.ManagedObjectSeed",
       "import struct ObjectContext.SnapshotEvents",
@@ -84,11 +85,11 @@ final class ImportRuleTests: XCTestCase {
   }
 
   func testNothingThatIsDangerousIsEverNamed() {
-    // The first four destroy files or change every later connection; XMLDocument reads external entities; the last two print from a library.
+    // The first four destroy files or affect all later connections; XMLDocument reads external entities; the last two print.
     let names = ["sqlite3_rekey", "sqlite3_rekey_v2", "cipher_migrate", "XMLDocument", "dump", "debugPrint"]
     for (file, text) in Repository.sources {
       for name in names { XCTAssertTrue(text.lines(containing: name).isEmpty, "\(file) names \(name)") }
-      // Pragmas stand in strings.
+      // Pragmas occur in strings.
       for line in text.lines where !line.drop(while: \.isWhitespace).hasPrefix("//") {
         for pragma in ["PRAGMA rekey", "PRAGMA cipher_migrate", "PRAGMA cipher_default_", "PRAGMA cipher_hmac_salt_mask"] {
           XCTAssertFalse(line.contains(pragma), "\(file) uses \(pragma)")

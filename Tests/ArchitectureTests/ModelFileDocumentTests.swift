@@ -1,7 +1,7 @@
-// Documentation/ModelFile.md lists everything that the reader of model files gives a meaning.
 import Foundation
 import XCTest
 
+/// Documentation/ModelFile.md lists everything that the reader of model files interprets.
 final class ModelFileDocumentTests: XCTestCase {
   private static let folder = "Sources/ObjectModel/ModelFile"
 
@@ -50,7 +50,7 @@ final class ModelFileDocumentTests: XCTestCase {
     let start = try XCTUnwrap(page.range(of: "## Tolerated values"))
     let end = try XCTUnwrap(page.range(of: "## Validation"))
     let section = page[start.upperBound..<end.lowerBound]
-    // The attributes that messages of the reader name.
+    // The attributes in the reader's error messages.
     let path = "\(Self.folder)/ModelXMLFields.swift"
     let names = try captures(#"unusable\("'(\w+)'"#, in: path)
     XCTAssertGreaterThanOrEqual(names.count, 8)

@@ -1,7 +1,6 @@
-// ModuleFloors: the folders of a module as floors: their order as its first file draws it, the types that each declares, and those that it names.
 import Foundation
 
-/// A type that a folder names although it is declared on a floor above.
+/// A reference in a folder to a type of a layer above.
 struct UpwardName: Hashable, CustomStringConvertible {
   let file: String
   let line: Int
@@ -12,12 +11,12 @@ struct UpwardName: Hashable, CustomStringConvertible {
   var description: String { "\(file):\(line) names \(type): \(floor) stands below \(above)" }
 }
 
-/// The floors of one module. The root of the module is the top floor.
+/// The folders of one module as layers, with the types that each declares and refers to. The root of the module is the top layer.
 struct ModuleFloors {
   static let root = "(the root)"
 
   let module: String
-  /// The folders as the module's first file draws them, from the bottom up, and the root; nil where nothing is drawn.
+  /// The folders from the bottom up, as listed in the module's first file, and the root; nil without a list.
   let order: [String]?
   private let files: [File]
 
@@ -40,10 +39,10 @@ struct ModuleFloors {
     order = sources.first { $0.file == "\(prefix)\(module).swift" }.flatMap { Self.drawing($0.text) }
   }
 
-  /// The folders that hold files, the root left out.
+  /// The folders that contain files, except for the root.
   var folders: Set<String> { Set(files.map(\.folder)).subtracting([Self.root]) }
 
-  /// The floors in the comment at the beginning of a file: one line each, with three spaces before its name and two or more behind it.
+  /// Parses the layers in a file's head comment: one per line, with three spaces before the name and two or more after it.
   private static func drawing(_ text: SwiftText) -> [String]? {
     let floors = text.lines.prefix { $0.hasPrefix("//") }.compactMap { line -> String? in
       guard line.hasPrefix("//   ") else { return nil }
@@ -53,8 +52,8 @@ struct ModuleFloors {
     return floors.isEmpty ? nil : floors + [root]
   }
 
-  /// The floor of each type by its name: by its own at the top of a file, as `Outer.Inner` where it is nested. Names that two floors declare are left out,
-  /// and types that a file keeps to itself.
+  /// The layer of each type by name: top-level types by their own name, nested ones as `Outer.Inner`. Names that two layers declare and
+  /// file-private types are omitted.
   private var floors: [String: String] {
     var found: [String: Set<String>] = [:]
     for file in files {
@@ -63,7 +62,7 @@ struct ModuleFloors {
     return found.compactMapValues { $0.count == 1 ? $0.first : nil }
   }
 
-  /// Every first use in a file of a type of another floor.
+  /// The first reference in each file to each type of another layer.
   private var uses: [UpwardName] {
     let floors = floors
     return files.flatMap { file -> [UpwardName] in
@@ -76,7 +75,7 @@ struct ModuleFloors {
     }
   }
 
-  /// What is named of floors above; nothing where no order is drawn.
+  /// The references to layers above; empty without a list of layers.
   var upwardNames: [UpwardName] {
     guard let order else { return [] }
     return uses.filter { use in
@@ -85,25 +84,25 @@ struct ModuleFloors {
     }
   }
 
-  /// How many pairs of folders name types of each other.
+  /// The number of pairs of folders that refer to each other.
   var mutualPairs: Int {
     let pairs = Set(uses.map { [$0.floor, $0.above] })
     return pairs.filter { $0[0] < $0[1] && pairs.contains([$0[1], $0[0]]) }.count
   }
 }
 
-/// A type as a file declares it.
+/// A type declaration in a file.
 struct DeclaredType {
-  /// Its name; of a nested type with the name of the type around it.
+  /// The name, with that of the outer type if nested.
   let name: String
   let isNested: Bool
   let isPublic: Bool
-  /// Whether only its file sees it.
+  /// Whether the type is visible in its file only.
   let isPrivate: Bool
   let isAlias: Bool
 }
 
-/// The words and marks of a file, without comments and literals.
+/// The words and punctuation of a file, without comments and literals.
 struct SwiftTokens {
   private struct Token {
     let text: Substring
@@ -141,10 +140,10 @@ struct SwiftTokens {
 
   private static let kinds: Set<Substring> = ["class", "struct", "enum", "protocol", "actor", "typealias", "extension"]
 
-  /// The types that the file declares, those inside of functions left out.
+  /// The types that the file declares, except for those in functions.
   var declaredTypes: [DeclaredType] {
     var types: [DeclaredType] = []
-    // The braces that are open: the name of the type where one began it.
+    // The open braces: the name of the type if one begins its body.
     var scopes: [String?] = []
     var next: String?
     for index in tokens.indices {
@@ -171,7 +170,7 @@ struct SwiftTokens {
     return types
   }
 
-  /// The name behind a keyword that declares a type; nil where the word is none here, as in `class func` or `import struct`.
+  /// The name after a keyword that declares a type; nil for other uses of the keyword, as in `class func` or `import struct`.
   private func declaredName(_ index: Int) -> String? {
     guard index + 1 < tokens.count, tokens[index + 1].isWord, ![".", "`", "import"].contains(text(index - 1)),
       !["func", "var", "let", "subscript", "init"].contains(text(index + 1))
@@ -186,7 +185,7 @@ struct SwiftTokens {
     return name
   }
 
-  /// The words on a declaration's line before its keyword.
+  /// The modifiers of the declaration at `index`.
   private func modifiers(before index: Int) -> Set<Substring> {
     var words: Set<Substring> = []
     var index = index
@@ -197,7 +196,7 @@ struct SwiftTokens {
     return words
   }
 
-  /// The names that may be of types, with their lines: words with a capital, alone or behind the module's name, and pairs of such as `Outer.Inner`.
+  /// Names that can be types, with their lines: capitalized words, alone or qualified by the module, and pairs such as `Outer.Inner`.
   func namedTypes(module: String) -> [(name: String, line: Int)] {
     var names: [(String, Int)] = []
     for index in tokens.indices where isCapital(index) {

@@ -1,9 +1,9 @@
-// OptionSetTests: each option of a set has a bit of its own.
 import Foundation
 import XCTest
 
+/// The options of each set have distinct bits.
 final class OptionSetTests: XCTestCase {
-  /// The raw values of the options of a file's sets, by their types.
+  /// The raw values of the options of a file's sets, by type.
   private func rawValues(_ text: SwiftText) -> [String: [UInt64]] {
     var values: [String: [UInt64]] = [:]
     let pattern = /static (?:package |public )?let \w+ = (\w+)\(rawValue: (1 << (\d+)|[0-9_]+)\)/

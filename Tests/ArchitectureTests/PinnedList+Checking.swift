@@ -1,8 +1,7 @@
-// PinnedList: compared with what stands in the repository.
 import XCTest
 
 extension PinnedList {
-  /// Compares the list with the one in the repository, naming each difference.
+  /// Compares the list with the one in the repository, and reports each difference.
   func check(hint: String, line: UInt = #line) throws {
     let pinned = Repository.exists(path) ? try Repository.list(path) : []
     let (known, found) = (Set(pinned), Set(lines))

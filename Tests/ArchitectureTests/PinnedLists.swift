@@ -1,12 +1,10 @@
-// PinnedLists: what Scripts/api-baseline writes and the tests of this folder compare with the sources.
-
-/// A list in the repository that follows from the sources. It is made of their text alone: neither a build nor the compiler's version matters.
+/// A list in the repository that is generated from the sources. It depends only on their text, not on a build or the compiler's version.
+/// Scripts/api-baseline writes it, and the tests of this folder compare it.
 struct PinnedList {
   let path: String
   let heading: [String]
   let lines: [String]
 
-  /// Writes the list anew.
   func write() throws {
     try Repository.write((heading.map { "# " + $0 } + lines).joined(separator: "\n") + "\n", to: path)
   }
@@ -15,7 +13,7 @@ struct PinnedList {
 enum PinnedLists {
   static var all: [PinnedList] { get throws { try publicInterfaces + [hiddenTypes, uncheckedUses] } }
 
-  /// What no user imports: tools, macros and what they are made of.
+  /// Modules that users do not import: tools, macros and their components.
   private static let internalModules: Set<String> = [
     "AccessorSymbols", "CipherDataMacros", "CipherDataTool", "CipherDataToolKit", "ModelCodeGeneration", "generate-core-data-sources",
     "generate-managed-objects",
@@ -27,7 +25,7 @@ enum PinnedLists {
       try Repository.folders(in: "Sources").filter { !internalModules.contains($0) }.compactMap { module in
         let files = Repository.sources.filter { $0.file.hasPrefix("Sources/\(module)/") }
         let lines = files.flatMap { PublicDeclarations.of($0.text) }.sorted()
-        // System libraries have none, nor have modules that only export others.
+        // System libraries have no declarations, nor do modules that only export others.
         guard !lines.isEmpty else { return nil }
         return PinnedList(
           path: "Documentation/API/\(module).txt", heading: ["The public declarations of \(module). Written by Scripts/api-baseline."],
@@ -36,7 +34,7 @@ enum PinnedLists {
     }
   }
 
-  /// What an application does not see, and those do who write a store.
+  /// The types visible to authors of stores but not to applications.
   static var hiddenTypes: PinnedList {
     get throws {
       PinnedList(
@@ -48,7 +46,7 @@ enum PinnedLists {
     }
   }
 
-  /// The uses of what the compiler does not check, with the reason of each.
+  /// The uses of constructs that the compiler does not check, with their reasons.
   static var uncheckedUses: PinnedList {
     var counts: [String: Int] = [:]
     var lines: [String] = []

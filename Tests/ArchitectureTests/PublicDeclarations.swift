@@ -1,10 +1,9 @@
-// PublicDeclarations: the public declarations of a source file, read from its text, so that no build and no compiler's version matters.
-
-/// Finds the public declarations of blanked source code (see `SwiftText`), each as `Path.to.Type: declaration` on one line, without its body.
+/// Finds the public declarations in blanked source code (see `SwiftText`), each as `Path.to.Type: declaration` on one line, without its
+/// body. It reads the text, so it needs no build and does not depend on the compiler's version.
 struct PublicDeclarations {
   private struct Container {
     var path: String
-    /// Whether members without a modifier are public: of public protocols, of public extensions, and cases of public enumerations.
+    /// Whether members without a modifier are public: in public protocols and public extensions, and cases of public enumerations.
     var membersArePublic = false
     var casesArePublic = false
   }
@@ -59,7 +58,7 @@ struct PublicDeclarations {
     var container = Container(path: outer.path.isEmpty ? name : outer.path + "." + name)
     if kind == "extension" {
       container.membersArePublic = isPublic
-      // A conformance is public where its type is: the list keeps it, whatever the type is.
+      // A conformance is public if its type is. The list contains it in any case.
       if statement.contains(":") { lines.append("\(container.path): \(collapsed(statement))") }
     } else if isPublic {
       lines.append("\(container.path): \(collapsed(statement))")
@@ -95,14 +94,14 @@ struct PublicDeclarations {
     lines.append(container.path.isEmpty ? text : "\(container.path): \(text)")
   }
 
-  /// One line, one space between words; initial values left out unless they are to be kept.
+  /// Returns the statement on one line with single spaces. Initial values are omitted unless `keepsValues` is true.
   private func collapsed(_ statement: String, keepsValues: Bool = false) -> String {
     var text = statement.split(whereSeparator: \.isWhitespace).joined(separator: " ")
     for (long, short) in [("( ", "("), (" )", ")"), ("[ ", "["), (" ]", "]"), (",)", ")")] {
       while let range = text.ranges(of: long).first { text.replaceSubrange(range, with: short) }
     }
     if keepsValues { return text }
-    // `=` outside of parentheses begins a value, except in operators and same-type requirements.
+    // Outside of parentheses, `=` begins a value, except in operators and same-type requirements.
     var depth = 0
     for place in text.indices {
       switch text[place] {
@@ -119,10 +118,10 @@ struct PublicDeclarations {
     return text
   }
 
-  // MARK: Reading
+  // MARK: Scanning
 
-  /// The text up to a statement's end: a body's brace, a closing brace, or a line's end where nothing goes on. Attributes on lines of their own belong to
-  /// what follows.
+  /// Returns the text up to the end of a statement: the brace of a body, a closing brace, or a line end without continuation. Attributes on
+  /// separate lines belong to the following statement.
   private mutating func nextStatement() -> String? {
     var text = ""
     var depth = 0
@@ -132,7 +131,7 @@ struct PublicDeclarations {
       case "(", "[": depth += 1
       case ")", "]": depth -= 1
       case "{" where depth == 0:
-        // A statement may begin with a brace only after its end was seen.
+        // Only a new statement can begin with a brace.
         if text.allSatisfy(\.isWhitespace) {
           _ = skipBody(isRequirement: false)
           continue
@@ -167,7 +166,7 @@ struct PublicDeclarations {
     String(text.drop(while: \.isWhitespace).reversed().drop(while: \.isWhitespace).reversed())
   }
 
-  /// Whether a statement goes on after a line's end.
+  /// Whether a statement continues on the next line.
   private func goesOn(_ text: String) -> Bool {
     let words = text.split(whereSeparator: \.isWhitespace)
     if words.allSatisfy({ $0.hasPrefix("@") }) { return true }
@@ -186,7 +185,7 @@ struct PublicDeclarations {
     words.contains { ["func", "init", "var", "subscript", "deinit"].contains($0.prefix { $0.isLetter }) || Self.typeKeywords.contains($0) }
   }
 
-  /// Skips a body; gives `{ get }` or `{ get set }` by the accessors that stand directly in it.
+  /// Skips a body. Returns `{ get }` or `{ get set }` according to the accessors directly in it.
   private mutating func skipBody(isRequirement: Bool) -> String {
     var depth = 0
     var direct = ""

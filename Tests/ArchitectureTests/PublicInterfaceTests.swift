@@ -1,6 +1,6 @@
-// The public API of each module against the list of the last review (Documentation/API).
 import XCTest
 
+/// Compares the public API of each module with the reviewed list (Documentation/API).
 final class PublicInterfaceTests: XCTestCase {
   func testThePublicInterfaceIsTheReviewedOne() throws {
     for list in try PinnedLists.publicInterfaces { try list.check(hint: "If the change is meant, run Scripts/api-baseline.") }

@@ -1,17 +1,16 @@
-// PublicSignatures: the public functions of a source file with what their documentation says, read from its text.
-
 /// A public function, initializer or throwing property, and the documentation comment above it.
 struct PublicSignature {
-  /// The number, from 1, of the line that it begins on.
+  /// The number of its first line, from 1.
   let line: Int
-  /// The declaration up to its body, on one line.
+  /// The declaration without its body, on one line.
   let text: String
   /// The lines of the comment, without `///`.
   let documentation: [String]
   let parameterNames: [String]
   let canThrow: Bool
 
-  /// The signatures of a file; those whose documentation is another's, as of overrides and of `Codable`, are left out.
+  /// Returns the signatures in a file. Those that inherit their documentation, such as overrides and requirements of `Codable`, are
+  /// omitted.
   static func of(_ file: SwiftText) -> [PublicSignature] {
     var found: [PublicSignature] = []
     var protocolIndent: Int?
@@ -30,7 +29,7 @@ struct PublicSignature {
   private static func read(_ file: SwiftText, at index: Int) -> PublicSignature? {
     let start = file.code[index]
     guard let kind = start.firstMatch(of: /\b(func|init|subscript|var)\b/) else { return nil }
-    // A property can throw only in an accessor, which stands on its line or the next.
+    // A property can throw only in an accessor, on its line or the next.
     if kind.1 == "var" {
       let accessors = file.code[index..<min(index + 2, file.code.count)].joined(separator: " ")
       guard accessors.contains(/\bget (async )?throws\b/) else { return nil }
@@ -60,7 +59,7 @@ struct PublicSignature {
       canThrow: rest.contains(/\bthrows\b/))
   }
 
-  /// The names of the parameters inside a function, and what follows the list.
+  /// The internal names of the parameters, and the text after the list.
   private static func parameters(_ text: String) -> (names: [String], rest: Substring) {
     guard let keyword = text.firstMatch(of: /\b(func|init|subscript)\b/), let open = text[keyword.range.upperBound...].firstIndex(of: "(")
     else { return ([], "") }
@@ -69,7 +68,7 @@ struct PublicSignature {
     while place < text.endIndex {
       let character = text[place]
       if "([{<".contains(character) { depth += 1 }
-      // The `>` of an arrow closes nothing.
+      // The `>` of an arrow is not a closing bracket.
       if ")]}".contains(character) || (character == ">" && text[text.index(before: place)] != "-") { depth -= 1 }
       if depth == 0 { break }
       if depth == 1, character == "," { names.append(name(current)); current = "" } else if place != open { current.append(character) }

@@ -1,16 +1,16 @@
-// Whoever makes a store write tells of it: nobody else makes one write.
 import Foundation
 import XCTest
 
+/// Every component that makes a store write publishes the change, and no other component makes a store write.
 final class PublishingRuleTests: XCTestCase {
-  /// Where stores are made to write, and by what each of these files tells of it.
+  /// The files that make stores write, with the call by which each publishes the change.
   private static let writers: [String: String] = [
     "Sources/ObjectStore/Coordinator/PersistentStoreCoordinator+Requests.swift": "publish",
     "Sources/ObjectStore/Coordinator/PersistentStore+Publishing.swift": "tell",
     "Sources/ObjectStore/Coordinator/PersistentStoreCoordinator+Batch.swift": "publish",
     "Sources/ObjectStore/Coordinator/BatchPortionWriter.swift": "publishes",
   ]
-  /// Those that fill a store before any coordinator has it.
+  /// Files that fill a store before a coordinator has it.
   private static let exempt: Set<String> = [
     "Sources/ObjectStore/Files/StoreCopier.swift", "Sources/ObjectStore/Files/PersistentStoreCoordinator+Files.swift",
   ]

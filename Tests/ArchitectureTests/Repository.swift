@@ -1,7 +1,6 @@
-// The repository's files, as the tests of this folder read them.
 import Foundation
 
-/// The repository that this file lies in.
+/// The repository that contains this file.
 enum Repository {
   static let root = URL(fileURLWithPath: #filePath).resolvingSymlinksInPath().deletingLastPathComponent().deletingLastPathComponent()
     .deletingLastPathComponent()
@@ -11,7 +10,7 @@ enum Repository {
     files(in: folder).filter { $0.hasSuffix(".swift") }
   }
 
-  /// The paths of the files below a folder, relative to the root, sorted; hidden ones and build products are left out.
+  /// The paths of the files below a folder, relative to the root, sorted; without hidden files and build products.
   static func files(in folder: String) -> [String] {
     let base = root.appendingPathComponent(folder)
     guard let walk = FileManager.default.enumerator(at: base, includingPropertiesForKeys: nil, options: [.skipsHiddenFiles]) else {
@@ -22,7 +21,7 @@ enum Repository {
       .map { folder + "/" + $0.path.dropFirst(prefix.count) }.sorted()
   }
 
-  /// The folders directly in a folder.
+  /// The direct subfolders of a folder.
   static func folders(in folder: String) throws -> [String] {
     try FileManager.default.contentsOfDirectory(atPath: root.appendingPathComponent(folder).path).filter { name in
       var isFolder: ObjCBool = false

@@ -1,16 +1,17 @@
-// One way from a context to rows: what else in ObjectContext would ask coordinators, stores or row caches itself.
 import Foundation
 import XCTest
 
+/// Contexts read rows only through the row source: no other code in ObjectContext accesses coordinators, stores or row caches.
 final class RowSourceTests: XCTestCase {
-  /// Where coordinators and stores are asked: the row source, containers, which open stores, and migrations, which have two coordinators of their own.
+  /// Where coordinators and stores may be accessed: the row source, containers, which open stores, and migrations, which have two
+  /// coordinators of their own.
   private static let exempt = ["Rows/", "Container/", "Migration/"].map { "Sources/ObjectContext/\($0)" }
-  /// What of a coordinator any file may ask: it is the same whatever rows are read from.
+  /// The members of a coordinator that any file may use: they do not depend on the source of rows.
   private static let allowed: Set<String> = ["compiledModel", "temporarySpace"]
-  /// What leads from an open store to rows.
+  /// The members that lead from an open store to rows.
   private static let words = ["incrementalStore", "cache", "RowCache", "addObserver"]
 
-  /// The places of a file that reach past the row source.
+  /// The lines of a file that bypass the row source.
   private func places(_ text: SwiftText) -> [String] {
     var found: [String] = []
     for word in Self.words { found += text.lines(containing: word).map { "\($0 + 1): \(word)" } }

@@ -1,12 +1,12 @@
-// Rules for every source file: what it says first, how long it is, and what it must not contain.
 import Foundation
 import XCTest
 
+/// Rules for every source file: its length, and what it must not contain.
 final class SourceRuleTests: XCTestCase {
   private static let folders = ["Sources", "Tests", "Plugins", "Examples", "Benchmarks"]
   private static let maximumLines = 500
 
-  /// What every read of a property, every row of a fetch and every change runs through: no value is boxed there.
+  /// The code that every property read, every fetched row and every change runs. It must not box values.
   private static let hotPaths = [
     "Sources/ObjectContext/Context/ManagedObjectContext+Changes.swift",
     "Sources/ObjectContext/Core/FaultGroups.swift",
@@ -77,7 +77,7 @@ final class SourceRuleTests: XCTestCase {
     }
   }
 
-  /// A test that is skipped proves nothing, and nobody sees it: what a machine lacks is a failure that says what to install.
+  /// A skipped test proves nothing and goes unnoticed. Missing prerequisites of a machine are failures that state what to install.
   func testNoTestIsSkipped() throws {
     for file in ["Tests", "Examples", "Benchmarks"].flatMap(Repository.swiftFiles) {
       let text = SwiftText(try Repository.text(file))
@@ -87,7 +87,7 @@ final class SourceRuleTests: XCTestCase {
     }
   }
 
-  // MARK: What the compiler does not check
+  // MARK: Unchecked constructs
 
   func testEveryUncheckedUseIsPinned() throws {
     try PinnedLists.uncheckedUses.check(hint: "If it must be, run Scripts/api-baseline and say why in the commit.")
@@ -99,12 +99,12 @@ final class SourceRuleTests: XCTestCase {
     }
   }
 
-  /// Errors whose sentences are made of a reason, each with the files that make them.
+  /// Errors whose messages are made from a reason, each with the files that make them.
   private static let errorsWithReasons = [
     ("StoreError(", "Sources/ObjectStore/Rows/StoreError"), ("CoreDataImportError(", "Sources/CoreDataImport/Basics/CoreDataImportError"),
   ]
 
-  /// What follows the first argument of an error's initialiser has a label, or it is a sentence, which wants a `Reason`.
+  /// An argument after the first one of an error's initializer must have a label. An unlabeled one is a message, which must be a `Reason`.
   func testSentencesOfErrorsWithReasonsAreMadeInOnePlace() {
     var count = 0
     for (name, place) in Self.errorsWithReasons {
@@ -121,14 +121,15 @@ final class SourceRuleTests: XCTestCase {
     XCTAssertGreaterThan(count, 200, "the test finds no errors: has their form changed?")
   }
 
-  /// The causes of the errors of keys, files and connections are closed lists, which say their sentences; `sql` and `message` take SQLite's own words.
+  /// The causes of key, file and connection errors are closed enumerations with their messages. `sql` and `message` contain SQLite's own
+  /// text.
   func testSentencesOfStoreAccessErrorsAreMadeInOnePlace() {
     var count = 0
     for (file, text) in Repository.sources where file.hasPrefix("Sources/") && !file.hasPrefix("Sources/StoreKeys/Basics/StoreAccessError")
     {
       for call in text.code.joined(separator: "\n").components(separatedBy: "StoreAccessError(").dropFirst() {
         count += 1
-        // What is appended to a path is no sentence.
+        // A path component is not a message.
         let pieces = Self.arguments(of: call).components(separatedBy: "\"")
         for index in stride(from: 1, to: pieces.count, by: 2) where !pieces[index - 1].hasSuffix("path + ") {
           XCTFail("\(file) writes an error's sentence; make a case in StoreAccessError+Causes.swift: \(pieces[index - 1].suffix(80))")
@@ -146,7 +147,7 @@ final class SourceRuleTests: XCTestCase {
     XCTAssertEqual(Self.arguments(of: ".sql(\"a b\"), path: path) + \"c d\""), ".sql(\"a b\"), path: path")
   }
 
-  /// The arguments of a call, whose text is given from its first argument on.
+  /// The arguments of a call, whose text begins with its first argument.
   private static func arguments(of call: String) -> Substring {
     var depth = 0
     let end = call.firstIndex { character in
@@ -156,7 +157,7 @@ final class SourceRuleTests: XCTestCase {
     return call[..<(end ?? call.endIndex)]
   }
 
-  /// What begins with the second argument of a call, whose text is given from its first argument on; nil where there is no second.
+  /// The text from the second argument of a call, whose text begins with its first argument; nil if there is only one.
   private static func secondArgument(of call: String) -> Substring? {
     var depth = 0
     for index in call.indices {

@@ -1,34 +1,36 @@
-// Tables own their statements: SQL stands in the files of the tables that it is over, and where requests are turned into it.
 import Foundation
 import XCTest
 
+/// Tables own their statements: SQL occurs only in the files of its tables, and where requests are translated to SQL.
 final class StatementRuleTests: XCTestCase {
   private static let owner = "Sources/SQLCipherStore/Schema/JoinStatements.swift"
   private static let columns = ["table", "near", "nearEntity", "far", "farEntity", "farOrder", "nearOrder"]
-  /// What a join table's columns are called in the layout.
+  /// The names of a join table's columns in the layout.
   private static let layoutNames = [
     "sourceColumn", "sourceEntityColumn", "targetColumn", "targetEntityColumn", "targetOrderColumn", "sourceOrderColumn",
   ]
 
   private static let folder = "Sources/SQLCipherStore/"
-  /// The files that hold the texts over tables, each over those of one kind.
+  /// The files with statements on tables, each for one kind of table.
   private static let owners = [
     "Schema/EntityStatements.swift", "Schema/EntityStatements+Batch.swift", "Schema/EntityStatements+Definition.swift",
     "Schema/EntityStatements+Migration.swift", "Schema/JoinStatements.swift", "Schema/BookkeepingStatements.swift",
     "Schema/HistoryStatements.swift", "Schema/BatchTable.swift", "Schema/FullTextIndex.swift", "Schema/SchemaAuxiliary.swift",
   ]
-  /// Where requests and derived attributes are turned into SQL, which reads only; the piece of SQL that is asked whether it does; and queries joined to one.
+  /// The files that translate requests and derived attributes to SQL, which only reads; the SQL fragment that is checked for this; and
+  /// compound queries.
   private static let generators = [
     "Queries/", "Derivation/StoreDerivation+Values.swift", "Basics/SQLFragment.swift", "Basics/CompoundSelect.swift",
   ]
 
-  /// Words by which a line reads tables, or changes and makes them. What triggers watch (`INSERT`, `UPDATE OF`) is no statement.
+  /// Words of lines that read, write or create tables. The events of triggers (`INSERT`, `UPDATE OF`) are not statements.
   private static let reading = ["SELECT ", " FROM ", "JOIN "]
   private static let writing = ["INTO ", "UPDATE OR ", " SET ", "DELETE FROM ", "CREATE ", "DROP ", "ALTER ", "REINDEX "]
 
-  /// What stands in the string literals of a line, with what is inserted into them; nothing of its comment.
+  /// The string literals of a line, including their interpolations, without its comment.
   private static func literals(_ line: Substring, _ code: Substring) -> Substring {
-    // Comments are blank in the code up to the end of the line; a literal keeps its closing quotes, one of several lines those of its ends only.
+    // In the code, comments are blank to the end of the line. A literal keeps its closing quotes; a multi-line one keeps only the outer
+    // ones.
     if code.allSatisfy(\.isWhitespace) { return line.drop(while: \.isWhitespace).hasPrefix("//") ? "" : line }
     guard let first = code.utf8.firstIndex(of: UInt8(ascii: "\"")), let last = code.utf8.lastIndex(of: UInt8(ascii: "\"")) else {
       return ""
@@ -94,7 +96,7 @@ final class StatementRuleTests: XCTestCase {
 
   func testNumbersOfStatementsAreHandedOutInOnePlace() throws {
     for (file, text) in Repository.sources where file.hasPrefix("Sources/SQLCipherStore/") {
-      // A number, and a text behind it; `statement(sql:)` keeps no number.
+      // A number followed by a text; `statement(sql:)` has no number.
       for (index, line) in text.code.enumerated() {
         for call in line.components(separatedBy: "connection.statement(").dropFirst() where !call.hasPrefix("sql:") {
           let isNumber = call.first?.isNumber == true || call.contains(" + ") || call.contains(" * ")

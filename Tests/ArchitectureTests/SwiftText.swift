@@ -1,6 +1,4 @@
-// SwiftText: Swift source with its comments and the insides of its literals blanked out, so that words can be searched for.
-
-/// Source code line by line, once as it stands and once with blanks in place of comments and of what string literals contain.
+/// Source code by line, in two forms: unchanged, and searchable, with blanks in place of comments and the contents of string literals.
 struct SwiftText {
   let lines: [Substring]
   let code: [Substring]
@@ -12,14 +10,14 @@ struct SwiftText {
     code = String(decoding: blanked, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false).map { Substring($0) }
   }
 
-  /// The numbers (from 0) of the lines whose code contains a word, once for each occurrence.
+  /// The numbers (from 0) of the lines whose code contains a word, once per occurrence.
   func lines(containing word: String) -> [Int] {
     code.indices.flatMap { index in Array(repeating: index, count: code[index].occurrences(of: word)) }
   }
 }
 
 extension Substring {
-  /// How often a text occurs, not as a part of a longer name.
+  /// The number of occurrences of a text, except in longer names.
   func occurrences(of word: String) -> Int {
     ranges(of: word).count { range in
       let before = range.lowerBound > startIndex ? self[index(before: range.lowerBound)] : " "
@@ -33,7 +31,7 @@ extension Substring {
   private static func isNameCharacter(_ character: Character) -> Bool { character.isLetter || character.isNumber || character == "_" }
 }
 
-/// Blanks comments and the insides of literals, keeping every line where it is. Regex literals are taken for code; the sources have none with quotes.
+/// Blanks comments and the contents of literals, keeping all lines. Regex literals are treated as code; the sources have none with quotes.
 private struct Blanker {
   private let input: [UInt8]
   private var output: [UInt8] = []

@@ -1,4 +1,3 @@
-// The reader of source text that the other tests of this folder rely on.
 import XCTest
 
 final class SwiftTextTests: XCTestCase {

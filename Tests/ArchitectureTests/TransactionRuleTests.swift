@@ -1,12 +1,12 @@
-// Rules for transactions: nobody finds one by asking which thread it is on; what reads or writes rows is handed one.
 import XCTest
 
+/// Rules for transactions: code that reads or writes rows receives a transaction as a parameter, and no code finds one by its thread.
 final class TransactionRuleTests: XCTestCase {
-  /// A pool says so where its writer is asked for inside its own block: whoever did would wait for himself. No request goes by it.
+  /// A pool reports a request for its writer inside the writer's own block, which would deadlock. No request depends on it.
   private static let asksForThreads = ["Sources/SQLCipherConnection/Pool/ConnectionPool+Writer.swift"]
   private static let words = ["pthread_self", "Thread.current", "ThreadTransaction"]
 
-  /// Where rows are read and written.
+  /// The folders of code that reads and writes rows.
   private static let folders = ["Batch", "Derivation", "Engine", "Explain", "Fetch", "Queries", "Rows", "Save", "Transfer"]
 
   func testNoRequestGoesByTheThreadItIsMadeOn() {
@@ -24,10 +24,10 @@ final class TransactionRuleTests: XCTestCase {
       for (file, text) in sources {
         for line in text.lines(containing: "Connection") {
           let code = text.code[line]
-          // Functions are made known to a connection, and every transaction may be asked for its own.
+          // Registering functions and a transaction's own property need a connection.
           if code.contains("import SQLCipherConnection") || code.contains("on connection: Connection") { continue }
           if code.contains("var connection: Connection {") { continue }
-          // A copy is made by the connection that attaches it.
+          // The attaching connection makes a copy.
           if code.contains("removal(from connection: Connection, ") { continue }
           XCTFail("\(file):\(line + 1) takes a connection; take a ReadTransaction or a WriteTransaction")
         }

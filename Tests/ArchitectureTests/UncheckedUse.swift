@@ -1,12 +1,10 @@
-// UncheckedUse: where the sources go past the compiler's checks, and the reason that stands there.
-
-/// One use of what the compiler or the runtime does not check, or of what ends the process.
+/// A use of a construct that the compiler or the runtime does not check, or that ends the process, with the reason given there.
 struct UncheckedUse {
   let file: String
-  /// The line's number, from 0.
+  /// The line number, from 0.
   let line: Int
   let word: String
-  /// What the comment on the line says, or the one directly above it; nil where there is none. Documentation says it behind "`word`: ".
+  /// The comment on the line or directly above it; nil if missing. In documentation, the reason follows "`word`: ".
   let reason: String?
 
   private static let words = [
@@ -14,7 +12,7 @@ struct UncheckedUse {
     "unsafeDowncast",
   ]
 
-  /// The uses in files, in their order.
+  /// The uses in files, in order.
   static func all(in files: [(file: String, text: SwiftText)]) -> [UncheckedUse] {
     files.flatMap { file, text in
       text.code.indices.flatMap { line in
@@ -26,7 +24,7 @@ struct UncheckedUse {
 
   private static func isUsed(_ word: String, in code: Substring) -> Bool {
     guard code.occurrences(of: word) > 0 else { return false }
-    // A case of an enumeration may be called so.
+    // An enumeration case may have this name.
     return word != "unsafe"
       || code.ranges(of: word).contains { range in
         let before = code[..<range.lowerBound]
@@ -37,8 +35,8 @@ struct UncheckedUse {
   private static func reason(of word: String, at line: Int, in text: SwiftText) -> String? {
     if let comment = comment(on: line, in: text) { return comment }
     var line = line - 1
-    // Declarations that follow each other share a reason; their documentation and attributes may stand between. Documentation is for users, and
-    // gives the reason only where it names the word.
+    // Consecutive declarations share a reason; their documentation and attributes may come between. Documentation is for users, and counts
+    // as the reason only if it names the word.
     var documentation: [Substring] = []
     while line >= 0,
       isDocumentation(text.lines[line]) || isAttribute(text.code[line]) || isUsed(word, in: text.code[line])
@@ -57,7 +55,7 @@ struct UncheckedUse {
     return comments.isEmpty ? nil : comments.reversed().joined(separator: " ")
   }
 
-  /// The text of a comment that is no documentation: with nothing before it, or behind code.
+  /// The text of a comment other than documentation, alone on its line or after code.
   private static func comment(on line: Int, in text: SwiftText) -> String? {
     let code = text.code[line]
     let end = code.lastIndex { !$0.isWhitespace }.map { code.distance(from: code.startIndex, to: $0) + 1 } ?? 0

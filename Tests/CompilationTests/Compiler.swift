@@ -1,16 +1,15 @@
-// Compiler: compiles programs against the modules of this build.
 import Foundation
 import XCTest
 import _TestSupport
 
-/// Nothing can be proven without the modules of this build.
+/// The modules of this build are missing, so nothing can be verified.
 struct NoModules: Error, CustomStringConvertible {
   var description: String {
     "this build keeps its modules elsewhere than beside the test bundle; build with `swift build --build-tests`, or teach `Compiler` the place"
   }
 }
 
-/// The Swift compiler, and where the modules of this build lie.
+/// The Swift compiler, with the location of this build's modules.
 struct Compiler {
   /// The repository's folder.
   static let root = URL(fileURLWithPath: #filePath).resolvingSymlinksInPath().deletingLastPathComponent().deletingLastPathComponent()
@@ -25,9 +24,9 @@ struct Compiler {
       .flatMap { ["-Xcc", String($0)] }
   }
 
-  /// Compiles as far as the checks of isolation go. Gives the status and the lines with errors and warnings.
+  /// Compiles through the isolation checks. Returns the status and the lines with errors and warnings.
   func check(_ files: [URL], flags: [String] = []) throws -> (status: Int32, diagnostics: [String]) {
-    // No device: what a compiler that fails has begun to write, it removes.
+    // Not a device such as /dev/null: a failing compiler removes its output.
     let output = FileManager.default.temporaryDirectory.appendingPathComponent("checked-\(UUID().uuidString).sil")
     defer { try? FileManager.default.removeItem(at: output) }
     var arguments = [
@@ -36,17 +35,17 @@ struct Compiler {
     arguments += try Self.modulesOfC().flatMap { ["-I", $0.path] }
     let run = try ProgramRun(arguments + clangFlags + flags + files.map(\.path))
     let lines = run.output.split(separator: "\n").map(String.init)
-    // What follows a diagnostic, the source with remarks in it, is indented.
+    // The source lines and remarks after a diagnostic are indented.
     return (run.status, lines.filter { $0.first != " " && ($0.contains("error: ") || $0.contains("warning: ")) })
   }
 
-  /// The folders of the sources that are modules of C.
+  /// The source folders of C modules.
   private static func modulesOfC() throws -> [URL] {
     try FileManager.default.contentsOfDirectory(at: root.appendingPathComponent("Sources"), includingPropertiesForKeys: nil)
       .filter { FileManager.default.fileExists(atPath: $0.appendingPathComponent("module.modulemap").path) }
   }
 
-  /// The folder `Modules` beside the test bundle.
+  /// The folder `Modules` next to the test bundle.
   private static func findModules() throws -> URL {
     for start in [Bundle(for: IsolationTests.self).bundleURL, Bundle.main.bundleURL, URL(fileURLWithPath: CommandLine.arguments[0])] {
       var folder = start

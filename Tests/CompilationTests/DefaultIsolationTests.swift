@@ -1,15 +1,15 @@
-// A target of generated classes, and an application, compile whatever their default isolation and language mode are.
 #if compiler(>=6.2)
   import Foundation
   import ModelCodeGeneration
   import ObjectModel
   import XCTest
 
+  /// A target with generated classes and an application compile with any default isolation and language mode.
   final class DefaultIsolationTests: XCTestCase {
-    /// The main actor is the default of new applications.
+    /// New applications default to the main actor.
     private static let isolations = ["nonisolated", "MainActor"]
     private static let modes = [["-swift-version", "6"], ["-swift-version", "5"]]
-    /// As far as Swift 5 mode can be made to look; `#Predicate` does not get by without the second.
+    /// The strictest Swift 5 mode. `#Predicate` requires the second feature.
     private static let strict = [
       "-swift-version", "5", "-strict-concurrency=complete", "-enable-upcoming-feature", "InferSendableFromCaptures",
     ]

@@ -1,9 +1,9 @@
-// The classes generated for model documents like those of public applications compile, and what their types do not allow is refused.
 import Foundation
 import ModelCodeGeneration
 import ObjectModel
 import XCTest
 
+/// Classes generated for model documents that resemble those of public applications compile, and misuse of their types does not.
 final class DocumentClassesCompilationTests: XCTestCase {
   private func withClasses(of names: [String], _ body: ([URL]) throws -> Void) throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("documents-\(UUID().uuidString)")
@@ -13,7 +13,7 @@ final class DocumentClassesCompilationTests: XCTestCase {
     for name in names {
       var model = try ManagedObjectModel(
         contentsOf: Compiler.root.appendingPathComponent("Tests/ObjectModelTests/Documents/\(name).xcdatamodeld"))
-      // Those that name classes for an application to write are generated as well here.
+      // Classes that an application would write are generated here too.
       for index in model.entities.indices { model.entities[index].codeGeneration = .classDefinition }
       let file = folder.appendingPathComponent("\(name).swift")
       try ModelCodeGenerator(model: model, name: name, options: CodeGenerationOptions(access: .internal)).source()

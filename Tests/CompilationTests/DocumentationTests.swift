@@ -1,8 +1,8 @@
-// The Swift code of the README and of the articles compiles, as it stands there.
 import Foundation
 import XCTest
 
-/// All blocks of Swift code of one text, one after the other, are one program, beside the classes generated for the model of `Examples/Sources/Quickstart`.
+/// The Swift code in the README, the articles and doc comments compiles. All code blocks of one text form one program, together with the
+/// classes generated for the model of `Examples/Sources/Quickstart`.
 final class DocumentationTests: XCTestCase {
   func testTheCodeOfTheReadmeCompiles() throws { try check("README.md") }
 
@@ -28,8 +28,8 @@ final class DocumentationTests: XCTestCase {
     for name in names.sorted() where name.hasSuffix(".md") { try check("\(folder)/\(name)") }
   }
 
-  /// Each block of Swift code in the comment of a type is the body of a function, which has by its parameters what the blocks begin with. One that begins with
-  /// the import of those who write a store stands in a file of its own.
+  /// Each code block in a type's comment is the body of a function, whose parameters are the values that the blocks assume. A block that
+  /// imports CipherDataEngine is a file of its own.
   func testTheCodeOfTheCommentsOfTypesCompiles() throws {
     let atHand = """
       context: ManagedObjectContext, container: PersistentContainer, book: Book, author: Author, film: ManagedObject, download: AsyncStream<Data>, model: ManagedObjectModel,
@@ -50,7 +50,7 @@ final class DocumentationTests: XCTestCase {
             continue
           }
           let place = "#sourceLocation(file: \"\(file.lastPathComponent)\", line: \(line))\n"
-          // What extends a type stands by itself.
+          // An extension must be at the top level.
           program +=
             block.hasPrefix("extension ") ? place + block : "@MainActor func example\(count)(\(atHand)) async throws {\n\(place)\(block)}\n"
           program += "#sourceLocation()\n"
@@ -61,7 +61,7 @@ final class DocumentationTests: XCTestCase {
     try compile(["Comments.swift": program, "EngineComments.swift": engine], flags: ["-parse-as-library"]) { $0.contains("error: ") }
   }
 
-  /// The blocks of Swift code in comments that begin at a line's beginning, as those of types do, with the numbers of their first lines.
+  /// The Swift code blocks in unindented comments, such as those of types, with the numbers of their first lines.
   private static func blocks(in text: String) -> [(line: Int, code: String)] {
     var blocks: [(line: Int, code: String)] = []
     var isCode = false
@@ -87,12 +87,12 @@ final class DocumentationTests: XCTestCase {
     XCTAssertTrue(article.contains("```xml\n\(model)```"))
   }
 
-  /// Compiles the blocks of a text, beside declarations that it speaks of.
+  /// Compiles the code blocks of a text together with declarations that it mentions.
   private func check(_ path: String, beside declarations: [String] = []) throws {
     let text = try String(contentsOf: Compiler.root.appendingPathComponent(path), encoding: .utf8)
     var program = ""
     var isCode = false
-    // Other lines become empty ones, so that diagnostics have the text's own line numbers.
+    // Other lines become empty, so that the line numbers of diagnostics match the text.
     for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
       if line.hasPrefix("```") {
         isCode = line == "```swift"
@@ -112,7 +112,7 @@ final class DocumentationTests: XCTestCase {
     try compile(files, of: path)
   }
 
-  /// Compiles a program's files, by name, beside the classes of the library; nothing may be said of them that counts.
+  /// Compiles a program's files, by name, together with the library's generated classes. No counted diagnostic may result.
   private func compile(
     _ program: [String: String], of path: String = "", flags: [String] = [], counts: (String) -> Bool = { _ in true }
   ) throws {
@@ -124,7 +124,7 @@ final class DocumentationTests: XCTestCase {
       try text.write(to: file, atomically: true, encoding: .utf8)
       return file
     }
-    // The tutorials of the journal have the journal's classes.
+    // The tutorials about the journal use its classes.
     let isOfTheJournal = ["/JournalInFifteenMinutes.md", "/MigratingInSteps.md"].contains { path.hasSuffix($0) }
     let model = isOfTheJournal ? "Journal/Journal" : "Quickstart/Library"
     try Fixture.withLibraryClasses(of: model) { library in

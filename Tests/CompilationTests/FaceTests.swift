@@ -1,9 +1,9 @@
-// What the two imports show, asked of the compiler: a type of the engine is found by `import CipherDataEngine` alone.
 import Foundation
 import XCTest
 
+/// The visibility of the two imports to the compiler: types of the engine require `import CipherDataEngine`.
 final class FaceTests: XCTestCase {
-  /// As an application may set it: every member must come from a module that the file imports.
+  /// Flags that an application may set: every member must come from a module that the file imports.
   private static let flags = ["-enable-upcoming-feature", "MemberImportVisibility", "-enable-upcoming-feature", "InternalImportsByDefault"]
 
   func testAnApplicationSeesNoRows() throws {

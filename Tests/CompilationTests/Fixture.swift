@@ -1,9 +1,8 @@
-// Fixture: a program of the folder Fixtures, and which of its lines must be refused.
 import Foundation
 import ModelCodeGeneration
 import XCTest
 
-/// A program. A line that must be refused ends in `// ERROR: ` and a part of the diagnostic.
+/// A program in the folder Fixtures. A line that must be rejected ends in `// ERROR: ` and a part of the diagnostic.
 struct Fixture {
   static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("Fixtures")
 
@@ -12,12 +11,12 @@ struct Fixture {
 
   init(_ name: String) { self.name = name }
 
-  /// Compiles the program, beside other files, and compares the errors with the lines that are marked.
+  /// Compiles the program together with other files, and compares the errors with the marked lines.
   ///
   /// - Parameters:
   ///   - others: The other files.
   ///   - flags: More arguments of the compiler.
-  ///   - isStrict: Whether a marked line must have one error only.
+  ///   - isStrict: Whether a marked line must have exactly one error.
   func check(beside others: [URL] = [], flags: [String] = [], isStrict: Bool = false, line: UInt = #line) throws {
     let expected = try expected()
     let (status, diagnostics) = try Compiler().check([file] + others, flags: ["-parse-as-library"] + flags)
@@ -37,10 +36,9 @@ struct Fixture {
     }
   }
 
-  /// The lines that are marked.
   var refusedLines: Set<Int> { get throws { Set(try expected().keys) } }
 
-  /// The lines of the program that the compiler says something of, and what.
+  /// The diagnostics for the program, with their lines.
   func diagnostics(beside others: [URL] = [], flags: [String]) throws -> [(line: Int, text: String)] {
     let (_, diagnostics) = try Compiler().check([file] + others, flags: ["-parse-as-library"] + flags)
     return diagnostics.map { text in
@@ -58,13 +56,13 @@ struct Fixture {
     return expected
   }
 
-  /// The classes generated for the model of `Examples/Sources/Quickstart`, or of another example, in a folder that lives as long as a closure runs.
+  /// Runs a closure with a temporary folder of the classes generated for the model of `Examples/Sources/Quickstart`, or of another example.
   static func withLibraryClasses(of path: String = "Quickstart/Library", _ body: (URL) throws -> Void) throws {
     let name = String(path.split(separator: "/").last ?? "")
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("classes-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }
-    // With the earlier versions, as the plugin makes them.
+    // With the earlier versions, as the plugin generates them.
     let model = Compiler.root.appendingPathComponent("Examples/Sources/\(path).xcdatamodeld")
     let library = folder.appendingPathComponent("\(name).swift")
     try ModelCodeGenerator(contentsOf: model, name: name, options: CodeGenerationOptions(access: .internal)).source()

@@ -1,8 +1,8 @@
-// The compiler keeps objects in their context's isolation: programs that leak one do not compile, those that keep to the rules do.
 import Foundation
 import XCTest
 
-/// Each file of `Fixtures` is compiled against the modules of this build. A line that must be refused ends in `// ERROR: ` and a part of the diagnostic.
+/// The compiler enforces the isolation of objects: programs that leak one do not compile, correct ones do. Each file of `Fixtures` is
+/// compiled against the modules of this build. A line that must be rejected ends in `// ERROR: ` and a part of the diagnostic.
 final class IsolationTests: XCTestCase {
   func testProgramsThatKeepObjectsInTheirContextCompile() throws {
     try check("KeepsToTheRules")
@@ -46,9 +46,9 @@ final class IsolationTests: XCTestCase {
     try check("SendsUnseenInSwift5")
   }
 
-  // MARK: The Swift 5 language mode, as the article on concurrency says
+  // MARK: The Swift 5 language mode, as the article on concurrency describes it
 
-  /// What is given away by other ways than a `Sendable` closure.
+  /// The fixtures that send objects other than through a `Sendable` closure.
   private static let sent = ["SendsUnseenInSwift5", "LeaksFromActor", "LeaksFromViewContext", "UsesContextFromTwoTasks"]
   private static let swift5 = ["-swift-version", "5"]
   private static let strict = swift5 + ["-strict-concurrency=complete"]

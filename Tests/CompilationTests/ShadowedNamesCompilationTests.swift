@@ -1,9 +1,9 @@
-// Classes generated for entities that are named like types of Swift, Foundation and the library compile.
 import Foundation
 import ModelCodeGeneration
 import ObjectModel
 import XCTest
 
+/// Classes generated for entities with the names of types of Swift, Foundation and the library compile.
 final class ShadowedNamesCompilationTests: XCTestCase {
   private func source(_ model: ManagedObjectModel, name: String = "Shadows", access: CodeGenerationOptions.Access = .public) throws
     -> String
@@ -21,7 +21,7 @@ final class ShadowedNamesCompilationTests: XCTestCase {
     XCTAssertTrue(status == 0 && diagnostics.isEmpty, diagnostics.prefix(5).joined(separator: "\n"), line: line)
   }
 
-  /// A model with everything that generated source has something for, whose entities and composites have the names given.
+  /// A model that uses every feature of generated source, whose entities and composites have the given names.
   private func model(entities: [String], composites: [String]) -> ManagedObjectModel {
     func attribute(_ name: String, _ type: AttributeType, _ change: (inout AttributeDescription) -> Void = { _ in }) -> PropertyDescription
     {
@@ -72,7 +72,7 @@ final class ShadowedNamesCompilationTests: XCTestCase {
     return model
   }
 
-  /// The types that generated source mentions: whatever begins with a capital letter and is not the model's.
+  /// The types that generated source mentions: all capitalized names that are not the model's.
   private func mentionedTypes() throws -> [String] {
     let source = try source(model(entities: ["Own1", "Own2"], composites: ["Own3", "Own4"]))
     let code = source.split(separator: "\n").map { $0.replacing(#/"([^"\\]|\\.)*"/#, with: "").replacing(#/\/\/.*/#, with: "") }

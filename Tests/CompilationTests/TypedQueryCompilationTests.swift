@@ -1,7 +1,7 @@
-// The compiler checks typed queries: names and types that do not fit are refused, and long conditions are checked quickly.
 import Foundation
 import XCTest
 
+/// The compiler checks typed queries: mismatched names and types are rejected, and long conditions type-check quickly.
 final class TypedQueryCompilationTests: XCTestCase {
   func testWhatDoesNotFitTheModelIsRefused() throws {
     try Fixture.withLibraryClasses { try Fixture("AsksForWhatIsNotThere").check(beside: [$0]) }
@@ -12,7 +12,7 @@ final class TypedQueryCompilationTests: XCTestCase {
   }
 
   func testTwelveConditionsAreCheckedFarFromTheLimit() throws {
-    // The time is the solver's own for one expression, in seconds; it takes a tenth of one here.
+    // The limit is the solver's time for one expression in seconds. It takes 0.1 s here.
     try Fixture.withLibraryClasses {
       try Fixture("AsksTwelveThings").check(beside: [$0], flags: ["-Xfrontend", "-solver-expression-time-threshold=5"])
     }

@@ -1,4 +1,5 @@
-// What an application does with generated classes, whatever its default isolation is. What belongs to the main actor says so, for the other default.
+// An application that uses generated classes under any default isolation. Declarations of the main actor are annotated, for the nonisolated
+// default.
 #if APART
   import Model
 #endif

@@ -1,4 +1,4 @@
-// A typed query whose one expression has twelve comparisons.
+// A typed query with twelve comparisons in one expression.
 import CipherData
 import Foundation
 

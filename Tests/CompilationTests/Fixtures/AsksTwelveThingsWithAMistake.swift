@@ -1,4 +1,4 @@
-// Typed queries whose one expression is long and has one mistake: the compiler says which, and does not give up.
+// Typed queries with one long expression that contains one error: the compiler reports that error instead of a failed type check.
 import CipherData
 import Foundation
 

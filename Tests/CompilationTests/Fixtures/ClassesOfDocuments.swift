@@ -1,4 +1,4 @@
-// What applications declare beside the classes that are generated for the documents Camera, HealthLog and Podcasts.
+// An application's declarations in addition to the classes generated for the documents Camera, HealthLog and Podcasts.
 import CipherData
 import Foundation
 

@@ -1,16 +1,16 @@
-// What applications do, and the compiler lets them.
+// Correct uses by applications, which must compile.
 import ObjectContext
 import ObjectModel
 import ObjectStore
 
-/// Work on the main actor, in the main actor's context.
+/// A task on the main actor, in the main actor's context.
 @MainActor func renames(container: PersistentContainer, objectID: ManagedObjectID) throws {
   let book = try container.viewContext.existingObject(with: objectID)
   try book.setValue("A new title", forKey: "title")
   try container.viewContext.save()
 }
 
-/// Work on a queue of its own; an ID comes back, and the main actor looks the object up in its own context.
+/// A task on a background queue. It returns an ID, which the main actor resolves in its own context.
 @MainActor func imports(container: PersistentContainer, titles: [String]) async throws -> [ManagedObject] {
   let objectIDs = try await container.performBackgroundTask { context in
     let books = try titles.map { title in
@@ -24,7 +24,7 @@ import ObjectStore
   return objectIDs.map { container.viewContext.object(with: $0) }
 }
 
-/// Work may wait for something, and goes on with its objects.
+/// A task may await something, and continue with its objects.
 func loads(container: PersistentContainer, library: ContextActor, title: @Sendable () async throws -> String) async throws -> [String] {
   let first = try await container.performBackgroundTask { context in
     let book = try context.insertObject(entityName: "Book")
@@ -41,7 +41,7 @@ func loads(container: PersistentContainer, library: ContextActor, title: @Sendab
   return [first, second]
 }
 
-/// A background context belongs to whoever asked for it, and may be given away once, with its objects.
+/// A background context belongs to the caller that created it, and can be sent once, with its objects.
 func handsOver(container: PersistentContainer) async throws {
   let context = container.newBackgroundContext()
   let task = Task {
@@ -52,7 +52,7 @@ func handsOver(container: PersistentContainer) async throws {
   _ = try await task.value
 }
 
-/// An actor that owns a context gives out IDs and values.
+/// An actor that owns a context returns IDs and values.
 func asks(library: ContextActor) async throws -> (ManagedObjectID, String?) {
   try await library.perform { context in
     let book = try context.insertObject(entityName: "Book")
@@ -60,7 +60,7 @@ func asks(library: ContextActor) async throws -> (ManagedObjectID, String?) {
   }
 }
 
-/// An actor of the application's own.
+/// An actor of the application.
 actor Shelf {
   private let context: ManagedObjectContext
 

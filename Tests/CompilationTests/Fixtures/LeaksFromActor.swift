@@ -1,4 +1,4 @@
-// An actor that owns a context and hands its objects out.
+// An actor that owns a context and returns its objects.
 import ObjectContext
 
 actor Shelf {

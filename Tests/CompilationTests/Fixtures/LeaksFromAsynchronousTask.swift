@@ -1,4 +1,4 @@
-// A context and objects that asynchronous work hands to others while it goes on.
+// A context and objects that an asynchronous task sends to other isolations while it continues.
 import ObjectContext
 
 actor Reader {

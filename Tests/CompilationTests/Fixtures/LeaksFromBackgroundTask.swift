@@ -1,4 +1,4 @@
-// An object as the result of a background task: it would live on another queue than its context.
+// An object as the result of a background task, used on another queue than its context's.
 import ObjectContext
 
 func leaks(container: PersistentContainer) async throws {

@@ -1,4 +1,4 @@
-// An object as the result of a context actor's work.
+// An object as the result of a context actor's closure.
 import ObjectContext
 
 func leaks(library: ContextActor) async throws {

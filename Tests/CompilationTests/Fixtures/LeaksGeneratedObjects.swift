@@ -1,4 +1,4 @@
-// Objects of generated classes that leave their context: refused in Swift 6. In Swift 5 mode nothing is said of classes of the same target.
+// Objects of generated classes that leave their context are rejected in Swift 6. Swift 5 mode does not diagnose classes of the same target.
 import CipherData
 import Dispatch
 import Foundation

@@ -1,4 +1,4 @@
-// An object of one context in another context's work.
+// An object of one context in a task of another context.
 import ObjectContext
 
 func leaks(container: PersistentContainer, book: ManagedObject) async throws {

@@ -1,4 +1,4 @@
-// Typed queries with a name that the model does not have: the compiler says that, and nothing else.
+// Typed queries with a name that the model does not have: the compiler reports that and nothing else.
 import CipherData
 import Foundation
 

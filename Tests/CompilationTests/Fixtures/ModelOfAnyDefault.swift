@@ -1,9 +1,9 @@
-// What stands beside generated classes in a target, whatever its default isolation is: nothing here says that it is nonisolated but what generated code calls.
+// A target's own code next to generated classes, under any default isolation. Only what generated code calls is annotated as nonisolated.
 // swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
 public import CipherData
 import Foundation
 
-/// A class whose properties are generated as an extension.
+/// A class whose properties are generated in an extension.
 public class Person: ManagedObject {
   /// Kept in memory only.
   public var visits = 0
@@ -20,7 +20,7 @@ public class Person: ManagedObject {
   func validateName(_ value: inout String) { value = value.trimmingCharacters(in: .whitespaces) }
 }
 
-/// A class below a generated one.
+/// A subclass of a generated class.
 public final class Library: Shelf {
   public override func willSave() { if label.isEmpty { label = "Library" } }
 }
@@ -33,12 +33,12 @@ public struct Cover: Codable, Hashable, Sendable {
   public init(colours: [String]) { self.colours = colours }
 }
 
-// Generated code calls it.
+// Called by generated code.
 nonisolated extension Book {
   func validateTitle(_ value: inout String) throws { value = value.trimmingCharacters(in: .whitespaces) }
 }
 
-/// A policy of a migration.
+/// A migration policy.
 public final class BookPolicy: EntityMigrationPolicy {
   public override func begin(_ mapping: EntityMapping, with manager: MigrationManager) throws {}
 

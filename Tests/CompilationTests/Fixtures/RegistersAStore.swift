@@ -1,4 +1,4 @@
-// An application with a store class of another module: it registers the class and opens a store of it.
+// An application that registers a store class of another module and opens a store of it.
 import CipherData
 import Foundation
 

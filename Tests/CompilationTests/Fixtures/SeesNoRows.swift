@@ -1,4 +1,4 @@
-// An application, which does not see what only stores need.
+// An application, to which the types for authors of stores are not visible.
 import CipherData
 import Foundation
 

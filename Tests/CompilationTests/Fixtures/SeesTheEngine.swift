@@ -1,4 +1,4 @@
-// A store's author, who sees rows, compiled models, the contract and evaluation in memory.
+// A store's code, to which rows, compiled models, the store contract and evaluation in memory are visible.
 import CipherDataEngine
 import Foundation
 

@@ -1,4 +1,4 @@
-// A class of objects that claims to be safe everywhere.
+// A class of objects with an invalid `Sendable` conformance.
 import ObjectContext
 
 final class Book: ManagedObject, Sendable {}  // ERROR: 'Sendable' class

@@ -1,4 +1,4 @@
-// What the Swift 5 language mode lets pass without a word, and Swift 6 finds by following values; the article on concurrency lists it.
+// Code that Swift 5 mode accepts without a diagnostic, and Swift 6 rejects by region-based isolation. The article on concurrency lists it.
 import ObjectContext
 
 @MainActor final class Reader {

@@ -1,4 +1,4 @@
-// A background context that was given to a task and is used beside it.
+// A background context that is sent to a task and used outside of it too.
 import ObjectContext
 
 func shares(container: PersistentContainer) throws {

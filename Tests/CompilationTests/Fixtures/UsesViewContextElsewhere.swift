@@ -1,4 +1,4 @@
-// The main actor's context from anywhere.
+// The main actor's context, used from any isolation.
 import ObjectContext
 
 func uses(container: PersistentContainer) throws {
