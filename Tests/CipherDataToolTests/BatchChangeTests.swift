@@ -1,8 +1,8 @@
-// `update` and `delete`: many objects at once, by the model's rules.
 import CipherDataToolKit
 import Foundation
 import XCTest
 
+/// `update` and `delete` of many objects, under the rules of the model.
 final class BatchChangeTests: XCTestCase {
   private func fixture() async throws -> ToolFixture {
     let fixture = try ToolFixture()
@@ -65,7 +65,7 @@ final class BatchChangeTests: XCTestCase {
 
   func testDeletionFollowsTheDeleteRules() async throws {
     let fixture = try await fixture()
-    // bash has three relations with four alternatives: they go with it; its tags and its maintainer stay.
+    // bash has three relations with four alternatives. They are deleted with it; its tags and its maintainer remain.
     let result = try fixture.run(["delete", "test.store", "--entity", "Package", "--where", "name == 'bash'"])
     XCTAssertEqual(result.status, 0, result.error)
     XCTAssertEqual(result.output, "8\n")

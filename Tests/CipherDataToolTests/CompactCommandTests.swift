@@ -1,4 +1,3 @@
-// `cipherdata compact` and `statistics`, by the built tool.
 import CipherDataToolKit
 import Foundation
 import ObjectModel
@@ -7,6 +6,7 @@ import SQLCipherStore
 import StoreKeys
 import XCTest
 
+/// `cipherdata compact` and `statistics`, run with the built tool.
 final class CompactCommandTests: XCTestCase {
   private func store() async throws -> ToolFixture {
     let fixture = try ToolFixture()

@@ -1,12 +1,12 @@
-// `fetch` with computed columns: groups, conditions on them, orders; on a real store, through the shell.
 import CipherDataToolKit
 import Foundation
 import ObjectModel
 import StoreKeys
 import XCTest
 
+/// `fetch` with computed columns, groups, group conditions and sort orders, on a real store through the shell.
 final class ComputedFetchTests: XCTestCase {
-  /// Goods of every type.
+  /// Items with attributes of every type.
   private static let model = ManagedObjectModel {
     Entity("Item") {
       Attribute("name", .string).required()
@@ -43,7 +43,7 @@ final class ComputedFetchTests: XCTestCase {
     return fixture
   }
 
-  /// What lines of the shell print.
+  /// Returns the output of shell lines.
   private func answers(_ lines: [String], format: String = "csv") async throws -> [String] {
     let result = try await fixture().run(
       ["shell", "test.store", "--format", format], input: lines.flatMap { [$0, "format"] }.joined(separator: "\n"))

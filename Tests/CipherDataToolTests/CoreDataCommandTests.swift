@@ -1,9 +1,9 @@
-// `cipherdata import --from-core-data`: the built tool on stores that our fixture programs wrote.
 import Foundation
 import ObjectModel
 import XCTest
 import _CoreDataFixture
 
+/// `cipherdata import --from-core-data`: the built tool on stores from the fixture programs.
 final class CoreDataCommandTests: XCTestCase {
   /// A model bundle with two versions, and a graph of the first.
   private func fixture() throws -> (ToolFixture, FixtureGraph) {
@@ -56,7 +56,7 @@ final class CoreDataCommandTests: XCTestCase {
     ])
     XCTAssertEqual(fetched.output, "name\r\nRex\r\nTib\r\n", fetched.error)
 
-    // Into the store that is there now, beside what it has.
+    // Into the existing store, in addition to its contents.
     let again = try fixture.run(arguments)
     XCTAssertEqual(again.status, 0, again.error)
     XCTAssertEqual(try fixture.run(["fetch", "test.store", "--entity", "Pet", "--count"]).output, "4\n")

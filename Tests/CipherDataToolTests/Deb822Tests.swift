@@ -1,8 +1,8 @@
-// Stanzas, relations, tags and maintainers of Debian's control files.
 import CipherDataToolKit
 import Foundation
 import XCTest
 
+/// Stanzas, relations, tags and maintainers of Debian control files.
 final class Deb822Tests: XCTestCase {
   private func records(_ text: String, blockSize: Int = 16) throws -> [PackageRecord] {
     let folder = try TemporaryFolder()
@@ -126,7 +126,7 @@ final class Deb822Tests: XCTestCase {
     for blockSize in [16, 17, 63, 4096] { XCTAssertEqual(try records(text, blockSize: blockSize), expected) }
   }
 
-  /// With a comparison of each name with each other it would take minutes.
+  /// Comparing each name with each other one would take minutes.
   func testAStanzaMayHaveAHundredThousandFields() throws {
     let fields = (0..<100_000).map { "X-Field-\($0): \($0)\n" }.joined()
     let record = try XCTUnwrap(records("Package: a\nVersion: 1\n\(fields)Architecture: all\n", blockSize: 1 << 16).first)
@@ -141,7 +141,7 @@ final class Deb822Tests: XCTestCase {
         XCTAssertEqual((error as? InputError)?.key, again)
       }
     }
-    // The next stanza begins anew.
+    // The count restarts with the next stanza.
     let stanza = "Package: a\nVersion: 1\nArchitecture: all\n" + (0..<100).map { "X-Field-\($0): \($0)\n" }.joined()
     XCTAssertEqual(try records(stanza + "\n" + stanza, blockSize: 1 << 16).count, 2)
   }

@@ -1,8 +1,8 @@
-// The demonstration's model and sample.
 import CipherDataToolKit
 import ObjectModel
 import XCTest
 
+/// The model and the sample of the demonstration.
 final class DebianArchiveTests: XCTestCase {
   func testTheModelInCodeIsTheModelFile() throws {
     let file = try CompiledModel(TestStack.model("DebianArchive"))

@@ -1,4 +1,3 @@
-// Derived attributes of a store that two processes have open: the built tool and the tests.
 import CipherDataToolKit
 import Foundation
 import ObjectContext
@@ -9,6 +8,7 @@ import SQLCipherStore
 import StoreKeys
 import XCTest
 
+/// Derived attributes of a store that two processes have open: the built tool and the tests.
 final class DerivedAttributeCommandTests: XCTestCase {
   private static func model(filter: String = "isRead == NO") -> ManagedObjectModel {
     ManagedObjectModel {
@@ -57,7 +57,7 @@ final class DerivedAttributeCommandTests: XCTestCase {
     return result.output
   }
 
-  /// What the tool reads of the threads.
+  /// Returns the threads as the tool reads them.
   private func shown(_ fixture: ToolFixture) throws -> String {
     try run(
       fixture,
@@ -65,10 +65,10 @@ final class DerivedAttributeCommandTests: XCTestCase {
     ).replacingOccurrences(of: "\r\n", with: " ")
   }
 
-  /// What a new context reads of them, and what their messages say.
+  /// Returns the counts as a new context reads them, after comparing them with the messages.
   private func compare(_ coordinator: PersistentStoreCoordinator, line: UInt = #line) throws -> [String: Int64] {
     let context = ManagedObjectContext(coordinator: coordinator)
-    // Fetched, not faulted: the cache of this process knows nothing of what others write.
+    // Fetched, not faulted: this process's cache does not contain the other process's changes.
     let messages = try context.fetch(FetchRequest<ManagedObject>(entityName: "Message"))
     var counts: [String: Int64] = [:]
     for thread in try context.fetch(FetchRequest<ManagedObject>(entityName: "Thread")) {
@@ -93,7 +93,7 @@ final class DerivedAttributeCommandTests: XCTestCase {
     try run(fixture, ["update", "test.store", "--entity", "Message", "--where", "weight < 4", "--set", "isRead = NO"])
     XCTAssertEqual(try shown(fixture), "title,count,unread,load A,10,7,27 B,3,3,3 ")
     XCTAssertEqual(try compare(coordinator), ["A": 10, "B": 3])
-    // The other way round: the tool reads what this process writes.
+    // The reverse: the tool reads this process's changes.
     let context = ManagedObjectContext(coordinator: coordinator)
     let threads = try context.fetch(FetchRequest<ManagedObject>(entityName: "Thread", sortDescriptors: [FetchSortDescriptor("title")]))
     for message in try XCTUnwrap(threads[0]["messages"] as? Set<ManagedObject>) where message["weight"] as? Int64 ?? 0 > 4 {
@@ -147,7 +147,7 @@ final class DerivedAttributeCommandTests: XCTestCase {
     let message = try XCTUnwrap(try context.fetch(FetchRequest<ManagedObject>(entityName: "Message")).first)
     try message.setValue(nil, forKey: "isRead")
     XCTAssertThrowsError(try context.save()) { XCTAssertTrue("\($0)".contains("open it again"), "\($0)") }
-    // The tool goes by the model that the store keeps.
+    // The tool uses the model in the store.
     try run(fixture, ["update", "test.store", "--entity", "Message", "--where", "weight == 5", "--set", "isRead = YES"])
     XCTAssertEqual(try shown(fixture).split(separator: " ").last, "A,6,4,4")
     for coordinator in [older, newer] { for store in coordinator.persistentStores { try coordinator.remove(store) } }

@@ -1,8 +1,8 @@
-// `cipherdata doctor`: what each look says, and the built tool.
 import CipherDataToolKit
 import Foundation
 import XCTest
 
+/// `cipherdata doctor`: the result of each check, and the built tool.
 final class DoctorTests: XCTestCase {
   private let mounts = """
     27 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw,discard
@@ -92,7 +92,7 @@ final class DoctorTests: XCTestCase {
     }
     for subject in ["file system", "sync"] { XCTAssertNotNil(grade("disk", subject), subject) }
     for subject in ["swap", "core dumps", "locked memory"] { XCTAssertNotNil(grade("memory", subject), subject) }
-    // Nothing of it is left.
+    // It leaves no files behind.
     XCTAssertFalse(try FileManager.default.contentsOfDirectory(atPath: fixture.folder.url.path).contains { $0.hasPrefix(".cipherdata-") })
   }
 

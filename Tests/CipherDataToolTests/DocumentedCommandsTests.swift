@@ -1,9 +1,9 @@
-// What the documents show of the tool is what it takes: each command and each option of it.
 import Foundation
 import XCTest
 
+/// The commands and options of the tool in the documents exist.
 final class DocumentedCommandsTests: XCTestCase {
-  /// A command of the tool, as it describes itself.
+  /// A command of the tool, from the tool's description of itself.
   private struct Command: Decodable {
     struct Argument: Decodable {
       struct Name: Decodable {
@@ -51,14 +51,14 @@ final class DocumentedCommandsTests: XCTestCase {
     XCTAssertEqual(unknown("```sh\ncipherdata fetch a.store \\\n  --where 'x' --sort y\n```"), ["--sort"])
   }
 
-  /// The documents that users read.
+  /// The documents for users.
   private func documents() throws -> [URL] {
     let folders = ["", "Documentation", "Sources/CipherData/CipherData.docc", "Examples"].map { Self.root.appendingPathComponent($0) }
     let files = try folders.flatMap { try FileManager.default.contentsOfDirectory(at: $0, includingPropertiesForKeys: nil) }
     return files.filter { $0.pathExtension == "md" && $0.lastPathComponent != "CHANGELOG.md" }.sorted { $0.path < $1.path }
   }
 
-  /// The words behind `cipherdata` in blocks and in spans of code.
+  /// The words after `cipherdata` in code blocks and code spans.
   private static func commands(in text: String) -> [(line: Int, words: [String])] {
     var commands: [(Int, [String])] = []
     var isCode = false
@@ -83,7 +83,7 @@ final class DocumentedCommandsTests: XCTestCase {
     return commands
   }
 
-  /// The words of each call in a line of a shell.
+  /// The words of each call in a shell line.
   private static func words(of line: String) -> [[String]] {
     var calls: [[String]] = [[]]
     var word = ""
@@ -118,7 +118,7 @@ final class DocumentedCommandsTests: XCTestCase {
     }
   }
 
-  /// The words that no command or option has.
+  /// The words that are not a command or an option.
   private static func unknown(_ words: [String], _ tool: Command) -> [String] {
     var command = tool
     var rest = words[...]

@@ -1,9 +1,9 @@
-// The built tool on real stores: what it prints and how it ends.
 import CipherDataToolKit
 import Foundation
 import StoreKeys
 import XCTest
 
+/// The output and the exit statuses of the built tool on real stores.
 final class EndToEndTests: XCTestCase {
   func testAnIndexIsCreatedImportedAndQuestioned() throws {
     let fixture = try ToolFixture()
@@ -36,7 +36,7 @@ final class EndToEndTests: XCTestCase {
     let again = try fixture.run(["import", "test.store", "--format", "deb822", "index"])
     XCTAssertTrue(again.error.contains("4 records: 0 objects inserted, 0 changed, 0 deleted"), again.error)
     XCTAssertEqual(try fixture.run(["export", "test.store"]).output, exported)
-    // What was exported makes the same graph in a store of its own, and changes nothing in this one.
+    // The exported lines create the same graph in another store, and change nothing in this one.
     _ = try fixture.folder.file("lines", exported)
     let back = try fixture.run(["import", "test.store", "lines"])
     XCTAssertTrue(back.error.contains("0 objects inserted, 0 changed, 0 deleted"), back.error)

@@ -1,9 +1,9 @@
-// From errors to exit statuses and one line.
 import CipherDataToolKit
 import ObjectStore
 import StoreKeys
 import XCTest
 
+/// The exit statuses and one-line messages of errors.
 final class EndingTests: XCTestCase {
   func testStoreErrorsEndWithTheStatusOfTheirKind() {
     let cases: [(StoreError.Code, Int32)] = [

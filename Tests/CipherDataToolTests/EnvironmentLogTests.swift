@@ -1,9 +1,9 @@
-// CIPHERDATA_LOG: what a process tells of its stores on standard error.
 import CipherDataToolKit
 import Foundation
 import ObjectModel
 import XCTest
 
+/// CIPHERDATA_LOG: the log of a process's stores on standard error.
 final class EnvironmentLogTests: XCTestCase {
   private func lines(_ result: ToolResult) -> [Substring] { result.error.split(separator: "\n").filter { $0.hasPrefix("CipherData ") } }
 

@@ -1,4 +1,3 @@
-// FetchStatementsTests: `fetch --statements` says which statements ran how often, and what was read one by one.
 import CipherDataToolKit
 import Foundation
 import ObjectContext
@@ -9,6 +8,7 @@ import SQLCipherStore
 import StoreKeys
 import XCTest
 
+/// `fetch --statements` reports the number of executions of each statement, and rows read one by one.
 final class FetchStatementsTests: XCTestCase {
   private static let model = ManagedObjectModel {
     Entity("Item") {
@@ -70,7 +70,7 @@ final class FetchStatementsTests: XCTestCase {
     try await container.performBackgroundTask { context in
       for shelf in try context.fetch(FetchRequest<ManagedObject>(entityName: "Shelf")) {
         for _ in 0..<10 {
-          // A way that gives the library nothing to read ahead from.
+          // A way of reading that leaves the library nothing to prefetch.
           let alone = context.object(with: shelf.objectID)
           _ = try alone.value(forKey: "items")
           context.refresh(alone, mergeChanges: false)

@@ -1,10 +1,10 @@
-// FollowCommandTests: `cipherdata follow` prints results and then their changes, with places that lead from one list to the next.
 import CipherDataToolKit
 import Foundation
 import ObjectModel
 import ObjectStore
 import XCTest
 
+/// `cipherdata follow` prints results and then their changes, with the positions before and after each change.
 final class FollowCommandTests: XCTestCase {
   private static let model = ManagedObjectModel {
     Entity("Shelf") {
@@ -39,7 +39,7 @@ final class FollowCommandTests: XCTestCase {
     XCTAssertEqual(result.status, 0, result.error)
   }
 
-  /// A process that follows, and what it has printed.
+  /// A process that runs `follow`, and its output.
   private final class Follower {
     let process = Process()
     private let output = Pipe()
@@ -49,7 +49,7 @@ final class FollowCommandTests: XCTestCase {
     init(_ fixture: ToolFixture, _ options: [String]) throws {
       process.executableURL = try ToolFixture.executable
       process.currentDirectoryURL = fixture.folder.url
-      // What is waited for in vain ends with the process.
+      // A line that never arrives is awaited until the process ends.
       process.arguments = ["follow", "test.store", "--passphrase-file", "passphrase", "--for", "60"] + options
       process.environment = ProcessInfo.processInfo.environment.filter { $0.key == "LD_LIBRARY_PATH" }
       process.standardInput = FileHandle.nullDevice
@@ -59,7 +59,7 @@ final class FollowCommandTests: XCTestCase {
 
     deinit { if process.isRunning { process.terminate() } }
 
-    /// The next lines, as many as are asked for: it waits for them.
+    /// Waits for the next `count` lines, and returns them.
     func lines(_ count: Int) -> [String] {
       var lines: [String] = []
       while lines.count < count {
@@ -75,9 +75,9 @@ final class FollowCommandTests: XCTestCase {
       return lines
     }
 
-    /// Ends it as Ctrl-C does.
+    /// Ends the process as Ctrl-C does.
     ///
-    /// - Returns: Its status and what it has printed to standard error.
+    /// - Returns: Its exit status and its output to standard error.
     func interrupt() -> (status: Int32, error: String) {
       kill(process.processIdentifier, SIGINT)
       let text = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
@@ -93,7 +93,7 @@ final class FollowCommandTests: XCTestCase {
     XCTAssertEqual(
       follower.lines(6),
       ["= 3 results in 2 sections", "= section 0  x  (2)", "  0.0  b  2", "  0.1  a  1", "= section 1  y  (1)", "  1.0  c  3"])
-    // Places, values, and both.
+    // Positions, values, and both.
     try update("name == 'a'", "size = 5", fixture)
     XCTAssertEqual(follower.lines(2), ["* 0 inserted, 0 removed, 1 moved, 0 updated: 3 results", "> 0.1 → 0.0  a  5"])
     try update("name == 'b'", "name = 'bb'", fixture)
@@ -101,13 +101,13 @@ final class FollowCommandTests: XCTestCase {
     try add([("d", 1, "w"), ("e", 0, "x")], fixture)
     XCTAssertEqual(
       follower.lines(3), ["* 1 inserted, 0 removed, 0 moved, 0 updated: 4 results", "+ section 0  w", "+ 0.0  d  1"])
-    // What the condition lets go, with its section.
+    // A removed result, with its section.
     try update("name == 'c'", "size = 0", fixture)
     let gone = follower.lines(3)
     XCTAssertEqual(gone[0], "* 0 inserted, 1 removed, 0 moved, 0 updated: 3 results")
     XCTAssertEqual(gone[1], "- section 2  y")
     XCTAssertTrue(gone[2].hasPrefix("- 2.0  x-cipherdata://"), gone[2])
-    // Another object's value, which the sections are named by.
+    // A change of another object's value, which names the sections.
     let renamed = try fixture.run(["update", "test.store", "--entity", "Shelf", "--where", "name == 'w'", "--set", "name = 'z'"])
     XCTAssertEqual(renamed.status, 0, renamed.error)
     XCTAssertEqual(
@@ -117,7 +117,7 @@ final class FollowCommandTests: XCTestCase {
     XCTAssertEqual(end.status, 130)
     let token = end.error.trimmingCharacters(in: .whitespacesAndNewlines)
     XCTAssertNotNil(PersistentHistoryToken(token), end.error)
-    // Nothing has come behind that place.
+    // There are no transactions after that token.
     let rest = try fixture.run(["history", "test.store", "--after", token, "--format", "jsonl"])
     XCTAssertEqual(rest.output, "", rest.error)
   }

@@ -1,10 +1,10 @@
-// FullTextFetchTests: `fetch` that searches for words, the most relevant first.
 import CipherDataToolKit
 import Foundation
 import ObjectModel
 import StoreKeys
 import XCTest
 
+/// `fetch` with a full-text search, sorted by relevance.
 final class FullTextFetchTests: XCTestCase {
   private static let model = ManagedObjectModel {
     Entity("Item") {

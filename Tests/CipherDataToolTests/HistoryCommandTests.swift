@@ -1,4 +1,3 @@
-// HistoryCommandTests: `cipherdata history` lists, filters, switches and shortens, by the built tool.
 import CipherDataToolKit
 import Foundation
 import ObjectContext
@@ -9,6 +8,7 @@ import SQLCipherStore
 import StoreKeys
 import XCTest
 
+/// `cipherdata history` lists, filters, switches and purges, run with the built tool.
 final class HistoryCommandTests: XCTestCase {
   private static let model = ManagedObjectModel {
     Entity("Item") {
@@ -170,7 +170,7 @@ final class HistoryCommandTests: XCTestCase {
     let items = try context.fetch(FetchRequest<ManagedObject>(entityName: "Item").sorted(by: "name"))
     try context.performTransaction {
       for number in 0..<2_500 {
-        // Requests of one author would be one transaction.
+        // Consecutive requests of one author would form one transaction.
         context.transactionAuthor = number.isMultiple(of: 2) ? "even" : "odd"
         try items[number % 3].setValue(Int64(number + 10), forKey: "size")
         try context.save()

@@ -1,4 +1,3 @@
-// JSON lines of any model: found by keys, nested, bad lines, names.
 import CipherDataToolKit
 import Foundation
 import ObjectContext
@@ -9,8 +8,9 @@ import SQLCipherStore
 import StoreKeys
 import XCTest
 
+/// Import of JSON lines for any model: lookup by key, nesting, invalid lines, names.
 final class JSONImportTests: XCTestCase {
-  /// Every attribute type, an optional self reference, a required reference in a circle, an ordered many-to-many.
+  /// Every attribute type, an optional self reference, a required reference in a cycle, an ordered many-to-many relationship.
   private func model() throws -> ManagedObjectModel {
     func attribute(_ name: String, _ type: AttributeType, optional: Bool = true) -> PropertyDescription {
       .attribute(AttributeDescription(name: name, type: type, isOptional: optional))
@@ -184,7 +184,7 @@ final class JSONImportTests: XCTestCase {
 
   func testLargeObjectsAreSavedBeforeTheyFillTheMemory() async throws {
     let context = try await TestStack.context(model())
-    // The input grows by 3 MiB a line; a batch of a thousand would have all of it.
+    // The input grows by 3 MiB per line; a batch of 1,000 lines would contain all of it.
     let photo = Data(repeating: 7, count: 9 << 18).base64EncodedString()
     let folder = try TemporaryFolder()
     let text = (1...7).map { "{\"number\":\($0),\"photo\":\"\(photo)\"}\n" }.joined()

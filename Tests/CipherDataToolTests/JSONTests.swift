@@ -1,7 +1,7 @@
-// JSON in and out: exact numbers, strict syntax, escapes.
 import CipherDataToolKit
 import XCTest
 
+/// JSON parsing and output: exact numbers, strict syntax, escapes.
 final class JSONTests: XCTestCase {
   func testNumbersKeepTheirText() throws {
     for text in ["0", "-0", "1.50", "12345678901234567890123456789012345678", "1e400", "-2.5E-3"] {

@@ -1,10 +1,10 @@
-// What the tool's own commands replace belongs to whom it belonged before, with the same permissions.
 import Foundation
 import ObjectModel
 import XCTest
 
+/// Files that the tool's commands replace keep their owner and permissions.
 final class KeptOwnerTests: XCTestCase {
-  /// Whom root gives files to; who is not root tests the permissions only.
+  /// The owner that root assigns to files. Other users test the permissions only.
   private var owner: uid_t { getuid() == 0 ? 65_534 : getuid() }
   private var group: gid_t { getuid() == 0 ? 1 : getgid() }
 
@@ -81,7 +81,7 @@ final class KeptOwnerTests: XCTestCase {
     let contents = bundle + "/M.xcdatamodel/contents"
     let blocked = tool.path("Classes")
     try FileManager.default.createDirectory(atPath: blocked, withIntermediateDirectories: true)
-    // A folder stands where a class belongs.
+    // A folder has the name of a class's file.
     XCTAssertEqual(try tool.run(["generate", bundle, "--output", blocked], passphrase: nil).status, 0)
     let name = try XCTUnwrap(try FileManager.default.contentsOfDirectory(atPath: blocked).first)
     try FileManager.default.removeItem(atPath: blocked + "/" + name)

@@ -1,8 +1,8 @@
-// Keys, backups, and the ways out of encryption and into it, by the built tool.
 import CipherDataToolKit
 import Foundation
 import XCTest
 
+/// Keys, backups, encryption and decryption, run with the built tool.
 final class KeyAndCopyTests: XCTestCase {
   private func storeWithPackages() async throws -> ToolFixture {
     let fixture = try ToolFixture()

@@ -1,10 +1,10 @@
-// Large values through the built tool: exported, imported again, decrypted, encrypted, each with its files.
 import CipherDataToolKit
 import Foundation
 import ObjectModel
 import StoreKeys
 import XCTest
 
+/// Large values in the built tool: exported, imported again, decrypted and encrypted, with their files.
 final class LargeValueTests: XCTestCase {
   private func files(_ fixture: ToolFixture, _ store: String) -> [String] {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: fixture.path(".\(store)_SUPPORT"))) ?? []
@@ -43,7 +43,7 @@ final class LargeValueTests: XCTestCase {
       XCTAssertTrue(try fixture.run(["export", store]).output == exported, store)
       XCTAssertEqual(try fixture.run(["verify", store]).output, "ok\n", store)
     }
-    // Imported again nothing changes; deleted, all files go.
+    // Importing again changes nothing; deletion removes all files.
     let again = try fixture.run(["import", "copy.store", "-"], input: exported)
     XCTAssertTrue(again.error.contains("0 objects inserted, 0 changed, 0 deleted"), again.error)
     XCTAssertEqual(try fixture.run(["delete", "copy.store", "--entity", "Photo", "--where", "title > '1'"]).status, 0)
@@ -103,7 +103,7 @@ final class LargeValueTests: XCTestCase {
       XCTAssertFalse(result.output.contains("\"2\"") || result.output.contains("\n2,"), "\(arguments)")
       XCTAssertFalse(result.output.contains("\"3\"") || result.output.contains("\n3,"), "\(arguments)")
     }
-    // What is not asked for does not matter.
+    // Missing files of properties that are not selected do not matter.
     let titles = try fixture.run([
       "fetch", "test.store", "--entity", "Photo", "--select", "title", "--sort", "title", "--format", "csv",
     ])

@@ -1,8 +1,8 @@
-// Lines of files and pipes.
 import CipherDataToolKit
 import Foundation
 import XCTest
 
+/// Lines of files and pipes.
 final class LineReaderTests: XCTestCase {
   private func lines(_ text: String, blockSize: Int = 16, longestLine: Int = 1 << 20) throws -> [String] {
     let folder = try TemporaryFolder()

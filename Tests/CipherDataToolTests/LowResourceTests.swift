@@ -1,12 +1,12 @@
-// Too few descriptors, too little memory: a message and a status, or at the least a whole store.
 import CipherDataToolKit
 import Foundation
 import StoreKeys
 import XCTest
 
+/// Too few descriptors or too little memory: a message and an exit status, or at least an intact store.
 final class LowResourceTests: XCTestCase {
   private func limited(_ limit: String) -> [String] {
-    // A process that is ended by the system leaves no core file and is not looked into.
+    // A process that the system kills leaves no core file, and no crash report is made.
     ["/bin/sh", "-c", "ulimit -c 0; \(limit) || exit 99; exec timeout -s KILL 30 \"$@\"", "sh"]
   }
 
@@ -20,7 +20,7 @@ final class LowResourceTests: XCTestCase {
     let fixture = try ToolFixture()
     try await fixture.makeStore()
     let before = try Data(contentsOf: URL(fileURLWithPath: fixture.store))
-    // With three there is none to load the program's libraries by.
+    // With three descriptors, none is left to load the program's libraries.
     for count in 4...14 {
       for arguments in [["info", "test.store"], ["export", "test.store"], ["key", "list", "test.store"], ["verify", "test.store"]] {
         let result = try run(fixture, arguments, "ulimit -n \(count)")
@@ -50,7 +50,7 @@ final class LowResourceTests: XCTestCase {
     XCTAssertEqual(try Data(contentsOf: URL(fileURLWithPath: fixture.store)), before)
   }
 
-  /// Where the language's own runtime cannot have memory the process ends, or waits for some: somebody ends it.
+  /// Without memory, the Swift runtime ends the process or blocks, in which case the time limit ends it.
   func testTooLittleMemoryNeverHarmsTheStore() async throws {
     let fixture = try ToolFixture()
     try await fixture.makeStore()
@@ -59,7 +59,7 @@ final class LowResourceTests: XCTestCase {
     for (number, limit) in [165_000, 180_000, 200_000, 230_000, 260_000, 300_000].enumerated() {
       let result = try run(fixture, ["import", "test.store", "--entity", "Tag"], "ulimit -v \(limit)", input: lines)
       ends.insert(result.status)
-      // What was said to be done is there, and nothing of what was not.
+      // Every acknowledged change is present, and no other.
       let count = Int(try fixture.run(["fetch", "test.store", "--entity", "Tag", "--count"]).output.dropLast())
       XCTAssertEqual(try fixture.run(["verify", "test.store"]).output, "ok\n", "limit \(number)")
       XCTAssertTrue(count == 0 || count == 300 || result.status != 0, "\(limit): \(count ?? -1)")

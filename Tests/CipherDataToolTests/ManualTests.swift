@@ -1,9 +1,9 @@
-// The manual page and the completions: made of the commands, so that each of them is there.
 import CipherDataToolKit
 import Foundation
 import XCTest
 import _TestSupport
 
+/// The manual page and the completions are generated from the commands, and contain each of them.
 final class ManualTests: XCTestCase {
   private var commands: [CommandTree] {
     get throws { Array(try Tool.commandTree().all.dropFirst()) }
@@ -36,7 +36,7 @@ final class ManualTests: XCTestCase {
       let files = FileManager.default.enumerator(at: place, includingPropertiesForKeys: nil)?.compactMap { $0 as? URL } ?? []
       for file in files.isEmpty ? [place] : files where !file.path.contains("/.build/") {
         guard let text = try? String(contentsOf: file, encoding: .utf8) else { continue }
-        // In code and in quotation marks, where a line begins, and behind an order to type it.
+        // In code and quotation marks, at the start of a line, and after an instruction to run it.
         let lines = text.split(separator: "\n").filter { $0.contains("cipherdata ") }.joined(separator: "\n")
         for match in lines.matches(of: #/(?m)(?:[`“;|] ?| or |^ *)cipherdata ([a-z][a-z-]*)(?: ([a-z][a-z-]*))?/#) {
           let command = String(match.1)
@@ -56,7 +56,7 @@ final class ManualTests: XCTestCase {
     XCTAssertEqual(groff.status, 0, "groff is needed (Debian's groff-base): \(groff.output)")
     XCTAssertFalse(groff.output.contains("warning: "), groff.output)
     XCTAssertTrue(groff.output.contains("cipherdata compact"), groff.output)
-    // Nothing is lost that would begin a command of the page's language.
+    // No text is lost because it resembles a command of the page's language.
     XCTAssertTrue(groff.output.contains(".xcdatamodeld"))
   }
 
@@ -74,7 +74,7 @@ final class ManualTests: XCTestCase {
       for command in try commands {
         for word in command.path { XCTAssertTrue(script.contains(word), "\(shell) \(command.path)") }
         for name in command.arguments.flatMap(\.names) {
-          // fish writes the names of options without their dashes.
+          // fish writes option names without dashes.
           XCTAssertTrue(script.contains(shell == "fish" ? String(name.drop { $0 == "-" }) : name), "\(shell) \(command.path) \(name)")
         }
       }

@@ -1,9 +1,9 @@
-// Graphs with keys made of relationships, ordered relationships of keyed objects, subentities and circles.
 import CipherDataToolKit
 import ObjectContext
 import ObjectQuery
 import XCTest
 
+/// Graphs with keys that consist of relationships, ordered relationships of keyed objects, subentities and cycles.
 final class MessengerImportTests: XCTestCase {
   private static let accounts = ["00000000-0000-0000-0000-00000000000A", "00000000-0000-0000-0000-00000000000B"]
   private static let chat = "00000000-0000-0000-0000-0000000000C0"

@@ -1,4 +1,3 @@
-// `cipherdata migrate`, by the built tool: what would be done, doing it, putting clean-up off, and being killed in the middle.
 import CipherDataToolKit
 import Foundation
 import ObjectContext
@@ -10,6 +9,7 @@ import SQLCipherStore
 import StoreKeys
 import XCTest
 
+/// `cipherdata migrate`, run with the built tool: the dry run, the migration, deferred cleanup, and being killed in the middle.
 final class MigrateCommandTests: XCTestCase {
   private static let older = ManagedObjectModel(version: "1") {
     Entity("Author") {
@@ -60,7 +60,7 @@ final class MigrateCommandTests: XCTestCase {
     var tries = 0
     let coordinator = try await file.withStoredModel { model in
       tries += 1
-      // Another process does it, as soon as the model is read.
+      // Another process migrates as soon as the model is read.
       if tries == 1 {
         XCTAssertEqual(try fixture.run(["migrate", "test.store", "--model", "New.xcdatamodel"]).status, 0)
       }
@@ -87,7 +87,7 @@ final class MigrateCommandTests: XCTestCase {
       description.createsStore = false
       let store = try await coordinator.addPersistentStore(with: description)
       defer { try? coordinator.remove(store) }
-      // Another process does it, as soon as the store is open.
+      // Another process migrates as soon as the store is open.
       if tries == 1 {
         XCTAssertEqual(try fixture.run(["migrate", "test.store", "--model", "New.xcdatamodel", "--defer"]).status, 0)
       }
@@ -245,7 +245,7 @@ final class MigrateCommandTests: XCTestCase {
     XCTAssertTrue(done.output.hasSuffix("\nThe store fits the model. It has taken over what changed.\n"), done.output)
     let ask = ["fetch", "test.store", "--entity", "Book", "--where", #"junk == "junk 7""#, "--explain"]
     XCTAssertTrue(try fixture.run(ask).output.contains("byJunk"), "the index is used")
-    // The store's model is the newer one, with what is no matter of tables.
+    // The store has the newer model, including the parts that do not affect tables.
     let long = String(repeating: "a", count: 201)
     XCTAssertEqual(try fixture.run(["import", "test.store", "-"], input: #"{"$entity":"Author","name":"\#(long)"}"# + "\n").status, 65)
     XCTAssertEqual(try fixture.run(migrate).output, "Nothing has to be done: the store fits the model.\n")
@@ -320,7 +320,7 @@ final class MigrateCommandTests: XCTestCase {
     XCTAssertEqual(try count("Book", fixture, #"heading == "late""#), "0")
     for store in older.persistentStores { try older.remove(store) }
 
-    // With the same model both go on, also while the other clears away.
+    // With the same model both continue, even while the other one cleans up.
     let newer = try PersistentStoreCoordinator(managedObjectModel: Self.newer)
     try await newer.addPersistentStore(with: description)
     let current = ManagedObjectContext(coordinator: newer)
@@ -359,7 +359,7 @@ final class MigrateCommandTests: XCTestCase {
     try found[0].setValue("mine", forKey: "title")
     XCTAssertThrowsError(try context.save()) { XCTAssertEqual(($0 as? StoreError)?.code, .modelIncompatible, "\($0)") }
     XCTAssertEqual(try context.count(for: books), 200)
-    // Others have the file open: nobody destroys it, or encrypts it anew.
+    // Other connections have the file open, so it cannot be removed or encrypted.
     XCTAssertNotEqual(try fixture.run(["destroy", "test.store", "--yes"], passphrase: nil).status, 0)
     late.reset()
     XCTAssertThrowsError(try late.count(for: books)) { XCTAssertEqual(($0 as? StoreError)?.code, .modelIncompatible, "\($0)") }
@@ -412,7 +412,7 @@ final class MigrateCommandTests: XCTestCase {
       let names = try FileManager.default.contentsOfDirectory(atPath: fixture.folder.url.path)
       let copies = Set(names.filter { $0.contains("before.store") && !$0.hasSuffix("-journal") && !$0.hasSuffix("-wal") })
       XCTAssertTrue(copies.isSubset(of: known), "round \(round): \(copies.sorted())")
-      // What else is left is as small as a key file.
+      // Other remaining files are as small as a key file.
       for name in names where name.hasPrefix(".cipherdata-") {
         let size = try FileManager.default.attributesOfItem(atPath: fixture.path(name))[.size] as? Int ?? 0
         XCTAssertLessThan(size, 65_536, "round \(round): \(name)")
@@ -424,7 +424,7 @@ final class MigrateCommandTests: XCTestCase {
         XCTAssertEqual(stat(fixture.path("before.store"), &status), 0)
         files.insert(UInt64(status.st_ino))
       }
-      // One that came through begins again.
+      // A process that finished before the kill starts again.
       guard try count("Writer", fixture) == "50" else { continue }
       XCTAssertEqual(try fixture.run(["replace", "test.store", "origin.store", "--yes"]).status, 0)
     }

@@ -1,8 +1,8 @@
-// `cipherdata model diff`, `lint` and `format`.
 import Foundation
 import ObjectModel
 import XCTest
 
+/// `cipherdata model diff`, `lint` and `format`.
 final class ModelCommandTests: XCTestCase {
   private func write(_ model: ManagedObjectModel, _ name: String, in tool: ToolFixture) throws -> String {
     let path = tool.path(name)
@@ -114,7 +114,7 @@ final class ModelCommandTests: XCTestCase {
     XCTAssertTrue(both.error.contains("The model has 1 error and 1 warning."), both.error)
   }
 
-  /// Model lines with one mistake each, and the position that its message begins with.
+  /// Model lines with one mistake each, and the position that the message starts with.
   private static let mistakes: [(line: String, position: String, says: String)] = [
     ("<entity/>", "2:1", "name"), ("<entity name=\"A\"/><entity name=\"A\"/>", "2:1", "two entities"),
     ("<entity name=\"A\" parentEntity=\"Gone\"/>", "2:1", "superentity"),
@@ -164,7 +164,7 @@ final class ModelCommandTests: XCTestCase {
         XCTAssertTrue(text.contains("\(path)/contents:\(position)") && text.contains(says), "\(line): \(text)")
       }
     }
-    // What only the generator refuses.
+    // Names that only the generator rejects.
     for name in ["Foundation", "default", "CipherData"] {
       let xml = "<model>\n  <entity name=\"A\" representedClassName=\"\(name)\" codeGenerationType=\"class\"/>\n</model>"
       try Data(xml.utf8).write(to: URL(filePath: path + "/contents"))
@@ -179,7 +179,7 @@ final class ModelCommandTests: XCTestCase {
     func write(_ name: String, _ count: Int) throws -> String {
       let path = tool.path(name)
       try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-      // Each entity has fewer than the limit; they share a table.
+      // Each entity is below the limit, but they share a table.
       let entities = (0..<3).map { entity in
         "<entity name=\"E\(entity)\"\(entity > 0 ? " parentEntity=\"E0\"" : "")>"
           + (0..<count).map { "<attribute name=\"a\(entity)x\($0)\" optional=\"YES\" attributeType=\"String\"/>" }.joined() + "</entity>"

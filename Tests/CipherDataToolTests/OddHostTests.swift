@@ -1,17 +1,17 @@
-// OddHostTests: the tool where the system gives it less, or other things, than one expects. What takes mounts and other users is in Scripts/test-hosts.
 import CipherDataToolKit
 import Foundation
 import XCTest
 
+/// The tool on systems with restricted or unusual resources. Scripts/test-hosts tests those that need mounts and other users.
 final class OddHostTests: XCTestCase {
-  /// What is done to a store, from its making to its end, and what it prints.
+  /// The commands of a store's whole life.
   private static let works = [
     ["import", "test.store", "lines.json", "--entity", "Tag"], ["backup", "test.store", "copy.store"], ["key", "rotate", "test.store"],
     ["decrypt", "test.store", "plain"],
     ["fetch", "test.store", "--entity", "Tag", "--properties", "name", "--sort", "name", "--format", "csv"],
   ]
 
-  /// Runs all works; the last answer.
+  /// Runs all commands, and returns the output of the last one.
   @discardableResult
   private func live(
     environment: [String: String] = [:], through wrapper: [String] = [], status expected: Int32 = 0, file: StaticString = #filePath,
@@ -23,7 +23,7 @@ final class OddHostTests: XCTestCase {
     var answer = ""
     for work in Self.works {
       let result = try fixture.run(work, environment: environment, through: wrapper)
-      // What prints fails where nothing can be printed.
+      // Commands with output fail if they cannot print.
       if result.status != expected || expected == 0 { XCTAssertEqual(result.status, 0, "\(work): \(result.error)", file: file, line: line) }
       answer = result.output
     }
@@ -39,7 +39,7 @@ final class OddHostTests: XCTestCase {
     XCTAssertTrue(answer.contains("tag 7 ä"), answer)
   }
 
-  /// Where the libraries of these tests are, for who runs them in a folder of their own.
+  /// The library path of these tests, for runs in a separate folder.
   private var libraries: [String] {
     ProcessInfo.processInfo.environment["LD_LIBRARY_PATH"].map { ["LD_LIBRARY_PATH=\($0)"] } ?? []
   }
@@ -56,7 +56,7 @@ final class OddHostTests: XCTestCase {
     try await live(environment: ["HOME": "relative", "TMPDIR": "/proc/self/exe"])
   }
 
-  /// Whatever the mask, a file is its owner's alone, and he can read and write it.
+  /// Files are readable and writable by their owner only, under any mask.
   func testWhateverTheMaskFilesAreTheirOwnersAlone() async throws {
     for mask in ["000", "077", "777"] {
       let fixture = try await live(through: shell("umask \(mask);")).fixture
@@ -67,7 +67,7 @@ final class OddHostTests: XCTestCase {
     }
   }
 
-  /// Whatever is opened next would take the number of a closed one, and be printed into.
+  /// The next opened file would get the number of a closed descriptor, and receive the output.
   func testClosedStandardDescriptorsAreNoFilesOfTheStore() async throws {
     let closings: [(String, Int32)] = [("<&- 2>&-", 0), (">&-", 74), ("<&- >&- 2>&-", 74)]
     for (closing, status) in closings { try await live(through: shell("", closing), status: status) }
@@ -90,7 +90,7 @@ final class OddHostTests: XCTestCase {
     try await live(through: shell("ulimit -n 16 || exit 99;"))
   }
 
-  /// A pipe that is opened and closed before it is read loses what was written into it.
+  /// Opening a named pipe and closing it before reading loses what was written to it.
   func testAPipeWithANameIsReadFromItsBeginning() async throws {
     let fixture = try ToolFixture()
     try await fixture.makeStore()
@@ -110,7 +110,7 @@ final class OddHostTests: XCTestCase {
       ["key", "rotate", "test.store"], ["decrypt", "test.store", "plain"],
     ]
     for work in works {
-      // In blocks of 512 bytes: 64 KiB, which the store has already. SIGXFSZ ends a process that does not ignore it.
+      // In blocks of 512 bytes: 64 KiB, which the store already exceeds. SIGXFSZ ends a process that does not ignore it.
       let result = try fixture.run(work, through: shell("ulimit -f 128 || exit 99; trap '' XFSZ;"))
       XCTAssertEqual(result.status, 74, "\(work): \(result.error)")
       XCTAssertEqual(try fixture.run(["verify", "test.store"]).output, "ok\n", "\(work)")
@@ -122,7 +122,7 @@ final class OddHostTests: XCTestCase {
     XCTAssertEqual(try fixture.run(["fetch", "test.store", "--entity", "Tag", "--count"]).output, "5000\n")
   }
 
-  /// The names of stores.
+  /// The files and folders whose paths contain `store`.
   private func names(_ fixture: ToolFixture) throws -> [String] {
     (FileManager.default.subpaths(atPath: fixture.folder.url.path) ?? []).filter { $0.contains("store") }
   }
@@ -136,7 +136,7 @@ final class OddHostTests: XCTestCase {
     XCTAssertEqual(result.status, 64)
     XCTAssertTrue(result.error.contains("is no UTF-8"), result.error)
     XCTAssertEqual(try names(fixture), before)
-    // In a folder of such a name nothing is made in another one.
+    // A folder with such a name does not lead to files elsewhere.
     let elsewhere = try fixture.run(
       ["create", "test.store", "--model", model],
       through: [

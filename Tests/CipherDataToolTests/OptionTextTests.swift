@@ -1,8 +1,8 @@
-// Orders and assignments as options hold them, and the places of mistakes.
 import CipherDataToolKit
 import ObjectQuery
 import XCTest
 
+/// Sort orders and assignments in option values, and the positions of errors.
 final class OptionTextTests: XCTestCase {
   func testAnOrderHasKeysWithDirections() throws {
     let cases: [(String, [(String, Bool)])] = [

@@ -1,7 +1,7 @@
-// Tables, CSV, JSON lines; widths on a terminal; progress.
 import CipherDataToolKit
 import XCTest
 
+/// Tables, CSV and JSON lines; column widths on a terminal; progress.
 final class OutputTests: XCTestCase {
   private func output(_ format: OutputFormat, _ columns: [String], _ rows: [[JSONValue]]) throws -> String {
     let sink = OutputSink(descriptor: nil)

@@ -1,10 +1,10 @@
-// The package index as objects: found again, changed where it differs, and nothing else.
 import CipherDataToolKit
 import ObjectContext
 import ObjectQuery
 import ObjectStore
 import XCTest
 
+/// Import of a package index: existing objects are found, and updated only where they differ.
 final class PackageImportTests: XCTestCase {
   static let index = """
     Package: bash
@@ -77,7 +77,7 @@ final class PackageImportTests: XCTestCase {
     XCTAssertEqual(try count("Alternative"), 9)
     XCTAssertEqual(try count("Package", .compare("section.name", .equal, "shells")), 2)
     XCTAssertEqual(summary.inserted, 4 + 2 + 2 + 2 + 7 + 9)
-    // The first name that the file gives to an address holds.
+    // The first name in the file for an address applies.
     XCTAssertEqual(try count("Package", .compare("maintainer.name", .equal, "Matthias Klose")), 3)
   }
 
@@ -102,7 +102,7 @@ final class PackageImportTests: XCTestCase {
     changed = changed.replacingOccurrences(of: "libc6-dev | libc-dev", with: "libc-dev | libc6-dev")
     changed = changed.replacingOccurrences(of: "role::program, uitoolkit::ncurses", with: "role::program")
     let summary = try TestStack.importIndex(changed, into: context)
-    // One relation with its two alternatives is built anew.
+    // One relation with its two alternatives is rebuilt.
     XCTAssertEqual([summary.inserted, summary.deleted], [3, 1])
     let after = try versions(context)
     XCTAssertEqual(after.values.filter { $0 > RowImage.firstVersion }.count, 1)
@@ -117,7 +117,7 @@ final class PackageImportTests: XCTestCase {
     let copy = try await TestStack.context("DebianArchive")
     try TestStack.importLines(exported, into: copy)
     XCTAssertEqual(try TestStack.export(copy), exported)
-    // Into itself it changes nothing.
+    // Importing into the same store changes nothing.
     let summary = try TestStack.importLines(exported, into: context).summary
     XCTAssertEqual([summary.inserted, summary.updated, summary.deleted], [0, 0, 0])
   }

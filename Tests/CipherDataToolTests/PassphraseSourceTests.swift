@@ -1,9 +1,9 @@
-// Passphrases from files and from the environment.
 import CipherDataToolKit
 import Foundation
 import StoreKeys
 import XCTest
 
+/// Passphrases from files and from the environment.
 final class PassphraseSourceTests: XCTestCase {
   private let variable = "CIPHERDATA_TEST_PASSPHRASE"
 

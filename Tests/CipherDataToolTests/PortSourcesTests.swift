@@ -1,4 +1,3 @@
-// `cipherdata port-sources`.
 import Foundation
 import XCTest
 

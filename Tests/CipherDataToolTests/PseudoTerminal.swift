@@ -1,15 +1,14 @@
-// The tool on a terminal of its own, with a test at the keyboard.
 import Foundation
 import XCTest
 
-/// A process on a pseudo-terminal.
+/// The tool on a pseudo-terminal, with simulated keyboard input.
 final class PseudoTerminal {
   private let master: Int32
   private let process = Process()
   private var seen = ""
   private var isOpen = true
 
-  /// Runs the tool in a fixture's folder, with the store's passphrase.
+  /// Runs the tool in a fixture's folder with the store's passphrase.
   init(_ fixture: ToolFixture, _ arguments: [String]) throws {
     var ends: (Int32, Int32) = (-1, -1)
     var size = winsize(ws_row: 24, ws_col: 100, ws_xpixel: 0, ws_ypixel: 0)
@@ -34,19 +33,19 @@ final class PseudoTerminal {
     close(master)
   }
 
-  /// Presses keys.
+  /// Sends keystrokes.
   func type(_ keys: String) {
     var keys = keys
     keys.withUTF8 { _ = write(master, $0.baseAddress, $0.count) }
   }
 
-  /// Waits until the terminal shows a text, from where the last call ended.
+  /// Waits until the terminal shows a text after the position of the last call.
   func wait(for text: String) throws {
     while !seen.contains(text) { try read(awaiting: text) }
     if let range = seen.range(of: text) { seen.removeSubrange(..<range.upperBound) }
   }
 
-  /// Waits for the end of the process; returns its status.
+  /// Waits for the process to end, and returns its exit status.
   func end() throws -> Int32 {
     while isOpen { try read(awaiting: "the end") }
     process.waitUntilExit()
@@ -65,7 +64,7 @@ final class PseudoTerminal {
     if count > 0 { seen += String(decoding: bytes[..<count], as: UTF8.self) } else { isOpen = false }
   }
 
-  /// The terminal does not show what it should.
+  /// The expected text did not appear.
   private struct Silence: Error, CustomStringConvertible {
     let awaited: String
     let seen: String

@@ -1,4 +1,3 @@
-// Commands that only read: they change no store, and work where nothing may be written.
 import CipherDataToolKit
 import Foundation
 import ObjectModel
@@ -6,6 +5,7 @@ import SQLCipherConnection
 import StoreKeys
 import XCTest
 
+/// Commands that only read do not change a store, and work without write permission.
 final class ReadOnlyFolderTests: XCTestCase {
   private static let readers = [
     ["info", "test.store"], ["verify", "test.store"], ["verify", "test.store", "--quick"], ["export", "test.store"],
@@ -23,7 +23,7 @@ final class ReadOnlyFolderTests: XCTestCase {
     try Data(contentsOf: URL(fileURLWithPath: fixture.store + suffix))
   }
 
-  /// Leaves the log of a save that is not in the file yet, as a kill does.
+  /// Leaves the log of a save that is not in the file yet, as a killed process does.
   private func leaveLog(_ fixture: ToolFixture) async throws -> (file: Data, log: Data) {
     let keyring = try await StoreKeyring.unlock(storePath: fixture.store, key: .passphrase(ToolFixture.passphrase))
     let connection = try Connection(opening: fixture.store, key: keyring.databaseKey())
@@ -76,7 +76,7 @@ final class ReadOnlyFolderTests: XCTestCase {
       XCTAssertFalse(result.error.contains("no such file"), "\(arguments): \(result.error)")
     }
     XCTAssertEqual(try fixture.run(["destroy", store, "--yes"], passphrase: nil, through: nobody).status, 73)
-    // A folder that may not even be searched hides what is in it.
+    // A folder without search permission hides its contents.
     chmod(folder, 0o400)
     for arguments in [
       ["info", store], ["key", "list", store], ["doctor", store], ["create", "media/other.store", "--model", "M.xcdatamodel"],
@@ -94,7 +94,7 @@ final class ReadOnlyFolderTests: XCTestCase {
     let setpriv = "/usr/bin/setpriv"
     XCTAssertTrue(FileManager.default.isExecutableFile(atPath: setpriv), "\(setpriv) is needed: install util-linux")
     let fixture = try await storeWithPackages()
-    // No permissions stop root; who is not root is somebody without rights already.
+    // Permissions do not restrict root; other users are already unprivileged.
     let nobody = getuid() == 0 ? [setpriv, "--reuid=65534", "--regid=65534", "--clear-groups", "--"] : []
     let folder = fixture.path("media")
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
@@ -126,7 +126,7 @@ final class ReadOnlyFolderTests: XCTestCase {
     let results = try Self.readers.map { try fixture.run(there($0), through: nobody) }
     for (arguments, result) in zip(Self.readers, results) {
       if result.status == 0 {
-        // SQLite 3.22 and later need no index beside the log: what is in it is read.
+        // SQLite 3.22 and later read the log without an index file.
         XCTAssertEqual(result.output, try fixture.run(there(arguments)).output, "\(arguments)")
       } else {
         XCTAssertEqual(result.status, 74, "\(arguments): \(result.error)")

@@ -1,8 +1,8 @@
-// Stores removed and replaced, by the built tool.
 import CipherDataToolKit
 import Foundation
 import XCTest
 
+/// Removal and replacement of stores, run with the built tool.
 final class RemovalTests: XCTestCase {
   private func storeWithPackages() async throws -> ToolFixture {
     let fixture = try ToolFixture()
@@ -26,7 +26,7 @@ final class RemovalTests: XCTestCase {
     let missing = try fixture.run(["destroy", "test.store", "--yes"], passphrase: nil)
     XCTAssertEqual(missing.status, 66)
     XCTAssertTrue(missing.error.contains("test.store"), missing.error)
-    // What a removal that was killed has left is no store any more, and goes all the same.
+    // The remains of a killed removal are not a store, but are removed all the same.
     _ = try fixture.folder.file("test.store-wal", "left")
     XCTAssertEqual(try fixture.run(["destroy", "test.store", "--yes"], passphrase: nil).status, 0)
     XCTAssertEqual(try names(fixture), [])
@@ -56,7 +56,7 @@ final class RemovalTests: XCTestCase {
     shell.standardOutput = output
     try shell.run()
     try input.fileHandleForWriting.write(contentsOf: Data("count Package\n".utf8))
-    // An answer says that the store is open.
+    // Output shows that the store is open.
     XCTAssertEqual(String(decoding: output.fileHandleForReading.availableData, as: UTF8.self).first, "4")
     XCTAssertEqual(try fixture.run(["destroy", "test.store", "--yes"], passphrase: nil).status, 75)
     XCTAssertEqual(try fixture.run(["replace", "test.store", "copy.store", "--yes"]).status, 75)

@@ -1,4 +1,3 @@
-// `cipherdata report` and the drawing of models.
 import CipherDataToolKit
 import Foundation
 import ObjectContext
@@ -8,11 +7,12 @@ import SQLCipherStore
 import StoreKeys
 import XCTest
 
+/// `cipherdata report` and the diagrams of models.
 final class ReportTests: XCTestCase {
   private func store() async throws -> ToolFixture {
     let fixture = try ToolFixture()
     try await fixture.makeStore()
-    // Values longer than a page too.
+    // Some values exceed a page.
     let long = String(repeating: "verylongword ", count: 1_500)
     let stanzas = (0..<150).map { number in
       "Package: secretname\(number)\nVersion: 1\nArchitecture: amd64\nMaintainer: Someone <m\(number % 7)@x>\nDescription: \(number % 9 == 0 ? long : "short")\n"
@@ -27,7 +27,7 @@ final class ReportTests: XCTestCase {
     let file = try await SQLCipherStoreFile.unlock(
       at: URL(fileURLWithPath: fixture.store), key: .passphrase(ToolFixture.passphrase))
     let (usage, information) = (try await file.usage(), try await file.information())
-    // The first page has the list of tables, whose pages are nobody's.
+    // The first page contains the list of tables, whose pages belong to no table.
     let pages = usage.reduce(0) { $0 + $1.bytes } / information.encryption.pageSize
     let used = information.pageCount - information.freePageCount
     XCTAssertLessThan(pages, used)
@@ -97,7 +97,7 @@ final class ReportTests: XCTestCase {
     XCTAssertEqual(try fixture.run(["report", "test.store", "-o", "/nothing/here.html"]).status, 73)
   }
 
-  // MARK: The drawing
+  // MARK: Diagrams
 
   private func models() throws -> [ManagedObjectModel] {
     try ["DebianArchive", "Messenger", "PhotoLibrary"].map { try TestStack.model($0) }
@@ -167,7 +167,7 @@ final class ReportTests: XCTestCase {
   }
 }
 
-/// Asks whether every element that begins ends.
+/// Checks that every element is closed.
 private struct XMLChecker {
   func isWellFormed(_ text: String) -> Bool {
     var open: [Substring] = []

@@ -1,8 +1,8 @@
-// What the shell's Tab key offers.
 import CipherDataToolKit
 import ObjectModel
 import XCTest
 
+/// The completions for the Tab key of the shell.
 final class ShellCompletionTests: XCTestCase {
   private func complete(_ text: String) throws -> ShellCompletion.Answer {
     ShellCompletion(try CompiledModel(TestStack.model("DebianArchive"))).answer(text)

@@ -1,7 +1,7 @@
-// The shell while other processes write: a line outside of a draft is one transaction, as the command of the same name is.
 import Foundation
 import XCTest
 
+/// The shell while other processes write: outside of a draft, a line is one transaction, as the command of the same name is.
 final class ShellConcurrencyTests: XCTestCase {
   private func sizes(_ fixture: ToolFixture) throws -> [String] {
     try fixture.run([
@@ -31,13 +31,13 @@ final class ShellConcurrencyTests: XCTestCase {
     terminal.type("fetch Package --where name == 'zsh' --properties installedSize --format csv\n")
     try terminal.wait(for: "\n2803\r")
     try terminal.wait(for: prompt)
-    // Undo gives the properties that the line changed the values that they had before it.
+    // Undo restores the previous values of the properties that the line changed.
     terminal.type("undo\n")
     try terminal.wait(for: "\nupdate Package\r")
     try terminal.wait(for: prompt)
     XCTAssertEqual(try sizes(fixture), ["7366", "248", "248", "2702"])
     try updateFromAnotherProcess(fixture)
-    // Redo takes back what undo did.
+    // Redo reverts undo.
     terminal.type("redo\n")
     try terminal.wait(for: "\nupdate Package\r")
     try terminal.wait(for: prompt)
@@ -71,7 +71,7 @@ final class ShellConcurrencyTests: XCTestCase {
     XCTAssertEqual(try terminal.end(), 0)
   }
 
-  /// Two shells and one process after the other increment the same objects: none of the changes is lost, and no line fails.
+  /// Two shells and a series of processes increment the same objects. No change is lost, and no line fails.
   func testLinesOfSeveralProcessesDoNotConflict() async throws {
     let fixture = try await ToolFixture.withPackages()
     let lines = String(repeating: "update Package --all --set installedSize = installedSize + 1\n", count: 40)
@@ -89,7 +89,7 @@ final class ShellConcurrencyTests: XCTestCase {
     XCTAssertEqual(try sizes(fixture), ["7244", "126", "126", "2580"])
   }
 
-  /// What a line prints and leaves is what the command of its name prints and leaves.
+  /// A line has the same output and effect as the command of the same name.
   func testALineDoesWhatTheCommandOfItsNameDoes() async throws {
     let commands = [
       ["update", "Package", "--all", "--set", "installedSize = installedSize * 2, summary = nil"],

@@ -1,7 +1,7 @@
-// The shell's drafts: changes that are tried out, saved or given up, and the prompt that shows them.
 import Foundation
 import XCTest
 
+/// Drafts of the shell: tentative changes that are saved or discarded, and the prompt that shows them.
 final class ShellDraftTests: XCTestCase {
   private func count(_ fixture: ToolFixture, _ condition: String) throws -> String {
     try fixture.run(["fetch", "test.store", "--entity", "Package", "--where", condition, "--count"]).output

@@ -1,7 +1,7 @@
-// The shell: lines of a pipe, and a session at the keyboard.
 import Foundation
 import XCTest
 
+/// The shell with lines from a pipe, and in an interactive session.
 final class ShellTests: XCTestCase {
   private func fixture() async throws -> ToolFixture {
     let fixture = try ToolFixture()
@@ -73,19 +73,19 @@ final class ShellTests: XCTestCase {
     let fixture = try await fixture()
     let terminal = try PseudoTerminal(fixture, ["shell", "test.store"])
     try terminal.wait(for: "test.store> ")
-    // The middle of a line is edited: two steps left, a letter put in.
+    // Edit the middle of a line: move left twice, insert a letter.
     terminal.type("count Packge\u{1B}[D\u{1B}[Da\n")
     try terminal.wait(for: "\r\n4\r\n")
     try terminal.wait(for: "test.store> ")
-    // The line comes back, and goes on.
+    // Recall the line, and continue it.
     terminal.type("\u{1B}[A --wh\t" + "sect\t.na\t == 'shells'\n")
     try terminal.wait(for: "\r\n2\r\n")
     try terminal.wait(for: "test.store> ")
-    // What Tab cannot decide is listed, and the line stands again.
+    // Ambiguous completions are listed, and the line is shown again.
     terminal.type("count Pack\t\t")
     try terminal.wait(for: "Package          PackageRelation")
     try terminal.wait(for: "test.store> count Package")
-    // Ctrl-C gives the line up; letters beyond ASCII are taken.
+    // Ctrl-C discards the line; letters beyond ASCII are accepted.
     terminal.type("\u{3}")
     try terminal.wait(for: "^C")
     try terminal.wait(for: "test.store> ")
@@ -94,7 +94,7 @@ final class ShellTests: XCTestCase {
     terminal.type("nothing\n")
     try terminal.wait(for: "nothing'")
     try terminal.wait(for: "test.store> ")
-    // Ctrl-D leaves from an empty line; the completion shows that the editor is reading.
+    // Ctrl-D exits on an empty line. The completion shows that the editor is reading.
     terminal.type("qu\t")
     try terminal.wait(for: "it ")
     terminal.type("\u{15}\u{4}")

@@ -1,7 +1,7 @@
-// The shell's undo and redo: in the store without a draft, within a draft, and of a draft that was saved.
 import Foundation
 import XCTest
 
+/// Undo and redo of the shell: in the store without a draft, within a draft, and of a saved draft.
 final class ShellUndoTests: XCTestCase {
   func testAChangeOfTheStoreIsTakenBackAndMadeAgain() async throws {
     let fixture = try await ToolFixture.withPackages()

@@ -1,7 +1,7 @@
-// A line of the shell becomes the words of a command line.
 import CipherDataToolKit
 import XCTest
 
+/// Shell lines are split into the words of a command line.
 final class ShellWordTests: XCTestCase {
   func testAnOptionsValueRunsToTheNextOption() throws {
     let cases: [(String, [String])] = [

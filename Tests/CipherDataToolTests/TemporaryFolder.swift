@@ -1,7 +1,6 @@
-// A folder that is there as long as a test needs it.
 import Foundation
 
-/// A new folder, removed with the value's last owner.
+/// A temporary folder, removed when the object is released.
 final class TemporaryFolder {
   let url: URL
 
@@ -12,7 +11,7 @@ final class TemporaryFolder {
 
   deinit { try? FileManager.default.removeItem(at: url) }
 
-  /// Writes a file into the folder.
+  /// Writes a file to the folder.
   func file(_ name: String, _ text: String) throws -> URL {
     let file = url.appendingPathComponent(name)
     try Data(text.utf8).write(to: file)

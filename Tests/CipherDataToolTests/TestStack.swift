@@ -1,4 +1,3 @@
-// Contexts over in-memory stores with the models of Schemas/.
 import CipherDataToolKit
 import Foundation
 import ObjectContext
@@ -6,6 +5,7 @@ import ObjectModel
 import ObjectStore
 import XCTest
 
+/// Contexts over in-memory stores with the models of Schemas/.
 enum TestStack {
   static var schemas: URL {
     URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
@@ -24,7 +24,6 @@ enum TestStack {
 
   static func context(_ name: String) async throws -> ManagedObjectContext { try await context(model(name)) }
 
-  /// Imports a package index.
   @discardableResult
   static func importIndex(_ text: String, into context: ManagedObjectContext, batchSize: Int = 3) throws -> GraphImporter.Summary {
     let folder = try TemporaryFolder()
@@ -33,7 +32,6 @@ enum TestStack {
       .summary
   }
 
-  /// Imports JSON lines.
   @discardableResult
   static func importLines(
     _ text: String, into context: ManagedObjectContext, entity: String? = nil, skipsBadLines: Bool = false, batchSize: Int = 3
@@ -44,7 +42,7 @@ enum TestStack {
       from: source, into: context, batchSize: batchSize)
   }
 
-  /// All objects as JSON lines.
+  /// Exports all objects as JSON lines.
   static func export(_ context: ManagedObjectContext, entity: String? = nil) throws -> String {
     let exporter = GraphExporter(from: context, batchSize: 2)
     var lines: [String] = []

@@ -1,8 +1,8 @@
-// How the tool ends when something is wrong: a status for each kind, one line, no file changed.
 import CipherDataToolKit
 import Foundation
 import XCTest
 
+/// The exit status and one-line message for each kind of failure; no file is changed.
 final class ToolFailureTests: XCTestCase {
   private func assert(
     _ fixture: ToolFixture, _ arguments: [String], ends status: Int32, saying text: String = "", input: String? = nil,
@@ -52,7 +52,7 @@ final class ToolFailureTests: XCTestCase {
     for (line, advice) in [
       (#"{"$entity": "Packge"}"#, "line 1: $entity: The model has no entity of this name; did you mean “Package”?"),
       (#"{"$entity": "Package", "nmae": "a"}"#, "line 1: Package.nmae: The entity has no such property; did you mean “name”?"),
-      // The path begins at the line's own object.
+      // The path starts at the object of the line.
       (#"{"$entity": "Package", "section": "games"}"#, "line 1: Package.section: An object is expected, not a string."),
       (
         #"{"$entity": "Package", "tags": [{"nmae": "a"}]}"#,
@@ -65,7 +65,7 @@ final class ToolFailureTests: XCTestCase {
     try assert(fixture, ["info", "test.store"], ends: 77, saying: "The passphrase is wrong", passphrase: "other")
     for (arguments, _, _) in cases {
       let error = try fixture.run(arguments).error
-      // Calls with their labels, and arguments of formats.
+      // Calls with their labels, and format arguments.
       XCTAssertNil(error.firstMatch(of: /\w\([\w:]*\)|%[@df]/), error)
     }
   }
@@ -76,7 +76,7 @@ final class ToolFailureTests: XCTestCase {
       FileManager.default.enumerator(at: root.appendingPathComponent("Sources"), includingPropertiesForKeys: nil))
     var texts: [String] = []
     for case let file as URL in walk where file.pathExtension == "swift" && file.lastPathComponent != "ToolWords.swift" {
-      // A sentence may go on in the next line.
+      // A string may continue on the next line.
       let text = try String(contentsOf: file, encoding: .utf8)
       texts.append(text.replacingOccurrences(of: #""\s*\n\s*\+ ""#, with: "", options: .regularExpression))
     }
@@ -155,7 +155,7 @@ final class ToolFailureTests: XCTestCase {
   func testAStoreInUseByAWriterIs75() async throws {
     let fixture = try ToolFixture()
     try await fixture.makeStore()
-    // A writer that waits for its input holds the store.
+    // A writer that waits for its input locks the store.
     let writer = Process()
     writer.executableURL = try ToolFixture.executable
     writer.arguments = ["import", fixture.store, "--entity", "Tag", "--passphrase-file", fixture.path("passphrase")]
@@ -165,7 +165,7 @@ final class ToolFailureTests: XCTestCase {
     try writer.run()
     pipe.fileHandleForWriting.write(Data(String(repeating: "{\"name\":\"x\"}\n", count: 3000).utf8))
     var status: Int32 = 0
-    // It begins when it has opened the store: until then the second one gets through.
+    // The lock starts when the writer has opened the store; until then, the second writer succeeds.
     for _ in 0..<20 where status == 0 {
       status = try fixture.run(["import", "test.store", "--entity", "Tag"], input: "{\"name\":\"y\"}\n").status
     }

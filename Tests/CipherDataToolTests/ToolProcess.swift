@@ -1,18 +1,17 @@
-// The built tool as a process, and a folder with a store to run it on.
 import CipherDataToolKit
 import Foundation
 import ObjectModel
 import StoreKeys
 import XCTest
 
-/// What a run of the tool gave.
+/// The result of a run of the tool.
 struct ToolResult: Sendable {
   let status: Int32
   let output: String
   let error: String
 }
 
-/// A folder with passphrase files and, once made, a store.
+/// A folder with passphrase files and, after `makeStore`, a store. The built tool runs in it as a process.
 final class ToolFixture {
   static let passphrase = "correct horse battery staple"
   let folder: TemporaryFolder
@@ -26,16 +25,16 @@ final class ToolFixture {
 
   func path(_ name: String) -> String { folder.url.appendingPathComponent(name).path }
 
-  /// Makes a store whose key is cheap to derive, so that runs take no second each.
+  /// Makes a store whose key derivation is cheap, so that runs do not take a second each.
   func makeStore(_ model: String = "DebianArchive") async throws { try await makeStore(of: try TestStack.model(model)) }
 
-  /// Makes such a store of a model, by default that of ``store``.
+  /// Makes such a store for a model, by default at ``store``.
   func makeStore(of model: ManagedObjectModel, at name: String = "test.store") async throws {
     let key = StoreKey.passphrase(Self.passphrase, .cheapForTests())
     try await StoreCreation.create(URL(fileURLWithPath: path(name)), model: model, key: key)
   }
 
-  /// A fixture whose store has the packages of ``PackageImportTests``.
+  /// A fixture whose store contains the packages of ``PackageImportTests``.
   static func withPackages() async throws -> ToolFixture {
     let fixture = try ToolFixture()
     try await fixture.makeStore()
@@ -43,7 +42,7 @@ final class ToolFixture {
     return fixture
   }
 
-  /// The executable beside the test bundle.
+  /// The executable next to the test bundle.
   static var executable: URL {
     get throws {
       let bundle = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
@@ -55,14 +54,16 @@ final class ToolFixture {
     }
   }
 
-  /// What a tool's process has of the environment: where libraries are, as the suite may run on a SQLCipher in a folder of its own, and a sanitizer's settings.
+  /// The environment variables that the tool's process inherits: the library path, since the suite can run with SQLCipher in another
+  /// folder, and the options of sanitizers.
   static var keptEnvironment: [String: String] {
     ProcessInfo.processInfo.environment.filter { $0.key == "LD_LIBRARY_PATH" || $0.key.hasSuffix("SAN_OPTIONS") }
   }
 
-  /// Runs the tool in the folder, with the store's passphrase unless told otherwise.
+  /// Runs the tool in the folder, by default with the store's passphrase.
   ///
-  /// - Parameter wrapper: A program, by its whole path, and arguments of it, that runs the tool: to give it other rights or fewer resources.
+  /// - Parameter wrapper: The absolute path of a program that runs the tool, for example with other privileges or fewer resources, and its
+  ///   arguments.
   @discardableResult
   func run(
     _ arguments: [String], input: String? = nil, environment: [String: String] = [:], passphrase: String? = "passphrase",
@@ -74,7 +75,7 @@ final class ToolFixture {
     return try Self.run(command, in: folder.url, input: input, environment: environment)
   }
 
-  /// Runs the tool in a folder, also from several tasks at once.
+  /// Runs the tool in a folder. Several tasks may call this concurrently.
   static func run(in folder: URL, _ arguments: [String], input: String? = nil) throws -> ToolResult {
     try run([try executable.path] + arguments, in: folder, input: input, environment: [:])
   }
@@ -86,7 +87,7 @@ final class ToolFixture {
     process.arguments = Array(command.dropFirst())
     process.environment = environment.merging(keptEnvironment, uniquingKeysWith: { first, _ in first })
     let id = UUID().uuidString
-    // Files in place of pipes: no process waits for another to read.
+    // Files instead of pipes: no process waits for another one to read.
     let urls = ["in", "out", "err"].map { folder.appendingPathComponent("\(id).\($0)") }
     try Data((input ?? "").utf8).write(to: urls[0])
     for url in urls.dropFirst() { try Data().write(to: url) }

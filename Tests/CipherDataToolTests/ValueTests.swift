@@ -1,9 +1,9 @@
-// Dates, decimals and other values as text.
 import CipherDataToolKit
 import Foundation
 import ObjectModel
 import XCTest
 
+/// Dates, decimals and other values as text.
 final class ValueTests: XCTestCase {
   func testInstantsKeepEveryBit() {
     var seed: UInt64 = 42
@@ -43,7 +43,7 @@ final class ValueTests: XCTestCase {
 
   func testFoundationAgreesOnDates() throws {
     let style = Date.ISO8601FormatStyle()
-    // Foundation counts by the Julian calendar before 1582.
+    // Foundation uses the Julian calendar before 1582.
     for day in stride(from: -146_000, through: 400_000, by: 997) {
       let seconds = Double(day) * 86_400 + 3_661
       let text = try XCTUnwrap(InstantText.text(seconds))

@@ -1,4 +1,3 @@
-// WatchCommandTests: `cipherdata watch` follows what other processes write, and goes on where it stopped.
 import CipherDataToolKit
 import Foundation
 import ObjectModel
@@ -6,6 +5,7 @@ import ObjectStore
 import StoreKeys
 import XCTest
 
+/// `cipherdata watch` prints the changes of other processes, and resumes where it stopped.
 final class WatchCommandTests: XCTestCase {
   private static let model = ManagedObjectModel {
     Entity("Item") {
@@ -29,7 +29,7 @@ final class WatchCommandTests: XCTestCase {
     XCTAssertEqual(result.status, 0, result.error)
   }
 
-  /// Begins to watch; its output and errors go to files.
+  /// Starts `watch` with its output and errors in files.
   private func watch(_ fixture: ToolFixture, _ options: String...) throws -> (process: Process, output: URL, errors: URL) {
     let process = Process()
     process.executableURL = try ToolFixture.executable
@@ -47,7 +47,7 @@ final class WatchCommandTests: XCTestCase {
 
   private func text(_ url: URL) throws -> String { String(decoding: try Data(contentsOf: url), as: UTF8.self) }
 
-  /// Waits until a file holds a text.
+  /// Waits until a file contains a text.
   private func wait(for part: String, in url: URL, seconds: Double = 20) throws {
     let end = Date(timeIntervalSinceNow: seconds)
     while try !text(url).contains(part) {
@@ -58,7 +58,7 @@ final class WatchCommandTests: XCTestCase {
 
   func testWhatAnotherProcessWritesIsPrintedAsItIsWritten() async throws {
     let fixture = try await fixture()
-    // Begins behind a place, so that it does not matter when it has begun to listen.
+    // Starts after a token, so that the time of its start does not matter.
     try add(["zero"], fixture)
     let list = try fixture.run(["history", "test.store", "--format", "jsonl"])
     let line = try XCTUnwrap(list.output.split(separator: "\n").first, "no transaction")
@@ -71,14 +71,14 @@ final class WatchCommandTests: XCTestCase {
     try add(["unseen"], fixture, entity: "Other")
     try add(["two"], fixture, author: "second")
     try wait(for: "second", in: output)
-    // Ctrl-C ends it, with the last place on standard error.
+    // Ctrl-C ends it, with the last token on standard error.
     kill(process.processIdentifier, SIGINT)
     process.waitUntilExit()
     XCTAssertEqual(process.terminationStatus, 130)
     let last = try text(errors).trimmingCharacters(in: .whitespacesAndNewlines)
     XCTAssertNotNil(PersistentHistoryToken(last), last)
     XCTAssertFalse(try text(output).contains("Other"))
-    // What is written meanwhile is not missed.
+    // Changes made in between are not missed.
     try add(["three"], fixture, author: "third")
     let (next, more, _) = try watch(fixture, "--after", last, "--for", "2", "--format", "jsonl")
     next.waitUntilExit()
@@ -102,7 +102,7 @@ final class WatchCommandTests: XCTestCase {
     try add((0..<2_500).map { "item \($0)" }, fixture)
     let (process, output, errors) = try watch(fixture, "--format", "jsonl", "--entity", "Item")
     defer { process.terminate() }
-    // It begins behind what was there when it was ready, which a first transaction tells.
+    // It starts with the changes after it is ready, which a first transaction confirms.
     let end = Date(timeIntervalSinceNow: 20)
     var number = 0
     while try text(output).isEmpty {
