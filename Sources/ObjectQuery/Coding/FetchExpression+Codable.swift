@@ -1,9 +1,8 @@
-// FetchExpression+Codable: the two sides of comparisons, and their constants, as JSON and in any other coder.
 import Foundation
 import ObjectModel
 
 extension FetchExpression: Codable {
-  // What only some kinds have stands behind the keys that tell the kinds.
+  // `Key` identifies the kind of an expression, and `Part` has the other keys of some kinds.
   private enum Key: String, CodingKey, CaseIterable {
     case value, object, key, variable, list, function, subquery, element, path
     case condition = "if"
@@ -14,14 +13,14 @@ extension FetchExpression: Codable {
     case second = "else"
   }
 
-  /// Reads an expression.
+  /// Decodes an expression.
   ///
-  /// - Throws: `DecodingError` with the path of what is wrong; also for an expression that is nested deeper than allowed.
+  /// - Throws: `DecodingError` with the coding path; also if the expression is nested deeper than allowed.
   public init(from decoder: any Decoder) throws { try self.init(from: decoder, level: 1) }
 
-  /// Writes the expression.
+  /// Encodes the expression.
   ///
-  /// - Throws: `EncodingError` when it is nested deeper than allowed or holds a condition written in Swift.
+  /// - Throws: `EncodingError` if it is nested deeper than allowed or contains a condition written in Swift.
   public func encode(to encoder: any Encoder) throws {
     guard PredicateDepth.allows(self) else { throw PredicateCoding.tooDeep(self, encoder) }
     try write(to: encoder)
@@ -32,7 +31,7 @@ extension FetchExpression: Codable {
     let container = try decoder.container(keyedBy: Key.self)
     let parts = try decoder.container(keyedBy: Part.self)
     func expression(_ decoder: any Decoder) throws -> FetchExpression { try FetchExpression(from: decoder, level: level + 1) }
-    // `variable` is also a part of a subquery.
+    // `variable` is also a key within a subquery.
     if container.contains(.subquery) {
       self = .subquery(
         collection: try expression(container.superDecoder(forKey: .subquery)), variable: try parts.decode(String.self, forKey: .variable),
@@ -92,9 +91,9 @@ extension FetchExpression: Codable {
 extension FetchExpression.CollectionIndex: Codable {
   private static let words: [String: FetchExpression.CollectionIndex] = ["FIRST": .first, "LAST": .last, "SIZE": .size]
 
-  /// Reads `"FIRST"`, `"LAST"`, `"SIZE"` or a number.
+  /// Decodes `"FIRST"`, `"LAST"`, `"SIZE"` or a number.
   ///
-  /// - Throws: `DecodingError` for anything else.
+  /// - Throws: `DecodingError` for any other value.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
     if let word = try? container.decode(String.self), let index = Self.words[word] {
@@ -106,7 +105,9 @@ extension FetchExpression.CollectionIndex: Codable {
     }
   }
 
-  /// Writes the word or the number.
+  /// Encodes the word or the number.
+  ///
+  /// - Throws: Errors of the encoder.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()
     switch self {
@@ -123,9 +124,10 @@ extension FetchConstant: Codable {
     case null, bool, int, real, decimal, string, date, data, uuid, url, object, entity, list
   }
 
-  /// Reads a constant of one kind, such as `{"decimal": "19.99"}`; an object by its URI, if its store is or was open in this process.
+  /// Decodes a constant of one kind, such as `{"decimal": "19.99"}`. An object is decoded from its URI, if its store is or was open in this
+  /// process.
   ///
-  /// - Throws: `DecodingError` with the path of what is wrong.
+  /// - Throws: `DecodingError` with the coding path.
   public init(from decoder: any Decoder) throws { try self.init(from: decoder, allowsList: true) }
 
   private init(from decoder: any Decoder, allowsList: Bool) throws {
@@ -156,9 +158,10 @@ extension FetchConstant: Codable {
     }
   }
 
-  /// Writes the constant under the name of its kind.
+  /// Encodes the constant with its kind as the key.
   ///
-  /// - Throws: `EncodingError` for the ID of an object that is not saved yet, which means nothing elsewhere, and for a list in a list, which would not be read.
+  /// - Throws: `EncodingError` for the ID of an unsaved object, which is not valid elsewhere, and for a nested list, which could not be
+  ///   decoded.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: Key.self)
     if case .list(let items) = self, items.contains(where: { if case .list = $0 { true } else { false } }) {

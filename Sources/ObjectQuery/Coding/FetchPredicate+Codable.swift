@@ -1,18 +1,18 @@
-// FetchPredicate+Codable: predicates as JSON and in any other coder, in the form that Documentation/Predicates.md lists.
+// `Documentation/Predicates.md` documents the encoded form.
 
 extension FetchPredicate: Codable {
   private enum Key: String, CodingKey, CaseIterable {
     case constant, and, or, not, compare
   }
 
-  /// Reads a predicate.
+  /// Decodes a predicate.
   ///
-  /// - Throws: `DecodingError` with the path of what is wrong; also for a predicate that is nested deeper than allowed.
+  /// - Throws: `DecodingError` with the coding path; also if the predicate is nested deeper than allowed.
   public init(from decoder: any Decoder) throws { try self.init(from: decoder, level: 1) }
 
-  /// Writes the predicate.
+  /// Encodes the predicate.
   ///
-  /// - Throws: `EncodingError` for a condition written in Swift, and for a predicate that is nested deeper than allowed.
+  /// - Throws: `EncodingError` if it contains a condition written in Swift or is nested deeper than allowed.
   public func encode(to encoder: any Encoder) throws {
     guard (try? PredicateDepth.check(self)) != nil else { throw PredicateCoding.tooDeep(self, encoder) }
     try write(to: encoder)
@@ -50,14 +50,14 @@ extension FetchComparison: Codable {
     case left, op = "operator", right, modifier, options
   }
 
-  /// Reads a comparison.
+  /// Decodes a comparison.
   ///
-  /// - Throws: `DecodingError` with the path of what is wrong.
+  /// - Throws: `DecodingError` with the coding path.
   public init(from decoder: any Decoder) throws { try self.init(from: decoder, level: 1) }
 
-  /// Writes the comparison.
+  /// Encodes the comparison.
   ///
-  /// - Throws: `EncodingError` when it is nested deeper than allowed or holds a condition written in Swift.
+  /// - Throws: `EncodingError` if it is nested deeper than allowed or contains a condition written in Swift.
   public func encode(to encoder: any Encoder) throws {
     guard (try? PredicateDepth.check(.comparison(self))) != nil else { throw PredicateCoding.tooDeep(self, encoder) }
     try write(to: encoder)
@@ -87,9 +87,9 @@ extension ComparisonOperator: Codable {}
 extension ComparisonModifier: Codable {}
 
 extension ComparisonOptions: Codable {
-  /// Reads options of their letters, such as `"cd"`.
+  /// Decodes options from their letters, such as `"cd"`.
   ///
-  /// - Throws: `DecodingError` for another letter.
+  /// - Throws: `DecodingError` for an unknown letter.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
     self = []
@@ -101,14 +101,16 @@ extension ComparisonOptions: Codable {
     }
   }
 
-  /// Writes the letters.
+  /// Encodes the letters.
+  ///
+  /// - Throws: Errors of the encoder.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()
     try container.encode(text)
   }
 }
 
-/// What the parts of predicates share when they are coded. Every part knows its level, so that hostile input cannot exhaust the stack.
+/// Shared functions for coding the parts of predicates. Every part tracks its level, so that malicious input cannot exhaust the stack.
 enum PredicateCoding {
   static func check(_ level: Int, _ decoder: any Decoder) throws {
     guard level <= PredicateDepth.limit else {
@@ -124,7 +126,7 @@ enum PredicateCoding {
 }
 
 extension KeyedDecodingContainer where Key: CaseIterable {
-  /// The first key that is there, of those that tell one kind of value from another.
+  /// Returns the first existing key of those that identify a kind of value.
   func onlyKey(of part: String) throws -> Key {
     if let key = Key.allCases.first(where: contains) { return key }
     let names = Key.allCases.map(\.stringValue).joined(separator: ", ")
@@ -133,7 +135,7 @@ extension KeyedDecodingContainer where Key: CaseIterable {
 }
 
 extension KeyedDecodingContainer {
-  /// A list whose items read themselves.
+  /// Decodes a list with a function for its items.
   func decodeList<Item>(forKey key: Key, _ read: (any Decoder) throws -> Item) throws -> [Item] {
     var list = try nestedUnkeyedContainer(forKey: key)
     var items: [Item] = []
@@ -143,7 +145,7 @@ extension KeyedDecodingContainer {
 }
 
 extension KeyedEncodingContainer {
-  /// A list whose items write themselves.
+  /// Encodes a list with a function for its items.
   mutating func encodeList<Item>(_ items: [Item], forKey key: Key, _ write: (Item, any Encoder) throws -> Void) throws {
     var list = nestedUnkeyedContainer(forKey: key)
     for item in items { try write(item, list.superEncoder()) }

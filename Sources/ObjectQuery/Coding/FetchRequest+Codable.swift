@@ -1,4 +1,4 @@
-// FetchRequest+Codable: requests, sort keys and properties as JSON and in any other coder. What has its default is left out.
+// Default values are omitted from the encoded form.
 import Foundation
 import ObjectModel
 
@@ -9,9 +9,9 @@ extension FetchSortDescriptor: Codable {
     case comparison, locale
   }
 
-  /// Reads a sort key.
+  /// Decodes a sort key.
   ///
-  /// - Throws: `DecodingError` with the path of what is wrong.
+  /// - Throws: `DecodingError` with the coding path.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: Key.self)
     self.init(
@@ -21,9 +21,9 @@ extension FetchSortDescriptor: Codable {
       locale: try container.decodeIfPresent(String.self, forKey: .locale).map { Locale(identifier: $0) })
   }
 
-  /// Writes the sort key.
+  /// Encodes the sort key.
   ///
-  /// - Throws: `EncodingError` when its expression cannot be encoded.
+  /// - Throws: `EncodingError` if its expression cannot be encoded.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: Key.self)
     try container.encode(expression, forKey: .expression)
@@ -40,9 +40,9 @@ extension FetchProperty: Codable {
     case name, expression, resultType
   }
 
-  /// Reads a property: a text is a key path, an object has a name and an expression.
+  /// Decodes a property. A string is a key path; an object has a name and an expression.
   ///
-  /// - Throws: `DecodingError` with the path of what is wrong.
+  /// - Throws: `DecodingError` with the coding path.
   public init(from decoder: any Decoder) throws {
     if let container = try? decoder.singleValueContainer(), let path = try? container.decode(String.self) {
       self = .keyPath(path)
@@ -58,9 +58,9 @@ extension FetchProperty: Codable {
     self = .expression(expression, as: try container.decode(String.self, forKey: .name), resultType: type)
   }
 
-  /// Writes the property.
+  /// Encodes the property.
   ///
-  /// - Throws: `EncodingError` when its expression cannot be encoded.
+  /// - Throws: `EncodingError` if its expression cannot be encoded.
   public func encode(to encoder: any Encoder) throws {
     switch self {
     case .keyPath(let path):
@@ -82,9 +82,9 @@ extension FetchSpecification: Codable {
     case relationshipKeyPathsForPrefetching, propertiesToFetch, propertiesToGroupBy, havingPredicate, returnsDistinctResults, affectedStores
   }
 
-  /// Reads a request; what is missing has its default.
+  /// Decodes a specification. Missing values have their defaults.
   ///
-  /// - Throws: `DecodingError` with the path of what is wrong.
+  /// - Throws: `DecodingError` with the coding path.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: Key.self)
     self.init(
@@ -112,9 +112,9 @@ extension FetchSpecification: Codable {
     affectedStores = try container.decodeIfPresent([String].self, forKey: .affectedStores)
   }
 
-  /// Writes the request.
+  /// Encodes the specification.
   ///
-  /// - Throws: `EncodingError` when a predicate cannot be encoded.
+  /// - Throws: `EncodingError` if a predicate cannot be encoded.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: Key.self)
     let usual = FetchSpecification(entityName: entityName)
@@ -144,16 +144,16 @@ extension FetchSpecification: Codable {
 }
 
 extension FetchRequest: Codable {
-  /// Reads a request; its result type is that of the Swift type, whatever was written.
+  /// Decodes a request. Its result type is that of the Swift type, regardless of the encoded one.
   ///
-  /// - Throws: `DecodingError` with the path of what is wrong.
+  /// - Throws: `DecodingError` with the coding path.
   public init(from decoder: any Decoder) throws {
     specification = try FetchSpecification(from: decoder)
     specification.resultType = Result._fetchResultType
   }
 
-  /// Writes the request.
+  /// Encodes the request.
   ///
-  /// - Throws: `EncodingError` when a predicate cannot be encoded.
+  /// - Throws: `EncodingError` if a predicate cannot be encoded.
   public func encode(to encoder: any Encoder) throws { try specification.encode(to: encoder) }
 }

@@ -1,14 +1,13 @@
-// ExactSum: sums that do not depend on the order of what is summed.
 import Foundation
 
-/// A sum of floating-point numbers, rounded once.
+/// A sum of floating-point numbers that is rounded once, so that it does not depend on their order.
 ///
-/// It is kept as numbers that do not overlap (Shewchuk's expansions). What would overflow on the way is kept scaled, so that large numbers which cancel
-/// each other leave the small ones.
+/// It consists of numbers that do not overlap (Shewchuk's expansions). Large numbers are kept scaled to avoid intermediate overflow, so
+/// that large numbers that cancel each other leave the small ones.
 package struct ExactSum: Sendable {
   private var parts: [Double] = []
   private var largeParts: [Double] = []
-  /// The sum of what is not finite.
+  /// The sum of values that are not finite.
   private var special: Double?
 
   private static let large = 0x1p900
@@ -46,20 +45,20 @@ package struct ExactSum: Sendable {
     parts.append(value)
   }
 
-  /// The sum; not a number where infinities cancel each other.
+  /// The sum; NaN if infinities cancel each other.
   package var value: Double {
     if let special { return special }
     var all = parts
     for part in largeParts where part != 0 {
       let unscaled = part / ExactSum.scale
-      // Parts do not overlap: one beyond the range decides.
+      // Parts do not overlap, so one out of range determines the result.
       guard unscaled.isFinite else { return unscaled }
       ExactSum.add(unscaled, to: &all)
     }
     return ExactSum.rounded(all)
   }
 
-  /// The nearest number to the sum of parts that do not overlap, the smallest first.
+  /// Returns the number nearest to the sum of parts that do not overlap, sorted from the smallest.
   private static func rounded(_ parts: [Double]) -> Double {
     var rest = parts
     guard var high = rest.popLast() else { return 0 }
@@ -70,7 +69,7 @@ package struct ExactSum: Sendable {
       low = part - (high - before)
       if low != 0 { break }
     }
-    // Half-way cases are decided by what lies below.
+    // The next lower part decides ties.
     if let next = rest.last, (low < 0 && next < 0) || (low > 0 && next > 0) {
       let doubled = low * 2
       let candidate = high + doubled
@@ -80,14 +79,14 @@ package struct ExactSum: Sendable {
   }
 }
 
-/// A sum of integers that cannot overflow: the high and the low 32 bits of each are summed by themselves.
+/// A sum of integers that cannot overflow. It sums the high and low 32 bits separately.
 package struct IntegerSum: Sendable {
   private var high: Int64 = 0
   private var low: Int64 = 0
 
   package init() {}
 
-  /// The sum of integers whose `>> 32` and `& 0xFFFFFFFF` were summed.
+  /// Creates a sum from separate sums of `>> 32` and `& 0xFFFFFFFF` of the integers.
   package init(high: Int64, low: Int64) {
     self.high = high
     self.low = low
@@ -101,7 +100,7 @@ package struct IntegerSum: Sendable {
 
   private var parts: (high: Int64, low: Int64) { (high &+ (low >> 32), low & 0xFFFF_FFFF) }
 
-  /// The sum; nil where it does not fit in 64 bits.
+  /// The sum; nil if it does not fit in 64 bits.
   package var integer: Int64? {
     let (high, low) = parts
     return Int32(exactly: high).map { Int64($0) << 32 | low }

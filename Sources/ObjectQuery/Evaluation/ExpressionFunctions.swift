@@ -1,18 +1,18 @@
-// ExpressionFunctions: the functions of expressions on values, for the evaluator and for stores' SQL functions.
 package import ObjectModel
 import Foundation
 
-/// Functions on values. A result without a meaning (division by zero, the root of a negative number) is no value.
+/// The functions of expressions on values, for the evaluator and for stores' SQL functions. An undefined result (division by zero, the root
+/// of a negative number) is null.
 package enum ExpressionFunctions {
-  /// The version of what functions of attributes give, as digits and underscores: of their rules, and of the Unicode data that those of texts go by.
-  /// Indexes over expressions hold for one version only.
+  /// The version of the function results, as digits and underscores: of their rules, and of the Unicode data that text functions use.
+  /// Indexes over expressions are valid for one version only.
   package static let version: String = {
-    // To be counted up whenever a function gives another result for any values.
+    // Increment whenever the result of a function changes for any value.
     let rules = 2
     return "\(rules)_\(TextFolding.version)"
   }()
 
-  /// The result of a function of the resolved type.
+  /// Returns the result of a function of the resolved type.
   package static func apply(_ function: ResolvedFunction, _ arguments: [Slot], _ type: ResolvedType) -> Slot {
     if let count = function.argumentCount, arguments.count != count { return .null }
     if !function.takesMissingValues, arguments.contains(where: SlotComparison.isMissing) { return .null }
@@ -50,7 +50,7 @@ package enum ExpressionFunctions {
     }
   }
 
-  /// The metres between two points on a sphere of the earth's mean radius, by the haversine formula.
+  /// Returns the distance in meters between two points on a sphere with the earth's mean radius, by the haversine formula.
   private static func distance(_ degrees: [Double]) -> Slot {
     guard degrees.count == 4, abs(degrees[0]) <= 90, abs(degrees[2]) <= 90, degrees.allSatisfy(\.isFinite) else { return .null }
     let radians = degrees.map { $0 * .pi / 180 }
@@ -64,9 +64,9 @@ package enum ExpressionFunctions {
     return .text(change(value))
   }
 
-  /// Integer arithmetic; what overflows 64 bits becomes a double, as in SQLite.
+  /// Integer arithmetic. A result that overflows 64 bits becomes a double, as in SQLite.
   private static func integer(_ function: ResolvedFunction, _ arguments: [Slot]) -> Slot {
-    // An argument may be a double where an inner result has overflowed.
+    // An argument may be a double if an inner result overflowed.
     guard case .int(let left) = arguments[0] else { return real(function, arguments) }
     var right: Int64 = 0
     if arguments.count > 1 {
@@ -100,7 +100,7 @@ package enum ExpressionFunctions {
   private static func decimal(_ function: ResolvedFunction, _ arguments: [Slot]) -> Slot {
     let values = arguments.compactMap { SlotComparison.decimal(of: $0) }
     guard values.count == arguments.count else { return real(function, arguments) }
-    // A NaN that older versions have stored stays one, so that it is seen in sums.
+    // A NaN that older versions stored stays NaN, so that it shows in sums.
     if values.contains(where: \.isNaN) { return .bytes(DecimalCoding.encode(.nan)) }
     var value = values[0]
     var result = Decimal()

@@ -1,23 +1,22 @@
-// ObjectOrder: the order of a fetch's results in memory.
 package import ObjectModel
 
-/// Orders objects by a resolved fetch's sort keys.
+/// The in-memory order of objects by a resolved fetch's sort keys.
 package struct ObjectOrder<Resolver: ObjectResolver> {
   private let keys: [ResolvedSortKey]
   private let evaluator: PredicateEvaluator<Resolver>
 
-  /// Makes the order of a resolved fetch.
+  /// Creates the order of a resolved fetch.
   package init(_ fetch: ResolvedFetch, resolver: Resolver) {
     keys = fetch.sortKeys
     evaluator = PredicateEvaluator(predicate: .constant(true), constants: fetch.constants, resolver: resolver)
   }
 
-  /// The values that an object is ordered by.
+  /// Returns the values that an object is sorted by.
   package func values(of object: Resolver.Object) throws -> [Slot] {
     try keys.map { try evaluator.value(of: $0.expression, for: object) }
   }
 
-  /// The order of two objects' values: negative, zero or positive.
+  /// Returns the order of two objects' values: negative, zero or positive.
   package func compare(_ left: [Slot], _ right: [Slot]) -> Int {
     for (index, key) in keys.enumerated() {
       let order = SlotOrder.compare(left[index], right[index], by: key.order)
@@ -26,7 +25,7 @@ package struct ObjectOrder<Resolver: ObjectResolver> {
     return 0
   }
 
-  /// The objects in order; equal ones keep theirs. Each object's values are read once.
+  /// Returns the objects in order. The sort is stable, and reads each object's values once.
   package func sorted(_ objects: [Resolver.Object]) throws -> [Resolver.Object] {
     guard !keys.isEmpty else { return objects }
     let rows = try objects.enumerated().map { (position: $0, object: $1, values: try values(of: $1)) }
@@ -37,9 +36,10 @@ package struct ObjectOrder<Resolver: ObjectResolver> {
   }
 }
 
-/// The order of two values of one attribute as sort keys define it.
+/// The order of two values of one attribute in sort keys.
 package enum SlotOrder {
-  /// The order of two values: negative, zero or positive. No value comes first; texts that are alike in the order follow their bytes.
+  /// Returns the order of two values: negative, zero or positive. A missing value comes first. Strings that compare as equal are ordered by
+  /// their bytes.
   package static func compare(_ left: Slot, _ right: Slot, by textOrder: TextOrder = .binary) -> Int {
     switch (SlotComparison.isMissing(left), SlotComparison.isMissing(right)) {
     case (true, true): return 0

@@ -1,9 +1,8 @@
-// PredicateEvaluator+Expression: the values of expressions.
 import Foundation
 import ObjectModel
 
 extension PredicateEvaluator {
-  /// The value of an expression that is no object. Recursion follows the resolved tree.
+  /// Returns the value of an expression that is not an object. Recursion follows the resolved tree.
   func value(of expression: ResolvedExpression, _ scopes: inout [Resolver.Object]) throws -> Slot {
     switch expression {
     case .constant(let number, _):
@@ -43,7 +42,7 @@ extension PredicateEvaluator {
       scopes.append(member)
       defer { scopes.removeLast() }
       guard try evaluate(aggregate.condition, &scopes) else { continue }
-      // A member counts whatever its values are.
+      // A member counts regardless of its values.
       statistic.add(try aggregate.value.map { try value(of: $0, &scopes) } ?? .int(1))
     }
     return statistic.isEmpty ? aggregate.function.emptyResult(of: aggregate.value?.type ?? .integer) : statistic.result

@@ -1,34 +1,34 @@
-// PredicateEvaluator: answers a resolved predicate about objects in memory.
 package import ObjectModel
 
-/// A predicate ready to be asked about many objects.
+/// Evaluates a resolved predicate for objects in memory.
 ///
-/// Every comparison is true or false, as `Documentation/Predicates.md` says. Recursion follows the resolved tree, whose depth is bounded.
+/// Every comparison is true or false, as documented in `Documentation/Predicates.md`. Recursion follows the resolved tree, whose depth is
+/// limited.
 package struct PredicateEvaluator<Resolver: ObjectResolver> {
   private let predicate: ResolvedPredicate
   let constants: [ResolvedConstant]
   let resolver: Resolver
-  /// The aggregates of the group at hand, by their numbers.
+  /// The aggregates of the current group, by index.
   package var groupValues: [Slot] = []
-  /// The compiled patterns of LIKE and MATCHES by the numbers of their constants.
+  /// The compiled patterns of LIKE and MATCHES, by the index of their constant.
   private var likePatterns: [PatternKey: LikePattern] = [:]
   private var wholePatterns: [PatternKey: WholeTextPattern] = [:]
-  /// The queries of SEARCH, alike.
+  /// The queries of SEARCH, by the index of their constant.
   private var textQueries: [Int: TextQuery] = [:]
-  /// The lists of objects, by the numbers of their constants.
+  /// The lists of objects, by the index of their constant.
   private var objectLists: [Int: Set<ManagedObjectID>] = [:]
 
-  /// Makes an evaluator of a resolved fetch's predicate.
+  /// Creates an evaluator for a resolved fetch's predicate.
   package init(_ fetch: ResolvedFetch, resolver: Resolver) {
     self.init(predicate: fetch.predicate, constants: fetch.constants, resolver: resolver)
   }
 
-  /// Makes an evaluator.
+  /// Creates an evaluator.
   ///
   /// - Parameters:
   ///   - predicate: The predicate.
-  ///   - constants: The constants that it refers to by number.
-  ///   - resolver: What reads objects.
+  ///   - constants: The constants that it refers to by index.
+  ///   - resolver: Reads values and relationships of objects.
   package init(predicate: ResolvedPredicate, constants: [ResolvedConstant], resolver: Resolver) {
     self.predicate = predicate
     self.constants = constants
@@ -36,35 +36,35 @@ package struct PredicateEvaluator<Resolver: ObjectResolver> {
     prepare(of: predicate)
   }
 
-  /// Whether an object meets the predicate.
+  /// Returns whether an object matches the predicate.
   ///
-  /// - Throws: What the resolver throws.
+  /// - Throws: Errors of the resolver.
   package func matches(_ object: Resolver.Object) throws -> Bool {
     var scopes = [object]
     return try evaluate(predicate, &scopes)
   }
 
-  /// The value of an expression of an object; for objects, see ``object(of:_:)``.
+  /// Returns the value of an expression for an object. For objects, use ``objectID(of:for:)``.
   package func value(of expression: ResolvedExpression, for object: Resolver.Object) throws -> Slot {
     var scopes = [object]
     return try value(of: expression, &scopes)
   }
 
-  /// Whether a group meets the predicate.
+  /// Returns whether a group matches the predicate.
   ///
-  /// - Parameter object: One of its objects; nil for the group of all objects when there are none.
+  /// - Parameter object: An object of the group; nil for the group of all objects if there are no objects.
   package func matches(group object: Resolver.Object?) throws -> Bool {
     var scopes = object.map { [$0] } ?? []
     return try evaluate(predicate, &scopes)
   }
 
-  /// The value of an expression that has one value a group; an object is its key.
+  /// Returns the value of an expression that has one value for each group; for an object, its key.
   package func value(of expression: ResolvedExpression, forGroup object: Resolver.Object?) throws -> Slot {
     var scopes = object.map { [$0] } ?? []
     return try value(of: expression, &scopes)
   }
 
-  /// The object that an expression leads to.
+  /// Returns the object that an expression refers to.
   package func objectID(of expression: ResolvedExpression, for object: Resolver.Object) throws -> ManagedObjectID? {
     var scopes = [object]
     return try objectID(of: expression, &scopes)
@@ -103,7 +103,7 @@ package struct PredicateEvaluator<Resolver: ObjectResolver> {
     return SlotComparison.isMissing(try value(of: expression, &scopes))
   }
 
-  /// A comparison without its negation.
+  /// Evaluates a comparison without its negation.
   private func evaluate(_ comparison: ResolvedComparison, _ scopes: inout [Resolver.Object]) throws -> Bool {
     if comparison.domain == .object { return try compareObjects(comparison, &scopes) }
     let left = try value(of: comparison.left, &scopes)
@@ -150,10 +150,10 @@ package struct PredicateEvaluator<Resolver: ObjectResolver> {
       return pattern?.matches(text) ?? false
     case .search: return (number.flatMap { textQueries[$0] } ?? TextQuery(typed: other)).matches(text)
     default:
-      // Constants on the right are folded already.
+      // Constants on the right are already folded.
       let folded = number == nil ? TextFolding.fold(other, comparison.options) : other
       if comparison.isFolded, !comparison.options.contains(.localeSensitive) {
-        // Folded into bytes, without a string in between.
+        // Folds into bytes, without an intermediate string.
         var bytes: [UInt8] = []
         withUTF8(of: text) { TextFolding.fold(utf8: $0, comparison.options, into: &bytes) }
         return bytes.withUnsafeBufferPointer { left in
@@ -169,7 +169,7 @@ package struct PredicateEvaluator<Resolver: ObjectResolver> {
     return .text(TextFolding.fold(text, comparison.options))
   }
 
-  /// Whether a sorted list has a value.
+  /// Returns whether a sorted list contains a value.
   private func contains(_ slots: [Slot], _ value: Slot) -> Bool {
     var (low, high) = (0, slots.count)
     while low < high {
@@ -205,7 +205,7 @@ package struct PredicateEvaluator<Resolver: ObjectResolver> {
     case .conditional(let condition, let first, let second):
       return try evaluate(condition, &scopes) ? objectID(of: first, &scopes) : objectID(of: second, &scopes)
     case .aggregate(let aggregate):
-      // The member at a place, or an object that its keys lead to.
+      // The member at a position, or an object that its keys refer to.
       guard let value = aggregate.value, let member = try members(of: aggregate.collection, &scopes).first else { return nil }
       scopes.append(member)
       defer { scopes.removeLast() }
@@ -243,7 +243,7 @@ package struct PredicateEvaluator<Resolver: ObjectResolver> {
 
   // MARK: Preparing
 
-  /// Compiles patterns and hashes lists of objects once, those of a predicate's own leaves.
+  /// Compiles patterns and hashes lists of objects once, for the predicate's own leaves.
   private mutating func prepare(of predicate: ResolvedPredicate) {
     switch predicate {
     case .constant, .isNull, .block: break
@@ -259,7 +259,7 @@ package struct PredicateEvaluator<Resolver: ObjectResolver> {
   }
 }
 
-/// One constant may be the pattern of comparisons with other options too.
+/// A constant may be the pattern of several comparisons with different options.
 private struct PatternKey: Hashable {
   let number: Int
   let options: ComparisonOptions
@@ -270,11 +270,11 @@ private struct PatternKey: Hashable {
   }
 }
 
-/// A resolver without objects, for predicates of constants.
+/// A resolver without objects, for predicates over constants.
 struct NoObjects: ObjectResolver {
   private struct Missing: Error {}
 
-  // Whoever makes such an evaluator has seen that the predicate names no property.
+  // The caller has checked that the predicate contains no property.
   func entity(of object: Int) -> CompiledEntity { preconditionFailure("a predicate of constants asks for no entity") }
   func objectID(of object: Int) -> ManagedObjectID { ManagedObjectID(space: 0, entityNumber: 0, key: 0) }
   func value(of object: Int, slot: Int) throws -> Slot { throw Missing() }

@@ -1,22 +1,22 @@
-// Statistic: one number out of many values, for the evaluator and for stores' SQL functions.
 package import ObjectModel
 import Foundation
 
-/// Computes a sum, a mean and the like over values in any order: the result does not depend on it.
+/// Computes an aggregate over values, for the evaluator and for stores' SQL functions. The result does not depend on the order of the
+/// values.
 package struct Statistic: Sendable {
   private let function: ResolvedAggregate.Function
   private var count: Int64 = 0
   private var integers = IntegerSum()
   private var reals = ExactSum()
   private var hasReals = false
-  /// All values of the functions that need them.
+  /// All values, for functions that need them.
   private var values: [Slot] = []
   private var best: Slot = .null
 
-  /// Starts without values.
+  /// Creates an aggregate without values.
   package init(_ function: ResolvedAggregate.Function) { self.function = function }
 
-  /// Takes a value; a missing one is left out.
+  /// Adds a value. Missing values are ignored.
   package mutating func add(_ value: Slot) {
     guard !SlotComparison.isMissing(value) else { return }
     count += 1
@@ -38,17 +38,19 @@ package struct Statistic: Sendable {
     }
   }
 
-  /// Takes values that were counted, and for a sum or a mean summed, elsewhere.
+  /// Adds values that were already counted and, for a sum or a mean, summed.
   package mutating func add(sum: Int64, ofValues number: Int64) {
     count += number
     integers.add(sum)
   }
 
-  /// Whether no value was taken.
+  /// Whether no values were added.
   package var isEmpty: Bool { count == 0 }
 
-  /// The result; no value for no values, except that their count is 0. A sum or a mean that is not a number, as of a decimal that older versions have stored
-  /// or of numbers beyond the range of decimals, is NaN where it is a decimal; of doubles it is no value, since SQLite has no NaN.
+  /// The result. Without values it is missing, except for the count, which is 0.
+  ///
+  /// A decimal sum or mean can be NaN, because of a NaN that older versions stored or because it is out of range. For doubles such a result
+  /// is missing, since SQLite has no NaN.
   package var result: Slot {
     if function == .count { return .int(count) }
     guard count > 0 else { return .null }
@@ -67,7 +69,7 @@ package struct Statistic: Sendable {
     }
   }
 
-  /// The sum with the integers in it.
+  /// The sum of doubles and integers.
   private var realSum: Double {
     var total = reals
     if let integer = integers.integer {
@@ -80,7 +82,7 @@ package struct Statistic: Sendable {
     return total.value
   }
 
-  /// Sums of decimals may be rounded, so they are taken in the order of the values. Numbers of other kinds among them count as decimals.
+  /// The sum of decimals, added in sorted order because each addition may round. Numbers of other kinds are added as decimals.
   private var decimalSum: Decimal {
     var total = Decimal(0)
     for value in sorted { total += SlotComparison.decimal(of: value) ?? .nan }
@@ -98,7 +100,7 @@ package struct Statistic: Sendable {
     return middle.result
   }
 
-  /// The value that occurs most; of several the least.
+  /// The most frequent value, or the smallest of several.
   private var mode: Slot {
     var (most, length): (Slot, Int) = (.null, 0)
     var run = 0
@@ -111,7 +113,7 @@ package struct Statistic: Sendable {
     return most
   }
 
-  /// The root of the mean squared distance from the mean.
+  /// The population standard deviation.
   private var deviation: Slot {
     let numbers = values.compactMap { ExpressionFunctions.double($0) }
     var total = ExactSum()
@@ -126,7 +128,7 @@ package struct Statistic: Sendable {
 }
 
 extension ResolvedAggregate.Function {
-  /// The result of the function for no values of a type.
+  /// Returns the result of the function without values of a type.
   package func emptyResult(of type: ResolvedType) -> Slot {
     switch self {
     case .count: .int(0)
@@ -140,7 +142,7 @@ extension ResolvedAggregate.Function {
     }
   }
 
-  /// The type of the result for values of a type.
+  /// Returns the type of the result for values of a type.
   package func type(of value: ResolvedType) -> ResolvedType {
     switch self {
     case .count: .integer
@@ -151,7 +153,7 @@ extension ResolvedAggregate.Function {
     }
   }
 
-  /// Whether it takes values of a type.
+  /// Returns whether the function supports a type.
   package func accepts(_ type: ResolvedType) -> Bool {
     switch self {
     case .count, .only: true

@@ -1,4 +1,3 @@
-// ValueCast+Functions: the functions CAST of expressions.
 import Foundation
 import ObjectModel
 
@@ -29,10 +28,10 @@ extension ValueCast {
     }
   }
 
-  /// A decimal as the nearest double.
+  /// Returns the double nearest to a decimal.
   private static func real(_ value: Decimal) -> Slot? { Double(text(of: value)).map { .real($0) } }
 
-  /// A decimal without its fraction; nil where that does not fit.
+  /// Returns the integer part of a decimal; nil if it does not fit.
   private static func integer(_ value: Decimal) -> Int64? {
     var (value, whole) = (value, Decimal())
     NSDecimalRound(&whole, &value, 0, value < 0 ? .up : .down)

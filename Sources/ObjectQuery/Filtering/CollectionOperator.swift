@@ -1,18 +1,19 @@
-// CollectionOperator: what the collection operators of key paths compute of values that were read, by the rules of predicates.
 import Foundation
 
-/// The operators that compute one value of many: `@count`, `@sum`, `@avg`, `@min`, `@max`.
+/// The collection operators of key paths that compute one value from many: `@count`, `@sum`, `@avg`, `@min`, `@max`. They follow the rules
+/// of predicates.
 package enum CollectionOperator {
-  /// Whether there is an operator of a name.
+  /// Returns whether an operator exists.
   package static func isKnown(_ name: String) -> Bool { PredicateResolution.collectionOperators[name.lowercased()] != nil }
 
-  /// What an operator computes of values; those that are missing count for `@count` only. Nil where it has no result, such as the least of none.
+  /// Returns the result of an operator over values; nil if it is undefined, such as the minimum of no values. Only `@count` includes missing
+  /// values.
   ///
-  /// - Throws: ``FetchPredicateError`` for values that it does not apply to.
+  /// - Throws: ``FetchPredicateError`` if the operator does not support the values.
   package static func value(of name: String, _ values: [Any?], keyPath: String) throws -> (any Sendable)? {
     guard let function = PredicateResolution.collectionOperators[name.lowercased()] else { return nil }
     let members = try values.map { value -> DictionaryValue in
-      // A decimal that is not a number was stored by an older version: it counts, as in stores.
+      // A decimal NaN was stored by an older version. It counts, as in stores.
       if let number = value as? Decimal, number.isNaN { return .value(.decimal(number)) }
       return try value.map { try DictionaryValue($0, at: keyPath) } ?? .missing
     }

@@ -1,10 +1,9 @@
-// DictionaryValue: what is found in a dictionary that a predicate is asked about.
 import Foundation
 import ObjectModel
 
-/// A value of a dictionary, as predicates see it.
+/// A value in a dictionary that a predicate is evaluated for.
 enum DictionaryValue {
-  /// Nothing, or what stands for it.
+  /// A missing value, such as nil.
   case missing
   /// A value that can be compared.
   case value(FetchConstant)
@@ -13,11 +12,11 @@ enum DictionaryValue {
   /// An array or a set.
   case many([DictionaryValue])
 
-  /// The value found under a key.
+  /// Creates the value for a key.
   ///
-  /// - Throws: ``FetchPredicateError/unsupported(part:advice:)`` for a value of a type that no attribute has.
+  /// - Throws: ``FetchPredicateError/unsupported(part:advice:)`` if no attribute has the type of the value.
   init(_ value: Any, at key: String) throws(FetchPredicateError) {
-    // A value may be an optional inside of Any.
+    // `Any` may contain an optional.
     let mirror = Mirror(reflecting: value)
     if mirror.displayStyle == .optional {
       guard let inner = mirror.children.first?.value else {
@@ -54,7 +53,7 @@ enum DictionaryValue {
     return result
   }
 
-  /// The value as a constant.
+  /// Returns the value as a constant.
   ///
   /// - Throws: ``FetchPredicateError`` for a dictionary or a collection.
   func constant(of expression: FetchExpression) throws(FetchPredicateError) -> FetchConstant {
@@ -66,7 +65,7 @@ enum DictionaryValue {
     }
   }
 
-  /// A collection; an empty one where there is nothing.
+  /// The value, or an empty collection if it is missing.
   var collection: DictionaryValue {
     if case .missing = self { return .many([]) }
     return self

@@ -1,26 +1,25 @@
-// FetchPredicate+Dictionaries: a predicate asked about a dictionary, without a model.
 import Foundation
 import ObjectModel
 
 extension FetchPredicate {
-  /// Whether a dictionary meets the predicate, by the rules that hold for objects.
+  /// Returns whether a dictionary matches the predicate, by the same rules as for objects.
   ///
-  /// A key path goes through dictionaries in dictionaries; a key that they do not have has no value. An array or set of dictionaries is a to-many relationship,
-  /// in the order of the array; one of plain values is a collection too: `ANY tags == "new"`. A key with dots, as dictionary results have them, is found by its
-  /// whole name.
+  /// A key path follows nested dictionaries; a missing key has no value. An array or set of dictionaries is a to-many relationship, in the
+  /// order of the array. An array or set of plain values is a collection too: `ANY tags == "new"`. A key that contains dots, as in
+  /// dictionary results, is matched by its whole name.
   ///
-  /// - Throws: ``FetchPredicateError`` for values that cannot be compared; what a condition written in Swift throws.
+  /// - Throws: ``FetchPredicateError`` for values that cannot be compared; errors of conditions written in Swift.
   public func evaluate(with dictionary: [String: Any]) throws -> Bool {
     try PredicateDepth.check(self)
     return try DictionaryEvaluator(.object(dictionary)).evaluate(self)
   }
 }
 
-/// Brings a predicate into one about constants, by reading every path in it, and leaves the answer to the evaluator.
+/// Evaluates a predicate for a dictionary. It replaces all paths with constants, and passes the result to the evaluator.
 ///
-/// Recursion is bounded as the predicate's nesting is.
+/// The limit of predicate nesting bounds the recursion.
 struct DictionaryEvaluator {
-  /// The dictionary, or the value, asked about.
+  /// The evaluated dictionary or value.
   private let root: DictionaryValue
   private var variables: [String: DictionaryValue] = [:]
 
@@ -52,7 +51,7 @@ struct DictionaryEvaluator {
     }
   }
 
-  /// A comparison for each member of the left side.
+  /// Returns a comparison for each member of the left side.
   private func members(_ comparison: FetchComparison) throws -> [FetchComparison] {
     guard case .many(let members)? = try value(of: comparison.left)?.collection else {
       throw FetchPredicateError.modifierNeedsToManyKey(modifier: comparison.modifier.rawValue, expression: comparison.left.description)
@@ -66,7 +65,7 @@ struct DictionaryEvaluator {
   }
 
   private func compare(_ comparison: FetchComparison) throws -> Bool {
-    // Collections hold what they are asked for.
+    // A collection contains its members.
     if comparison.op == .in, let right = try value(of: comparison.right), case .many(let members) = right {
       return try compare(comparison.left, .in, list(members, comparison.right), comparison.options)
     }
@@ -83,7 +82,7 @@ struct DictionaryEvaluator {
   private func compare(
     _ left: FetchExpression, _ op: ComparisonOperator, _ right: FetchExpression, _ options: ComparisonOptions
   ) throws -> Bool {
-    // An object is there, and that is all that is known of it.
+    // An object can only be tested for being missing.
     for (side, other) in [(left, right), (right, left)] {
       guard let object = try value(of: side), case .object = object, op == .equal || op == .notEqual else { continue }
       guard case .constant(.null) = try reduced(other) else { break }
@@ -95,12 +94,12 @@ struct DictionaryEvaluator {
     return try PredicateEvaluator(fetch, resolver: NoObjects()).matches(0)
   }
 
-  /// A model for predicates that ask nothing of it.
+  /// A model for predicates that do not refer to properties.
   private static let model = Result { try CompiledModel(ManagedObjectModel(entities: [EntityDescription(name: "Dictionary")])) }
 
   // MARK: Expressions
 
-  /// The value of an expression, to order by.
+  /// Returns the value of an expression to sort by.
   func slot(of expression: FetchExpression) throws -> Slot {
     let reduced = try reduced(expression)
     if case .constant(let constant) = reduced {
@@ -117,7 +116,7 @@ struct DictionaryEvaluator {
     return try ObjectOrder(fetch, resolver: NoObjects()).values(of: 0).first ?? .null
   }
 
-  /// An expression of constants in place of one of paths.
+  /// Returns the expression with paths replaced by constants.
   private func reduced(_ expression: FetchExpression) throws -> FetchExpression {
     if let value = try value(of: expression) { return .constant(try value.constant(of: expression)) }
     switch expression {
@@ -132,7 +131,7 @@ struct DictionaryEvaluator {
         return .constant(try DictionaryEvaluator.result(of: statistic, values, expression))
       }
       let arguments = try arguments.map(reduced)
-      // A function of a missing value has none, unless it is about such.
+      // The result of a missing argument is missing, unless the function accepts missing values.
       if let function, !function.takesMissingValues, function.listFunction == nil, arguments.contains(.constant(.null)) {
         return .constant(.null)
       }
@@ -141,7 +140,7 @@ struct DictionaryEvaluator {
     }
   }
 
-  /// What a path, an index, or a subquery stands for; nil for other expressions.
+  /// Returns the value of a path, an index, or a subquery; nil for other expressions.
   private func value(of expression: FetchExpression) throws -> DictionaryValue? {
     switch expression {
     case .evaluatedObject: return root
@@ -215,7 +214,7 @@ struct DictionaryEvaluator {
     return value
   }
 
-  /// What is found behind each member: members of members are one collection. Beside such, nothing is an empty one.
+  /// Joins the values found for each member. Nested collections are flattened; next to them, a missing value counts as an empty collection.
   private static func joined(_ values: [DictionaryValue]) -> DictionaryValue {
     var (members, inner): ([DictionaryValue], [DictionaryValue]) = ([], [])
     var hasInner = false
@@ -230,7 +229,7 @@ struct DictionaryEvaluator {
     return .many(hasInner ? inner : members)
   }
 
-  /// What an aggregate is of members.
+  /// Returns the result of an aggregate over members.
   static func result(
     of function: ResolvedAggregate.Function, _ members: [DictionaryValue], _ expression: FetchExpression
   ) throws -> FetchConstant {
@@ -253,7 +252,7 @@ struct DictionaryEvaluator {
 }
 
 extension FetchConstant {
-  /// The constant of a slot of a type.
+  /// Creates a constant from a slot of a type.
   fileprivate init(_ slot: Slot, _ type: ResolvedType) {
     switch (slot, type) {
     case (.null, _): self = .null

@@ -1,16 +1,15 @@
-// FetchPredicate+Evaluation: a predicate asked about one object in memory.
 package import ObjectModel
 
 extension FetchPredicate {
-  /// Whether an object meets the predicate, by the rules by which stores answer it.
+  /// Returns whether an object in memory matches the predicate, by the same rules as in stores.
   ///
-  /// The predicate is checked against the object's entity at each call; transient attributes may be asked for.
+  /// Each call checks the predicate against the object's entity. Transient attributes are allowed.
   ///
   /// - Parameters:
   ///   - object: The object.
   ///   - model: The model of the object's entity.
-  ///   - resolver: What reads objects.
-  /// - Throws: ``FetchPredicateError`` when the predicate does not fit the entity; what the resolver throws.
+  ///   - resolver: Reads values and relationships of objects.
+  /// - Throws: ``FetchPredicateError`` if the predicate does not fit the entity; errors of the resolver.
   package func evaluate<Resolver: ObjectResolver>(
     with object: Resolver.Object, in model: CompiledModel, resolver: Resolver
   ) throws -> Bool {
@@ -20,7 +19,7 @@ extension FetchPredicate {
 
   /// Checks the predicate against an entity without evaluating it.
   ///
-  /// - Throws: ``FetchPredicateError`` naming the part that does not fit.
+  /// - Throws: ``FetchPredicateError`` with the part that does not fit.
   package func validate(entity name: String, in model: CompiledModel) throws(FetchPredicateError) {
     _ = try FetchResolver(model: model).resolve(FetchSpecification(entityName: name, predicate: self))
   }

@@ -1,7 +1,5 @@
-// FetchPredicate+Heads: the names that the key paths of a predicate begin with, for those who know what names there are.
-
 extension FetchPredicate {
-  /// The first names of all key paths that start at the object asked about.
+  /// The first names of all key paths that start at the evaluated object.
   package var keyPathHeads: Set<String> {
     switch self {
     case .constant, .block: []
@@ -21,7 +19,7 @@ extension FetchExpression {
     case .aggregate(let items), .function(_, let items): items.reduce(into: []) { $0.formUnion($1.keyPathHeads) }
     case .conditional(let condition, let first, let second):
       condition.keyPathHeads.union(first.keyPathHeads).union(second.keyPathHeads)
-    // What is inside asks about members.
+    // The inner predicate refers to members.
     case .subquery(let collection, _, _): collection.keyPathHeads
     }
   }

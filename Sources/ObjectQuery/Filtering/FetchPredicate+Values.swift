@@ -1,11 +1,10 @@
-// FetchPredicate+Values: a predicate asked about a text, a number or another value itself, and lists of such filtered.
-
 extension FetchPredicate {
-  /// Whether a value meets the predicate, which calls it `SELF`: `try FetchPredicate(format: "SELF BEGINSWITH[c] 'a'").evaluate(with: "Ada")`.
+  /// Returns whether a value matches the predicate, which refers to it as `SELF`: `try FetchPredicate(format: "SELF BEGINSWITH[c]
+  /// 'a'").evaluate(with: "Ada")`.
   ///
-  /// Rules are those for attributes of the value's type. An array or a set is a collection: `ANY SELF > 3`, `SELF.@count == 2`.
+  /// The rules are those for attributes of the value's type. An array or a set is a collection: `ANY SELF > 3`, `SELF.@count == 2`.
   ///
-  /// - Throws: ``FetchPredicateError`` where the value cannot be compared so, or a key is asked of it.
+  /// - Throws: ``FetchPredicateError`` if the value cannot be compared, or the predicate contains a key.
   public func evaluate<Value: FetchConstantConvertible>(with value: Value) throws -> Bool {
     try PredicateDepth.check(self)
     return try DictionaryEvaluator(try DictionaryValue(value, at: "SELF")).evaluate(self)
@@ -13,15 +12,15 @@ extension FetchPredicate {
 }
 
 extension Sequence where Element: FetchConstantConvertible {
-  /// The elements that meet a predicate, which calls each `SELF`, in their order.
+  /// Returns the elements that match a predicate, which refers to each as `SELF`, in their order.
   ///
-  /// - Throws: ``FetchPredicateError`` where an element cannot be compared so.
+  /// - Throws: ``FetchPredicateError`` if an element cannot be compared.
   public func filtered(using predicate: FetchPredicate) throws -> [Element] { try filter { try predicate.evaluate(with: $0) } }
 }
 
 extension Sequence where Element == [String: Any] {
-  /// The dictionaries that meet a predicate, in their order.
+  /// Returns the dictionaries that match a predicate, in their order.
   ///
-  /// - Throws: What the evaluation of the predicate throws.
+  /// - Throws: Errors of evaluating the predicate.
   public func filtered(using predicate: FetchPredicate) throws -> [Element] { try filter { try predicate.evaluate(with: $0) } }
 }

@@ -1,37 +1,36 @@
-// Sequence+Sorting: texts, numbers and dictionaries sorted as a fetch would.
 import ObjectModel
 
 extension Sequence where Element: FetchConstantConvertible {
-  /// The elements in the order of descriptors, which call each `SELF`: `try names.sorted(using: [FetchSortDescriptor("SELF", comparison: .localizedStandard)])`. Equal ones
-  /// keep theirs.
+  /// Returns the elements sorted by descriptors, which refer to each as `SELF`: `try names.sorted(using: [FetchSortDescriptor("SELF",
+  /// comparison: .localizedStandard)])`. The sort is stable.
   ///
-  /// - Throws: ``FetchPredicateError`` where an element has no such value.
+  /// - Throws: ``FetchPredicateError`` if an element has no such value.
   public func sorted(using descriptors: [FetchSortDescriptor]) throws -> [Element] {
     try DictionaryEvaluator.sorted(self, using: descriptors) { try DictionaryValue($0, at: "SELF") }
   }
 
-  /// The elements in the order of one descriptor: `try names.sorted(using: FetchSortDescriptor("SELF"))`.
+  /// Returns the elements sorted by a descriptor: `try names.sorted(using: FetchSortDescriptor("SELF"))`.
   ///
-  /// - Throws: ``FetchPredicateError`` where an element has no such value.
+  /// - Throws: ``FetchPredicateError`` if an element has no such value.
   public func sorted(using descriptor: FetchSortDescriptor) throws -> [Element] { try sorted(using: [descriptor]) }
 }
 
 extension Sequence where Element == [String: Any] {
-  /// The dictionaries in the order of descriptors; equal ones keep theirs, and those without a value come first where the order ascends.
+  /// Returns the dictionaries sorted by descriptors. The sort is stable. Missing values come first in ascending order.
   ///
-  /// - Throws: ``FetchPredicateError`` where a descriptor names something that has no order, such as a list.
+  /// - Throws: ``FetchPredicateError`` if a descriptor refers to a value without an order, such as a list.
   public func sorted(using descriptors: [FetchSortDescriptor]) throws -> [Element] {
     try DictionaryEvaluator.sorted(self, using: descriptors) { .object($0) }
   }
 
-  /// The dictionaries in the order of one descriptor.
+  /// Returns the dictionaries sorted by a descriptor.
   ///
-  /// - Throws: ``FetchPredicateError`` where the descriptor names something that has no order, such as a list.
+  /// - Throws: ``FetchPredicateError`` if the descriptor refers to a value without an order, such as a list.
   public func sorted(using descriptor: FetchSortDescriptor) throws -> [Element] { try sorted(using: [descriptor]) }
 }
 
 extension DictionaryEvaluator {
-  /// Sorts what descriptors can be asked of. Each value is read once.
+  /// Returns the elements sorted by descriptors. Each value is read once.
   fileprivate static func sorted<Element>(
     _ elements: some Sequence<Element>, using descriptors: [FetchSortDescriptor], _ value: (Element) throws -> DictionaryValue
   ) throws -> [Element] {

@@ -1,19 +1,19 @@
-// FetchPredicate+Substitution: values and expressions for variables.
-
-/// What stands for a variable, or for a path of keys from it; nil to leave it.
+/// Returns the substitute for a variable, or for a key path from it; nil to leave it unchanged.
 package typealias VariableValue = (_ name: String, _ path: [String]) throws -> FetchExpression?
 
 extension FetchPredicate {
-  /// The predicate with values in place of variables; variables without a value, and those that a SUBQUERY binds, stay.
+  /// Returns the predicate with values substituted for variables. Variables without a value, and those that a SUBQUERY binds, are
+  /// unchanged.
   ///
-  /// - Parameter variables: The values by the variables' names, without `$`.
+  /// - Parameter variables: The values by variable name, without `$`.
   public func withSubstitutionVariables(_ variables: [String: (any FetchConstantConvertible)?]) -> FetchPredicate {
     withSubstitutionExpressions(variables.mapValues { .constant($0?._fetchConstant ?? .null) })
   }
 
-  /// The predicate with expressions in place of variables, such as a key path for `$key`; with a key path for `$x`, `$x.name` goes on behind it.
+  /// Returns the predicate with expressions substituted for variables, such as a key path for `$key`. If a key path is substituted for
+  /// `$x`, then `$x.name` continues that path.
   ///
-  /// - Parameter expressions: The expressions by the variables' names, without `$`.
+  /// - Parameter expressions: The expressions by variable name, without `$`.
   public func withSubstitutionExpressions(_ expressions: [String: FetchExpression]) -> FetchPredicate {
     guard expressions.values.allSatisfy(PredicateDepth.allows) else { return self }
     return substituting { name, path in path.isEmpty ? expressions[name] : nil }
@@ -29,9 +29,9 @@ extension FetchPredicate {
     return names
   }
 
-  /// The predicate with expressions in place of variables that no SUBQUERY binds, and of paths from them, which are asked for first.
+  /// Returns the predicate with expressions substituted for free variables and for key paths from them. The path is tried first.
   package func substituting(_ value: VariableValue) rethrows -> FetchPredicate {
-    // What is nested too deep is refused when it is used; here it must not exhaust the stack.
+    // A predicate that is nested too deep is rejected when it is used. Here it must not exhaust the stack.
     guard (try? PredicateDepth.check(self)) != nil else { return self }
     return try substituting(value, [])
   }
@@ -51,7 +51,7 @@ extension FetchPredicate {
 }
 
 extension FetchExpression {
-  /// The expression with expressions in place of variables that no SUBQUERY binds, and of paths from them, which are asked for first.
+  /// Returns the expression with expressions substituted for free variables and for key paths from them. The path is tried first.
   package func substituting(_ value: VariableValue) rethrows -> FetchExpression {
     guard PredicateDepth.allows(self) else { return self }
     return try substituting(value, [])
@@ -65,7 +65,7 @@ extension FetchExpression {
     case .path(let base, let names):
       if case .variable(let name) = base, !bound.contains(name), let whole = try value(name, names) { return whole }
       let result = try base.substituting(value, bound)
-      // Keys behind a path that took a variable's place belong to it.
+      // Keys after a path that replaced a variable extend that path.
       switch (base, result) {
       case (.variable, .keyPath(let first)): return .keyPath(first + names)
       case (.variable, .path(let start, let first)): return .path(start, first + names)

@@ -1,15 +1,13 @@
-// FetchProperty+Format: properties of dictionary results out of a text.
-
 extension FetchProperty {
-  /// Parses a list such as `count(name) AS n, sum(installedSize), section`.
+  /// Parses a list of properties such as `count(name) AS n, sum(installedSize), section`.
   ///
-  /// An expression without `AS` has its own text as its name, and a key path is its own name. Names that are no words are written as
+  /// Without `AS`, the name of an expression is its text, and the name of a key path is the path. Names that are not words are written as
   /// `#name` or in quotes.
   ///
   /// - Parameters:
-  ///   - format: The text.
-  ///   - arguments: What placeholders stand for, in order.
-  /// - Throws: ``PredicateFormatError`` with the place and what was expected.
+  ///   - format: The format string.
+  ///   - arguments: The values of the placeholders, in order.
+  /// - Throws: ``PredicateFormatError`` with the position and the expected input.
   public static func list(
     format: String, _ arguments: (any FetchConstantConvertible)?...
   ) throws(PredicateFormatError) -> [FetchProperty] {

@@ -1,8 +1,7 @@
-// PredicateCast: the types that CAST gives a literal, so that every constant has a text.
 import Foundation
 import ObjectModel
 
-/// A type that a literal can be cast to.
+/// A target type of CAST for literals. With it, every constant has a textual form.
 enum PredicateCast: String, CaseIterable {
   case date = "Date"
   case decimal = "Decimal"
@@ -15,10 +14,10 @@ enum PredicateCast: String, CaseIterable {
   case objectID = "ObjectID"
   case entity = "Entity"
 
-  /// The names, for errors.
+  /// The names of all types, for errors.
   static var names: String { allCases.map(\.rawValue).joined(separator: ", ") }
 
-  /// The type of a name, Core Data's names included.
+  /// Creates the type for a name, including Core Data's names.
   init?(name: String) {
     switch name {
     case "Float", "Number": self = .double
@@ -34,7 +33,7 @@ enum PredicateCast: String, CaseIterable {
     }
   }
 
-  /// A literal as a constant of the type; nil when it is not one.
+  /// Returns a literal as a constant of the type; nil if it cannot be converted.
   func cast(_ value: FetchConstant) -> FetchConstant? {
     switch (self, value) {
     case (.date, .date), (.uuid, .uuid), (.url, .url), (.data, .data), (.objectID, .object), (.entity, .entity), (.string, .string): value
@@ -68,7 +67,7 @@ enum PredicateCast: String, CaseIterable {
     }
   }
 
-  /// A date in ISO 8601; or, as dates that are not finite are printed, no number or one beyond all.
+  /// Parses an ISO 8601 date, or NaN and infinity, as which dates that are not finite are printed.
   private static func date(_ text: String) -> Date? {
     if ["nan", "inf", "-inf"].contains(text) { return Double(text).map { Date(timeIntervalSinceReferenceDate: $0) } }
     return ISO8601Text.date(text)
@@ -76,7 +75,7 @@ enum PredicateCast: String, CaseIterable {
 }
 
 extension FetchConstant {
-  /// A number as a double.
+  /// The number as a double; nil for other constants.
   fileprivate var double: Double? {
     switch self {
     case .bool(let value): value ? 1 : 0

@@ -1,11 +1,10 @@
-// PredicateFormatError+Advice: what PredicateFormatError tells an application's user and its developer.
 public import Foundation
 package import ObjectModel
 
 extension PredicateFormatError: LocalizedError {}
 
 extension PredicateFormatError: AdvisedError {
-  /// What it tells an application's user and developer.
+  /// The advice for users and developers of an application.
   package var advice: ErrorAdvice {
     ErrorAdvice(
       user: "This search is not possible.",

@@ -1,16 +1,14 @@
-// PredicateFormatError: where a predicate's text is wrong, and what should stand there.
-
-/// A mistake in the text of a predicate or in the arguments given with it.
+/// An error in a format string or its arguments, with its position.
 public struct PredicateFormatError: Error, Sendable, Hashable {
-  /// What was expected, or what is wrong.
+  /// A description of the error or the expected input.
   public let message: String
-  /// The mistake's place as a number of characters from the text's start.
+  /// The position of the error, in characters from the start of the string.
   public let position: Int
-  /// The number of the line, from 1.
+  /// The line number, starting at 1.
   public let line: Int
-  /// The number of the character in its line, from 1.
+  /// The column in the line, in characters starting at 1.
   public let column: Int
-  /// The line.
+  /// The text of the line.
   public let lineText: String
 
   init(_ message: String, at offset: Int, in scalars: [Unicode.Scalar]) {
@@ -34,13 +32,13 @@ public struct PredicateFormatError: Error, Sendable, Hashable {
 }
 
 extension PredicateFormatError: CustomStringConvertible {
-  /// The mistake, the line, and a caret below its place.
+  /// The message, the line, and a caret below the position of the error.
   public var description: String {
     let place = line > 1 ? "line \(line), column \(column)" : "column \(column)"
     return "\(message) (\(place))\n\(lineText)\n\(indentation)^"
   }
 
-  /// As wide as what stands before the mistake, in a font of one width: tabs stay tabs, wide characters take two places.
+  /// White space as wide as the text before the error in a monospaced font. Tabs are kept, and wide characters take two columns.
   private var indentation: String {
     lineText.prefix(column - 1).map { character in
       guard let scalar = character.unicodeScalars.first else { return "" }

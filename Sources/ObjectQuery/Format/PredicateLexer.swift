@@ -1,13 +1,11 @@
-// PredicateLexer: splits a predicate's text into words.
-
-/// Splits text into tokens. Complexity: linear.
+/// Splits a format string into tokens. Complexity: O(*n*) in its length.
 struct PredicateLexer {
   private let scalars: [Unicode.Scalar]
   private var index = 0
 
   private init(_ scalars: [Unicode.Scalar]) { self.scalars = scalars }
 
-  /// The words of a text, closed by ``PredicateToken/Kind/end``.
+  /// Returns the tokens of a text, followed by ``PredicateToken/Kind/end``.
   static func tokens(of scalars: [Unicode.Scalar]) throws(PredicateFormatError) -> [PredicateToken] {
     var lexer = PredicateLexer(scalars)
     var tokens: [PredicateToken] = []
@@ -67,7 +65,7 @@ struct PredicateLexer {
     return String(name)
   }
 
-  /// A name; colons and further parts belong to it, as in `raise:toPower:`.
+  /// Reads a name. It includes colons and further parts, as in `raise:toPower:`.
   private mutating func functionName() throws(PredicateFormatError) -> String {
     var result = try name("a name")
     while peek() == ":" {
@@ -111,7 +109,7 @@ struct PredicateLexer {
       if let digit = peek(), ("0"..."9").contains(digit) { throw error("This digit is too large", at: index) }
     } else {
       _ = digits { ("0"..."9").contains($0) }
-      // As in C, digits may be missing before or behind the point; a point before a name begins a key.
+      // As in C, digits before or after the decimal point are optional. A point before a name starts a key.
       if peek() == ".", isDigit(1) || !beginsKey(1) || isExponent(1) {
         index += 1
         _ = digits { ("0"..."9").contains($0) }
@@ -130,24 +128,24 @@ struct PredicateLexer {
     return ("0"..."9").contains(scalar)
   }
 
-  /// Whether an exponent such as `e-3` begins at a distance.
+  /// Returns whether an exponent such as `e-3` starts at a distance.
   private func isExponent(_ distance: Int = 0) -> Bool {
     guard let e = peek(distance), e == "e" || e == "E" else { return false }
     let isSigned = peek(distance + 1) == "+" || peek(distance + 1) == "-"
     return isDigit(distance + (isSigned ? 2 : 1))
   }
 
-  /// Whether a key of a path may begin at a distance.
+  /// Returns whether a key of a path may start at a distance.
   private func beginsKey(_ distance: Int) -> Bool {
     var distance = distance
     while let scalar = peek(distance), PredicateToken.isSpace(scalar) { distance += 1 }
     guard let scalar = peek(distance) else { return false }
     if scalar == "%" { return peek(distance + 1) != "%" }
-    // Words such as AND are read as operators only behind a space.
+    // Words such as AND are operators only after a space.
     return scalar == "@" || scalar == "#" || (distance == 1 && PredicateToken.isNameStart(scalar))
   }
 
-  /// Skips digits; whether there were any.
+  /// Skips digits, and returns whether there were any.
   private mutating func digits(where isDigit: (Unicode.Scalar) -> Bool) -> Bool {
     let start = index
     while let scalar = peek(), isDigit(scalar) { index += 1 }
@@ -218,7 +216,7 @@ struct PredicateLexer {
     return .placeholder(PredicateToken.Placeholder(kind: kind, position: position))
   }
 
-  /// The number before a dollar sign.
+  /// Returns the argument number before a dollar sign.
   private mutating func position(at start: Int) throws(PredicateFormatError) -> Int? {
     var end = index
     while end < scalars.count, ("0"..."9").contains(scalars[end]) { end += 1 }

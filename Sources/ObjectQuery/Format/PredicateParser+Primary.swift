@@ -1,4 +1,3 @@
-// PredicateParser+Primary: literals, key paths, functions, subqueries and what stands behind them.
 import Foundation
 
 extension PredicateParser {
@@ -40,7 +39,7 @@ extension PredicateParser {
     }
   }
 
-  /// Words that are no keys; nil when it is one.
+  /// Parses a keyword; returns nil if the word is a key.
   private mutating func parseKeyword(_ word: String, at start: Int) throws(PredicateFormatError) -> Node? {
     let isCall = following.kind == .symbol("(")
     switch word {
@@ -70,7 +69,7 @@ extension PredicateParser {
 
   // MARK: Key paths
 
-  /// Keys separated by dots, from the current word on.
+  /// Parses keys separated by dots, starting at the current token.
   private mutating func parseKeys() throws(PredicateFormatError) -> [String] {
     var names = try parseKey()
     while isSymbol(".") {
@@ -80,14 +79,14 @@ extension PredicateParser {
     return names
   }
 
-  /// One key; several out of an argument.
+  /// Parses a key. An argument may contain several.
   private mutating func parseKey() throws(PredicateFormatError) -> [String] {
     switch token.kind {
     case .identifier(let name) where !PredicateToken.hasColon(name), .escaped(let name), .collectionOperator(let name):
       advance()
       return [name]
     case .placeholder(let placeholder) where placeholder.kind == .keyPath || placeholder.kind == .value || placeholder.kind == .string:
-      // Behind a dot %@ stands for a key too, as in SELF.%@.
+      // After a dot, `%@` is a key too, as in `SELF.%@`.
       let value = try argument(at: placeholder.position)
       if placeholder.kind == .value, case .keyPath(let names)? = expressions[argumentNumber] {
         advance()
@@ -102,7 +101,7 @@ extension PredicateParser {
     }
   }
 
-  /// Keys behind an expression, and indices.
+  /// Parses keys and indexes after an expression.
   mutating func parsePostfix(_ node: Node, at start: Int) throws(PredicateFormatError) -> Node {
     guard case .expression(var result, var depth) = node else { return node }
     while true {
@@ -145,7 +144,7 @@ extension PredicateParser {
     return index
   }
 
-  /// `[count:(tags) - 1]` of `tags`, which is how Foundation prints the last place.
+  /// Parses `[count:(tags) - 1]` of `tags`, which is how Foundation prints the last position.
   private mutating func parseIndexFromEnd(
     _ name: String, of collection: FetchExpression
   ) throws(PredicateFormatError) -> FetchExpression.CollectionIndex {
@@ -164,7 +163,7 @@ extension PredicateParser {
 
   // MARK: Calls
 
-  /// Arguments up to a closing bracket, which is consumed too.
+  /// Parses arguments up to and including a closing bracket.
   private mutating func parseArguments(closedBy close: String) throws(PredicateFormatError) -> ([FetchExpression], depth: Int) {
     var arguments: [FetchExpression] = []
     var depth = 0
@@ -208,7 +207,7 @@ extension PredicateParser {
     return .expression(.function(PredicateParser.selector(name, arguments.count), arguments), depth: try checked(depth + 1))
   }
 
-  /// `FUNCTION(operand, "selector:", arguments ...)`, or `FUNCTION("selector")` without arguments. The name stays as it is.
+  /// Parses `FUNCTION(operand, "selector:", arguments ...)`, or `FUNCTION("selector")` without arguments. The name is unchanged.
   private mutating func parseFunctionCall() throws(PredicateFormatError) -> Node {
     advance()
     advance()
@@ -220,7 +219,7 @@ extension PredicateParser {
     return .expression(.function(selector, arguments), depth: try checked(depth + 1))
   }
 
-  /// A function's full name: `abs` is `abs:`, `modulus` of two is `modulus:by:`.
+  /// Returns the full name of a function: `abs` is `abs:`, and `modulus` with two arguments is `modulus:by:`.
   static func selector(_ name: String, _ count: Int) -> String {
     if PredicateToken.hasColon(name) || count == 0 { return name }
     if count == 1 { return name == "avg" ? "average:" : name + ":" }
@@ -284,7 +283,7 @@ extension PredicateParser {
 
   private static let radixes = ["0x": 16, "0o": 8, "0b": 2]
 
-  /// A number out of its text.
+  /// Parses a number.
   func number(_ text: String) throws(PredicateFormatError) -> FetchConstant {
     let isNegative = text.hasPrefix("-")
     let digits = isNegative ? text.dropFirst() : text[...]
@@ -296,7 +295,8 @@ extension PredicateParser {
     }
     if let value = Int64(text) { return .int(value) }
     guard let real = Double(text) else { throw error("This is no number") }
-    // What a double would round is kept as a decimal, if that holds it. A double beyond decimals is printed in digits that decimals may hold, and stays one.
+    // A literal that a double would round becomes a decimal if it fits. A double outside the range of decimals is printed with digits that
+    // a decimal could hold, and stays a double.
     if let decimal = Decimal(string: text, locale: Locale(identifier: "en_US_POSIX")), !decimal.isNaN,
       let shortest = SlotComparison.decimal(of: real), shortest != decimal, digits.filter(\.isNumber).count <= 38
     {

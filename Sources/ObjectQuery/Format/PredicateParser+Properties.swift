@@ -1,7 +1,5 @@
-// PredicateParser+Properties: lists of properties, and the calls that SQL has made a habit: count(*), count(distinct name).
-
 extension PredicateParser {
-  /// The text as a list of properties: `count(name) AS n, sum(installedSize), section`.
+  /// Parses a list of properties: `count(name) AS n, sum(installedSize), section`.
   mutating func parseProperties() throws(PredicateFormatError) -> [FetchProperty] {
     var properties: [FetchProperty] = []
     repeat {
@@ -28,9 +26,9 @@ extension PredicateParser {
     return .expression(ExpressionDescription(name: text(from: start), expression: expression))
   }
 
-  /// What follows a function's name, where those are not a function's ordinary arguments; nil where they are.
+  /// Parses function arguments in the style of SQL; returns nil for ordinary arguments.
   ///
-  /// `count(*)` counts objects, `count(distinct name)` different values. A key named `distinct` stays a key.
+  /// `count(*)` counts objects, `count(distinct name)` distinct values. A key named `distinct` is still a key.
   mutating func parseAggregateArgument() throws(PredicateFormatError) -> (FetchExpression, depth: Int)? {
     if isSymbol("*"), following.kind == .symbol(")") {
       advance()

@@ -1,10 +1,10 @@
-// PredicateParser: from words to predicates, by operator precedence.
 import Foundation
 import Synchronization
 
-/// Parses one text, of any length, nested at most ``PredicateDepth/limit`` levels. A parenthesis may hold a predicate or an expression, so both are parsed by one precedence climb without going back.
+/// Parses a format string by operator precedence, with at most ``PredicateDepth/limit`` levels of nesting. Parentheses may contain a
+/// predicate or an expression, so one precedence climber parses both without backtracking.
 struct PredicateParser {
-  /// What was parsed so far, with its depth in levels of ``PredicateDepth``.
+  /// A parsed node and its depth in levels of ``PredicateDepth``.
   enum Node {
     case predicate(FetchPredicate, depth: Int)
     case expression(FetchExpression, depth: Int)
@@ -21,10 +21,10 @@ struct PredicateParser {
   private var index = 0
   private var level = 0
   private let arguments: [FetchConstant]
-  /// The arguments that are not constants, by their positions from 1. They are null in ``arguments``.
+  /// The arguments that are not constants, by position starting at 1. They are null in ``arguments``.
   let expressions: [Int: FetchExpression]
   private var nextArgument = 0
-  /// The greatest number of an argument that the format has taken.
+  /// The highest argument number used so far.
   private var greatestArgument = 0
 
   init(_ text: String, _ arguments: [FetchConstant], expressions: [Int: FetchExpression] = [:]) throws(PredicateFormatError) {
@@ -34,7 +34,7 @@ struct PredicateParser {
     self.expressions = expressions
   }
 
-  /// A parser whose arguments may be expressions, which stand where a value does.
+  /// Creates a parser whose arguments may be expressions, which are allowed wherever a value is.
   init(_ text: String, _ arguments: [FetchExpression]) throws(PredicateFormatError) {
     var expressions: [Int: FetchExpression] = [:]
     var constants: [FetchConstant] = []
@@ -49,7 +49,7 @@ struct PredicateParser {
     try self.init(text, constants, expressions: expressions)
   }
 
-  /// The text as a predicate.
+  /// Parses the text as a predicate.
   func parsePredicate() throws(PredicateFormatError) -> FetchPredicate {
     try onAmpleStack { (parser) throws(PredicateFormatError) in
       let result = try parser.parseCondition(0).0
@@ -58,7 +58,7 @@ struct PredicateParser {
     }
   }
 
-  /// The text as an expression.
+  /// Parses the text as an expression.
   func parseExpression() throws(PredicateFormatError) -> FetchExpression {
     try onAmpleStack { (parser) throws(PredicateFormatError) in
       let result = try parser.parseValue(0).0
@@ -67,7 +67,8 @@ struct PredicateParser {
     }
   }
 
-  /// Parses the whole text: what may be nested deep on a thread of its own, since the caller's may have a stack of 512 KB, which does not hold a hundred levels.
+  /// Parses the whole text. If it may be nested deeply, this uses a separate thread: the caller's stack may have only 512 KB, which is not
+  /// enough for a hundred levels.
   func onAmpleStack<Value: Sendable>(
     _ parse: @escaping @Sendable (inout PredicateParser) throws(PredicateFormatError) -> Value
   ) throws(PredicateFormatError) -> Value {
@@ -91,11 +92,11 @@ struct PredicateParser {
     return try outcome.get()
   }
 
-  /// How many levels any stack holds.
+  /// The number of levels that fit on any stack.
   private static let shallowDepth = 12
   private static let openingSymbols: Set<String> = ["(", "{", "[", "-", "+", "~", "!", "**"]
 
-  /// Whether the words open more levels than any stack holds. Few words, as nearly always, open few.
+  /// Whether the tokens may open more levels than fit on any stack. Short texts, which are typical, cannot.
   private var mayBeDeep: Bool {
     guard tokens.count > Self.shallowDepth else { return false }
     var count = 0
@@ -120,10 +121,10 @@ struct PredicateParser {
   // MARK: Words
 
   var token: PredicateToken { tokens[index] }
-  /// The word behind the current one.
+  /// The token after the current one.
   var following: PredicateToken { tokens[min(index + 1, tokens.count - 1)] }
 
-  /// The current word as a keyword, in upper case; nil when it is something else.
+  /// The current token as an uppercase keyword; nil if it is something else.
   var keyword: String? {
     guard case .identifier(let name) = token.kind else { return nil }
     return name.uppercased()
@@ -138,7 +139,7 @@ struct PredicateParser {
     advance()
   }
 
-  /// The text from a place up to the current word, without the space around it.
+  /// Returns the text from a position up to the current token, without surrounding white space.
   func text(from start: Int) -> String {
     var text = String.UnicodeScalarView()
     text.append(contentsOf: scalars[start..<max(start, token.start)])
@@ -149,7 +150,7 @@ struct PredicateParser {
     PredicateFormatError(message, at: offset ?? token.start, in: scalars)
   }
 
-  /// The next argument, or the one at a position, from 1.
+  /// Returns the next argument, or the one at a position starting at 1.
   mutating func argument(at position: Int? = nil) throws(PredicateFormatError) -> FetchConstant {
     let number = position ?? nextArgument + 1
     guard number <= arguments.count else {
@@ -160,19 +161,19 @@ struct PredicateParser {
     return arguments[number - 1]
   }
 
-  /// The number of the argument that was taken last, from 1.
+  /// The number of the last argument taken, starting at 1.
   var argumentNumber: Int { nextArgument }
 
   // MARK: Nodes
 
-  /// Parses a condition that binds at least as tight as a precedence, with its depth.
+  /// Parses a condition that binds at least as tightly as a precedence, and returns its depth.
   mutating func parseCondition(_ least: Int) throws(PredicateFormatError) -> (FetchPredicate, Int) {
     let start = token.start
     let node = try parse(least)
     return try predicate(node, at: start)
   }
 
-  /// Parses a value that binds at least as tight as a precedence, with its depth.
+  /// Parses a value that binds at least as tightly as a precedence, and returns its depth.
   mutating func parseValue(_ least: Int) throws(PredicateFormatError) -> (FetchExpression, Int) {
     let start = token.start
     let node = try parse(least)
@@ -206,7 +207,7 @@ struct PredicateParser {
     case function(String)
   }
 
-  /// Operators of greater precedence bind tighter.
+  /// Operators of higher precedence bind more tightly.
   private static let comparisonPrecedence = 3
 
   private var binary: (operator: Binary, precedence: Int)? {
@@ -239,7 +240,7 @@ struct PredicateParser {
     }
   }
 
-  /// `NOT IN`, `NOT LIKE` and their like, behind a value: the opposite of the comparison.
+  /// The comparison for `NOT IN`, `NOT LIKE` and similar after a value.
   private var negated: (operator: Binary, precedence: Int)? {
     guard keyword == "NOT", case .identifier(let name) = following.kind, let op = comparisonOperator(name.uppercased()) else { return nil }
     return (.comparison(op), PredicateParser.comparisonPrecedence)
@@ -255,11 +256,11 @@ struct PredicateParser {
     }
   }
 
-  /// Parses what binds at least as tight as a precedence.
+  /// Parses an operand that binds at least as tightly as a precedence.
   mutating func parse(_ least: Int) throws(PredicateFormatError) -> Node {
     level += 1
     defer { level -= 1 }
-    // A level of the tree takes at most two of these: an operator's right side, and the parenthesis that it is.
+    // A level of the tree needs at most two calls: the right side of an operator, and the parentheses around it.
     _ = try checked(level / 2)
     let start = token.start
     var left = try parsePrefix()
@@ -277,7 +278,7 @@ struct PredicateParser {
       case .function(let name):
         let (first, firstDepth) = try expression(left, at: start)
         advance()
-        // A power binds to the right.
+        // Exponentiation is right-associative.
         let (second, secondDepth) = try parseValue(name == "raise:toPower:" ? precedence : precedence + 1)
         left = .expression(.function(name, [first, second]), depth: try checked(max(firstDepth, secondDepth) + 1))
       }
@@ -285,7 +286,7 @@ struct PredicateParser {
     return left
   }
 
-  /// Conditions that one word joins.
+  /// Parses conditions joined by the same operator.
   private mutating func parseChain(_ first: Node, _ precedence: Int, at start: Int) throws(PredicateFormatError) -> Node {
     let (condition, firstDepth) = try predicate(first, at: start)
     var (items, depth) = ([condition], firstDepth)
@@ -298,7 +299,7 @@ struct PredicateParser {
     return .predicate(precedence == 2 ? .and(items) : .or(items), depth: try checked(depth + 1))
   }
 
-  /// The operator and right side of a comparison.
+  /// Parses the operator and right side of a comparison.
   private mutating func parseComparison(
     _ left: Node, modifier: ComparisonModifier
   ) throws(PredicateFormatError) -> Node {
@@ -317,7 +318,7 @@ struct PredicateParser {
       depth: try checked(max(leftDepth, rightDepth) + 1))
   }
 
-  /// A query that is written out has no mistakes; one that is given as an argument is what somebody typed.
+  /// Rejects syntax errors in a literal query. Those in an argument are tolerated, because it may be user input.
   private func checkQuery() throws(PredicateFormatError) {
     guard case .string(let text) = token.kind else { return }
     do throws(TextQueryError) { _ = try TextQuery(text) } catch {
@@ -325,7 +326,7 @@ struct PredicateParser {
     }
   }
 
-  /// `[cd]` and its like.
+  /// Parses options such as `[cd]`.
   private mutating func parseOptions() throws(PredicateFormatError) -> ComparisonOptions {
     guard isSymbol("[") else { return [] }
     advance()

@@ -1,8 +1,7 @@
-// PredicatePrinter: predicates as text that parses to an equal predicate.
 import Foundation
 import ObjectModel
 
-/// Writes predicates in the format language. Recursion is bounded: what is nested too deep is not written.
+/// Prints predicates in the format language. Predicates that are nested too deep are not printed, which bounds the recursion.
 enum PredicatePrinter {
   static func text(of predicate: FetchPredicate) -> String {
     guard (try? PredicateDepth.check(predicate)) != nil else { return "(nested deeper than \(PredicateDepth.limit) levels)" }
@@ -34,7 +33,7 @@ enum PredicatePrinter {
       let options = comparison.options.text
       text += " " + comparison.op.rawValue + (options.isEmpty ? "" : "[\(options)]") + " "
       if comparison.op == .search, case .constant(.string(let query)) = comparison.right, (try? TextQuery(query)) == nil {
-        // What was typed, not written: parsing a literal is stricter.
+        // User input: parsing a literal is stricter.
         text += cast(query, .string)
       } else {
         write(comparison.right, to: &text)
@@ -74,7 +73,7 @@ enum PredicatePrinter {
     case .keyPath(let names): writeKeys(names, isStart: true, to: &text)
     case .variable(let name): text += variable(name)
     case .path(let base, let names):
-      // Without parentheses the keys would belong to the path before.
+      // Without parentheses, the keys would extend the preceding path.
       let isPath =
         switch base {
         case .keyPath, .path: true
@@ -136,19 +135,19 @@ enum PredicatePrinter {
     }
   }
 
-  /// Whether CAST of an expression stays one when it is parsed: of a literal it is the literal's value.
+  /// Returns whether CAST of an expression is still one after parsing. CAST of a literal is evaluated by the parser.
   private static func isCast(_ expression: FetchExpression) -> Bool {
     if case .constant(let value) = expression { return value.isNull }
     return true
   }
 
-  /// Whether a function can be called by its name alone.
+  /// Returns whether a function can be called by its name alone.
   private static func isCallable(_ name: String) -> Bool {
     let parts = name.split(separator: ":", omittingEmptySubsequences: false)
     guard let first = parts.first, PredicateToken.isName(String(first)), !PredicateToken.reserved.contains(name.uppercased()) else {
       return false
     }
-    // Behind a colon there is a name, another colon, or the end.
+    // A colon is followed by a name, another colon, or the end.
     return parts.dropFirst().allSatisfy { $0.isEmpty || PredicateToken.isName(String($0)) }
   }
 

@@ -1,42 +1,40 @@
-// PredicateToken: the words of the format language.
-
-/// A word with its place.
+/// A token of the format language, with its position.
 struct PredicateToken: Sendable {
-  /// What a word is.
+  /// The kind of a token.
   enum Kind: Sendable, Hashable {
-    /// A name, a keyword, or a function's name with its colons.
+    /// A name, a keyword, or a function name with colons.
     case identifier(String)
-    /// `#name`: a name that is no keyword.
+    /// `#name`: a name that is not a keyword.
     case escaped(String)
     /// `$name`.
     case variable(String)
     /// `@name`.
     case collectionOperator(String)
-    /// A number as it was written, without a sign.
+    /// A number as written, without a sign.
     case number(String)
     case string(String)
-    /// `%@`, `%K`, `%d` ...
+    /// `%@`, `%K`, `%d`, …
     case placeholder(Placeholder)
     /// An operator or a bracket.
     case symbol(String)
     case end
   }
-  /// An argument's place.
+  /// A placeholder for an argument.
   struct Placeholder: Sendable, Hashable {
-    /// What it takes.
+    /// The kind of argument that a placeholder accepts.
     enum Kind: Sendable, Hashable {
       case value, keyPath, integer, real, string, character
     }
     var kind: Kind
-    /// The argument's number, from 1, where the place names it (`%2$@`); else it takes the next one.
+    /// The argument number, starting at 1, if the placeholder specifies it (`%2$@`); otherwise it takes the next argument.
     var position: Int?
   }
 
   var kind: Kind
-  /// The place of its first scalar.
+  /// The offset of its first scalar.
   var start: Int
 
-  /// What errors call it.
+  /// The name of the token in errors.
   var name: String {
     switch kind {
     case .identifier(let name): name
@@ -51,7 +49,7 @@ struct PredicateToken: Sendable {
     }
   }
 
-  /// Whether a value may end here, so that a point behind it leads to a key.
+  /// Whether a value may end with this token, so that a following point starts a key.
   var endsValue: Bool {
     switch kind {
     case .identifier(let name): !Self.reserved.contains(name.uppercased())
@@ -61,24 +59,24 @@ struct PredicateToken: Sendable {
     }
   }
 
-  /// The words with a meaning of their own, in upper case; as keys they need `#` where an expression starts.
+  /// The reserved words, in upper case. As keys they need `#` at the start of an expression.
   static let reserved: Set<String> = [
     "AND", "OR", "NOT", "ANY", "SOME", "ALL", "NONE", "IN", "BETWEEN", "CONTAINS", "BEGINSWITH", "ENDSWITH", "LIKE", "MATCHES", "TRUE",
     "YES",
     "FALSE", "NO", "NULL", "NIL", "SELF", "TRUEPREDICATE", "FALSEPREDICATE", "SUBQUERY", "CAST", "TERNARY", "FUNCTION",
   ]
 
-  /// Whether a text is a name that needs no quotes.
+  /// Returns whether a text is a name that needs no quotes.
   static func isName(_ text: String) -> Bool {
     guard let first = text.unicodeScalars.first, isNameStart(first) else { return false }
     return text.unicodeScalars.dropFirst().allSatisfy(isNameContinuation)
   }
 
-  /// Whether a name is a function's with the names of its arguments.
-  // By bytes: Foundation's search for a text takes longer than reading the whole predicate.
+  /// Returns whether a name is that of a function with argument labels.
+  // By bytes: Foundation's string search takes longer than parsing the whole predicate.
   static func hasColon(_ name: String) -> Bool { name.utf8.contains(UInt8(ascii: ":")) }
 
-  // What Unicode says of ASCII is known without its tables.
+  // ASCII needs no lookup in the Unicode tables.
   static func isNameStart(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar {
     case "a"..."z", "A"..."Z", "_": true

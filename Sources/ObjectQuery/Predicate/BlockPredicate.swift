@@ -1,46 +1,44 @@
-// BlockPredicate: a condition written in Swift, which only the process that holds it can ask.
-
-/// An object that conditions written in Swift can look at.
+/// An object that a condition in Swift can evaluate.
 package protocol FetchEvaluatable {
-  /// The value at the end of a dotted path of to-one relationships; nil when there is none.
+  /// Returns the value at the end of a dotted path of to-one relationships; nil if it is missing.
   ///
-  /// - Throws: An error when the path names no property.
+  /// - Throws: An error if the path contains an unknown property.
   func value(forKeyPath keyPath: String) throws -> Any?
 }
 
-/// A condition written in Swift: the part of a predicate that no store can answer.
+/// A condition written in Swift, which stores do not support.
 ///
-/// A fetch takes such a condition only with ``FetchSpecification/allowsInMemoryFiltering``: the rest of the predicate goes to the store, and the block is
-/// called for each object that the store finds. Two blocks are equal when they are the same object.
+/// A fetch accepts such a condition only with ``FetchSpecification/allowsInMemoryFiltering``. The store evaluates the rest of the
+/// predicate, and the block is called for each object that it returns. Two blocks are equal if they are identical.
 public final class BlockPredicate: Sendable {
-  /// What errors and printed predicates call it.
+  /// The name in errors and printed predicates.
   public let name: String
   private let body: @Sendable (any FetchEvaluatable) throws -> Bool
 
-  /// Makes a condition.
+  /// Creates a condition.
   ///
   /// - Parameters:
-  ///   - name: What errors and printed predicates call it.
-  ///   - body: Whether an object meets the condition. The fetch throws what this throws.
+  ///   - name: The name in errors and printed predicates.
+  ///   - body: Returns whether an object matches the condition. The fetch rethrows its errors.
   package init(_ name: String, _ body: @escaping @Sendable (any FetchEvaluatable) throws -> Bool) {
     self.name = name
     self.body = body
   }
 
-  /// Whether an object meets the condition.
+  /// Returns whether an object matches the condition.
   ///
-  /// - Throws: What the condition's code throws.
+  /// - Throws: Errors of the condition's closure.
   package func evaluate(with object: any FetchEvaluatable) throws -> Bool { try body(object) }
 }
 
 extension BlockPredicate: Hashable {
-  /// Whether two blocks are the same object.
+  /// Returns whether two blocks are identical.
   public static func == (left: BlockPredicate, right: BlockPredicate) -> Bool { left === right }
-  /// Hashes the identity.
+  /// Hashes the object identity.
   public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }
 
 extension BlockPredicate: CustomStringConvertible {
-  /// `BLOCKPREDICATE(name)`, which is printed but not parsed.
+  /// `BLOCKPREDICATE(name)`, which cannot be parsed.
   public var description: String { "BLOCKPREDICATE(\(name))" }
 }

@@ -1,75 +1,74 @@
-// ComparisonOptions: the operators of comparisons, their modifiers and string options.
-
-/// How the two sides of a comparison are compared.
+/// The operator of a comparison.
 public enum ComparisonOperator: String, Sendable, Hashable, CaseIterable {
-  /// Equal.
+  /// The sides are equal.
   case equal = "=="
-  /// Not equal.
+  /// The sides are not equal.
   case notEqual = "!="
-  /// Less.
+  /// The left side is less than the right side.
   case less = "<"
-  /// Less or equal.
+  /// The left side is less than or equal to the right side.
   case lessOrEqual = "<="
-  /// Greater.
+  /// The left side is greater than the right side.
   case greater = ">"
-  /// Greater or equal.
+  /// The left side is greater than or equal to the right side.
   case greaterOrEqual = ">="
-  /// Between the two values of a list, both included.
+  /// The left side is between the two values of a list, inclusive.
   case between = "BETWEEN"
-  /// One of a list or collection; or a substring of a string.
+  /// The left side is a member of a list or collection, or a substring of a string.
   case `in` = "IN"
-  /// Contains a substring, or a collection contains a member.
+  /// The left side contains a substring, or is a collection that contains a member.
   case contains = "CONTAINS"
-  /// Begins with a string.
+  /// The left side begins with a string.
   case beginsWith = "BEGINSWITH"
-  /// Ends with a string.
+  /// The left side ends with a string.
   case endsWith = "ENDSWITH"
-  /// Matches a pattern of `*` and `?`.
+  /// The left side matches a pattern with the wildcards `*` and `?`.
   case like = "LIKE"
-  /// Matches a regular expression as a whole.
+  /// The whole left side matches a regular expression.
   case matches = "MATCHES"
-  /// Has the words that a ``TextQuery`` looks for.
+  /// The left side matches a ``TextQuery``.
   case search = "SEARCH"
 }
 
-/// Which members of a to-many left side a comparison asks about.
+/// The quantifier of a comparison with a to-many left side.
 public enum ComparisonModifier: String, Sendable, Hashable {
-  /// The left side is one value.
+  /// The left side is a single value.
   case direct = ""
-  /// Some member meets the comparison; false for an empty collection.
+  /// At least one member matches; false for an empty collection.
   case any = "ANY"
-  /// Every member meets it; true for an empty collection.
+  /// Every member matches; true for an empty collection.
   case all = "ALL"
-  /// No member meets it; true for an empty collection.
+  /// No member matches; true for an empty collection.
   case none = "NONE"
 }
 
-/// How strings are compared: what `[cd]` behind an operator says in the format language.
+/// Options of string comparisons, such as `[cd]` after an operator in the format language.
 ///
 /// ```swift
 /// let request = Book.all.where { $0.title.contains("été", [.caseInsensitive, .diacriticInsensitive]) }
 /// let same = try FetchPredicate(format: "title CONTAINS[cd] %@", "été")
 /// ```
 ///
-/// Without options strings are equal where their characters are. A comparison with options looks at each row, unless the attribute has an index with the same
-/// collation (``FetchIndexElement``), which equality and prefixes use. ``localeSensitive`` never uses an index.
+/// Without options, strings are equal if their characters are equal. A comparison with options scans every row, unless the attribute has an
+/// index with the same collation (``FetchIndexElement``), which equality and prefix comparisons use. ``localeSensitive`` never uses an
+/// index.
 public struct ComparisonOptions: OptionSet, Sendable, Hashable {
   /// The raw bits.
   public let rawValue: UInt8
-  /// Makes options of raw bits; bits that are no option are dropped.
+  /// Creates options from raw bits. Undefined bits are ignored.
   public init(rawValue: UInt8) { self.rawValue = rawValue & 15 }
-  /// `[c]`: upper and lower case are equal.
+  /// `[c]`: ignores case.
   public static let caseInsensitive = ComparisonOptions(rawValue: 1)
-  /// `[d]`: letters are equal whatever their accents.
+  /// `[d]`: ignores diacritics.
   public static let diacriticInsensitive = ComparisonOptions(rawValue: 2)
-  /// `[n]`: the caller promises that both sides are normalised; they are compared byte by byte.
+  /// `[n]`: both sides are already normalized, and are compared byte by byte.
   public static let normalized = ComparisonOptions(rawValue: 4)
-  /// `[l]`: compared by the rules of the current locale.
+  /// `[l]`: compares by the rules of the current locale.
   public static let localeSensitive = ComparisonOptions(rawValue: 8)
 }
 
 extension ComparisonOptions {
-  /// The letters of the options in format language, in the order in which they are written.
+  /// The letters of the options in the format language, in canonical order.
   static let letters: [(letter: Character, option: ComparisonOptions)] = [
     ("c", .caseInsensitive), ("d", .diacriticInsensitive), ("n", .normalized), ("l", .localeSensitive),
   ]

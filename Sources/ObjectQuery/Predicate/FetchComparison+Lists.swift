@@ -1,13 +1,11 @@
-// FetchComparison+Lists: comparisons with a list on the left side.
-
 extension FetchComparison {
-  /// `value IN list` for `list CONTAINS value`, which means the same; nil for other comparisons.
+  /// The equivalent `value IN list` for `list CONTAINS value`; nil for other comparisons.
   var inverted: FetchComparison? {
     guard op == .contains, modifier == .direct, left.listItems != nil else { return nil }
     return FetchComparison(left: right, op: .in, right: left, options: options)
   }
 
-  /// One comparison for each member, for ANY, ALL and NONE of a list that is written out; nil for other comparisons.
+  /// The predicate with one comparison for each member, for ANY, ALL and NONE of a literal list; nil for other comparisons.
   var expanded: FetchPredicate? {
     guard modifier != .direct, let items = left.listItems else { return nil }
     let members = items.map { FetchPredicate.comparison(FetchComparison(left: $0, op: op, right: right, options: options)) }
@@ -20,7 +18,7 @@ extension FetchComparison {
 }
 
 extension FetchExpression {
-  /// The members of a list that is written out or given as an argument; nil for other expressions.
+  /// The members of a list that is a literal or an argument; nil for other expressions.
   fileprivate var listItems: [FetchExpression]? {
     switch self {
     case .constant(.list(let items)): items.map { .constant($0) }

@@ -1,10 +1,9 @@
-// FetchConstant: a value that a predicate compares with.
 public import Foundation
 public import ObjectModel
 
 /// A constant of a predicate.
 public enum FetchConstant: Sendable, Hashable {
-  /// No value.
+  /// A null value.
   case null
   /// A boolean.
   case bool(Bool)
@@ -16,7 +15,7 @@ public enum FetchConstant: Sendable, Hashable {
   case decimal(Decimal)
   /// A string.
   case string(String)
-  /// An instant.
+  /// A date.
   case date(Date)
   /// Bytes.
   case data(Data)
@@ -24,15 +23,15 @@ public enum FetchConstant: Sendable, Hashable {
   case uuid(UUID)
   /// A URL.
   case url(URL)
-  /// An object.
+  /// An object ID.
   case object(ManagedObjectID)
   /// An entity, by name.
   case entity(String)
-  /// Several values, for IN and BETWEEN.
+  /// A list of values, for IN and BETWEEN.
   case list([FetchConstant])
 }
 
-/// A Swift value that can stand in a predicate.
+/// A Swift type whose values can be constants of a predicate.
 public protocol FetchConstantConvertible {
   /// The value as a constant.
   var _fetchConstant: FetchConstant { get }
@@ -95,7 +94,7 @@ extension URL: FetchConstantConvertible {
   public var _fetchConstant: FetchConstant { .url(self) }
 }
 extension NSNumber: FetchConstantConvertible {
-  /// The number inside as a constant.
+  /// The contained number as a constant.
   public var _fetchConstant: FetchConstant {
     switch AttributeConversion.content(of: self) {
     case let flag as Bool: .bool(flag)

@@ -1,51 +1,52 @@
-// FetchExpression: one side of a comparison.
-
-/// An expression of a predicate, a sort or a projection: a key path, a constant, a function of others.
+/// An expression in a predicate, a sort key or a dictionary result: a key path, a constant, or a function of other expressions.
 ///
 /// ```swift
 /// let length = try FetchExpression(format: "length(title) + 1")
 /// let request = FetchRequest<Book>(entityName: "Book").sorted(by: length, ascending: false)
 /// ```
 ///
-/// A mistake of grammar throws ``PredicateFormatError``; a function that nobody knows, or a wrong type, throws ``FetchPredicateError`` when the expression is used.
+/// A syntax error throws ``PredicateFormatError``. An unknown function or a wrong type throws ``FetchPredicateError`` when the expression
+/// is used.
 public indirect enum FetchExpression: Sendable, Hashable {
   /// A constant.
   case constant(FetchConstant)
-  /// The object itself.
+  /// The evaluated object (`SELF`).
   case evaluatedObject
-  /// A path of property names and collection operators (`@count`, `@sum` ...) from the object.
+  /// A path of property names and collection operators (`@count`, `@sum`, …) from the object.
   case keyPath([String])
-  /// A variable, to be substituted, or bound by a subquery.
+  /// A variable to be substituted, or bound by a subquery.
   case variable(String)
-  /// A path from another expression, such as a subquery's variable or a subquery.
+  /// A path from another expression, such as a subquery or its variable.
   case path(FetchExpression, [String])
   /// A list of expressions.
   case aggregate([FetchExpression])
-  /// A function of arguments, by its name in format language (`add:to:`, `abs:`, `uppercase:` ...).
+  /// A function call, with the function's name in the format language (`add:to:`, `abs:`, `uppercase:`, …).
   case function(String, [FetchExpression])
-  /// The members of a collection that meet a predicate on a variable.
+  /// The members of a collection for which a predicate on a variable is true.
   case subquery(collection: FetchExpression, variable: String, predicate: FetchPredicate)
-  /// One of two expressions, as a predicate decides.
+  /// The first expression if the predicate is true, otherwise the second.
   case conditional(FetchPredicate, FetchExpression, FetchExpression)
   /// An element of an ordered collection.
   case element(FetchExpression, CollectionIndex)
 
-  /// Which element of an ordered collection.
+  /// The position of an element in an ordered collection.
   public enum CollectionIndex: Sendable, Hashable {
-    /// The first.
+    /// The first element.
     case first
-    /// The last.
+    /// The last element.
     case last
     /// The number of elements.
     case size
-    /// The element at a position, from 0. There is none at a negative one.
+    /// The element at a zero-based position. A negative position has no element.
     case at(Int)
   }
 
-  /// The function that CAST of something other than a literal is: of a value and the name of a type.
+  /// The function for CAST of an expression that is not a literal. Its arguments are a value and the name of a type.
   static let castFunction = "castObject:toType:"
 
-  /// A key path from its dotted form. Complexity: linear in the text's length.
+  /// Returns a key path for its dotted form.
+  ///
+  /// - Complexity: O(*n*), where *n* is the length of the string.
   public static func keyPath(_ dotted: String) -> FetchExpression {
     .keyPath(dotted.split(separator: ".", omittingEmptySubsequences: false).map(String.init))
   }

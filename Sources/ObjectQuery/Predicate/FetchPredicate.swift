@@ -1,6 +1,4 @@
-// FetchPredicate: what a fetch asks of each object.
-
-/// A condition on objects: a value that stores turn into their own language and that can be evaluated in memory.
+/// A condition on objects. Stores translate it into their query language, and it can be evaluated in memory.
 ///
 /// ```swift
 /// let long = try FetchPredicate(format: "pages > %@ AND ANY tags.name BEGINSWITH[cd] %@", 500, "sea")
@@ -8,44 +6,44 @@
 /// let isLong = try long.evaluate(with: book)
 /// ```
 ///
-/// The format language is Core Data's. A mistake in its grammar throws ``PredicateFormatError`` with its place; a name that the entity does not have throws
-/// ``FetchPredicateError`` when the predicate is used. The answer in SQL and the one in memory are the same. Typed queries (`Book.all.where { $0.pages > 500 }`) make
-/// predicates that the compiler has checked.
+/// The format language is Core Data's. A syntax error throws ``PredicateFormatError`` with its position. A property name that the entity
+/// does not have throws ``FetchPredicateError`` when the predicate is used. SQL and in-memory evaluation return the same results. Typed
+/// queries (`Book.all.where { $0.pages > 500 }`) create predicates that the compiler checks.
 public indirect enum FetchPredicate: Sendable, Hashable {
-  /// Always true, or always false.
+  /// A constant truth value.
   case constant(Bool)
   /// A comparison.
   case comparison(FetchComparison)
-  /// All of several; true when there are none.
+  /// A conjunction; true if empty.
   case and([FetchPredicate])
-  /// Some of several; false when there are none.
+  /// A disjunction; false if empty.
   case or([FetchPredicate])
-  /// The opposite.
+  /// A negation.
   case not(FetchPredicate)
-  /// A condition written in Swift, about the object that the whole predicate asks about. No store can answer it.
+  /// A condition written in Swift on the object that the whole predicate is evaluated for. Stores do not support it.
   case block(BlockPredicate)
 
-  /// All of two. Conditions added one by one make one `and`, so that predicates built in a loop do not nest.
+  /// Returns the conjunction of two predicates. Repeated use extends one `and`, so that predicates built in a loop do not nest.
   public static func && (left: FetchPredicate, right: FetchPredicate) -> FetchPredicate {
     if case .and(let items) = left { return .and(items + [right]) }
     return .and([left, right])
   }
-  /// One of two. Conditions added one by one make one `or`.
+  /// Returns the disjunction of two predicates. Repeated use extends one `or`.
   public static func || (left: FetchPredicate, right: FetchPredicate) -> FetchPredicate {
     if case .or(let items) = left { return .or(items + [right]) }
     return .or([left, right])
   }
-  /// The opposite.
+  /// Returns the negation of a predicate.
   public static prefix func ! (predicate: FetchPredicate) -> FetchPredicate { .not(predicate) }
 
-  /// A comparison of a key path with a value.
+  /// Returns a comparison of a key path with a value.
   ///
   /// - Parameters:
   ///   - keyPath: A dotted path of property names from the object, such as `author.name`.
   ///   - op: The operator.
-  ///   - value: The value on the right.
-  ///   - modifier: Which members of a to-many path are asked about.
-  ///   - options: How strings are compared.
+  ///   - value: The value on the right side.
+  ///   - modifier: The quantifier for a to-many path.
+  ///   - options: The options for comparing strings.
   public static func compare(
     _ keyPath: String, _ op: ComparisonOperator, _ value: (any FetchConstantConvertible)?, modifier: ComparisonModifier = .direct,
     options: ComparisonOptions = []
@@ -64,19 +62,19 @@ public struct FetchComparison: Sendable, Hashable {
   public var op: ComparisonOperator
   /// The right side.
   public var right: FetchExpression
-  /// Which members of a to-many left side are asked about.
+  /// The quantifier for a to-many left side.
   public var modifier: ComparisonModifier
-  /// How strings are compared.
+  /// The options for comparing strings.
   public var options: ComparisonOptions
 
-  /// Makes a comparison.
+  /// Creates a comparison.
   ///
   /// - Parameters:
-  ///   - left: What is compared.
-  ///   - op: How it is compared.
-  ///   - right: What it is compared with.
-  ///   - modifier: Whether all or any of several values must fit.
-  ///   - options: How texts are folded.
+  ///   - left: The left side.
+  ///   - op: The operator.
+  ///   - right: The right side.
+  ///   - modifier: The quantifier for a to-many left side.
+  ///   - options: The options for comparing strings.
   public init(
     left: FetchExpression, op: ComparisonOperator, right: FetchExpression, modifier: ComparisonModifier = .direct,
     options: ComparisonOptions = []

@@ -1,11 +1,10 @@
-// FetchPredicateError+Advice: what FetchPredicateError tells an application's user and its developer.
 public import Foundation
 package import ObjectModel
 
 extension FetchPredicateError: LocalizedError {}
 
 extension FetchPredicateError: AdvisedError {
-  /// What it tells an application's user and developer.
+  /// The advice for users and developers of an application.
   package var advice: ErrorAdvice {
     switch self {
     case .unknownEntity:

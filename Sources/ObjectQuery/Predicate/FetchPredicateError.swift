@@ -1,6 +1,4 @@
-// FetchPredicateError: why a predicate or an order cannot be asked of a model.
-
-/// A part of a request that an error is about.
+/// The part of a request that an error refers to.
 public enum FetchClause: String, Sendable, Hashable, CaseIterable {
   /// The properties to fetch.
   case propertiesToFetch
@@ -8,68 +6,68 @@ public enum FetchClause: String, Sendable, Hashable, CaseIterable {
   case propertiesToGroupBy
   /// The condition on groups.
   case havingPredicate
-  /// The order.
+  /// The sort keys.
   case sortDescriptors
-  /// Whether equal results count once.
+  /// Whether duplicate results are removed.
   case returnsDistinctResults
-  /// The greatest number of results.
+  /// The maximum number of results.
   case fetchLimit
   /// The number of results to skip.
   case fetchOffset
-  /// The number of rows that are read together.
+  /// The number of rows in a batch.
   case fetchBatchSize
 }
 
-/// A mistake in a predicate or a sort key, found before anything is read. No case carries a value.
+/// An error in a predicate or a sort key, found before any object is read. No case contains a value.
 ///
-/// It is thrown by whatever uses the predicate: a fetch, a count, a batch request, an evaluation in memory. Mistakes of the format's grammar are
-/// ``PredicateFormatError``s, and thrown where the predicate is made.
+/// Thrown by every operation that uses the predicate: a fetch, a count, a batch request, an evaluation in memory. Syntax errors in the
+/// format language are ``PredicateFormatError``s, and are thrown when the predicate is created.
 public enum FetchPredicateError: Error, Sendable, Hashable {
   /// The model has no such entity.
   case unknownEntity(name: String)
-  /// A key path names no property; with a name that is close, if there is one.
+  /// A key path contains an unknown property. `suggestion` is a similar name, if there is one.
   case unknownKey(key: String, keyPath: String, entity: String, suggestion: String?)
-  /// A key path goes on behind an attribute.
+  /// A key path continues after an attribute.
   case keyBehindAttribute(key: String, keyPath: String, attribute: String)
-  /// A to-many key stands where one value is needed.
+  /// A to-many key is used where a single value is required.
   case toManyKeyNotAllowed(key: String, keyPath: String, entity: String)
-  /// ANY, ALL or NONE stands before a path without a to-many key.
+  /// ANY, ALL or NONE precedes a path without a to-many key.
   case modifierNeedsToManyKey(modifier: String, expression: String)
-  /// A key is kept in memory only, so a store cannot be asked for it.
+  /// A property is transient, which stores do not support.
   case transientKey(keyPath: String, entity: String)
-  /// A condition is written in Swift, so a store cannot be asked for it.
+  /// A condition is written in Swift, which stores do not support.
   case blockPredicate(name: String)
   /// The two sides cannot be compared.
   case typeMismatch(expression: String, type: String, other: String)
-  /// The operator does not apply to the type.
+  /// The operator does not support the type.
   case operatorNotSupported(op: String, expression: String, type: String)
   /// The right side of BETWEEN or IN has the wrong form.
   case invalidRightSide(op: String, expression: String, expected: String)
   /// A variable was not substituted.
   case unsubstitutedVariable(name: String)
-  /// The model has no such fetch request template; with a name that is close, if there is one.
+  /// The model has no such fetch request template. `suggestion` is a similar name, if there is one.
   case unknownTemplate(name: String, suggestion: String?)
   /// The predicate is nested deeper than allowed.
   case nestingTooDeep(limit: Int)
-  /// The pattern of MATCHES is no regular expression.
+  /// The pattern of MATCHES is not a valid regular expression.
   case invalidPattern(expression: String)
-  /// A key stands beside aggregates or groups, and may have several values in one.
+  /// A key is used with aggregates or groups, but may have several values in one group.
   case notGrouped(keyPath: String, clause: FetchClause)
-  /// A condition on groups stands where there are none.
+  /// A condition on groups is used without groups.
   case havingWithoutGroups
-  /// Distinct results are ordered by what they do not have.
+  /// Distinct results are sorted by a value that they do not contain.
   case orderedByAnother(name: String)
-  /// A number of the request that counts results or rows is negative.
+  /// A limit, offset or batch size is negative.
   case negativeNumber(clause: FetchClause)
-  /// A part that is not supported here, with what to do instead.
+  /// An unsupported part, with advice on an alternative.
   case unsupported(part: String, advice: String)
 }
 
 extension FetchPredicateError: CustomStringConvertible {
-  /// What is wrong, where, and what to do.
+  /// A message that contains the problem, its location, and advice.
   public var description: String { sentence(naming: \.rawValue) }
 
-  /// The same, with other names for the parts of a request.
+  /// Returns the message with other names for the parts of a request.
   package func sentence(naming name: (FetchClause) -> String) -> String {
     switch self {
     case .unknownEntity(let entity): return "The model has no entity named \(entity)."
@@ -93,7 +91,7 @@ extension FetchPredicateError: CustomStringConvertible {
     case .typeMismatch(let expression, let type, let other):
       return "\(expression) is of type \(type) and cannot be compared with \(other).\(Self.advice(type: type, other: other))"
     case .operatorNotSupported(let op, let expression, let type):
-      // A constant has no name but its type.
+      // A constant is described by its type alone.
       return ["a \(type)", "an \(type)"].contains(expression)
         ? "\(op) does not apply to \(expression)." : "\(op) does not apply to \(expression), which is of type \(type)."
     case .invalidRightSide(let op, let expression, let expected): return "\(op) after \(expression) needs \(expected) on its right."
@@ -129,7 +127,7 @@ extension FetchPredicateError: CustomStringConvertible {
 }
 
 extension FetchPredicateError {
-  /// What to write in place of two sides that cannot be compared, with a space before; empty where there is no better advice than the sentence.
+  /// Returns advice for two sides that cannot be compared, preceded by a space; empty without advice.
   private static func advice(type: String, other: String) -> String {
     let isText = other.hasPrefix("a string")
     return switch type {

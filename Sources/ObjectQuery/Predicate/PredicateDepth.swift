@@ -1,8 +1,6 @@
-// PredicateDepth: how deep predicates may be nested.
-
-/// The bound of nesting, so that no walk over a predicate can exhaust the stack.
+/// The limit of nesting, which keeps recursion over predicates from exhausting the stack.
 package enum PredicateDepth {
-  /// The greatest number of levels of a predicate, its expressions included.
+  /// The maximum number of levels in a predicate, including its expressions.
   package static let limit = 100
 
   private enum Node {
@@ -11,15 +9,15 @@ package enum PredicateDepth {
     case constant(FetchConstant)
   }
 
-  /// Throws ``FetchPredicateError/nestingTooDeep(limit:)`` for a predicate that is nested too deep. Itself it uses no recursion.
+  /// Throws ``FetchPredicateError/nestingTooDeep(limit:)`` if a predicate is nested too deep. Uses no recursion.
   package static func check(_ predicate: FetchPredicate) throws(FetchPredicateError) {
     guard depth(of: .predicate(predicate)) <= limit else { throw .nestingTooDeep(limit: limit) }
   }
 
-  /// Whether an expression is nested within the limit.
+  /// Returns whether an expression is nested within the limit.
   package static func allows(_ expression: FetchExpression) -> Bool { depth(of: expression) <= limit }
 
-  /// The number of levels of an expression; more than ``limit`` if it is nested too deep.
+  /// Returns the number of levels in an expression; more than ``limit`` if it is nested too deep.
   static func depth(of expression: FetchExpression) -> Int { depth(of: .expression(expression)) }
 
   private static func depth(of root: Node) -> Int {

@@ -1,27 +1,28 @@
-// FetchProperty: one column of a dictionary result, and one key of a grouping.
 public import ObjectModel
 
-/// A property of dictionary results: a key path, or an expression with a name.
+/// A property of dictionary results: a key path, or a named expression.
 ///
 /// ```swift
 /// var request = FetchRequest<[String: Any]>(entityName: "Book")
-/// request.propertiesToFetch = ["author.name", .expression(ExpressionDescription(name: "books", expression: try FetchExpression(format: "count(title)")))]
+/// request.propertiesToFetch = ["author.name", .expression(ExpressionDescription(name: "books", expression: try FetchExpression(format:
+/// "count(title)")))]
 /// request.propertiesToGroupBy = ["author.name"]
 /// let counts = try context.fetch(request)
 /// ```
 ///
-/// A string literal is a key path. A name that the entity does not have makes the fetch throw ``FetchPredicateError``. Objects are not
-/// made: the store computes the values.
+/// A string literal is a key path. If the entity does not have a property of that name, the fetch throws ``FetchPredicateError``. The store
+/// computes the values, without creating objects.
 public enum FetchProperty: Sendable, Hashable, ExpressibleByStringLiteral {
-  /// A dotted path of to-one relationships that ends in an attribute or a to-one relationship; or in a collection operator, as in `books.@count`.
+  /// A dotted path of to-one relationships that ends in an attribute, a to-one relationship, or a collection operator such as
+  /// `books.@count`.
   case keyPath(String)
-  /// A computed value: of each object, or of a group of objects (`count(name)`).
+  /// An expression over each object, or over a group of objects (`count(name)`).
   case expression(ExpressionDescription)
 
-  /// A key path.
+  /// Creates a key path.
   public init(stringLiteral value: String) { self = .keyPath(value) }
 
-  /// The key in the dictionaries: the path, or the expression's name.
+  /// The key in the dictionaries: the key path, or the expression's name.
   public var name: String {
     switch self {
     case .keyPath(let path): path
@@ -29,7 +30,7 @@ public enum FetchProperty: Sendable, Hashable, ExpressibleByStringLiteral {
     }
   }
 
-  /// What is computed.
+  /// The expression that computes the value.
   public var expression: FetchExpression {
     switch self {
     case .keyPath(let path): .keyPath(path)
@@ -37,12 +38,12 @@ public enum FetchProperty: Sendable, Hashable, ExpressibleByStringLiteral {
     }
   }
 
-  /// A computed value with a name.
+  /// Returns a property for a named expression.
   ///
   /// - Parameters:
-  ///   - expression: What is computed.
+  ///   - expression: The expression to evaluate.
   ///   - name: The key in the dictionaries.
-  ///   - resultType: The type of the values; nil for the expression's own.
+  ///   - resultType: The type of the values; nil for the type of the expression.
   public static func expression(
     _ expression: FetchExpression, as name: String, resultType: AttributeType? = nil
   ) -> FetchProperty {
@@ -50,21 +51,21 @@ public enum FetchProperty: Sendable, Hashable, ExpressibleByStringLiteral {
   }
 }
 
-/// A computed value of dictionary results.
+/// A named expression in dictionary results.
 public struct ExpressionDescription: Sendable, Hashable {
-  /// The key in the dictionaries; HAVING and the order may refer to it.
+  /// The key in the dictionaries. The `HAVING` predicate and sort descriptors can refer to it.
   public var name: String
-  /// What is computed: of each object (`price * quantity`), or of a group of objects (`sum(price * quantity)`).
+  /// The expression over each object (`price * quantity`), or over a group of objects (`sum(price * quantity)`).
   public var expression: FetchExpression
-  /// The type of the values; nil for the one that follows from the expression. It has to hold every value of that type.
+  /// The type of the values; nil for the type of the expression. It must be able to represent every value of the expression's type.
   public var resultType: AttributeType?
 
-  /// Makes a description.
+  /// Creates a description.
   ///
   /// - Parameters:
-  ///   - name: The key of the result.
-  ///   - expression: What is computed.
-  ///   - resultType: The type of the result; nil for the expression's own.
+  ///   - name: The key in the dictionaries.
+  ///   - expression: The expression to evaluate.
+  ///   - resultType: The type of the result; nil for the type of the expression.
   public init(name: String, expression: FetchExpression, resultType: AttributeType? = nil) {
     self.name = name
     self.expression = expression

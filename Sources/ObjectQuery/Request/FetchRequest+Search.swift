@@ -1,8 +1,7 @@
-// FetchRequest+Search: results in the order of their relevance to what is searched for.
-
 extension FetchPredicate {
-  /// How much of what the request's SEARCH conditions look for is in an object, as an expression to order by. Conditions behind a NOT, about members of a
-  /// collection, or for a value of the object do not count; nil where the request has no others.
+  /// An expression for the relevance of an object to the SEARCH conditions of the predicate; nil if there are no such conditions.
+  ///
+  /// Conditions inside a NOT, on members of a collection, or for a query that is itself a value of the object do not count.
   package var searchRelevance: FetchExpression? {
     guard (try? PredicateDepth.check(self)) != nil else { return nil }
     return searches.reduce(nil) { sum, search in
@@ -23,8 +22,9 @@ extension FetchPredicate {
 }
 
 extension FetchRequest {
-  /// The request with its results in the order of their relevance to what its SEARCH conditions look for, the most relevant first, behind the sort keys that it
-  /// has. A request without such conditions stays as it is.
+  /// Returns the request sorted by relevance to its SEARCH conditions, the most relevant first, after the existing sort keys.
+  ///
+  /// A request without such conditions is returned unchanged.
   ///
   /// ```swift
   /// Package.all.where { $0.summary.search(typed) }.sortedByRelevance()

@@ -1,20 +1,18 @@
-// FetchRequest+Template: requests from a model's templates.
 public import ObjectModel
 
 extension ManagedObjectModel {
-  /// A request from a template, with values for the variables of its predicate. The request is a value of its own: change it as you like.
+  /// Returns a request from a template, with values for the variables of its predicate. The request is a copy that can be changed.
   ///
   /// ```swift
   /// let request: FetchRequest<Photo> = try model.fetchRequest(fromTemplate: "photosTaggedWith", substitutionVariables: ["TAG": "sea"])
   /// ```
   ///
-  /// The Swift type of the request decides what is returned, whatever the template says.
+  /// The Swift type of the request determines the type of the results, regardless of the template's result type.
   /// - Parameters:
-  ///   - name: The template's name.
-  ///   - variables: The values by the variables' names, without `$`; nil stands for no value. Values of variables that the template does
-  ///     not have are passed over.
-  /// - Throws: ``FetchPredicateError/unknownTemplate(name:suggestion:)``, ``FetchPredicateError/unsubstitutedVariable(name:)`` for a variable without a value,
-  ///   ``PredicateFormatError`` when the template's predicate cannot be parsed.
+  ///   - name: The name of the template.
+  ///   - variables: The values by variable name, without `$`; nil is a null value. Variables that the template does not have are ignored.
+  /// - Throws: ``FetchPredicateError/unknownTemplate(name:suggestion:)``, ``FetchPredicateError/unsubstitutedVariable(name:)`` for a
+  ///   variable without a value, ``PredicateFormatError`` if the template's predicate cannot be parsed.
   public func fetchRequest<Result: FetchResult>(
     fromTemplate name: String, substitutionVariables variables: [String: (any FetchConstantConvertible)?] = [:]
   ) throws -> FetchRequest<Result> {

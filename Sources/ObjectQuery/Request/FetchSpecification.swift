@@ -1,55 +1,57 @@
-// FetchSpecification: everything that a fetch asks, without the Swift type of its results.
 public import ObjectModel
 
-/// Everything that a fetch asks: the part of a ``FetchRequest`` that stores see.
+/// The contents of a ``FetchRequest`` without the Swift type of its results, as stores receive them.
 public struct FetchSpecification: Sendable, Hashable {
   /// The name of the entity.
   public var entityName: String
-  /// The condition; nil for all.
+  /// The condition; nil for all objects.
   public var predicate: FetchPredicate?
-  /// The order; empty for none.
+  /// The sort keys; empty for an unspecified order.
   public var sortDescriptors: [FetchSortDescriptor] = []
-  /// The greatest number of results; 0 for no bound. A negative number makes the fetch throw.
+  /// The maximum number of results; 0 for no limit. A negative number makes the fetch throw.
   public var fetchLimit = 0
   /// The number of results to skip. A negative number makes the fetch throw.
   public var fetchOffset = 0
-  /// How many rows a page of a batched result has; 0 reads all at once. A negative number makes the fetch throw.
+  /// The number of rows in each batch of a batched result; 0 reads all rows at once. A negative number makes the fetch throw.
   public var fetchBatchSize = 0
-  /// What is returned.
+  /// The type of the results.
   public var resultType = FetchResultType.objects
   /// Whether objects of subentities are included.
   public var includesSubentities = true
-  /// Whether the context's unsaved changes count. In dictionaries they never do: stores make dictionaries, of saved values.
+  /// Whether the context's unsaved changes are included. Dictionary results never include them: the store computes dictionaries from saved
+  /// values.
   public var includesPendingChanges = true
-  /// Whether the context answers the parts that no store can answer, block predicates and transient properties: it reads the objects that meet the rest, and
-  /// filters, sorts and counts them. With false, such a part makes the fetch throw.
+  /// Whether the context evaluates parts that stores do not support: block predicates and transient properties.
+  ///
+  /// The context reads the objects that match the rest, and filters, sorts and counts them in memory. If false, such a part makes the fetch
+  /// throw.
   public var allowsInMemoryFiltering = false
-  /// Whether rows are read with their values; false reads keys only.
+  /// Whether rows are read with their values; false reads only the keys.
   public var includesPropertyValues = true
-  /// Whether objects are returned as faults; their rows are at hand all the same.
+  /// Whether objects are returned as faults. Their rows are cached even then.
   public var returnsObjectsAsFaults = true
-  /// Whether registered objects take the store's newer values; unsaved changes are kept on top of them.
+  /// Whether registered objects are refreshed with newer values of the store. Unsaved changes are kept.
   public var shouldRefreshRefetchedObjects = false
-  /// Dotted paths of relationships whose objects are read too, with one more query for each.
+  /// Dotted paths of relationships whose objects are prefetched, with one additional query for each path.
   public var relationshipKeyPathsForPrefetching: [String] = []
-  /// The properties of dictionary results, in order; empty for the group keys, or without grouping for all attributes.
+  /// The properties of dictionary results, in order. If empty, the properties to group by or, without grouping, all attributes.
   ///
-  /// An aggregate among them (`count(name)`) makes one dictionary of each group, or of all objects when nothing is grouped: then every other property
-  /// has to be grouped.
+  /// With an aggregate (`count(name)`) there is one dictionary for each group, or one for all objects without grouping. All other
+  /// properties must then be group keys.
   ///
-  /// Of object results, the attributes and to-one relationships that are read at once; empty for all. The objects stay faults: asking for another
-  /// property reads the whole rows, those of its siblings too. Results in batches, and objects that take newer rows, always read whole rows.
+  /// For object results, the attributes and to-one relationships to read; empty for all. The objects stay faults: access to another
+  /// property reads the whole rows of the object and its siblings. Batched results and objects that are refreshed always read whole rows.
   public var propertiesToFetch: [FetchProperty] = []
-  /// What the objects of one dictionary have in common; empty for no grouping. Objects without a value make a group of their own.
+  /// The properties to group by; empty for no grouping. Objects without a value form a separate group.
   public var propertiesToGroupBy: [FetchProperty] = []
-  /// The condition on groups: over aggregates, group keys, and the names of properties to fetch (`n > 200`, or `$n > 200`).
+  /// The condition on groups, over aggregates, group keys, and the names of properties to fetch (`n > 200`, or `$n > 200`).
   public var havingPredicate: FetchPredicate?
-  /// Whether equal dictionaries are returned once.
+  /// Whether duplicate dictionaries are removed.
   public var returnsDistinctResults = false
-  /// The identifiers of the stores to ask; nil for all.
+  /// The identifiers of the stores to fetch from; nil for all.
   public var affectedStores: [String]?
 
-  /// Whether there may be fewer results than objects, or their properties matter to what is counted.
+  /// Whether there may be fewer results than objects, or the properties affect the count.
   var shapesResults: Bool {
     !propertiesToFetch.isEmpty || !propertiesToGroupBy.isEmpty || havingPredicate != nil || returnsDistinctResults
   }
@@ -61,7 +63,7 @@ public struct FetchSpecification: Sendable, Hashable {
     if fetchBatchSize < 0 { throw .negativeNumber(clause: .fetchBatchSize) }
   }
 
-  /// Asks for all objects of an entity.
+  /// Creates a specification for the objects of an entity that match a predicate; nil for all.
   public init(entityName: String, predicate: FetchPredicate? = nil) {
     self.entityName = entityName
     self.predicate = predicate

@@ -1,16 +1,15 @@
-// TextOrder: the order of texts: a comparison, and the locale whose rules it follows.
 package import Foundation
 
-/// How a sort key orders texts. Two texts are equal in an order only if their bytes are.
+/// The order of strings for a sort key: a comparison and its locale. Two strings are equal only if their bytes are equal.
 package struct TextOrder: Sendable, Hashable {
-  /// How texts are compared.
+  /// The comparison of strings.
   package let comparison: FetchSortDescriptor.Comparison
-  /// The locale whose rules a localized comparison follows. If it is nil, the order follows the locale that is current when texts are compared.
+  /// The locale of a localized comparison; nil for the locale that is current at the time of the comparison.
   package let locale: Locale?
 
   /// The order of UTF-8 bytes.
   package static let binary = TextOrder(.binary)
-  /// The order that ignores case, without a locale.
+  /// The order that ignores case, independent of the locale.
   package static let caseInsensitive = TextOrder(.caseInsensitive)
 
   /// Creates an order. Comparisons that are not localized ignore the locale.
@@ -19,7 +18,7 @@ package struct TextOrder: Sendable, Hashable {
     self.locale = comparison.isLocalized ? locale : nil
   }
 
-  /// The order of two texts: negative, zero or positive.
+  /// Returns the order of two strings: negative, zero or positive.
   package func compare(_ left: String, _ right: String) -> Int {
     let order =
       switch comparison {
@@ -34,7 +33,7 @@ package struct TextOrder: Sendable, Hashable {
 }
 
 extension FetchSortDescriptor.Comparison {
-  /// Whether the order follows the rules of a locale.
+  /// Whether the comparison follows the rules of a locale.
   package var isLocalized: Bool {
     switch self {
     case .binary, .caseInsensitive: false
@@ -44,6 +43,6 @@ extension FetchSortDescriptor.Comparison {
 }
 
 extension FetchSortDescriptor {
-  /// How the sort key orders texts.
+  /// The order of strings for the sort key.
   package var textOrder: TextOrder { TextOrder(comparison, locale: locale) }
 }

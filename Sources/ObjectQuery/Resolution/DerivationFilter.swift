@@ -1,31 +1,31 @@
-// DerivationFilter: which members the aggregate of a derived attribute takes.
 package import ObjectModel
 
-/// The filter of a derived attribute, checked.
+/// The validated filter of a derived attribute, which selects the members of its aggregate.
 ///
-/// Its answer about an object may change only when the object itself is written: so it compares attributes of the object, parts of composites among
-/// them, with constants and with each other, also through functions, and asks whether they and to-one relationships have a value. Another
-/// derived attribute may stand in it where that depends on its own object alone.
+/// The result for an object may change only when the object itself is written. The filter can therefore compare attributes of the object,
+/// including parts of composite attributes, with constants and each other, also through functions, and test them and to-one relationships
+/// for being missing. It can use another derived attribute only if that depends on its own object alone.
 package struct DerivationFilter: Sendable {
   /// The condition on a member.
   package let predicate: ResolvedPredicate
-  /// The constants that it refers to by number.
+  /// The constants that it refers to by index.
   package let constants: [ResolvedConstant]
   /// The number of the members' entity.
   package let entity: Int
-  /// The attributes and to-one relationships that it asks for, by slot.
+  /// The attributes and to-one relationships that it uses, by slot.
   package let slots: [CompiledSlot]
-  /// What its answers depend on beside its own text: the derivations of its attributes, and the version of the rules that texts are compared by.
+  /// The dependencies of its results other than its own text: the derivations of its attributes, and the version of the text comparison
+  /// rules.
   package let basis: [String]
 
-  /// The greatest number of levels: what a store's language takes inside of a statement of its own.
+  /// The maximum nesting: the limit of a store's query language inside a larger statement.
   package static let greatestDepth = 12
-  /// The greatest number of comparisons.
+  /// The maximum number of comparisons.
   package static let greatestSize = 200
 
-  /// Checks the filter of a derived attribute; nil where it has none.
+  /// Validates the filter of a derived attribute; nil if it has none.
   ///
-  /// - Throws: ``PredicateFormatError`` or ``FetchPredicateError``, each with what to do.
+  /// - Throws: ``PredicateFormatError`` or ``FetchPredicateError``, each with advice.
   package init?(of derivation: CompiledDerivation, in model: CompiledModel) throws {
     guard let format = derivation.filter, let step = derivation.filteredStep else { return nil }
     let predicate = try FetchPredicate(format: format, argumentArray: [])
@@ -38,12 +38,12 @@ package struct DerivationFilter: Sendable {
     self.predicate = fetch.predicate
     constants = fetch.constants
     slots = walk.slots.sorted { $0.key < $1.key }.map(\.value)
-    // What is derived of one object is mostly a changed text.
+    // Values derived from a single object are mostly transformed texts.
     let needsVersion = walk.comparesTexts || !walk.identities.isEmpty
     basis = walk.identities.sorted() + (needsVersion ? [ExpressionFunctions.version] : [])
   }
 
-  /// What is wrong with the filters of a model, in its order.
+  /// Returns the errors in the filters of a model, in the order of the model.
   package static func issues(in model: CompiledModel) -> [ModelIssue] {
     model.derivations.compactMap { derivation in
       do {
@@ -58,7 +58,7 @@ package struct DerivationFilter: Sendable {
   }
 }
 
-/// What no filter says, whatever the model: seen before the predicate is simplified.
+/// Rejects constructs that no filter supports, whatever the model, before the predicate is simplified.
 private enum FilterWords {
   static func check(_ predicate: FetchPredicate) throws(FetchPredicateError) {
     switch predicate {
@@ -106,7 +106,7 @@ private enum FilterWords {
   }
 }
 
-/// Collects what a resolved filter asks for, and refuses what lies outside of the member's own row.
+/// Collects the properties of a resolved filter, and rejects those outside the member's own row.
 private struct FilterWalk {
   let model: CompiledModel
   let entity: CompiledEntity

@@ -1,18 +1,17 @@
-// FetchResolver+Values: expressions whose values are wanted for the objects that meet a predicate.
 package import ObjectModel
 
-/// An expression whose value is wanted.
+/// An expression whose value is requested for the objects that match a predicate.
 package enum ResolvedValue: Sendable {
   /// A value that does not depend on the object; null has no type.
   case constant(Slot, ResolvedType)
   /// An object.
   case object(ManagedObjectID)
-  /// A value that is computed of each object.
+  /// A value that is computed for each object.
   case expression(ResolvedExpression)
 }
 
 extension FetchResolver {
-  /// Resolves a predicate on an entity, and expressions on the objects that meet it. All share the fetch's constants.
+  /// Resolves a predicate on an entity, and expressions on the objects that match it. All share the fetch's constants.
   package func resolve(
     _ predicate: FetchPredicate?, values expressions: [FetchExpression], entity: CompiledEntity, includesSubentities: Bool
   ) throws(FetchPredicateError) -> (fetch: ResolvedFetch, values: [ResolvedValue]) {

@@ -1,30 +1,30 @@
-// FetchResolver: checks fetches against a model before anything is read, and brings them into normal form.
 package import ObjectModel
 
-/// Turns fetches into resolved fetches of one model.
+/// Validates fetches against a model and converts them to normal form, before any object is read.
 package struct FetchResolver: Sendable {
-  /// What happens to transient keys and block predicates.
+  /// The handling of transient properties and block predicates.
   package enum TransientKeys: Sendable {
-    /// They are an error: no store can answer them.
+    /// They are rejected, since stores do not support them.
     case refused
-    /// They are allowed, keys listed in ``ResolvedFetch/transientKeyPaths``: for evaluation over living objects.
+    /// They are allowed, for evaluation with objects in memory. ``ResolvedFetch/transientKeyPaths`` lists the key paths.
     case allowed
   }
 
   private let model: CompiledModel
   private let transientKeys: TransientKeys
 
-  /// Makes a resolver.
+  /// Creates a resolver.
   ///
   /// - Parameters:
   ///   - model: The model.
-  ///   - transientKeys: Whether transient keys and block predicates may be asked for.
+  ///   - transientKeys: Whether transient properties and block predicates are allowed.
   package init(model: CompiledModel, transientKeys: TransientKeys = .refused) {
     self.model = model
     self.transientKeys = transientKeys
   }
 
-  /// Resolves what a fetch asks: entity, predicate, order and what dictionaries are made of. Complexity: linear in the predicate's size.
+  /// Resolves a fetch: its entity, predicate, order and, for dictionaries, columns and groups. Complexity: O(*n*) in the size of the
+  /// predicate.
   package func resolve(_ specification: FetchSpecification) throws(FetchPredicateError) -> ResolvedFetch {
     try specification.checkNumbers()
     guard let entity = model.entity(named: specification.entityName) else {
@@ -38,7 +38,7 @@ package struct FetchResolver: Sendable {
     var resolution = makeResolution(of: entity)
     let predicate = try resolve(specification.predicate, with: &resolution)
     let (projection, sortKeys) = try resolution.resolveProjection(specification)
-    // There are as many dictionaries as objects, unless some are put together.
+    // There is one dictionary for each object, unless they are grouped or made distinct.
     let isCounted = specification.resultType == .count && !projection.isGrouped && !projection.isDistinct
     return ResolvedFetch(
       entity: entity, includesSubentities: specification.includesSubentities, predicate: predicate,
@@ -46,7 +46,7 @@ package struct FetchResolver: Sendable {
       transientKeyPaths: resolution.transientKeyPaths)
   }
 
-  /// Resolves a fetch of groups, and tells what its parts were made of: so each can be asked by itself.
+  /// Resolves a grouped fetch, and returns the sources of its parts, so that each can be fetched separately.
   package func resolveWithSources(
     _ specification: FetchSpecification
   ) throws(FetchPredicateError) -> (fetch: ResolvedFetch, sources: ResolutionSources) {
@@ -67,7 +67,7 @@ package struct FetchResolver: Sendable {
     PredicateResolution(model: model, entity: entity, allowsTransients: transientKeys == .allowed)
   }
 
-  /// Resolves a predicate and an order on an entity.
+  /// Resolves a predicate and sort keys on an entity.
   package func resolve(
     _ predicate: FetchPredicate?, sortDescriptors: [FetchSortDescriptor] = [], entity: CompiledEntity, includesSubentities: Bool = true
   ) throws(FetchPredicateError) -> ResolvedFetch {

@@ -1,24 +1,23 @@
-// FetchSplit: what of a fetch a store can be asked, and what remains for the context.
 package import ObjectModel
 
-/// A fetch in two parts: the part that a store can answer, and what remains to be asked of each object that the store finds.
+/// A fetch split into a part for the store, and a rest to evaluate in memory for each object that the store returns.
 ///
-/// Of a conjunction, every condition that can be asked goes to the store; of a disjunction nothing, unless each of its sides has a part that can be asked:
-/// of `p AND (block OR q)` the store is asked `p`, of `(p AND block) OR q` it is asked `p OR q`.
+/// From a conjunction, every condition that the store supports goes to the store. From a disjunction, none does, unless every side has such
+/// a part. For `p AND (block OR q)` the store fetches `p`; for `(p AND block) OR q` it fetches `p OR q`.
 package struct FetchSplit: Sendable {
-  /// The part for stores: no condition of it can be asked in memory only. It has no order if a sort key cannot be asked.
+  /// The part for stores, without conditions that require evaluation in memory. It has no order if stores do not support a sort key.
   package let stored: FetchSpecification
-  /// What remains to be asked of each object; nil when the stores answer the whole predicate.
+  /// The condition to evaluate for each object; nil if the stores evaluate the whole predicate.
   package let remaining: FetchPredicate?
-  /// Whether the order has to be made in memory.
+  /// Whether the results must be sorted in memory.
   package let sortsInMemory: Bool
 
-  /// Whether stores can answer the whole fetch.
+  /// Whether stores support the whole fetch.
   package var isWhole: Bool { remaining == nil && !sortsInMemory }
 
-  /// Splits a fetch. Complexity: linear in the predicate's size.
+  /// Splits a fetch. Complexity: O(*n*) in the size of the predicate.
   ///
-  /// - Throws: ``FetchPredicateError`` for whatever cannot be asked in memory either.
+  /// - Throws: ``FetchPredicateError`` for parts that cannot be evaluated in memory either.
   package init(_ specification: FetchSpecification, model: CompiledModel) throws(FetchPredicateError) {
     guard let entity = model.entity(named: specification.entityName) else {
       throw FetchPredicateError.unknownEntity(name: specification.entityName)
@@ -42,25 +41,25 @@ package struct FetchSplit: Sendable {
   }
 }
 
-/// Judges the parts of a predicate. Recursion is bounded by ``PredicateDepth``.
+/// Classifies the parts of a predicate. ``PredicateDepth`` bounds the recursion.
 private struct Splitter {
   let entity: CompiledEntity
   let resolver: FetchResolver
 
-  /// The conditions that must all hold.
+  /// Returns the conditions of a conjunction.
   static func conditions(of predicate: FetchPredicate) -> [FetchPredicate] {
     if case .and(let items) = predicate { return items.flatMap(conditions) }
     return [predicate]
   }
 
-  /// Whether a store can answer all of a condition.
+  /// Returns whether stores support all of a condition.
   func isWhole(_ predicate: FetchPredicate) throws(FetchPredicateError) -> Bool {
     switch predicate {
     case .constant: return true
     case .block: return false
     case .not(let item): return try isWhole(item)
     case .and(let items), .or(let items):
-      // Every item is judged: a mistake behind one that stays is a mistake.
+      // Check every item, so that errors after an unsupported one are found too.
       var result = true
       for item in items where !(try isWhole(item)) { result = false }
       return result
@@ -81,7 +80,7 @@ private struct Splitter {
     }
   }
 
-  /// A condition that a store can answer and that holds wherever the given one (or its opposite) does; nil when there is none but truth.
+  /// Returns a condition that stores support and that the given one, or its negation, implies; nil if there is only the trivial one.
   func weakened(_ predicate: FetchPredicate, isNegated: Bool) throws(FetchPredicateError) -> FetchPredicate? {
     switch predicate {
     case .constant(let value): return .constant(value != isNegated)

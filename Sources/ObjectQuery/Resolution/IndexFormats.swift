@@ -1,16 +1,15 @@
-// IndexFormats: the predicates and expressions of a model's indexes.
 package import ObjectModel
 
-/// Reads what the indexes of a model say in format language. An index never changes what a fetch returns, so one that cannot be read is left out.
+/// Parses the predicates and expressions of a model's indexes. An index never changes the results of a fetch, so an invalid one is ignored.
 package enum IndexFormats {
-  /// The predicate of an entity's partial index.
+  /// Returns the predicate of a partial index.
   ///
-  /// - Throws: ``PredicateFormatError``, or ``FetchPredicateError`` for what the model does not have.
+  /// - Throws: ``PredicateFormatError``, or ``FetchPredicateError`` for names that the model does not have.
   package static func resolved(_ format: String, of entity: CompiledEntity, in model: CompiledModel) throws -> ResolvedFetch {
     try FetchResolver(model: model).resolve(FetchPredicate(format: format, argumentArray: []), entity: entity)
   }
 
-  /// The indexes of a model that cannot be read, in its order.
+  /// Returns warnings for the invalid indexes of a model, in the order of the model.
   package static func warnings(in model: CompiledModel) -> [ModelIssue] {
     model.model.entities.flatMap { description -> [ModelIssue] in
       guard let entity = model.entity(named: description.name) else { return [] }

@@ -1,4 +1,3 @@
-// PredicateResolution+Comparison: turns a comparison into leaves and into conditions on members.
 import Foundation
 import ObjectModel
 
@@ -10,7 +9,7 @@ extension PredicateResolution {
     if let inverted = comparison.inverted { return try resolve(inverted, isNegated: isNegated) }
     if let expanded = comparison.expanded { return try resolve(expanded, isNegated: isNegated) }
     if comparison.modifier != .direct { return try resolveQuantified(comparison, isNegated: isNegated) }
-    // A collection on the side that holds members: `object IN rel`, `rel CONTAINS object`, `value IN rel.attribute`.
+    // A collection as the side that contains members: `object IN rel`, `rel CONTAINS object`, `value IN rel.attribute`.
     if comparison.op == .in, let path = try toManyPath(comparison.right) {
       let member = Operand.expression(path.value, name: describe(comparison.right))
       let leaf = try makeLeaf(member, .equal, try operand(comparison.left), comparison.options, isNegated: false)
@@ -25,7 +24,7 @@ extension PredicateResolution {
       try operand(comparison.left), comparison.op, try operand(comparison.right), comparison.options, isNegated: isNegated)
   }
 
-  /// ANY, ALL and NONE: a member meets the leaf; no member misses it; no member meets it.
+  /// Resolves ANY, ALL and NONE: a member matches; no member fails to match; no member matches.
   private mutating func resolveQuantified(_ comparison: FetchComparison, isNegated: Bool) throws(FetchPredicateError) -> ResolvedPredicate {
     guard let path = try toManyPath(comparison.left) else {
       throw .modifierNeedsToManyKey(modifier: comparison.modifier.rawValue, expression: describe(comparison.left))
@@ -44,7 +43,7 @@ extension PredicateResolution {
     return result
   }
 
-  /// The path of an expression, if it goes through a to-many relationship other than before a collection operator.
+  /// Returns the path of an expression if it goes through a to-many relationship that no collection operator follows.
   mutating func toManyPath(_ expression: FetchExpression) throws(FetchPredicateError) -> FollowedPath? {
     guard let (parts, scope) = base(of: expression) else { return nil }
     let scopeCount = scopes.count
@@ -62,7 +61,7 @@ extension PredicateResolution {
 
   // MARK: Leaves
 
-  /// A comparison of two operands, or of its opposite.
+  /// Returns a comparison of two operands, or its negation.
   private mutating func makeLeaf(
     _ left: Operand, _ op: ComparisonOperator, _ right: Operand, _ options: ComparisonOptions, isNegated: Bool
   ) throws(FetchPredicateError) -> ResolvedPredicate {
@@ -77,7 +76,7 @@ extension PredicateResolution {
       return try makeLeaf(.expression(try constantExpression(value), name: left.name), op, right, options, isNegated: isNegated)
     case (.constant(let value), .expression(let expression, let name)):
       if let mirrored = op.mirrored { return try makeLeaf(right, mirrored, left, options, isNegated: isNegated) }
-      // A string operator on a constant text: the needle is the object's.
+      // A string operator with a constant text on the left: the object provides the right side.
       guard !value.isNull else { return .constant(isNegated) }
       return try makeText(
         try constantExpression(value), left.name, op, .expression(expression, name: name), options, isNegated: isNegated)
@@ -96,7 +95,7 @@ extension PredicateResolution {
   func makeIsNull(_ expression: ResolvedExpression, isNegated: Bool) -> ResolvedPredicate {
     if case .constant = expression { return .constant(isNegated) }
     if case .path(let path) = expression, path.steps.isEmpty {
-      // An object itself and its entity are always there.
+      // An object and its entity are never missing.
       switch path.terminal {
       case .object, .entity: return .constant(isNegated)
       case .attribute: break
@@ -105,7 +104,7 @@ extension PredicateResolution {
     return .isNull(expression, isNegated: isNegated)
   }
 
-  /// Equality and order.
+  /// Returns a comparison for equality or order.
   private mutating func makeComparison(
     _ left: ResolvedExpression, _ name: String, _ op: ComparisonOperator, _ right: Operand, _ options: ComparisonOptions, isNegated: Bool
   ) throws(FetchPredicateError) -> ResolvedPredicate {
@@ -114,7 +113,7 @@ extension PredicateResolution {
       switch try IntegerBound(op, value, name) {
       case .never: return .constant(isNegated)
       case .always:
-        // True for every value that is there.
+        // True for every value that is not missing.
         return makeIsNull(left, isNegated: !isNegated)
       case .compare(let op, let bound):
         if let existence = existence(left, op, bound, isNegated: isNegated) { return existence }
@@ -130,7 +129,7 @@ extension PredicateResolution {
     )
   }
 
-  /// BEGINSWITH, ENDSWITH, CONTAINS, LIKE, MATCHES.
+  /// Returns a comparison with BEGINSWITH, ENDSWITH, CONTAINS, LIKE or MATCHES.
   private mutating func makeText(
     _ left: ResolvedExpression, _ name: String, _ op: ComparisonOperator, _ right: Operand, _ options: ComparisonOptions, isNegated: Bool
   ) throws(FetchPredicateError) -> ResolvedPredicate {
@@ -147,7 +146,7 @@ extension PredicateResolution {
       var beginning: ResolvedPredicate?
       switch meaning(of: folded, op, options) {
       case .comparison(let op, let text): return textComparison(left, op, text, options, isNegated: isNegated)
-      // In the opposite it would not narrow anything.
+      // In a negation, the prefix condition would not narrow the result.
       case .beginning(let text) where !isNegated: beginning = textComparison(left, .beginsWith, text, options, isNegated: false)
       case .beginning, .pattern: break
       }
@@ -161,7 +160,7 @@ extension PredicateResolution {
     }
   }
 
-  /// A comparison with a text that is folded already.
+  /// Returns a comparison with a text that is already folded.
   private mutating func textComparison(
     _ left: ResolvedExpression, _ op: ComparisonOperator, _ text: String, _ options: ComparisonOptions, isNegated: Bool
   ) -> ResolvedPredicate {
@@ -170,7 +169,7 @@ extension PredicateResolution {
       ResolvedComparison(left: left, op: op, right: .expression(constant), domain: .text, options: options, isNegated: isNegated))
   }
 
-  /// What an operator with a pattern asks in simpler words. A regular expression folds by rules of its own.
+  /// Returns the meaning of a pattern. A regular expression has its own folding rules.
   private func meaning(of text: String, _ op: ComparisonOperator, _ options: ComparisonOptions) -> PatternMeaning {
     switch op {
     case .like: PatternMeaning(like: text)
@@ -187,7 +186,7 @@ extension PredicateResolution {
     }
     let lower = try makeLeaf(left, .greaterOrEqual, ends[0], options, isNegated: false)
     let upper = try makeLeaf(left, .lessOrEqual, ends[1], options, isNegated: false)
-    // One leaf where both ends compare alike, else the two comparisons.
+    // One leaf if both bounds compare the same way, otherwise two comparisons.
     if case .comparison(let first) = lower, case .comparison(let second) = upper, case .expression(let low) = first.right,
       case .expression(let high) = second.right, first.left == second.left, first.domain == second.domain, first.options == second.options,
       first.op == .greaterOrEqual, second.op == .lessOrEqual
@@ -219,7 +218,7 @@ extension PredicateResolution {
         case .constant(.null): break
         case .constant(let value): constants.append(value)
         default:
-          // A missing value is in no list, not even beside another missing value.
+          // A missing value is in no list, even if the list contains a missing value.
           guard case .expression(let expression, _) = item else {
             throw .invalidRightSide(op: "IN", expression: left.name, expected: "a list of values")
           }
@@ -254,7 +253,7 @@ extension PredicateResolution {
 
   // MARK: Parts
 
-  /// `@count > 0` and its like as the existence of a member, which a store can answer without counting.
+  /// Returns `@count > 0` and similar as the existence of a member, which a store can test without counting.
   private func existence(
     _ expression: ResolvedExpression, _ op: ComparisonOperator, _ bound: Int64, isNegated: Bool
   ) -> ResolvedPredicate? {
@@ -264,23 +263,23 @@ extension PredicateResolution {
       return PredicateResolution.exists(aggregate.collection, aggregate.condition, isNegated: isNegated)
     case (.equal, 0), (.less, 1), (.lessOrEqual, 0):
       return PredicateResolution.exists(aggregate.collection, aggregate.condition, isNegated: !isNegated)
-    // There are never fewer than none.
+    // A count is never negative.
     case (.greater, ..<0), (.greaterOrEqual, ...0): return .constant(!isNegated)
     case (.less, ...0), (.lessOrEqual, ..<0), (.equal, ..<0): return .constant(isNegated)
     default: return nil
     }
   }
 
-  /// The options that mean something.
+  /// Returns the options that affect a comparison.
   private func textOptions(_ options: ComparisonOptions, _ domain: ResolvedDomain, _ op: ComparisonOperator) -> ComparisonOptions {
     guard domain == .text, !options.contains(.normalized) else { return [] }
     let folding = options.intersection(TextFolding.folding)
-    // The locale matters to equality and order; with [c] or [d] texts are folded first, which no locale changes.
+    // The locale affects equality and order. With [c] or [d], texts are folded first, independently of the locale.
     let usesLocale = options.contains(.localeSensitive) && (op == .equal || op.accepts(order: -1) || op.accepts(order: 1))
     return usesLocale ? folding.union(.localeSensitive) : folding
   }
 
-  /// Throws unless an operator applies to an expression's type.
+  /// Throws unless an operator supports an expression's type.
   func check(_ op: ComparisonOperator, _ expression: ResolvedExpression, _ name: String) throws(FetchPredicateError) {
     let type = expression.type
     let applies =
@@ -293,7 +292,7 @@ extension PredicateResolution {
     guard applies else { throw .operatorNotSupported(op: op.rawValue, expression: name, type: type.name) }
   }
 
-  /// Answers a comparison of constants at once.
+  /// Evaluates a comparison of constants immediately.
   func finish(_ comparison: ResolvedComparison) -> ResolvedPredicate {
     guard !comparison.dependsOnObjects else { return .comparison(comparison) }
     let evaluator = PredicateEvaluator(predicate: .comparison(comparison), constants: constants, resolver: NoObjects())
@@ -301,7 +300,7 @@ extension PredicateResolution {
     return .constant(answer)
   }
 
-  /// The opposite of a resolved predicate.
+  /// Returns the negation of a resolved predicate.
   static func opposite(_ predicate: ResolvedPredicate) -> ResolvedPredicate {
     switch predicate {
     case .constant(let value): return .constant(!value)
@@ -320,7 +319,7 @@ extension PredicateResolution {
 }
 
 extension ComparisonOperator {
-  /// The operator that says the same with the sides swapped; nil where there is none.
+  /// The equivalent operator with the sides swapped; nil if none exists.
   var mirrored: ComparisonOperator? {
     switch self {
     case .equal, .notEqual: self
@@ -332,7 +331,7 @@ extension ComparisonOperator {
     }
   }
 
-  /// Whether both sides are text.
+  /// Whether the operator requires text on both sides.
   package var isTextOperator: Bool {
     switch self {
     case .beginsWith, .endsWith, .contains, .like, .matches, .search: true

@@ -1,9 +1,8 @@
-// PredicateResolution+Constant: brings constants into the form of what they are compared with.
 import Foundation
 import ObjectModel
 
 extension PredicateResolution {
-  /// A constant in its natural form.
+  /// Returns a constant in its natural form.
   mutating func constantExpression(_ value: FetchConstant) throws(FetchPredicateError) -> ResolvedExpression {
     guard let (slot, type) = value.natural else {
       if case .object(let id) = value { return .constant(add(.object(id)), .object) }
@@ -13,7 +12,7 @@ extension PredicateResolution {
     return .constant(add(.slot(slot)), type)
   }
 
-  /// A constant in the form of another expression; null takes any.
+  /// Returns a constant in the form of another expression. Null fits any form.
   mutating func constantExpression(
     _ value: FetchConstant, like other: ResolvedExpression, name: String
   ) throws(FetchPredicateError) -> ResolvedExpression {
@@ -24,7 +23,7 @@ extension PredicateResolution {
     return .constant(add(.slot(slot)), other.type)
   }
 
-  /// The right side of a comparison with an expression, and how both compare; no expression where the two can never be equal.
+  /// Returns the right side of a comparison with an expression, and the comparison method; no expression if the two can never be equal.
   mutating func rightSide(
     _ right: Operand, for left: ResolvedExpression, name: String, options: ComparisonOptions
   ) throws(FetchPredicateError) -> (ResolvedExpression?, ResolvedDomain) {
@@ -50,14 +49,14 @@ extension PredicateResolution {
     }
   }
 
-  /// The list of IN, without what can never be equal; nil when nothing is left.
+  /// Returns the list of IN without values that can never match; nil if none are left.
   func list(
     _ values: [FetchConstant], for left: ResolvedExpression, name: String, options: ComparisonOptions
   ) throws(FetchPredicateError) -> (ResolvedConstant, ResolvedDomain)? {
     if left.type == .object {
       var ids: [ManagedObjectID] = []
       var seen: Set<ManagedObjectID> = []
-      // Who looks into a long list brings it into an order of his own, where equal ones meet.
+      // Stores sort a long list themselves, and find duplicates then.
       let isLong = FetchShape.listCapacity(for: values.count) < 0
       if isLong { ids.reserveCapacity(values.count) }
       for value in values {
@@ -77,12 +76,12 @@ extension PredicateResolution {
       default: slots.append(slot)
       }
     }
-    // Doubles beyond the range of decimals equal none.
+    // Doubles outside the range of decimals equal none.
     if domain == .mixedDecimal { domain = .decimal }
     return slots.isEmpty ? nil : (.slots(PredicateResolution.ascending(slots)), domain)
   }
 
-  /// Values in their order, equal ones once.
+  /// Returns the values in ascending order, without duplicates.
   static func ascending(_ slots: [Slot]) -> [Slot] {
     var unique: [Slot] = []
     for slot in slots.sorted(by: { SlotComparison.compare($0, $1) < 0 }) {
@@ -92,7 +91,7 @@ extension PredicateResolution {
     return unique
   }
 
-  /// A constant as a slot to compare with an expression; nil where it can equal none of its values.
+  /// Returns a constant as a slot to compare with an expression; nil if it equals none of its values.
   private func slot(_ value: FetchConstant, for other: ResolvedExpression, name: String) throws(FetchPredicateError) -> Slot? {
     if value.isNotANumber { throw mismatch(name, other, value) }
     switch (other.type, value) {
@@ -126,7 +125,7 @@ extension PredicateResolution {
     }
   }
 
-  /// A number to compare with integers of which some became doubles.
+  /// Returns a number to compare with integers, some of which may have become doubles.
   private func overflowingSlot(_ value: FetchConstant, _ name: String) throws(FetchPredicateError) -> Slot? {
     if case .compare(.equal, let number) = try IntegerBound(.equal, value, name) { return .int(number) }
     switch value {
@@ -149,13 +148,13 @@ extension PredicateResolution {
     options.contains(.normalized) ? [] : options.intersection(TextFolding.folding)
   }
 
-  /// Whether an object of an ID can be what an expression gives: keys are unique in one entity tree only.
+  /// Returns whether an object ID can be a value of an expression. Keys are unique only within an entity tree.
   private func canBe(_ expression: ResolvedExpression, _ id: ManagedObjectID) -> Bool {
     guard Int(id.entityNumber) < model.entities.count, let root = rootEntity(of: expression) else { return true }
     return model.entities[Int(id.entityNumber)].root == root
   }
 
-  /// The root of the entity tree that an expression's objects are of; nil where it gives none.
+  /// Returns the root of the entity tree of an expression's objects; nil if it has none.
   func rootEntity(of expression: ResolvedExpression) -> Int? {
     switch expression {
     case .constant(let number, _):
@@ -177,11 +176,11 @@ extension PredicateResolution {
   }
 }
 
-/// What a comparison of an integer with any number says of integers.
+/// The equivalent of comparing an integer with any number, in terms of integers.
 enum IntegerBound {
-  /// No integer meets it.
+  /// The comparison is false for every integer.
   case never
-  /// Every integer meets it.
+  /// The comparison is true for every integer.
   case always
   /// A comparison with an integer.
   case compare(ComparisonOperator, Int64)
@@ -201,7 +200,7 @@ enum IntegerBound {
     }
   }
 
-  /// - Parameter floor: The greatest integer that is not above the number; nil when it lies outside of 64 bits.
+  /// - Parameter floor: The largest integer that is not greater than the number; nil if it does not fit in 64 bits.
   private init(_ op: ComparisonOperator, floor: Int64?, isWhole: Bool, isPositive: Bool) {
     let asksLess = op == .less || op == .lessOrEqual
     guard let floor else {

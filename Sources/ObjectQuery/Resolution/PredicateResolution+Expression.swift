@@ -1,17 +1,16 @@
-// PredicateResolution+Expression: makes operands of expressions.
 import Foundation
 import ObjectModel
 
-/// A side of a comparison before the other side has decided its type.
+/// A side of a comparison before the other side has determined its type.
 indirect enum Operand {
-  /// A value whose type the other side decides.
+  /// A value whose type the other side determines.
   case constant(FetchConstant)
-  /// An expression, with what to call it in errors.
+  /// An expression with its name in errors.
   case expression(ResolvedExpression, name: String)
   /// A list, for IN and BETWEEN.
   case list([Operand])
 
-  /// What to call it in errors.
+  /// The name in errors.
   var name: String {
     switch self {
     case .constant(let value): value.typeName
@@ -30,7 +29,7 @@ indirect enum Operand {
 }
 
 extension PredicateResolution {
-  /// The operand that an expression is. Recursion is bounded by ``PredicateDepth``.
+  /// Returns the operand for an expression. ``PredicateDepth`` bounds the recursion.
   mutating func operand(_ expression: FetchExpression) throws(FetchPredicateError) -> Operand {
     let operand = try makeOperand(of: expression)
     if scopes.count == 1, case .expression(let resolved, _) = operand { sources?.note(resolved, expression) }
@@ -73,7 +72,7 @@ extension PredicateResolution {
     }
   }
 
-  /// What to call what a path starts from.
+  /// Returns the name in errors of the start of a path.
   private func describe(startOf expression: FetchExpression) -> String {
     switch expression {
     case .path(let inner, _), .element(let inner, _): describe(startOf: inner)
@@ -109,7 +108,7 @@ extension PredicateResolution {
     return .expression(.conditional(condition, sides[0], sides[1]), name: "TERNARY")
   }
 
-  /// What to call an expression in errors: its keys, never a value.
+  /// Returns the name of an expression in errors: its keys, never a value.
   func describe(_ expression: FetchExpression) -> String {
     switch expression {
     case .constant(let value): value.typeName

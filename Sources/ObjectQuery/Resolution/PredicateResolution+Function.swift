@@ -1,12 +1,11 @@
-// PredicateResolution+Function: the functions of expressions, casts, and values of one type.
 import Foundation
 import ObjectModel
 
 extension PredicateResolution {
-  /// The longest list of a function; SQLite takes at most a hundred arguments.
+  /// The maximum length of a function's argument list. SQLite accepts at most a hundred arguments.
   static let greatestArgumentCount = 90
 
-  /// A function of arguments as an operand.
+  /// Returns a function call as an operand.
   mutating func function(_ name: String, _ arguments: [FetchExpression]) throws(FetchPredicateError) -> Operand {
     let described = "the function \(name)"
     if arguments.isEmpty, ["now", "now:"].contains(name.lowercased()) { return .constant(.date(now)) }
@@ -37,12 +36,12 @@ extension PredicateResolution {
     }
   }
 
-  /// A function whose arguments have types of their own.
+  /// Resolves a function whose arguments have different types.
   private mutating func call(
     _ function: ResolvedFunction, _ operands: [Operand], name: String
   ) throws(FetchPredicateError) -> ResolvedExpression {
     let described = "the function \(name)"
-    // A constant follows the type of the expression beside it.
+    // A constant takes the type of the other argument.
     let model = operands.lazy.compactMap { if case .expression(let expression, _) = $0 { expression } else { nil } }.first
     var resolved: [ResolvedExpression] = []
     for operand in operands {
@@ -67,7 +66,8 @@ extension PredicateResolution {
 
   // MARK: Lists and collections
 
-  /// `sum(books.price)`, over a collection; `sum({a, b, 1})` or `sum(a, b, 1)`, over a list; `sum(price)`, over a group.
+  /// Resolves an aggregate function: `sum(books.price)` over a collection, `sum({a, b, 1})` or `sum(a, b, 1)` over a list, or `sum(price)`
+  /// over a group.
   private mutating func listFunction(
     _ function: ResolvedFunction, _ aggregate: ResolvedAggregate.Function, _ arguments: [FetchExpression], name: String
   ) throws(FetchPredicateError) -> Operand {
@@ -95,7 +95,7 @@ extension PredicateResolution {
     return .expression(.function(function, values, result), name: described)
   }
 
-  /// An aggregate of a path through one to-many relationship; nil for what is no path to many.
+  /// Returns an aggregate over a path through one to-many relationship; nil for other expressions.
   private mutating func collectionFunction(
     _ aggregate: ResolvedAggregate.Function, of expression: FetchExpression, name: String
   ) throws(FetchPredicateError) -> ResolvedExpression? {
@@ -111,7 +111,7 @@ extension PredicateResolution {
       return nil
     }
     if aggregate == .count {
-      // Members count, or those of their values that are there.
+      // Counts the members or, for a value, the members that have one.
       guard case .path(let member) = path.value, member.terminal == .object, member.steps.isEmpty else {
         return .aggregate(
           ResolvedAggregate(function: .count, collection: path.collections[0], condition: .isNull(path.value, isNegated: true)))
@@ -124,7 +124,7 @@ extension PredicateResolution {
     return .aggregate(ResolvedAggregate(function: aggregate, collection: path.collections[0], value: path.value))
   }
 
-  /// `distanceToLocation:fromLocation:({latitude, longitude}, {52.5, 13.4})`.
+  /// Resolves `distanceToLocation:fromLocation:({latitude, longitude}, {52.5, 13.4})`.
   private mutating func distance(_ arguments: [FetchExpression], name: String) throws(FetchPredicateError) -> ResolvedExpression {
     var coordinates: [Operand] = []
     for argument in arguments {
@@ -143,7 +143,7 @@ extension PredicateResolution {
 
   // MARK: One type
 
-  /// Values brought to one type: integers to floating-point numbers or decimals where others are, URIs to text.
+  /// Converts values to a common type: integers to floating-point numbers or decimals if there are any, URIs to text.
   mutating func unified(_ operands: [Operand], of name: String) throws(FetchPredicateError) -> ([ResolvedExpression], ResolvedType) {
     let expressions = operands.compactMap { if case .expression(let expression, _) = $0 { expression } else { nil } }
     var model = expressions.first { $0.type == .decimal } ?? expressions.first { $0.type != .opaque } ?? expressions.first
@@ -201,7 +201,7 @@ extension PredicateResolution {
 
   // MARK: CAST
 
-  /// CAST of an expression; a literal has been cast by the parser.
+  /// Resolves CAST of an expression. The parser has already evaluated CAST of a literal.
   private mutating func cast(_ arguments: [FetchExpression]) throws(FetchPredicateError) -> Operand {
     guard arguments.count == 2, case .constant(.string(let name)) = arguments[1], let target = PredicateCast(name: name) else {
       throw .unsupported(part: "CAST to such a type", advice: "Name one of the types \(PredicateCast.names).")
@@ -227,7 +227,7 @@ extension PredicateResolution {
 }
 
 extension PredicateCast {
-  /// The function that casts values of a type; nil where there is none.
+  /// Returns the function that casts values of a type; nil if none exists.
   fileprivate func function(of type: ResolvedType) -> ResolvedFunction? {
     switch self {
     case .date: .castToDate

@@ -1,15 +1,15 @@
-// PredicateResolution+Merging: many equalities of one value as a list, which stores answer by one look-up.
 import ObjectModel
 
 extension PredicateResolution {
-  /// What equalities that one list can say have in common.
+  /// The common part of equalities that one list can replace.
   private struct Subject: Hashable {
     let left: ResolvedExpression
     let domain: ResolvedDomain
     let options: ComparisonOptions
   }
 
-  /// The conditions that AND or OR joins, with `x == 1 OR x == 2 OR x == 3` as `x IN {1, 2, 3}`, and in an AND the same for `!=`.
+  /// Returns the operands of AND or OR with `x == 1 OR x == 2 OR x == 3` replaced by `x IN {1, 2, 3}`, which stores evaluate with one
+  /// lookup. In an AND, it does the same for `!=`.
   mutating func mergingEqualities(_ items: [ResolvedPredicate], isConjunction: Bool) -> [ResolvedPredicate] {
     guard items.count > 2 else { return items }
     var places: [Subject: [Int]] = [:]
@@ -41,7 +41,7 @@ extension PredicateResolution {
     }
   }
 
-  /// The number of a constant with what comparisons compare with.
+  /// Returns the index of a list constant with the right sides of comparisons.
   private mutating func list(of items: [ResolvedPredicate]) -> Int? {
     var slots: [Slot] = []
     var ids: [ManagedObjectID] = []

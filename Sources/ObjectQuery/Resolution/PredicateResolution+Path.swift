@@ -1,13 +1,12 @@
-// PredicateResolution+Path: follows key paths through entities.
 import Foundation
 import ObjectModel
 
-/// A part of a key path: a key, or a place behind the key of an ordered relationship.
+/// A part of a key path: a key, or a position in an ordered relationship.
 enum PathPart {
   case key(String)
   case element(FetchExpression.CollectionIndex)
 
-  /// What errors call it.
+  /// The text in errors.
   var text: String {
     switch self {
     case .key(let name): "." + name
@@ -18,26 +17,26 @@ enum PathPart {
 
 /// A key path followed to its end.
 struct FollowedPath {
-  /// The to-many relationships on the way, each starting from a member of the one before. The last one stands for all of its members.
+  /// The to-many relationships on the path, each starting from a member of the preceding one. The last one represents all of its members.
   var collections: [ResolvedCollection] = []
-  /// What stands at the end, taken of a member of the last collection.
+  /// The value at the end, for a member of the last collection.
   var value: ResolvedExpression
 }
 
 extension PredicateResolution {
-  /// Follows a key path. Members of to-many relationships on the way become scopes, which the caller drops from `scopes` when done with them.
+  /// Follows a key path. Members of to-many relationships on the path become scopes, which the caller must remove from `scopes` after use.
   ///
   /// - Parameters:
-  ///   - parts: The keys, and places in ordered relationships.
+  ///   - parts: The keys, and positions in ordered relationships.
   ///   - scope: The scope of the object that the path starts from.
-  ///   - allowsToMany: Whether to-many keys may stand on the path other than before a place or an operator like `@count`.
+  ///   - allowsToMany: Whether to-many keys are allowed without a following position or an operator such as `@count`.
   mutating func resolvePath(_ parts: [PathPart], scope: Int, allowsToMany: Bool) throws(FetchPredicateError) -> FollowedPath {
     let keyPath = PredicateResolution.text(of: parts)
     var entity = scopes[scope]
     var start = scope
     var steps: [ResolvedStep] = []
     var collections: [ResolvedCollection] = []
-    // The composite attributes that the last keys have led into.
+    // The composite attributes that the last keys belong to.
     var composite = ""
     var index = 0
     while index < parts.count {
@@ -60,7 +59,7 @@ extension PredicateResolution {
         try check(isTransient: slot.isTransient, keyPath: keyPath, entity: entity)
         let path = ResolvedExpression.path(ResolvedPath(scope: start, steps: steps, terminal: .attribute(ResolvedAttribute(slot))))
         if isLast { return elements(collections, path) }
-        // The key of a text's length, which no attribute has.
+        // The `length` key of a text. No attribute has one.
         guard index == parts.count - 2, case .key("length") = parts[index + 1], let type = ResolvedFunction.length.type(of: [path.type])
         else {
           throw behindAttribute(slot.name, parts[index + 1], keyPath: keyPath)
@@ -108,7 +107,8 @@ extension PredicateResolution {
     try resolvePath(names.map { .key($0) }, scope: scope, allowsToMany: allowsToMany)
   }
 
-  /// A followed path whose last places are part of its value, their scopes dropped: such a value is missing where the member is, as behind a to-one.
+  /// Returns a path whose trailing positions are part of its value, and removes their scopes. Such a value is missing if the member is, as
+  /// after a to-one relationship.
   private mutating func elements(_ collections: [ResolvedCollection], _ value: ResolvedExpression) -> FollowedPath {
     let count = collections.lastIndex { $0.position == nil }.map { $0 + 1 } ?? 0
     let places = collections[count...]
@@ -131,13 +131,13 @@ extension PredicateResolution {
     switch index {
     case .first: return .first
     case .last: return .last
-    // A place that is not there: no list is that long.
+    // A position without a member: no list is that long.
     case .at(let place): return .at(add(.slot(.int(place < 0 ? .max : Int64(place)))))
     case .size: throw .unsupported(part: "A key behind [SIZE] in \(keyPath)", advice: "End the path with [SIZE].")
     }
   }
 
-  /// The keys behind a to-many relationship if they are a collection operator with what belongs to it.
+  /// Returns the keys after a to-many relationship if they are a collection operator with its path.
   private static func operatorNames(_ parts: [PathPart]) -> [String]? {
     if case .element(.size)? = parts.first, parts.count == 1 { return ["@count"] }
     guard case .key(let name)? = parts.first, name.hasPrefix("@") else { return nil }
@@ -163,9 +163,9 @@ extension PredicateResolution {
     }
   }
 
-  /// A value computed over the collection that an expression stands for: a path to one to-many relationship, behind places of ordered ones.
+  /// Returns a value computed over a collection: a path to one to-many relationship, after positions of ordered ones.
   ///
-  /// - Parameter body: Computes the value; the members' scopes are open.
+  /// - Parameter body: Computes the value. The members' scopes are open.
   mutating func overCollection(
     _ expression: FetchExpression,
     _ body: (inout PredicateResolution, ResolvedCollection) throws(FetchPredicateError) -> ResolvedExpression
@@ -185,7 +185,7 @@ extension PredicateResolution {
     return PredicateResolution.value(try body(&self, collection), of: path.collections.dropLast())
   }
 
-  /// The parts and the scope of an expression that is a key path, from the object or from a subquery's variable.
+  /// Returns the parts and the scope of an expression that is a key path from the object or a subquery's variable.
   func base(of expression: FetchExpression) -> (parts: [PathPart], scope: Int)? {
     switch expression {
     case .keyPath(let names): return (names.map { .key($0) }, baseScope)
@@ -197,7 +197,7 @@ extension PredicateResolution {
     }
   }
 
-  /// The scope that bare keys belong to: the object asked about, also inside of subqueries.
+  /// The scope of bare keys: the evaluated object, even inside subqueries.
   private var baseScope: Int { 0 }
 
   private static func builtIn(_ name: String, isLast: Bool) -> ResolvedPath.Terminal? {
@@ -209,7 +209,7 @@ extension PredicateResolution {
     }
   }
 
-  /// `@count`, or `@sum`, `@avg`, `@min` and `@max` with the path behind them.
+  /// Resolves `@count`, or `@sum`, `@avg`, `@min` and `@max` with the following path.
   private mutating func resolveOperator(
     _ names: [String], of collection: ResolvedCollection, keyPath: String
   ) throws(FetchPredicateError) -> ResolvedExpression {
@@ -221,7 +221,7 @@ extension PredicateResolution {
     return try aggregate(function, names: Array(names.dropFirst()), of: collection, condition: .constant(true), keyPath: keyPath)
   }
 
-  /// An aggregate of what a path takes of each member.
+  /// Returns an aggregate over the value of a path for each member.
   mutating func aggregate(
     _ function: ResolvedAggregate.Function, names: [String], of collection: ResolvedCollection, condition: ResolvedPredicate,
     keyPath: String

@@ -1,13 +1,12 @@
-// PredicateResolution+Projection: resolves the columns, groups and order of dictionary results, and the aggregates in them.
 import ObjectModel
 
 /// The aggregates of groups that expressions have used so far.
 struct GroupAggregateTable {
   private(set) var items: [ResolvedGroupAggregate] = []
-  /// Whether an aggregate's argument is being resolved, in which none may stand.
+  /// Whether the argument of an aggregate is being resolved, where aggregates are not allowed.
   var isInside = false
 
-  /// The number of an aggregate; equal ones have one.
+  /// Returns the index of an aggregate. Equal aggregates share one.
   mutating func number(of aggregate: ResolvedGroupAggregate) -> Int {
     if let known = items.firstIndex(of: aggregate) { return known }
     items.append(aggregate)
@@ -16,11 +15,11 @@ struct GroupAggregateTable {
 }
 
 extension PredicateResolution {
-  /// Resolves what a fetch of dictionaries makes of its objects, and its order.
+  /// Resolves the columns, groups and order of a dictionary fetch.
   mutating func resolveProjection(
     _ specification: FetchSpecification
   ) throws(FetchPredicateError) -> (ResolvedProjection, [ResolvedSortKey]) {
-    // Equal expressions have to be equal when they are resolved, those with constants in them too.
+    // Equal expressions must be equal after resolution, including their constants.
     sharesConstants = true
     var groupKeys: [ResolvedExpression] = []
     for property in specification.propertiesToGroupBy { groupKeys.append(try resolveGroupKey(property)) }
@@ -59,7 +58,7 @@ extension PredicateResolution {
     return (projection, sortKeys)
   }
 
-  /// The properties that are fetched when none are chosen: what is grouped by, or all attributes that are stored.
+  /// Returns the properties to fetch if none are specified: the group keys, or all stored attributes.
   private func properties(of specification: FetchSpecification) -> [FetchProperty] {
     if !specification.propertiesToFetch.isEmpty { return specification.propertiesToFetch }
     if !specification.propertiesToGroupBy.isEmpty { return specification.propertiesToGroupBy }
@@ -106,7 +105,7 @@ extension PredicateResolution {
     }
     switch expression.type {
     case .object, .entity:
-      // Only a path says of which entity an object is.
+      // Only a path determines the entity of an object.
       guard case .path = expression, resultType == nil else { throw unsupported }
       return expression.type == .object ? .object : .entity
     case let type:
@@ -121,7 +120,7 @@ extension PredicateResolution {
     }
   }
 
-  /// Throws where something has several values in a group, or in what equal rows have in common.
+  /// Throws if a part may have several values in a group, or among duplicate rows.
   private func check(_ projection: ResolvedProjection, _ sortKeys: [ResolvedSortKey]) throws(FetchPredicateError) {
     if projection.isGrouped {
       let groups = GroupCoverage(projection.groupKeys, coversAggregates: true)
@@ -143,7 +142,7 @@ extension PredicateResolution {
 
   // MARK: Aggregates
 
-  /// `sum(price * quantity)` and its like: an aggregate of a group, of what each of its objects has.
+  /// Resolves `sum(price * quantity)` and similar: an aggregate of a group over a value of each object.
   mutating func groupAggregate(
     _ function: ResolvedAggregate.Function, of argument: FetchExpression, name: String
   ) throws(FetchPredicateError) -> ResolvedExpression {
@@ -179,7 +178,7 @@ extension PredicateResolution {
     }
     var aggregate = ResolvedGroupAggregate(function: function, value: value, isDistinct: isDistinct)
     if function == .minimum || function == .maximum { aggregate.isDistinct = false }
-    // Every object has itself: they are counted without looking at them.
+    // Every object exists, so objects are counted without reading them.
     if function == .count, case .path(let path) = value, path.steps.isEmpty, path.terminal == .object {
       aggregate = ResolvedGroupAggregate(function: .count, value: nil, isDistinct: false)
     }
@@ -188,7 +187,7 @@ extension PredicateResolution {
 }
 
 extension AttributeType {
-  /// The type of attributes that holds the values of an expression; nil for objects, entities and what is no value.
+  /// Creates the attribute type for an expression's values; nil for objects, entities and opaque values.
   package init?(_ type: ResolvedType) {
     switch type {
     case .integer: self = .integer64
@@ -206,8 +205,8 @@ extension AttributeType {
 }
 
 extension ResolvedType {
-  /// Whether values can be given as an attribute's of a type. Numbers may turn out too great for an integer type, which is an error then; of those with a
-  /// fraction, such as averages, integer types have the whole part.
+  /// Returns whether values can be converted to an attribute type. A number that is too large for an integer type is an error at fetch
+  /// time. Fractional numbers, such as averages, are truncated for integer types.
   fileprivate func fits(in type: AttributeType) -> Bool {
     switch (self, type) {
     case (.real, .integer16), (.real, .integer32), (.real, .integer64), (.decimal, .integer16), (.decimal, .integer32),

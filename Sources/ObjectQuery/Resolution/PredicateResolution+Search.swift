@@ -1,10 +1,10 @@
-// PredicateResolution+Search: SEARCH, as conditions on single words and phrases, and the relevance to a query.
 package import ObjectModel
 
 extension PredicateResolution {
-  /// `text SEARCH "quick -slow"`: each word is a comparison of its own, so that AND, OR and NOT of a query are those of predicates.
+  /// Resolves `text SEARCH "quick -slow"`. Each word is a separate comparison, so that AND, OR and NOT of a query become those of
+  /// predicates.
   ///
-  /// The right side of such a comparison is a text in FTS4's language, which is one in ours too (``TextPhrase/quoted``).
+  /// The right side of such a comparison is a text in FTS4's syntax, which is also valid in this library's (``TextPhrase/quoted``).
   mutating func resolveSearch(_ comparison: FetchComparison, isNegated: Bool) throws(FetchPredicateError) -> ResolvedPredicate {
     guard comparison.modifier != .direct else {
       let found = try search(in: try texts(of: comparison.left), for: comparison.right, of: comparison.left)
@@ -18,7 +18,7 @@ extension PredicateResolution {
     return wrap(found, in: path.collections, isNegated: (comparison.modifier != .any) != isNegated)
   }
 
-  /// `relevance(text, "query")`: the query first, then the texts.
+  /// Resolves `relevance(text, "query")`. In the result, the query precedes the texts.
   mutating func relevance(_ arguments: [FetchExpression], name: String) throws(FetchPredicateError) -> ResolvedExpression {
     guard arguments.count == 2 else {
       throw .unsupported(
@@ -43,7 +43,7 @@ extension PredicateResolution {
 
   // MARK: Texts
 
-  /// The texts that an expression stands for: one, those of a list, or those of an object that its full-text indexes are over.
+  /// Returns the texts of an expression: a single one, those of a list, or those in the full-text indexes of an object.
   private mutating func texts(of expression: FetchExpression) throws(FetchPredicateError) -> [ResolvedExpression] {
     switch try operand(expression) {
     case .list(let items):
@@ -59,7 +59,7 @@ extension PredicateResolution {
     switch operand {
     case .expression(let expression, let name): return try texts(expression, name: name)
     case .constant(let value):
-      // No text has no words.
+      // A missing text has no words.
       if value.isNull { return [] }
       let expression = try constantExpression(value)
       try check(.search, expression, value.typeName)
@@ -101,7 +101,7 @@ extension PredicateResolution {
       let query = TextQuery(typed: text).root
       let found = condition(query, texts)
       guard query.isMetByNothing else { return found }
-      // What has no text at all is not found by what it lacks.
+      // An object without any text does not match a query that only excludes words.
       let isThere = PredicateResolution.join(texts.map { makeIsNull($0, isNegated: true) }, isConjunction: false)
       return PredicateResolution.join([found, isThere], isConjunction: true)
     case .expression(let query, let name):
@@ -116,7 +116,7 @@ extension PredicateResolution {
     }
   }
 
-  /// Recursion is bounded by the parser of queries.
+  /// The query parser bounds the recursion.
   private mutating func condition(_ node: TextQuery.Node, _ texts: [ResolvedExpression]) -> ResolvedPredicate {
     switch node {
     case .not(let node): return PredicateResolution.opposite(condition(node, texts))
@@ -133,7 +133,7 @@ extension PredicateResolution {
 }
 
 extension CompiledModel {
-  /// The attributes of an entity that its full-text indexes, its own and inherited ones, are over, each once.
+  /// Returns the attributes in the full-text indexes of an entity, including inherited ones, without duplicates.
   package func fullTextSlots(of entity: CompiledEntity) -> [CompiledSlot] {
     guard hasFullTextIndexes else { return [] }
     var slots: [CompiledSlot] = []

@@ -1,24 +1,23 @@
-// PredicateResolution: the walk from a predicate to its resolved form; the state that its parts share.
 import Foundation
 import ObjectModel
 
-/// Resolves one predicate: `+Comparison` makes leaves, `+Path` follows keys, `+Expression` and `+Constant` make the two sides.
+/// Resolves one predicate: `+Comparison` creates leaves, `+Path` follows keys, `+Expression` and `+Constant` create the two sides.
 struct PredicateResolution {
   let model: CompiledModel
   let allowsTransients: Bool
-  /// What `now()` means: asking for the time costs as much as resolving a simple fetch, so nobody does who need not.
+  /// The value of `now()`. Lazy, because reading the time costs as much as resolving a simple fetch.
   lazy var now = Date()
-  /// The entities of the objects in scope: the object asked about, then members of the collections around.
+  /// The entities of the objects in scope: the evaluated object, then members of the enclosing collections.
   var scopes: [CompiledEntity]
-  /// The scopes that subqueries' variables stand for.
+  /// The scopes of subquery variables.
   var variables: [String: Int] = [:]
   var constants: [ResolvedConstant] = []
   var transientKeyPaths: [String] = []
-  /// Whether equal constants have one number.
+  /// Whether equal constants share one index.
   var sharesConstants = false
-  /// The aggregates of groups; nil where none may stand.
+  /// The aggregates of groups; nil where they are not allowed.
   var groupAggregates: GroupAggregateTable?
-  /// What resolved parts were made of; nil where nobody wants to know.
+  /// The sources of resolved parts; nil if they are not needed.
   var sources: ResolutionSources?
 
   init(model: CompiledModel, entity: CompiledEntity, allowsTransients: Bool) {
@@ -27,7 +26,7 @@ struct PredicateResolution {
     scopes = [entity]
   }
 
-  /// The resolved form of a predicate or of its opposite: NOT is pushed to the leaves. Recursion is bounded by ``PredicateDepth``.
+  /// Resolves a predicate or its negation, moving NOT to the leaves. ``PredicateDepth`` bounds the recursion.
   mutating func resolve(_ predicate: FetchPredicate, isNegated: Bool) throws(FetchPredicateError) -> ResolvedPredicate {
     switch predicate {
     case .constant(let value): return .constant(value != isNegated)
@@ -48,7 +47,7 @@ struct PredicateResolution {
     _ items: [FetchPredicate], isConjunction: Bool, isNegated: Bool
   ) throws(FetchPredicateError) -> ResolvedPredicate {
     var resolved: [ResolvedPredicate] = []
-    // Every item is checked, also behind one that decides.
+    // Check every item, even after one that determines the result.
     for item in items { resolved.append(try resolve(item, isNegated: isNegated)) }
     switch PredicateResolution.join(resolved, isConjunction: isConjunction) {
     case .and(let items): return PredicateResolution.join(mergingEqualities(items, isConjunction: true), isConjunction: true)
@@ -57,7 +56,7 @@ struct PredicateResolution {
     }
   }
 
-  /// All or some of resolved predicates, flattened, without constants.
+  /// Returns the conjunction or disjunction of resolved predicates, flattened and without constants.
   static func join(_ items: [ResolvedPredicate], isConjunction: Bool) -> ResolvedPredicate {
     var flat: [ResolvedPredicate] = []
     for item in items {
@@ -73,20 +72,20 @@ struct PredicateResolution {
     return isConjunction ? .and(flat) : .or(flat)
   }
 
-  /// Whether a collection has (or has not) a member that meets a condition.
+  /// Returns whether a collection has, or does not have, a member that matches a condition.
   static func exists(_ collection: ResolvedCollection, _ condition: ResolvedPredicate, isNegated: Bool) -> ResolvedPredicate {
     if case .constant(false) = condition { return .constant(isNegated) }
     return .exists(ResolvedExists(collection: collection, condition: condition, isNegated: isNegated))
   }
 
-  /// Keeps a constant and returns its number.
+  /// Adds a constant, and returns its index.
   mutating func add(_ constant: ResolvedConstant) -> Int {
     if sharesConstants, let known = constants.firstIndex(of: constant) { return known }
     constants.append(constant)
     return constants.count - 1
   }
 
-  /// One key of an order.
+  /// Resolves a sort key.
   mutating func resolve(_ descriptor: FetchSortDescriptor) throws(FetchPredicateError) -> ResolvedSortKey {
     guard PredicateDepth.allows(descriptor.expression) else { throw .nestingTooDeep(limit: PredicateDepth.limit) }
     let name = describe(descriptor.expression)

@@ -1,6 +1,5 @@
-// ResolutionSources: what the parts of a resolved fetch were made of, so that each can be asked by itself.
-
-/// The expressions and conditions on the object asked about, by what they were resolved to.
+/// The source expressions and conditions on the evaluated object, by their resolved form. With them, parts of a fetch can be fetched
+/// separately.
 package struct ResolutionSources: Sendable {
   private var expressions: [ResolvedExpression: FetchExpression] = [:]
   private var predicates: [ResolvedPredicate: FetchPredicate] = [:]
@@ -13,14 +12,14 @@ package struct ResolutionSources: Sendable {
     if predicates[resolved] == nil { predicates[resolved] = source }
   }
 
-  /// What an expression was made of; nil for what stands for a part of one.
+  /// The source of a resolved expression; nil if it is only a part of one.
   package subscript(expression: ResolvedExpression) -> FetchExpression? { expressions[expression] }
-  /// What a condition was made of.
+  /// The source of a resolved condition.
   package subscript(predicate: ResolvedPredicate) -> FetchPredicate? { predicates[predicate] }
 }
 
 extension ResolvedExpression {
-  /// Whether an aggregate of groups is a part of it. Recursion is bounded as the predicate's nesting is.
+  /// Whether the expression contains a group aggregate. The limit of predicate nesting bounds the recursion.
   package var hasGroupAggregate: Bool {
     switch self {
     case .groupAggregate: true
@@ -33,7 +32,7 @@ extension ResolvedExpression {
 }
 
 extension ResolvedPredicate {
-  /// Whether an aggregate of groups is a part of it.
+  /// Whether the predicate contains a group aggregate.
   package var hasGroupAggregate: Bool {
     switch self {
     case .constant, .exists, .block: false

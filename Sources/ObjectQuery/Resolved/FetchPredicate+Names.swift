@@ -1,7 +1,6 @@
-// FetchPredicate+Names: expressions in place of the names that a fetch of dictionaries gave them.
-
 extension FetchPredicate {
-  /// The predicate with expressions in place of names, both `n` and `$n`. Arguments of aggregates speak of objects: there a name is a property.
+  /// Returns the predicate with expressions substituted for the names of dictionary columns, both `n` and `$n`. Arguments of aggregates
+  /// refer to objects, so a name there is a property.
   func replacing(_ names: [String: FetchExpression]) -> FetchPredicate {
     switch self {
     case .constant, .block: return self
@@ -17,7 +16,7 @@ extension FetchPredicate {
 }
 
 extension FetchExpression {
-  /// The expression with expressions in place of names.
+  /// Returns the expression with expressions substituted for names.
   func replacing(_ names: [String: FetchExpression]) -> FetchExpression {
     switch self {
     case .constant, .evaluatedObject: return self
@@ -38,7 +37,7 @@ extension FetchExpression {
     }
   }
 
-  /// Whether it is a list in braces.
+  /// Whether the expression is a list.
   var isList: Bool {
     switch self {
     case .constant(.list), .aggregate: true

@@ -1,7 +1,9 @@
-// FetchShape: the structure of a fetch without its constants, the key of plan caches.
 package import ObjectModel
 
-/// Two fetches of one shape differ in constants, limits' values and list lengths of one size class only, so they share a plan.
+/// The structure of a fetch without its constants, used as the key of plan caches.
+///
+/// Fetches of the same shape share a plan. They differ only in constants, the values of limits, and the lengths of lists within one size
+/// class.
 package struct FetchShape: Sendable, Hashable {
   /// The number of the entity.
   package let entity: Int
@@ -12,17 +14,17 @@ package struct FetchShape: Sendable, Hashable {
   package let projection: ResolvedProjection?
   package let includesPropertyValues: Bool
   package let hasLimit: Bool
-  /// Whether it ends within the first ``fewResults``, which a plan may find in another way than more.
+  /// Whether the limit and the offset are within ``fewResults``. For few results a different plan may be better.
   package let asksForFew: Bool
   package let hasOffset: Bool
-  /// The size classes of the constants that are lists, by ``listCapacity(for:)``, 0 for single values.
+  /// The size classes of list constants, from ``listCapacity(for:)``; 0 for single values.
   package let listCapacities: [Int]
 
-  /// The shape of a resolved fetch.
+  /// Creates the shape of a resolved fetch.
   ///
   /// - Parameters:
   ///   - fetch: The resolved fetch.
-  ///   - specification: What it was resolved from.
+  ///   - specification: The specification that it was resolved from.
   package init(_ fetch: ResolvedFetch, specification: FetchSpecification) {
     entity = fetch.entity.number
     includesSubentities = fetch.includesSubentities
@@ -43,11 +45,11 @@ package struct FetchShape: Sendable, Hashable {
     }
   }
 
-  /// The greatest limit and offset of a fetch that asks for few results.
+  /// The maximum limit and offset of a fetch that counts as having few results.
   package static var fewResults: Int { 5_000 }
 
-  /// How many parameters a list of a length is written with: the next power of two (a plan fills the rest with the last member); -1 above 256,
-  /// where a plan should not write parameters at all.
+  /// Returns the number of parameters for a list: the next power of two. Plans fill the rest with the last member. Returns -1 above 256,
+  /// where a plan should not use parameters.
   package static func listCapacity(for count: Int) -> Int {
     guard count <= 256 else { return -1 }
     var capacity = 1

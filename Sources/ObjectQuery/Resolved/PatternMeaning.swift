@@ -1,15 +1,13 @@
-// PatternMeaning: what a pattern asks in simpler words, which an index can answer.
-
-/// What a pattern of LIKE or MATCHES asks.
+/// The meaning of a LIKE or MATCHES pattern, as a simpler comparison that can use an index.
 enum PatternMeaning: Equatable {
-  /// The same as an operator does with a text.
+  /// The pattern is equivalent to an operator with a text.
   case comparison(ComparisonOperator, String)
-  /// A text that begins with another, beside all else.
+  /// The pattern requires a prefix, among other conditions.
   case beginning(String)
-  /// Nothing that could be said otherwise.
+  /// The pattern has no simpler equivalent.
   case pattern
 
-  /// What a pattern of LIKE asks.
+  /// Creates the meaning of a LIKE pattern.
   init(like pattern: String) {
     var literals = [String.UnicodeScalarView()]
     var (starts, ends, hasOthers) = (false, false, false)
@@ -31,7 +29,7 @@ enum PatternMeaning: Equatable {
         literals[literals.count - 1].append(scalar)
       }
     }
-    // A backslash at the end stands for itself.
+    // A trailing backslash is literal.
     if isEscaped {
       literals[literals.count - 1].append("\\")
       ends = false
@@ -50,9 +48,9 @@ enum PatternMeaning: Equatable {
     }
   }
 
-  /// What a regular expression for the whole text asks, as far as plain letters at its beginning tell.
+  /// Creates the meaning of a regular expression for the whole text, as far as literal characters at its beginning determine it.
   init(matches pattern: String) {
-    // An alternative may begin otherwise; flags change what letters mean.
+    // An alternative may begin differently, and flags change the meaning of letters.
     guard !pattern.unicodeScalars.contains("|"), !pattern.unicodeScalars.starts(with: "(?".unicodeScalars) else {
       self = .pattern
       return
@@ -65,7 +63,7 @@ enum PatternMeaning: Equatable {
       literal.append(scalar)
       next = nil
     }
-    // What follows may say how often the last letter stands there, or put a mark on it.
+    // The next character may be a quantifier for the last letter, or a combining mark.
     if let next, "*+?{".unicodeScalars.contains(next) || next.value >= 0x80 { literal.removeLast(min(1, literal.count)) }
     self = literal.isEmpty ? .pattern : .beginning(String(literal))
   }

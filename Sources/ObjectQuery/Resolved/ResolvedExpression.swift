@@ -1,19 +1,18 @@
-// ResolvedExpression: one side of a resolved comparison, a sort key or a projection.
 package import ObjectModel
 
-/// An expression whose names are numbers and whose type is known.
+/// An expression with resolved names and a known type.
 package indirect enum ResolvedExpression: Sendable, Hashable {
-  /// The constant of a number in ``ResolvedFetch/constants``.
+  /// A constant, by its index in ``ResolvedFetch/constants``.
   case constant(Int, ResolvedType)
   /// A value at the end of to-one relationships.
   case path(ResolvedPath)
-  /// A number computed over a collection.
+  /// An aggregate over a collection.
   case aggregate(ResolvedAggregate)
-  /// The aggregate of a number in ``ResolvedProjection/aggregates``, of the group at hand.
+  /// An aggregate of the current group, by its index in ``ResolvedProjection/aggregates``.
   case groupAggregate(Int, ResolvedType)
-  /// A function of arguments. An argument without a value makes a result without one, unless ``ResolvedFunction/takesMissingValues`` says otherwise.
+  /// A function call. If an argument is missing, so is the result, unless ``ResolvedFunction/takesMissingValues`` is true.
   case function(ResolvedFunction, [ResolvedExpression], ResolvedType)
-  /// One of two expressions of one type.
+  /// One of two expressions of the same type.
   case conditional(ResolvedPredicate, ResolvedExpression, ResolvedExpression)
 
   /// The type of the value.
@@ -27,26 +26,26 @@ package indirect enum ResolvedExpression: Sendable, Hashable {
   }
 }
 
-/// The type of an expression's value, as far as it decides how values compare.
+/// The type of an expression's value, as far as it affects comparisons.
 package enum ResolvedType: Sendable, Hashable {
-  /// `Slot.int`.
+  /// Stored as `Slot.int`.
   case integer, boolean
-  /// `Slot.real`.
+  /// Stored as `Slot.real`.
   case real, date
-  /// `Slot.bytes`, a coded decimal.
+  /// Stored as `Slot.bytes`, a coded decimal.
   case decimal
-  /// `Slot.text`.
+  /// Stored as `Slot.text`.
   case text, uri
-  /// `Slot.bytes`.
+  /// Stored as `Slot.bytes`.
   case uuid, binary
   /// An object.
   case object
-  /// An entity's number, `Slot.int`.
+  /// An entity number, stored as `Slot.int`.
   case entity
-  /// A value that can only be asked whether it is there.
+  /// A value that can only be tested for being missing.
   case opaque
 
-  /// Whether it is a number that arithmetic takes.
+  /// Whether the type is numeric, so that arithmetic supports it.
   package var isNumeric: Bool {
     switch self {
     case .integer, .boolean, .real, .decimal: true
@@ -55,22 +54,22 @@ package enum ResolvedType: Sendable, Hashable {
   }
 }
 
-/// A path through to-one relationships; without a value where one of them is nil.
+/// A path through to-one relationships. The value is missing if one of them is nil.
 package struct ResolvedPath: Sendable, Hashable {
   /// The scope of the object that the path starts from (see ``ResolvedCollection/scope``).
   package var scope: Int
-  /// To-one relationships, in order.
+  /// The to-one relationships, in order.
   package var steps: [ResolvedStep]
-  /// What is taken at their end.
+  /// The value at the end of the path.
   package var terminal: Terminal
 
-  /// What a path takes at its end.
+  /// The kinds of values at the end of a path.
   package enum Terminal: Sendable, Hashable {
-    /// An attribute's value.
+    /// The value of an attribute.
     case attribute(ResolvedAttribute)
-    /// The object that the steps lead to: with steps, what the last of them refers to; without, the object itself.
+    /// The destination of the last step; without steps, the object itself.
     case object
-    /// The number of the object's own entity.
+    /// The entity number of the object.
     case entity
   }
 
@@ -90,7 +89,7 @@ package struct ResolvedPath: Sendable, Hashable {
   }
 }
 
-/// An attribute at the end of a path. Equal when entity and slot are.
+/// An attribute at the end of a path. Attributes are equal if their entity and slot are.
 package struct ResolvedAttribute: Sendable, Hashable {
   package let slot: CompiledSlot
   package let type: ResolvedType
@@ -110,7 +109,7 @@ package struct ResolvedAttribute: Sendable, Hashable {
 }
 
 extension ResolvedType {
-  /// The type of an attribute's values.
+  /// Creates the type of an attribute's values.
   package init(_ type: AttributeType) {
     self =
       switch type {
@@ -128,34 +127,35 @@ extension ResolvedType {
   }
 }
 
-/// A number computed over the members of a collection that meet a condition.
+/// An aggregate over the members of a collection that match a condition.
 package struct ResolvedAggregate: Sendable, Hashable {
-  /// What is computed.
+  /// The function of an aggregate.
   package enum Function: Sendable, Hashable {
-    /// The number of members; 0 for none.
+    /// The number of members; 0 if there are no members.
     case count
-    /// The sum of the values that are there; 0 for none. Integers stay integers while they fit in 64 bits, decimals stay decimals.
+    /// The sum of the values; 0 if there are no values. The sum of integers is an integer if it fits in 64 bits; the sum of decimals is a
+    /// decimal.
     case sum
-    /// Their mean, a double (for decimals a decimal); no value for none.
+    /// The mean, a double or, for decimals, a decimal; missing if there are no values.
     case average
-    /// The least; no value for none.
+    /// The minimum; missing if there are no values.
     case minimum
-    /// The greatest; no value for none.
+    /// The maximum; missing if there are no values.
     case maximum
-    /// The middle one, or the mean of the two in the middle; no value for none.
+    /// The median, which for an even number of values is the mean of the middle two; missing if there are no values.
     case median
-    /// The one that occurs most, of several the least; no value for none.
+    /// The most frequent value, or the smallest of several; missing if there are no values.
     case mode
-    /// The standard deviation of the whole population, a double; no value for none.
+    /// The population standard deviation, a double; missing if there are no values.
     case standardDeviation
-    /// What is taken of the only member of a collection with a ``ResolvedCollection/position``: a value of any type, or an object.
+    /// The value, of any type, or object of the only member of a collection with a ``ResolvedCollection/position``.
     case only
   }
   package var function: Function
   package var collection: ResolvedCollection
-  /// Which members count; `constant(true)` for all.
+  /// The condition on members; `constant(true)` for all.
   package var condition: ResolvedPredicate
-  /// What is taken of each member; nil for ``Function/count``.
+  /// The value of each member; nil for ``Function/count``.
   package var value: ResolvedExpression?
 
   package init(
@@ -167,7 +167,7 @@ package struct ResolvedAggregate: Sendable, Hashable {
     self.value = value
   }
 
-  /// The type of the result. A sum of integers beyond 64 bits is a double all the same.
+  /// The type of the result. A sum of integers that exceeds 64 bits is nevertheless a double.
   package var type: ResolvedType {
     value.map { function.type(of: $0.type) } ?? .integer
   }

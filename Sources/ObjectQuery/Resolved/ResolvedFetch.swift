@@ -1,23 +1,23 @@
-// ResolvedFetch: a fetch checked against a model, ready for a store's generator or for evaluation in memory.
 package import ObjectModel
 
-/// What a fetch asks, resolved: numbers instead of names, constants beside the tree.
+/// A fetch that was checked against a model. It has numbers instead of names, and constants outside the predicate tree.
 ///
-/// The tree holds the numbers of its constants, so trees of fetches that differ in constants only are equal: ``shape`` is the key of a plan cache.
+/// The tree contains the indexes of its constants. Trees of fetches that differ only in constants are therefore equal: ``shape`` is the key
+/// of a plan cache.
 package struct ResolvedFetch: Sendable {
-  /// The entity asked.
+  /// The fetched entity.
   package var entity: CompiledEntity
-  /// Whether objects of subentities count.
+  /// Whether objects of subentities are included.
   package var includesSubentities: Bool
   /// The condition.
   package var predicate: ResolvedPredicate
-  /// What a fetch of dictionaries makes of the objects; nil for other fetches, and for counts that it does not change.
+  /// The columns and groups of a dictionary fetch; nil for other fetches, and for counts that they do not affect.
   package var projection: ResolvedProjection?
-  /// The order; of the groups where there are any.
+  /// The sort keys of the objects or, in a grouped fetch, of the groups.
   package var sortKeys: [ResolvedSortKey]
-  /// The constants by the numbers in the tree. Some may be unused.
+  /// The constants, by their index in the tree. Some may be unused.
   package var constants: [ResolvedConstant]
-  /// The names of the transient attributes that are read: no store can answer those.
+  /// The key paths of the transient attributes that the fetch reads, which stores do not support.
   package var transientKeyPaths: [String]
 
   package init(
@@ -34,25 +34,25 @@ package struct ResolvedFetch: Sendable {
   }
 }
 
-/// A constant in the form its comparison needs.
+/// A constant in the form that its comparison requires.
 package enum ResolvedConstant: Sendable, Hashable {
-  /// One value, never null unless a function takes it.
+  /// A value. It is null only as an argument of a function.
   case slot(Slot)
-  /// A list without nulls and duplicates, ascending by the comparison's domain.
+  /// A list without nulls and duplicates, in ascending order of the comparison's domain.
   case slots([Slot])
-  /// An object of the destination's entity tree. It may be temporary or of another store: such an object equals none of this store.
+  /// An object of the destination's entity tree. A temporary object, or one of another store, equals no object of this store.
   case object(ManagedObjectID)
-  /// Several of them, without duplicates.
+  /// A list of objects without duplicates.
   case objects([ManagedObjectID])
 }
 
-/// One key of an order: values without a value first when ascending, last when descending.
+/// A sort key. Missing values come first in ascending order, and last in descending order.
 package struct ResolvedSortKey: Sendable, Hashable {
-  /// A path, or a count. An object orders by its key.
+  /// A path or a count. Objects are sorted by key.
   package var expression: ResolvedExpression
   /// Whether lower values come first.
   package var isAscending: Bool
-  /// How texts are ordered; ``TextOrder/binary`` for all other values.
+  /// The order of strings; ``TextOrder/binary`` for other values.
   package var order: TextOrder
 
   package init(expression: ResolvedExpression, isAscending: Bool, order: TextOrder) {

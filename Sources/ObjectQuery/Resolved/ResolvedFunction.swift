@@ -1,6 +1,4 @@
-// ResolvedFunction: the functions of expressions, their names, arguments and types.
-
-/// The functions that expressions may use.
+/// The functions in expressions.
 package enum ResolvedFunction: String, Sendable, Hashable, CaseIterable {
   case add = "add:to:"
   case subtract = "from:subtract:"
@@ -26,19 +24,19 @@ package enum ResolvedFunction: String, Sendable, Hashable, CaseIterable {
   case lowercase = "lowercase:"
   case canonical = "canonical:"
   case length = "length:"
-  /// Metres between two points of the earth: latitude and longitude of the one, then of the other, in degrees.
+  /// The distance in meters between two locations: latitude and longitude of the first, then of the second, in degrees.
   case distance = "distanceToLocation:fromLocation:"
-  /// The first argument that has a value.
+  /// The first argument that is not missing.
   case coalesce = "coalesce:"
-  /// How much of a query, the first argument, is in texts, the others; no text has nothing of it.
+  /// The relevance of texts to a query. The query is the first argument; a missing text has no relevance.
   case relevance = "relevance:to:"
-  /// Its argument; a store is to find it without an index.
+  /// The argument, for which stores must not use an index.
   case noIndex = "noindex:"
-  /// A number from 0 to below 1, another one at each call.
+  /// A random number from 0 up to but not including 1, different at each call.
   case random = "random"
-  /// An integer from 0 to below its argument, another one at each call.
+  /// A random integer from 0 up to but not including the argument, different at each call.
   case randomBelow = "randomn:"
-  // Over the members of a list that have a value.
+  // Functions over the members of a list, ignoring missing values.
   case countOfList = "count:"
   case sumOfList = "sum:"
   case averageOfList = "average:"
@@ -47,7 +45,7 @@ package enum ResolvedFunction: String, Sendable, Hashable, CaseIterable {
   case medianOfList = "median:"
   case modeOfList = "mode:"
   case deviationOfList = "stddev:"
-  // CAST of something other than a literal. What is no value of the type has no value.
+  // CAST of an expression that is not a literal. A value that cannot be converted becomes missing.
   case castToInteger = "CAST Int"
   case castToReal = "CAST Double"
   case castToDecimal = "CAST Decimal"
@@ -55,10 +53,11 @@ package enum ResolvedFunction: String, Sendable, Hashable, CaseIterable {
   case castToDate = "CAST Date"
   case castToUUID = "CAST UUID"
   case castToURI = "CAST URL"
-  /// A UUID's text.
+  /// The text of a UUID.
   case textOfUUID = "CAST UUID String"
 
-  /// The function of a name in format language: in any case, with or without its colons, in Core Data's spelling or a shorter one.
+  /// Creates the function for a name in the format language: case-insensitive, with or without colons, in Core Data's spelling or a shorter
+  /// one.
   init?(name: String) {
     if let exact = ResolvedFunction(rawValue: name) {
       self = exact
@@ -67,11 +66,11 @@ package enum ResolvedFunction: String, Sendable, Hashable, CaseIterable {
       guard let function = ResolvedFunction.names[short] else { return nil }
       self = function
     }
-    // CAST has a syntax of its own.
+    // CAST has its own syntax.
     guard !rawValue.hasPrefix("CAST") else { return nil }
   }
 
-  /// The functions by their names without colons, in lower case.
+  /// The functions by lowercase name without colons.
   private static let names: [String: ResolvedFunction] = {
     var names: [String: ResolvedFunction] = [:]
     for function in allCases { names[function.rawValue.lowercased().filter { $0 != ":" }] = function }
@@ -84,7 +83,7 @@ package enum ResolvedFunction: String, Sendable, Hashable, CaseIterable {
     return names.merging(more) { first, _ in first }
   }()
 
-  /// What it computes over a list; nil for other functions.
+  /// The aggregate that the function computes over a list; nil for other functions.
   package var listFunction: ResolvedAggregate.Function? {
     switch self {
     case .countOfList: .count
@@ -99,13 +98,13 @@ package enum ResolvedFunction: String, Sendable, Hashable, CaseIterable {
     }
   }
 
-  /// Whether it has a result although an argument has no value.
+  /// Whether the function has a result even if an argument is missing.
   package var takesMissingValues: Bool { self == .coalesce || self == .relevance || listFunction != nil }
 
-  /// Whether two calls with the same arguments may have two results.
+  /// Whether calls with equal arguments can have different results.
   package var isRandom: Bool { self == .random || self == .randomBelow }
 
-  /// How many arguments it takes; nil for one or more.
+  /// The number of arguments; nil for one or more.
   package var argumentCount: Int? {
     switch self {
     case .add, .subtract, .multiply, .divide, .modulus, .power, .bitwiseAnd, .bitwiseOr, .bitwiseXor, .leftShift, .rightShift: 2
@@ -116,7 +115,7 @@ package enum ResolvedFunction: String, Sendable, Hashable, CaseIterable {
     }
   }
 
-  /// The type of its result for arguments of types; nil when it does not take them.
+  /// Returns the type of the result for argument types; nil if the function does not support them.
   func type(of types: [ResolvedType]) -> ResolvedType? {
     switch self {
     case .add, .subtract, .multiply, .divide:
@@ -137,7 +136,7 @@ package enum ResolvedFunction: String, Sendable, Hashable, CaseIterable {
     case .length: return types[0] == .text || types[0] == .uri ? .integer : nil
     case .noIndex, .coalesce: return types.first
     case .countOfList, .sumOfList, .averageOfList, .minimumOfList, .maximumOfList, .medianOfList, .modeOfList, .deviationOfList:
-      // The arguments are of one type already.
+      // The arguments already have one common type.
       guard let function = listFunction, let type = types.first, function.accepts(type) else { return nil }
       return function.type(of: type)
     case .castToInteger: return types[0].isNumeric || types[0] == .text ? .integer : nil

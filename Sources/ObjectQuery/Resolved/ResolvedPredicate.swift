@@ -1,27 +1,27 @@
-// ResolvedPredicate: a predicate checked against a model, in the one normal form that the evaluator and SQL generators work from.
 package import ObjectModel
 
-/// A predicate in normal form: names are numbers, constants are typed, NOT stands at the leaves only.
+/// A predicate in normal form, which was checked against a model: names are numbers, constants are typed, and NOT occurs only in leaves.
+/// The evaluator and SQL generators use this form.
 ///
-/// Every leaf is true or false, never unknown, whatever is missing (see `Documentation/Predicates.md`). Since nothing negates a leaf from outside,
-/// a generator may let a leaf that is not negated be SQL's NULL where it should be false; a negated leaf has to be made true.
+/// Every leaf is true or false, never unknown, even with missing values (see `Documentation/Predicates.md`). Since nothing outside a leaf
+/// negates it, a generator may let a leaf that is not negated result in NULL instead of false. A negated leaf must be true in that case.
 package indirect enum ResolvedPredicate: Sendable, Hashable {
-  /// Always true, or always false; only the whole predicate, a member's condition or a conditional's condition can be one.
+  /// A constant truth value. It occurs only as a whole predicate, a condition on members, or the condition of a conditional.
   case constant(Bool)
-  /// All of two or more, none of them an `and`.
+  /// A conjunction of two or more predicates, none of which is an `and`.
   case and([ResolvedPredicate])
-  /// Some of two or more, none of them an `or`.
+  /// A disjunction of two or more predicates, none of which is an `or`.
   case or([ResolvedPredicate])
-  /// Whether an expression has no value, or has one.
+  /// A test for a missing value, or its negation.
   case isNull(ResolvedExpression, isNegated: Bool)
   /// A comparison.
   case comparison(ResolvedComparison)
-  /// Whether a collection has a member that meets a condition, or has none.
+  /// A test for a member of a collection that matches a condition, or its negation.
   case exists(ResolvedExists)
-  /// A condition in Swift on the object of scope 0; only where the resolver allows what no store can answer.
+  /// A condition in Swift on the object of scope 0. It occurs only if the resolver allows parts that stores do not support.
   case block(BlockPredicate, isNegated: Bool)
 
-  /// The conditions that all have to hold.
+  /// The predicates of a conjunction, or the predicate itself.
   package var conjuncts: [ResolvedPredicate] {
     if case .and(let items) = self { items } else { [self] }
   }
@@ -29,19 +29,20 @@ package indirect enum ResolvedPredicate: Sendable, Hashable {
 
 /// A comparison of values.
 ///
-/// Where an operand has no value, `==` is true if both have none, else false; every other operator is false. ``isNegated`` turns the result.
+/// If an operand is missing, `==` is true if both are missing, and every other operator is false. ``isNegated`` inverts the result.
 package struct ResolvedComparison: Sendable, Hashable {
-  /// The left side; where only one side depends on the object, it is this one.
+  /// The left side. If only one side depends on the object, it is the left one.
   package var left: ResolvedExpression
-  /// The operator, never `!=` (which is a negated `==`).
+  /// The operator. It is never `!=`, which is a negated `==`.
   package var op: ComparisonOperator
-  /// The right side: a range for BETWEEN, a list for IN, else an expression.
+  /// The right side: a range for BETWEEN, a list for IN, otherwise an expression.
   package var right: ResolvedOperand
-  /// How the two sides compare.
+  /// The comparison method.
   package var domain: ResolvedDomain
-  /// For text: none, case and/or diacritic insensitive, or locale sensitive. `[n]` has been dropped: it asks for what `[]` does.
+  /// The options for strings: none, case or diacritic insensitive or both, or locale sensitive. `[n]` is removed, because it is equivalent
+  /// to no options.
   package var options: ComparisonOptions
-  /// Whether the result is turned.
+  /// Whether the result is inverted.
   package var isNegated: Bool
 
   package init(
@@ -56,32 +57,32 @@ package struct ResolvedComparison: Sendable, Hashable {
     self.isNegated = isNegated
   }
 
-  /// Whether both sides are folded (``TextFolding``) before they are compared. Constants on the right are folded already, except MATCHES' patterns,
-  /// which lose their diacritics only.
+  /// Whether both sides are folded (``TextFolding``) before the comparison. Constants on the right are already folded, except that patterns
+  /// of MATCHES are only stripped of diacritics.
   package var isFolded: Bool { !options.isDisjoint(with: [.caseInsensitive, .diacriticInsensitive]) }
 }
 
 /// The right side of a comparison.
 package enum ResolvedOperand: Sendable, Hashable {
-  /// One value.
+  /// A single value.
   case expression(ResolvedExpression)
-  /// The two ends of BETWEEN, both included.
+  /// The bounds of BETWEEN, inclusive.
   case range(ResolvedExpression, ResolvedExpression)
-  /// The number of a constant that is a list (``ResolvedConstant/slots(_:)`` or ``ResolvedConstant/objects(_:)``), never empty.
+  /// A list constant, by index (``ResolvedConstant/slots(_:)`` or ``ResolvedConstant/objects(_:)``); never empty.
   case list(Int)
 }
 
-/// How two values compare.
+/// The method of comparing two values.
 package enum ResolvedDomain: Sendable, Hashable {
-  /// Integers, booleans, floating-point numbers and dates, by exact numeric value whatever the slot's kind.
+  /// Integers, booleans, floating-point numbers and dates, by exact numeric value across kinds.
   case number
   /// Two coded decimals, by their bytes (``DecimalCoding``).
   case decimal
-  /// A coded decimal with an integer or floating-point number, by exact value (``SlotComparison``).
+  /// A coded decimal and an integer or floating-point number, by exact value (``SlotComparison``).
   case mixedDecimal
-  /// Text, by its UTF-8 bytes unless the options say otherwise.
+  /// Strings, by their UTF-8 bytes unless the options specify otherwise.
   case text
-  /// Bytes (`memcmp`, a prefix first): binary data and UUIDs.
+  /// Binary data and UUIDs, by their bytes as with `memcmp`; a prefix comes first.
   case bytes
   /// Objects, by identity.
   case object
@@ -89,13 +90,13 @@ package enum ResolvedDomain: Sendable, Hashable {
   case entity
 }
 
-/// Whether a to-many relationship has a member that meets a condition.
+/// A test for a member of a to-many relationship that matches a condition.
 package struct ResolvedExists: Sendable, Hashable {
   /// The collection.
   package var collection: ResolvedCollection
-  /// The condition; inside it the member is the object of scope ``ResolvedCollection/memberScope``.
+  /// The condition. The member is the object of scope ``ResolvedCollection/memberScope``.
   package var condition: ResolvedPredicate
-  /// Whether it is asked that there is none.
+  /// Whether to test that no member matches.
   package var isNegated: Bool
 
   package init(collection: ResolvedCollection, condition: ResolvedPredicate, isNegated: Bool) {
@@ -105,24 +106,24 @@ package struct ResolvedExists: Sendable, Hashable {
   }
 }
 
-/// The members of a to-many relationship of an object, or one of them; none where a to-one on the way there is nil.
+/// The members of a to-many relationship of an object, or one of them. Empty if a to-one relationship on the path is nil.
 package struct ResolvedCollection: Sendable, Hashable {
-  /// The scope of the object that the path starts from: 0 is the object asked about, others are members of enclosing collections.
+  /// The scope of the object that the path starts from: 0 is the evaluated object, others are members of enclosing collections.
   package var scope: Int
-  /// To-one relationships from there.
+  /// The to-one relationships from that object.
   package var steps: [ResolvedStep]
   /// The to-many relationship.
   package var relationship: ResolvedStep
-  /// The scope of a member: one more than the innermost scope around.
+  /// The scope of a member: one more than the innermost enclosing scope.
   package var memberScope: Int
-  /// Which one member is meant, if not all are; the relationship is ordered then.
+  /// The position of a single member of an ordered relationship; nil for all members.
   package var position: Position?
 
-  /// A place in an ordered relationship.
+  /// A position in an ordered relationship.
   package enum Position: Sendable, Hashable {
     case first
     case last
-    /// The place, from 0, in the constant of a number. There may be no such member.
+    /// The zero-based position in a constant, by the constant's index. There may be no such member.
     case at(Int)
   }
 
@@ -135,7 +136,7 @@ package struct ResolvedCollection: Sendable, Hashable {
   }
 }
 
-/// A relationship on a path. Equal when the relationship's number is.
+/// A relationship on a path. Steps are equal if their relationship numbers are.
 package struct ResolvedStep: Sendable, Hashable {
   package let relationship: CompiledRelationship
 

@@ -1,34 +1,34 @@
-// ResolvedProjection: what a fetch of dictionaries makes of the objects it finds: columns, groups, and the condition on groups.
 package import ObjectModel
 
-/// The columns of dictionary results and how objects are grouped into them.
+/// The columns, groups and group condition of a dictionary fetch.
 ///
-/// In a grouped fetch every expression, those of the order included, has one value a group: it is made of group keys, aggregates and constants only.
+/// In a grouped fetch every expression, including those of sort keys, has one value for each group: it consists of group keys, aggregates
+/// and constants.
 package struct ResolvedProjection: Sendable, Hashable {
   /// The columns, in order.
   package var columns: [ResolvedColumn]
-  /// What the objects of a group have in common.
+  /// The group keys.
   package var groupKeys: [ResolvedExpression]
-  /// What is computed of each group: `groupAggregate` expressions name them by number.
+  /// The aggregates of each group. `groupAggregate` expressions refer to them by index.
   package var aggregates: [ResolvedGroupAggregate]
   /// The condition on groups.
   package var having: ResolvedPredicate
-  /// Whether equal rows are returned once.
+  /// Whether duplicate rows are removed.
   package var isDistinct: Bool
 
-  /// Whether a row stands for a group; without keys all objects are one, also when there are none.
+  /// Whether a row represents a group. Without keys, all objects form one group, even if there are no objects.
   package var isGrouped: Bool { !groupKeys.isEmpty || !aggregates.isEmpty }
-  /// Whether all objects are one group, so that there is one row at most.
+  /// Whether there is at most one row, because all objects form one group.
   package var isSingleRow: Bool { groupKeys.isEmpty && !aggregates.isEmpty }
 }
 
 /// A column of dictionary results.
 package struct ResolvedColumn: Sendable, Hashable {
-  /// What the values of a column are.
+  /// The kind of a column's values.
   package enum Content: Sendable, Hashable {
-    /// An attribute's.
+    /// Values of an attribute.
     case attribute(ResolvedAttribute)
-    /// Computed, in the form of attributes of a type.
+    /// Computed values, in the representation of an attribute type.
     case value(AttributeType)
     /// Objects.
     case object
@@ -37,37 +37,37 @@ package struct ResolvedColumn: Sendable, Hashable {
   }
   /// The key in the dictionaries.
   package var name: String
-  /// What is computed.
+  /// The expression that computes the values.
   package var expression: ResolvedExpression
-  /// What the values are, after they were brought into the type that was asked for.
+  /// The kind of the values, after conversion to the requested type.
   package var content: Content
 }
 
-/// A value computed of a group of objects.
+/// An aggregate over a group of objects.
 package struct ResolvedGroupAggregate: Sendable, Hashable {
-  /// What is computed. Objects without a value do not count.
+  /// The function. Missing values are ignored.
   package var function: ResolvedAggregate.Function
-  /// What is taken of each object; nil for the number of objects.
+  /// The value of each object; nil for the number of objects.
   package var value: ResolvedExpression?
-  /// Whether equal values count once.
+  /// Whether duplicate values are ignored.
   package var isDistinct: Bool
 
-  /// The result for no values.
+  /// The result without any values.
   package var emptyResult: Slot { function.emptyResult(of: value?.type ?? .integer) }
 
-  /// Whether a function of groups takes values of a type.
+  /// Returns whether a function over groups supports a type.
   static func accepts(_ type: ResolvedType, in function: ResolvedAggregate.Function) -> Bool {
     function.accepts(type) || (type == .uuid && (function == .minimum || function == .maximum))
   }
 }
 
-/// Whether expressions have one value a group.
+/// Determines whether expressions have one value for each group.
 struct GroupCoverage {
-  /// What has one value.
+  /// The expressions that have one value.
   let keys: Set<ResolvedExpression>
-  /// Whether aggregates have.
+  /// Whether aggregates have one value.
   let coversAggregates: Bool
-  /// The paths of the objects among the keys: all that is read from such an object has one value too.
+  /// The paths of the objects among the keys. All values read from such an object have one value too.
   private let objects: [[ResolvedStep]]
 
   init(_ keys: [ResolvedExpression], coversAggregates: Bool) {
@@ -79,7 +79,8 @@ struct GroupCoverage {
     }
   }
 
-  /// A part that may have several values in a group, as a key path; nil when there is none. Recursion is bounded as the predicate's nesting is.
+  /// Returns a part that may have several values in a group, as a key path; nil if no part does. The limit of predicate nesting bounds the
+  /// recursion.
   func firstUncovered(_ expression: ResolvedExpression) -> String? {
     if keys.contains(expression) { return nil }
     switch expression {
@@ -94,7 +95,7 @@ struct GroupCoverage {
     }
   }
 
-  /// The same of a condition.
+  /// Returns such a part of a condition.
   func firstUncovered(_ predicate: ResolvedPredicate) -> String? {
     switch predicate {
     case .constant: return nil
@@ -121,7 +122,7 @@ struct GroupCoverage {
 }
 
 extension ResolvedPath {
-  /// The path as keys.
+  /// The path as a dotted key path.
   var keyPath: String {
     var names = steps.map(\.relationship.name)
     switch terminal {

@@ -1,9 +1,8 @@
-// ResolvedType+Facts: names of types, what compares with what, and what constants are by themselves.
 import Foundation
 package import ObjectModel
 
 extension ResolvedType {
-  /// The type's name in errors.
+  /// The name of the type in errors.
   var name: String {
     switch self {
     case .integer: "integer"
@@ -23,7 +22,7 @@ extension ResolvedType {
 }
 
 extension ResolvedDomain {
-  /// How values of two types compare; nil when they do not.
+  /// Creates the comparison method for two types; nil if they cannot be compared.
   init?(_ left: ResolvedType, _ right: ResolvedType) {
     switch (left, right) {
     case (.decimal, .decimal): self = .decimal
@@ -39,13 +38,13 @@ extension ResolvedDomain {
 }
 
 extension ResolvedExpression {
-  /// Whether it is an attribute of single precision, whose constants are rounded as its values are.
+  /// Whether the expression is a single-precision attribute. Constants compared with it are rounded like its values.
   var isSinglePrecision: Bool {
     guard case .path(let path) = self, case .attribute(let attribute) = path.terminal else { return false }
     return attribute.slot.attributeType == .float
   }
 
-  /// Whether it is an integer that becomes a double where it does not fit in 64 bits.
+  /// Whether the expression is an integer that becomes a double if it does not fit in 64 bits.
   package var mayOverflow: Bool {
     guard type == .integer else { return false }
     switch self {
@@ -62,7 +61,7 @@ extension ResolvedExpression {
     }
   }
 
-  /// Whether its value depends on an object, or on chance. Recursion is bounded as the predicate's nesting is.
+  /// Whether the value depends on an object or is random. The limit of predicate nesting bounds the recursion.
   package var dependsOnObjects: Bool {
     switch self {
     case .constant: false
@@ -127,7 +126,7 @@ extension FetchConstant {
     }
   }
 
-  /// What errors call it: its type, never its value.
+  /// The description in errors: the type, never the value.
   var typeName: String {
     switch self {
     case .null: "nil"

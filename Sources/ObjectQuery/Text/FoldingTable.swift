@@ -1,12 +1,11 @@
-// FoldingTable: the folded forms of letters that most texts are made of, so that they need no normalisation.
-
-/// The folded bytes of the letters of some ranges, none of which composes with a letter before it.
+/// A table of the folded forms of common letters, so that most texts need no normalization. None of these letters composes with a preceding
+/// one.
 struct FoldingTable: Sendable {
   private var bytes: [UInt8] = []
-  /// Where the form of each letter starts; one more than there are letters.
+  /// The offset of each letter's form; one more entry than there are letters.
   private var starts: [Int32] = []
 
-  /// U+0080 to U+02FF, U+0370 to U+052F, U+1E00 to U+1FFF; no combining marks (their entries are empty and never used).
+  /// U+0080 to U+02FF, U+0370 to U+052F and U+1E00 to U+1FFF, without combining marks, whose entries are empty and never used.
   private static let low: Range<UInt32> = 0x80..<0x530
   private static let high: Range<UInt32> = 0x1E00..<0x2000
 
@@ -22,7 +21,7 @@ struct FoldingTable: Sendable {
     }
   }
 
-  /// Folds all letters in one text, a line each.
+  /// Folds all letters in one text, one per line.
   private init(_ options: ComparisonOptions) {
     var lines = String.UnicodeScalarView()
     for value in [FoldingTable.low, FoldingTable.high].joined() {
@@ -37,7 +36,7 @@ struct FoldingTable: Sendable {
 
   private static func combines(_ value: UInt32) -> Bool { (0x300..<0x370).contains(value) || (0x483..<0x48A).contains(value) }
 
-  /// Appends a scalar's folded form; false when the table does not know it.
+  /// Appends the folded form of a scalar; returns false if the table does not contain it.
   func append(_ scalar: Unicode.Scalar, lowers: Bool, to result: inout [UInt8]) -> Bool {
     let value = scalar.value
     if value < 0x80 {
@@ -59,7 +58,7 @@ struct FoldingTable: Sendable {
     return true
   }
 
-  /// Scalars without case and marks: dashes and quotes, kana (precomposed), Han, Hangul syllables, pictographs.
+  /// Returns whether a scalar has neither case nor marks: dashes and quotes, precomposed kana, Han, Hangul syllables, pictographs.
   private static func isUnchanged(_ value: UInt32) -> Bool {
     switch value {
     case 0x2010..<0x2028, 0x3041..<0x3095, 0x30A1..<0x30FB, 0x3400..<0x4DC0, 0x4E00..<0xA000, 0xAC00..<0xD7A4, 0x1F300..<0x1FB00: true

@@ -1,10 +1,9 @@
-// ISO8601Text: dates out of text, the same on every platform.
 import Foundation
 
-/// Dates as ISO 8601 writes them.
+/// Parses ISO 8601 dates, identically on all platforms.
 enum ISO8601Text {
-  /// The instant of a text: a day (at midnight UTC), or a day and a time with its offset (`Z`, `+02:00`, `+0200`), seconds and their fraction left
-  /// out at will.
+  /// Parses a date: a day (at midnight UTC), or a day and a time with its UTC offset (`Z`, `+02:00`, `+0200`). Seconds and their fraction
+  /// are optional.
   static func date(_ text: String) -> Date? {
     var reader = Reader(digits: Array(text.utf8)[...])
     guard let year = reader.number(4), reader.skip("-"), let month = reader.number(2), reader.skip("-"), let day = reader.number(2),
@@ -30,12 +29,12 @@ enum ISO8601Text {
     return reader.isAtEnd ? Date(timeIntervalSinceReferenceDate: seconds) : nil
   }
 
-  /// The days from 2001-01-01 in the Gregorian calendar.
+  /// Returns the number of days since 2001-01-01 in the Gregorian calendar.
   private static func days(_ year: Int, _ month: Int, _ day: Int) -> Int? {
     let isLeap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
     let lengths = [31, isLeap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
     guard (1...12).contains(month), day >= 1, day <= lengths[month - 1] else { return nil }
-    // March is the first month, so that the leap day is the last.
+    // Years start in March, so that the leap day is the last day.
     let shifted = month <= 2 ? year - 1 : year
     let (era, monthIndex) = (Int((Double(shifted) / 400).rounded(.down)), (month + 9) % 12)
     let yearOfEra = shifted - era * 400
@@ -71,7 +70,7 @@ enum ISO8601Text {
       return run.isEmpty ? nil : Double("0." + String(decoding: run, as: UTF8.self))
     }
 
-    /// The seconds that a zone is ahead of UTC.
+    /// Reads the offset of a time zone from UTC, in seconds.
     mutating func offset() -> Int? {
       if skip("Z") || skip("z") { return 0 }
       let sign: Int

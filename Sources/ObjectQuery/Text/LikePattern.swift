@@ -1,22 +1,20 @@
-// LikePattern: the patterns of LIKE.
-
-/// A pattern of LIKE: `*` stands for any text, `?` for one Unicode scalar, a backslash takes the next character as it is.
+/// A pattern of LIKE: `*` matches any text, `?` a single Unicode scalar, and a backslash escapes the next character.
 ///
-/// Matching never backtracks over more than one `*`: it takes at most the text's length times the pattern's.
+/// Matching backtracks over at most one `*`. It takes O(*n* · *m*) time, where *n* and *m* are the lengths of the text and the pattern.
 package struct LikePattern: Sendable, Hashable {
   private enum Atom: Sendable, Hashable {
     case byte(UInt8)
     case anyScalar
   }
-  /// What stands between the stars; one more than there are stars.
+  /// The segments between the stars; one more than there are stars.
   private var segments: [[Atom]] = [[]]
   private let options: ComparisonOptions
 
   /// Compiles a pattern.
   ///
   /// - Parameters:
-  ///   - pattern: The pattern; a backslash at its end stands for itself.
-  ///   - options: Of which `caseInsensitive` and `diacriticInsensitive` count.
+  ///   - pattern: The pattern. A trailing backslash is literal.
+  ///   - options: The options; only `caseInsensitive` and `diacriticInsensitive` apply.
   package init(_ pattern: String, _ options: ComparisonOptions) {
     self.options = options.intersection(TextFolding.folding)
     var isEscaped = false
@@ -32,19 +30,19 @@ package struct LikePattern: Sendable, Hashable {
       isEscaped = false
     }
     if isEscaped { segments[segments.count - 1].append(.byte(UInt8(ascii: "\\"))) }
-    // Two stars in a row say what one says.
+    // Consecutive stars are equivalent to one.
     if segments.count > 2 {
       let inner = segments[1..<(segments.count - 1)].filter { !$0.isEmpty }
       segments = [segments[0]] + inner + [segments[segments.count - 1]]
     }
   }
 
-  /// Whether a text matches as a whole.
+  /// Returns whether the whole text matches.
   package func matches(_ text: String) -> Bool {
     withUTF8(of: text) { matches(utf8: $0) }
   }
 
-  /// Whether UTF-8 text matches as a whole.
+  /// Returns whether the whole UTF-8 text matches.
   package func matches(utf8 text: UnsafeBufferPointer<UInt8>) -> Bool {
     guard !options.isEmpty else { return matchesFolded(text) }
     var folded: [UInt8] = []
@@ -57,7 +55,7 @@ package struct LikePattern: Sendable, Hashable {
     guard segments.count > 1 else { return position == text.count }
     guard let end = matchBackwards(segments[segments.count - 1], in: text, from: text.count), end >= position else { return false }
     for segment in segments[1..<(segments.count - 1)] {
-      // The leftmost place leaves the most for the rest.
+      // The leftmost position leaves the most text for the rest.
       var start = position
       var found: Int?
       while start <= end {
@@ -71,7 +69,7 @@ package struct LikePattern: Sendable, Hashable {
     return true
   }
 
-  /// Where a segment that starts at a position ends; nil when it does not match there.
+  /// Returns the end of a segment that starts at a position; nil if it does not match there.
   private func match(_ segment: [Atom], in text: UnsafeBufferPointer<UInt8>, at start: Int, before end: Int) -> Int? {
     var position = start
     for atom in segment {
@@ -89,7 +87,7 @@ package struct LikePattern: Sendable, Hashable {
     return position
   }
 
-  /// Where a segment that ends at a position starts; nil when it does not match there.
+  /// Returns the start of a segment that ends at a position; nil if it does not match there.
   private func matchBackwards(_ segment: [Atom], in text: UnsafeBufferPointer<UInt8>, from end: Int) -> Int? {
     var position = end
     for atom in segment.reversed() {

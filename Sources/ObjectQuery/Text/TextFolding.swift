@@ -1,18 +1,18 @@
-// TextFolding: the one function that [c] and [d] mean, in memory and in SQL.
 import Foundation
 
-/// Folds text so that texts which should be equal under `[c]` and `[d]` have equal bytes.
+/// Folding for `[c]` and `[d]`, in memory and in SQL. Texts that are equal under the options have equal bytes after folding.
 ///
-/// The text is decomposed canonically; `[d]` drops the marks above, below and through letters (canonical combining classes 1, 10 to 35 and 200 to
-/// 240: Latin, Greek and Cyrillic accents, Hebrew and Arabic points; not the vowel signs of Indic scripts, nor the voicing marks of kana); `[c]` replaces each
-/// letter by its full case folding (ß by ss, ς by σ; dotless ı stays); the rest is composed again. So under either option the two normal
-/// forms of a letter are equal, without options they differ. Folding is idempotent, and ASCII text costs one pass over its bytes.
+/// The text is decomposed canonically. `[d]` removes marks above, below and through letters: those of the canonical combining classes 1, 10
+/// to 35 and 200 to 240. These are Latin, Greek and Cyrillic accents and Hebrew and Arabic points, but neither the vowel signs of Indic
+/// scripts nor the voicing marks of kana. `[c]` replaces each letter with its full case folding (ß with ss, ς with σ; dotless ı is
+/// unchanged). The result is composed again. Under either option, both normal forms of a letter are therefore equal; without options they
+/// differ. Folding is idempotent. ASCII text takes one pass over its bytes.
 package enum TextFolding {
-  /// The folded text; the text itself when the options fold nothing.
+  /// Returns the folded text, or the text itself if no option folds.
   ///
   /// - Parameters:
-  ///   - text: Any text.
-  ///   - options: Of which `caseInsensitive` and `diacriticInsensitive` count.
+  ///   - text: The text.
+  ///   - options: The options; only `caseInsensitive` and `diacriticInsensitive` apply.
   package static func fold(_ text: String, _ options: ComparisonOptions) -> String {
     let options = options.intersection(folding)
     guard !options.isEmpty else { return text }
@@ -21,12 +21,12 @@ package enum TextFolding {
     return String(decoding: result, as: UTF8.self)
   }
 
-  /// Appends the folded form of UTF-8 text to an array of bytes. Complexity: linear.
+  /// Appends the folded form of UTF-8 text to an array of bytes. Complexity: O(*n*) in the length of the text.
   ///
   /// - Parameters:
-  ///   - utf8: The text; what is no valid UTF-8 counts as U+FFFD.
-  ///   - options: Of which `caseInsensitive` and `diacriticInsensitive` count.
-  ///   - result: Where the bytes are appended.
+  ///   - utf8: The text. Invalid UTF-8 is replaced with U+FFFD.
+  ///   - options: The options; only `caseInsensitive` and `diacriticInsensitive` apply.
+  ///   - result: The array to append to.
   package static func fold(utf8: UnsafeBufferPointer<UInt8>, _ options: ComparisonOptions, into result: inout [UInt8]) {
     let options = options.intersection(folding)
     let start = result.count
@@ -62,13 +62,13 @@ package enum TextFolding {
     }
   }
 
-  /// The version of what folding gives, as digits and underscores: of its rules, and of the Unicode data that it goes by. Indexes over folded texts
-  /// hold for one version only.
+  /// The version of the folding results, as digits and underscores: of the rules, and of the Unicode data that they use. Indexes over
+  /// folded texts are valid for one version only.
   package static let version: String = {
-    // To be counted up whenever the rules give another result for any text.
+    // Increment whenever the rules change the result for any text.
     let rules = 1
     var unicode = (major: 0, minor: 0)
-    // Every version of Unicode adds letters to these planes. About 5 ms, once, where a model has such indexes.
+    // Every version of Unicode adds letters to these planes. Takes about 5 ms, once, for models with such indexes.
     for value in UInt32(0x80)..<0x20000 {
       guard let age = Unicode.Scalar(value)?.properties.age, age > unicode else { continue }
       unicode = age
@@ -79,7 +79,7 @@ package enum TextFolding {
   /// The options that fold.
   static let folding: ComparisonOptions = [.caseInsensitive, .diacriticInsensitive]
 
-  /// Folding as it is defined, for any text.
+  /// Folds any text by definition, without the table.
   static func foldSlowly(_ text: String, _ options: ComparisonOptions) -> String {
     let strips = options.contains(.diacriticInsensitive)
     let lowers = options.contains(.caseInsensitive)
@@ -97,7 +97,8 @@ package enum TextFolding {
     return combiningClass == 1 || (10...35).contains(combiningClass) || (200...240).contains(combiningClass)
   }
 
-  /// Full case folding out of the case mappings: lower, upper and lower again brings all cases of a letter together (ẞ, ß and SS; σ and ς).
+  /// Appends the full case folding, derived from the case mappings: lower, upper and lower again unifies all cases of a letter (ẞ, ß and
+  /// SS; σ and ς).
   private static func appendCaseFolding(of scalar: Unicode.Scalar, to result: inout String.UnicodeScalarView) {
     guard scalar.value >= 0x80 else {
       result.append(scalar.value &- 0x41 < 26 ? Unicode.Scalar(UInt8(scalar.value | 0x20)) : scalar)
@@ -115,7 +116,7 @@ package enum TextFolding {
   }
 }
 
-/// Calls a function with the UTF-8 bytes of a string, without a copy where the string has them at hand.
+/// Calls a function with the UTF-8 bytes of a string, without a copy if the string has contiguous storage.
 func withUTF8<Result>(of text: String, _ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
   if let result = text.utf8.withContiguousStorageIfAvailable(body) { return result }
   var copy = text

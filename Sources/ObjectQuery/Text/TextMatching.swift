@@ -1,28 +1,28 @@
-// TextMatching: the string operators on UTF-8 bytes.
 package import Foundation
 
-/// The string operators on bytes, so that a store's SQL functions can call them on its own buffers.
+/// The string operators on UTF-8 bytes, so that a store's SQL functions can call them with their own buffers.
 package enum TextMatching {
-  /// Whether a text begins with another; the empty text begins all.
+  /// Returns whether a text begins with another. The empty text is a prefix of every text.
   package static func begins(_ text: UnsafeBufferPointer<UInt8>, with prefix: UnsafeBufferPointer<UInt8>) -> Bool {
     guard let start = prefix.baseAddress, !prefix.isEmpty else { return true }
     guard let base = text.baseAddress, text.count >= prefix.count else { return false }
     return memcmp(base, start, prefix.count) == 0
   }
 
-  /// Whether a text ends with another; the empty text ends all.
+  /// Returns whether a text ends with another. The empty text is a suffix of every text.
   package static func ends(_ text: UnsafeBufferPointer<UInt8>, with suffix: UnsafeBufferPointer<UInt8>) -> Bool {
     guard let start = suffix.baseAddress, !suffix.isEmpty else { return true }
     guard let base = text.baseAddress, text.count >= suffix.count else { return false }
     return memcmp(base + (text.count - suffix.count), start, suffix.count) == 0
   }
 
-  /// Whether a text contains another; all contain the empty text. Complexity: linear in the text, except for needles that nearly match all along.
+  /// Returns whether a text contains another. Every text contains the empty text. Complexity: O(*n*) in the length of the text, except for
+  /// needles that nearly match at many positions.
   package static func contains(_ text: UnsafeBufferPointer<UInt8>, _ needle: UnsafeBufferPointer<UInt8>) -> Bool {
     firstPlace(of: needle, in: text) != nil
   }
 
-  /// Where a text has another for the first time; the empty text is at its start.
+  /// Returns the position of the first occurrence of one text in another; 0 for the empty text.
   static func firstPlace(of needle: UnsafeBufferPointer<UInt8>, in text: UnsafeBufferPointer<UInt8>) -> Int? {
     guard let start = needle.baseAddress, !needle.isEmpty else { return 0 }
     guard let base = text.baseAddress, text.count >= needle.count else { return nil }
@@ -38,7 +38,7 @@ package enum TextMatching {
     return nil
   }
 
-  /// The order of two texts by their bytes: negative, zero or positive.
+  /// Returns the order of two texts by their bytes: negative, zero or positive.
   package static func compare(_ left: UnsafeBufferPointer<UInt8>, _ right: UnsafeBufferPointer<UInt8>) -> Int {
     let common = min(left.count, right.count)
     if common > 0, let first = left.baseAddress, let second = right.baseAddress {
@@ -48,20 +48,20 @@ package enum TextMatching {
     return left.count - right.count
   }
 
-  /// The order of two texts by their UTF-8 bytes (Swift's own `==` takes both normal forms of a letter for one).
+  /// Returns the order of two texts by their UTF-8 bytes. Swift's `==` treats both normal forms of a letter as equal.
   package static func compare(_ left: String, _ right: String) -> Int {
     withUTF8(of: left) { left in withUTF8(of: right) { compare(left, $0) } }
   }
 
-  /// Whether a text stands to another as an operator says, under options.
+  /// Returns whether two texts satisfy an operator under options.
   ///
   /// - Parameters:
   ///   - left: The left side.
-  ///   - op: `==`, an order, or a string operator (a LIKE or MATCHES pattern and a query are compiled at each call: see ``LikePattern``,
-  ///     ``WholeTextPattern``, ``TextQuery``).
+  ///   - op: `==`, an order, or a string operator. Patterns of LIKE and MATCHES and queries are compiled at each call; see ``LikePattern``,
+  ///     ``WholeTextPattern``, ``TextQuery``.
   ///   - right: The right side.
-  ///   - options: How texts are compared.
-  /// - Returns: The answer; false for an operator that is not one of texts, or a pattern that is none.
+  ///   - options: The options for comparing strings.
+  /// - Returns: Whether they satisfy the operator; false if it is not a text operator, or the pattern is invalid.
   package static func matches(_ left: String, _ op: ComparisonOperator, _ right: String, _ options: ComparisonOptions) -> Bool {
     switch op {
     case .like: return LikePattern(right, options).matches(left)
@@ -73,7 +73,7 @@ package enum TextMatching {
     }
   }
 
-  /// The same for texts that are folded already.
+  /// Returns whether two texts that are already folded satisfy an operator.
   package static func matchesFolded(_ left: String, _ op: ComparisonOperator, _ right: String, _ options: ComparisonOptions) -> Bool {
     if options.contains(.localeSensitive), !op.isTextOperator {
       return op.accepts(order: compareLocalized(left, right, caseInsensitive: false))
@@ -81,7 +81,8 @@ package enum TextMatching {
     return withUTF8(of: left) { left in withUTF8(of: right) { matchesFolded(utf8: left, op, $0) } }
   }
 
-  /// The same for bytes, without a locale: `==`, an order, BEGINSWITH, ENDSWITH or CONTAINS.
+  /// Returns whether two texts that are already folded satisfy an operator, without a locale: `==`, an order, BEGINSWITH, ENDSWITH or
+  /// CONTAINS.
   package static func matchesFolded(
     utf8 left: UnsafeBufferPointer<UInt8>, _ op: ComparisonOperator, _ right: UnsafeBufferPointer<UInt8>
   ) -> Bool {
@@ -93,18 +94,18 @@ package enum TextMatching {
     }
   }
 
-  /// The order of two texts by the rules of a locale; nil stands for the current one.
+  /// Returns the order of two texts by the rules of a locale; nil is the current one.
   package static func compareLocalized(
     _ left: String, _ right: String, caseInsensitive: Bool, numeric: Bool = false, locale: Locale? = nil
   ) -> Int {
     let locale = locale ?? .current
-    // Without `.literal`, and with `.caseInsensitive`, Foundation's answers are no order: "aä" < "z" < "ä" < "aä" in Swedish.
+    // Without `.literal`, and with `.caseInsensitive`, Foundation's comparison is not transitive: "aä" < "z" < "ä" < "aä" in Swedish.
     let options: String.CompareOptions = numeric ? [.literal, .numeric] : .literal
     let (left, right) = (comparable(left, caseInsensitive, locale), comparable(right, caseInsensitive, locale))
     return left.compare(right, options: options, range: nil, locale: locale).rawValue
   }
 
-  /// A text in the form in which literal comparisons find equal what is equal: composed, and folded if case is ignored.
+  /// Returns the text in a form in which literal comparison finds equal texts equal: composed and, if case is ignored, folded.
   private static func comparable(_ text: String, _ caseInsensitive: Bool, _ locale: Locale) -> String {
     let composed = composed(text)
     return caseInsensitive ? Self.composed(composed.folding(options: .caseInsensitive, locale: locale)) : composed
@@ -116,7 +117,8 @@ package enum TextMatching {
 }
 
 extension ComparisonOperator {
-  /// Whether an order of the two sides (negative, zero, positive) meets the operator; false for operators other than equality and order.
+  /// Returns whether an order of the two sides (negative, zero, positive) satisfies the operator; false for operators other than equality
+  /// and order.
   package func accepts(order: Int) -> Bool {
     switch self {
     case .equal: order == 0

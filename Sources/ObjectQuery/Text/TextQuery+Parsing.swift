@@ -1,20 +1,18 @@
-// TextQuery+Parsing: queries from text: strictly, with the place of a mistake, or as somebody typed it, without any.
-
-/// A mistake in a query's text.
+/// A syntax error in the text of a query.
 public struct TextQueryError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// What is wrong and what to do.
+  /// A description of the error and its fix.
   public let message: String
-  /// The mistake's place as a number of characters from the text's start.
+  /// The position of the error, in characters from the start of the text.
   public let position: Int
 
-  /// The message and the place.
+  /// The message and the position.
   public var description: String { "\(message) (column \(position + 1))" }
 }
 
 extension TextQuery {
-  /// Reads a query.
+  /// Creates a query from text, and rejects syntax errors.
   ///
-  /// - Throws: ``TextQueryError`` for a quotation mark or parenthesis without its other, and for an operator or star without a word.
+  /// - Throws: ``TextQueryError`` for an unbalanced quotation mark or parenthesis, and for an operator or star that no word accompanies.
   public init(_ text: String) throws(TextQueryError) {
     var parser = TextQueryParser(text)
     let query = parser.parse()
@@ -22,19 +20,19 @@ extension TextQuery {
     self = query
   }
 
-  /// Reads what somebody typed, for example in a search field: a mistake is passed over as if it were not there.
+  /// Creates a query from user input, for example of a search field. Syntax errors are ignored.
   ///
-  /// - Parameter typed: Any text. Operators mean what they mean in other queries.
+  /// - Parameter typed: Any text. Operators have the same meaning as in other queries.
   public init(typed: String) {
     var parser = TextQueryParser(typed)
     self = parser.parse()
   }
 }
 
-/// Reads one text, of any length, with at most ``greatestDepth`` parentheses within each other. It goes on behind mistakes and notes the first.
-// Its functions stay apart: written into each other they cost the optimiser a tenth of the module's time.
+/// Parses a text, with at most ``greatestDepth`` nested parentheses. It continues after errors, and records the first.
+// Inlining these functions into each other would take the optimizer a tenth of the module's build time.
 private struct TextQueryParser {
-  /// Parentheses within parentheses.
+  /// The maximum nesting of parentheses.
   private static let greatestDepth = 40
 
   private let characters: [Character]
@@ -48,7 +46,7 @@ private struct TextQueryParser {
   mutating func parse() -> TextQuery {
     var query = parseAny()
     while index < characters.count {
-      // Only a parenthesis that closes nothing ends a query early.
+      // Only an unbalanced closing parenthesis ends a query early.
       note("This parenthesis closes nothing", at: index)
       index += 1
       query = query && parseAny()
@@ -64,7 +62,7 @@ private struct TextQueryParser {
     while index < characters.count, characters[index].isWhitespace { index += 1 }
   }
 
-  /// Whether a word of the language stands here, which is skipped.
+  /// Skips a keyword at the current position, and returns whether there was one.
   @inline(never)
   private mutating func skip(_ keyword: String) -> Bool {
     let end = index + keyword.count
@@ -96,7 +94,7 @@ private struct TextQueryParser {
     return copy.skip("OR")
   }
 
-  /// Queries side by side; nil where there is nothing.
+  /// Parses adjacent queries; returns nil if there are no queries.
   @inline(never)
   private mutating func parseAll() -> TextQuery? {
     var queries: [TextQuery] = []
@@ -138,7 +136,7 @@ private struct TextQueryParser {
     return isNegated ? !query : query
   }
 
-  /// Whether a dash stands right before something; one that stands alone is a dash between words.
+  /// Whether a dash directly precedes a query. A dash between spaces is punctuation.
   private var isAtDash: Bool {
     index + 1 < characters.count && characters[index] == "-" && !characters[index + 1].isWhitespace
   }

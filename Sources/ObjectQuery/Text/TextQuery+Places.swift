@@ -1,19 +1,18 @@
-// TextQuery+Places: where in a text a query's words are, and the part of the text that shows most of them.
-
 extension TextQuery {
-  /// Where a text has the words and phrases that the query looks for: in order, adjoining ones of a phrase as one, overlapping ones joined. Complexity:
-  /// linear in the text for each word or phrase.
+  /// Returns the ranges of the matched words and phrases in a text, in order. A phrase is one range, and overlapping ranges are joined.
+  ///
+  /// - Complexity: O(*n* · *m*), where *n* is the length of the text and *m* the number of words and phrases.
   public func ranges(in text: String) -> [Range<String.Index>] {
     let words = TextWords.places(in: text)
     return places(among: words).map { words[$0.lowerBound].range.lowerBound..<words[$0.upperBound - 1].range.upperBound }
   }
 
-  /// The part of a text that shows most of what the query looks for, near its beginning; its beginning where the text has nothing of it.
+  /// Returns the excerpt of a text with the most matches, as close to its beginning as possible; its beginning if there are no matches.
   ///
   /// - Parameters:
   ///   - text: The text.
-  ///   - count: The greatest number of words of the part.
-  ///   - ellipsis: What stands where the text goes on.
+  ///   - count: The maximum number of words in the excerpt.
+  ///   - ellipsis: The text that marks omissions.
   public func snippet(of text: String, words count: Int = 24, ellipsis: String = "…") -> TextSnippet {
     let words = TextWords.places(in: text)
     let found = places(among: words)
@@ -22,7 +21,7 @@ extension TextQuery {
       return TextSnippet(
         text: text, ranges: found.map { words[$0.lowerBound].range.lowerBound..<words[$0.upperBound - 1].range.upperBound })
     }
-    // Some words before the first place that is shown.
+    // The number of words before the first match shown.
     let lead = length / 6
     var best = (start: 0, shown: 0)
     for place in found {
@@ -35,7 +34,7 @@ extension TextQuery {
     let end = last == words.count - 1 ? text.endIndex : words[last].range.upperBound
     let head = start == text.startIndex ? "" : ellipsis
     let shown = head + text[start..<end] + (end == text.endIndex ? "" : ellipsis)
-    // Places are counted in bytes, which both texts have in common.
+    // Positions are counted in bytes, which both texts have in common.
     func place(_ index: String.Index) -> String.Index {
       shown.utf8.index(shown.startIndex, offsetBy: head.utf8.count + text.utf8.distance(from: start, to: index))
     }
@@ -46,7 +45,7 @@ extension TextQuery {
       })
   }
 
-  /// The runs of words that are found, in order, without overlaps.
+  /// Returns the matched runs of words, in order, without overlaps.
   private func places(among words: [TextWords.Place]) -> [Range<Int>] {
     var found: [Range<Int>] = []
     for phrase in sought {
@@ -73,13 +72,13 @@ extension TextQuery {
 }
 
 extension TextWords {
-  /// A word and where it stands.
+  /// A word and its range.
   struct Place {
     var word: String
     var range: Range<String.Index>
   }
 
-  /// The words of a text with their places.
+  /// Returns the words of a text with their ranges.
   static func places(in text: String) -> [Place] {
     var places: [Place] = []
     var start: String.Index?

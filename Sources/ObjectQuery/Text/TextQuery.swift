@@ -1,6 +1,4 @@
-// TextQuery: what SEARCH looks for in texts: words, beginnings of words, phrases, and what joins them.
-
-/// A question about the words of texts.
+/// A query for the words of texts, used by SEARCH.
 ///
 /// ```swift
 /// let typed = TextQuery(typed: "whale harp")
@@ -8,16 +6,17 @@
 /// let phrase = TextQuery.phrase("the white whale") && !TextQuery.word("abridged")
 /// ```
 ///
-/// A query is a value that can be sent anywhere. With a full-text index over the attribute a search costs as much as there are texts with the words; without
-/// one every text is read. ``init(typed:)`` takes whatever somebody typed and never throws, ``init(_:)`` throws ``TextQueryError`` where the text breaks the
-/// rules below.
+/// A query is a value type that can be sent across isolation boundaries. With a full-text index over the attribute, the cost of a search is
+/// proportional to the number of texts with the words. Without one, every text is read. ``init(typed:)`` accepts user input and never
+/// throws; ``init(_:)`` throws ``TextQueryError`` for invalid syntax.
 ///
-/// The text of a query has these forms: `quick brown*` asks for all words, the second as a beginning; `"exact phrase"` for these words in a row; `fox OR dog`
-/// for one of two; `-slow` or `NOT slow` for texts without the word; parentheses group. OR and NOT are words of the language in capitals only. OR binds less
-/// than the words that stand side by side. All other characters part words: `e-mail` asks for two words in a row. A query without words asks nothing, and every
-/// text meets it.
+/// The syntax of a query: `quick brown*` matches all words, the second as a prefix; `"exact phrase"` matches consecutive words; `fox OR
+/// dog` matches either word; `-slow` or `NOT slow` excludes a word; parentheses group. OR and NOT are operators only in capitals. OR has
+/// lower precedence than adjacent words. All other characters separate words: `e-mail` matches two consecutive words. A query without words
+/// matches every text.
 public struct TextQuery: Sendable, Hashable {
-  /// A query in its normal form: no `all` in an `all`, no `any` in an `any`, no `not` of a `not`, none of them empty but the whole.
+  /// A node of a query in normal form: no `all` in an `all`, no `any` in an `any`, no `not` of a `not`, and none of them empty except the
+  /// root.
   package indirect enum Node: Sendable, Hashable {
     case phrase(TextPhrase)
     case all([Node])
@@ -30,40 +29,42 @@ public struct TextQuery: Sendable, Hashable {
 
   // MARK: Parts
 
-  /// Texts that have a word. A text that parts into several words asks for them as a phrase.
+  /// Returns a query for texts that contain a word. A text of several words is matched as a phrase.
   public static func word(_ text: String) -> TextQuery { phrase(text) }
-  /// Texts that have a word with a beginning.
+  /// Returns a query for texts that contain a word with a prefix.
   public static func prefix(_ text: String) -> TextQuery { phrase(text, isPrefix: true) }
-  /// Texts that have words in a row; with `isPrefix`, the last word may go on.
+  /// Returns a query for texts that contain consecutive words. If `isPrefix` is true, the last word is a prefix.
   public static func phrase(_ text: String, isPrefix: Bool = false) -> TextQuery {
     TextQuery(TextPhrase(text, isPrefix: isPrefix).map { .phrase($0) } ?? .all([]))
   }
-  /// Texts that meet all queries.
+  /// Returns a query for texts that match all queries.
   public static func all(_ queries: [TextQuery]) -> TextQuery { TextQuery(Node.joined(queries.map(\.root), isAll: true)) }
-  /// Texts that meet some of the queries; those without words do not count.
+  /// Returns a query for texts that match at least one query. Queries without words are ignored.
   public static func any(_ queries: [TextQuery]) -> TextQuery { TextQuery(Node.joined(queries.map(\.root), isAll: false)) }
-  /// Texts that meet both.
+  /// Returns a query for texts that match both queries.
   public static func && (left: TextQuery, right: TextQuery) -> TextQuery { all([left, right]) }
-  /// Texts that meet one of them.
+  /// Returns a query for texts that match at least one of two queries.
   public static func || (left: TextQuery, right: TextQuery) -> TextQuery { any([left, right]) }
-  /// Texts that do not meet a query. The opposite of a query without words is that query itself.
+  /// Returns a query for texts that do not match a query. The negation of a query without words is the query itself.
   public static prefix func ! (query: TextQuery) -> TextQuery { TextQuery(query.root.opposite) }
 
   // MARK: Asking
 
-  /// Whether the query asks for no word.
+  /// Whether the query contains no words.
   public var isEmpty: Bool { root.isEmpty }
 
-  /// Whether a text meets the query. Complexity: linear in the text for each word or phrase.
+  /// Returns whether a text matches the query.
+  ///
+  /// - Complexity: O(*n* · *m*), where *n* is the length of the text and *m* the number of words and phrases.
   public func matches(_ text: String) -> Bool {
     let words = TextWords.normalized(text)
     return words.withUnsafeBufferPointer { root.matches($0) }
   }
 
-  /// Whether a text meets it whose words are given as ``TextWords/normalized(utf8:)`` gives them.
+  /// Returns whether a text matches, given its words in the form of ``TextWords/normalized(utf8:)``.
   package func matches(words: UnsafeBufferPointer<UInt8>) -> Bool { root.matches(words) }
 
-  /// The words and phrases that it looks for, each once, those behind a NOT left out.
+  /// The distinct words and phrases of the query, except those inside a NOT.
   package var sought: [TextPhrase] {
     var found: [TextPhrase] = []
     func visit(_ node: Node) {
@@ -77,12 +78,12 @@ public struct TextQuery: Sendable, Hashable {
     return found
   }
 
-  /// The query as text; reading it gives an equal one.
+  /// The query as text. Parsing it returns an equal query.
   public var text: String { root.text(isInner: false) }
 }
 
 extension TextQuery: CustomStringConvertible {
-  /// ``text``.
+  /// The ``text``.
   public var description: String { text }
 }
 
@@ -126,7 +127,7 @@ extension TextQuery.Node {
     }
   }
 
-  /// Whether a text without any word meets it.
+  /// Whether a text without words matches.
   package var isMetByNothing: Bool {
     switch self {
     case .phrase: false
@@ -151,14 +152,14 @@ extension TextQuery.Node {
   }
 }
 
-/// Words in a row.
+/// A sequence of consecutive words.
 package struct TextPhrase: Sendable, Hashable {
-  /// The words with a space before and behind each; of a prefix not behind the last, which may go on.
+  /// The words with a space before and after each. For a prefix, no space follows the last word.
   package let pattern: [UInt8]
-  /// Whether the last word may go on.
+  /// Whether the last word is a prefix.
   package let isPrefix: Bool
 
-  /// The words of a text; nil where it has none.
+  /// Creates a phrase from the words of a text; nil if it has none.
   package init?(_ text: String, isPrefix: Bool = false) {
     var words = TextWords.normalized(text)
     guard !words.isEmpty else { return nil }
@@ -167,23 +168,23 @@ package struct TextPhrase: Sendable, Hashable {
     self.isPrefix = isPrefix
   }
 
-  /// How many words they are.
+  /// The number of words.
   package var count: Int { pattern.count { $0 == TextWords.space } - (isPrefix ? 0 : 1) }
 
   private var spaced: Substring {
     String(decoding: pattern, as: UTF8.self)[...].dropFirst().dropLast(isPrefix ? 0 : 1)
   }
 
-  /// The phrase in a query's text.
+  /// The phrase in the syntax of queries.
   var text: String { count == 1 ? spaced + (isPrefix ? "*" : "") : quoted }
 
-  /// The phrase in quotes, which is also how FTS4 writes it: its words have no character that means anything there.
+  /// The phrase in quotes, which is also FTS4's syntax: its words contain no special characters.
   package var quoted: String { "\"" + spaced + (isPrefix ? "*\"" : "\"") }
 
-  /// Whether words, given as ``TextWords/normalized(utf8:)`` gives them, have them in a row.
+  /// Returns whether words in the form of ``TextWords/normalized(utf8:)`` contain the phrase.
   package func isIn(_ words: UnsafeBufferPointer<UInt8>) -> Bool { pattern.withUnsafeBufferPointer { TextMatching.contains(words, $0) } }
 
-  /// How often they have them.
+  /// Returns the number of occurrences of the phrase.
   package func occurrences(in words: UnsafeBufferPointer<UInt8>) -> Int {
     var number = 0
     var rest = words

@@ -1,11 +1,10 @@
-// TextQueryError+Advice: what TextQueryError tells an application's user and its developer.
 public import Foundation
 package import ObjectModel
 
 extension TextQueryError: LocalizedError {}
 
 extension TextQueryError: AdvisedError {
-  /// What it tells an application's user and developer.
+  /// The advice for users and developers of an application.
   package var advice: ErrorAdvice {
     ErrorAdvice(
       user: "The search is written wrongly.",

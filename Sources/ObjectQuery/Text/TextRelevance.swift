@@ -1,24 +1,23 @@
-// TextRelevance: how much of a query is in a text, as a number to order by.
-
-/// The relevance of texts to queries.
+/// The relevance of texts to queries, as a number to sort by.
 ///
-/// It is that of BM25 without what depends on other texts: of each word or phrase that is sought, how often the text has it, less for each further time and
-/// less in a long text; a phrase counts as its words. So it is the same for an object in any store, saved or not, and no other object changes it.
+/// The formula is BM25 without the terms that depend on other texts. Each word or phrase contributes by its number of occurrences, with
+/// diminishing returns, and less in long texts. A phrase counts as its words. The relevance of an object is therefore the same in any
+/// store, saved or not, and independent of other objects.
 package enum TextRelevance {
-  /// How soon further occurrences count less.
+  /// The saturation of repeated occurrences (*k₁* of BM25).
   private static let saturation = 1.2
-  /// How much the length of a text matters.
+  /// The weight of the text length (*b* of BM25).
   private static let lengthShare = 0.75
-  /// The number of words of a text of middle length.
+  /// The assumed average number of words in a text.
   private static let middleLength = 100.0
 
-  /// The relevance of an object whose texts are given; 0 where nothing sought is in them.
+  /// Returns the relevance of an object with the given texts; 0 without any match.
   package static func of(_ query: TextQuery, _ texts: [String]) -> Double {
     let sought = query.sought
     return texts.reduce(0) { $0 + of(sought, words: TextWords.normalized($1)) }
   }
 
-  /// The part of one text, whose words are given as ``TextWords/normalized(utf8:)`` gives them.
+  /// Returns the contribution of one text, given its words in the form of ``TextWords/normalized(utf8:)``.
   package static func of(_ sought: [TextPhrase], words: [UInt8]) -> Double {
     guard !words.isEmpty else { return 0 }
     let length = Double(words.count { $0 == TextWords.space } - 1)

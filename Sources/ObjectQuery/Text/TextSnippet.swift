@@ -1,13 +1,11 @@
-// TextSnippet: the part of a text that shows what a search has found.
-
-/// A part of a text with the places of what was found in it.
+/// An excerpt of a text, with the ranges of matches in it.
 public struct TextSnippet: Sendable, Hashable {
-  /// The part, with an ellipsis where the text goes on.
+  /// The excerpt, with an ellipsis where text is omitted.
   public let text: String
-  /// The places of what was found, in order; none overlaps another.
+  /// The ranges of the matches, in order, without overlaps.
   public let ranges: [Range<String.Index>]
 
-  /// The part with marks around what was found, such as `<b>` and `</b>`. The text itself is not escaped.
+  /// Returns the excerpt with markers around the matches, such as `<b>` and `</b>`. The text itself is not escaped.
   public func marked(_ opening: String, _ closing: String) -> String {
     var result = ""
     var place = text.startIndex

@@ -1,51 +1,51 @@
-// TextWords: the words of a text, the one tokenisation that SEARCH means, in memory and in SQL.
 import Foundation
 
-/// The words of texts.
+/// The tokenization of SEARCH, in memory and in SQL.
 ///
-/// A word is a run of letters, marks and numbers, as Unicode has them, folded for case and accents (``TextFolding``). Of scripts that are written without
-/// spaces (Chinese and Japanese characters, kana, Thai, Lao, Khmer, Burmese) each letter with its marks is a word, and so is each emoji, without its
-/// skin colour. All else parts words; what shows nothing (soft hyphens, joiners, the Arabic tatweel) is left out of them. Words are not stemmed.
+/// A word is a run of letters, marks and numbers as defined by Unicode, with case and accents folded (``TextFolding``). In scripts that are
+/// written without spaces (Chinese and Japanese characters, kana, Thai, Lao, Khmer, Burmese), each letter with its marks is a word. So is
+/// each emoji, without its skin color. All other characters separate words; invisible ones (soft hyphens, joiners, the Arabic tatweel) are
+/// ignored. Words are not stemmed.
 package enum TextWords {
-  /// The words of a text, folded, in order. Complexity: linear.
+  /// Returns the folded words of a text, in order. Complexity: O(*n*) in the length of the text.
   package static func words(of text: String) -> [String] {
     normalized(text).split(separator: space).map { String(decoding: $0, as: UTF8.self) }
   }
 
   static let space: UInt8 = 0x20
 
-  /// The words with a space before and behind each; nothing where there are none.
+  /// Returns the words with a space before and after each; empty if there are no words.
   static func normalized(_ text: String) -> [UInt8] { withUTF8(of: text) { normalized(utf8: $0) } }
 
-  /// The same of UTF-8 text.
+  /// Returns the words of UTF-8 text with a space before and after each; empty if there are no words.
   package static func normalized(utf8 text: UnsafeBufferPointer<UInt8>) -> [UInt8] {
     var folded: [UInt8] = []
     TextFolding.fold(utf8: text, TextFolding.folding, into: &folded)
     return folded.withUnsafeBufferPointer(separated)
   }
 
-  /// The version of what the words of a text are, as digits and underscores. Indexes over words hold for one version only.
+  /// The version of the tokenization, as digits and underscores. Indexes over words are valid for one version only.
   package static let version: String = {
-    // To be counted up whenever the rules give another result for any text.
+    // Increment whenever the rules change the result for any text.
     let rules = 1
     return "\(rules)_\(TextFolding.version)"
   }()
 
-  /// What a scalar is to the words around it.
+  /// The role of a scalar in tokenization.
   enum Kind: UInt8 {
-    /// It parts words.
+    /// The scalar separates words.
     case separator
-    /// It makes a word together with its neighbours.
+    /// The scalar forms a word with adjacent ones.
     case joining
-    /// It is a word by itself.
+    /// The scalar is a word.
     case single
-    /// It belongs to what stands before it, if that is a word.
+    /// The scalar belongs to the preceding word, if any.
     case mark
-    /// It is as if it were not there.
+    /// The scalar is ignored.
     case ignored
   }
 
-  /// What each scalar of the basic plane is. About 5 ms, once, where texts that are not ASCII are asked for words.
+  /// The kind of each scalar of the basic plane. Computing it takes about 5 ms, once, for the first text that is not ASCII.
   private static let kinds: [UInt8] = (UInt32(0)..<0x10000).map { value in
     Unicode.Scalar(value).map { computedKind(of: $0).rawValue } ?? Kind.separator.rawValue
   }
@@ -67,7 +67,7 @@ package enum TextWords {
     case .uppercaseLetter, .lowercaseLetter, .titlecaseLetter, .modifierLetter, .otherLetter, .decimalNumber, .letterNumber, .otherNumber:
       return isWrittenWithoutSpaces(scalar.value) ? .single : .joining
     case .nonspacingMark, .spacingMark, .enclosingMark: return .mark
-    // A space of no width parts the words of Thai and Khmer.
+    // The zero-width space separates words in Thai and Khmer.
     case .format: return scalar.value == 0x200B ? .separator : .ignored
     case .otherSymbol: return properties.isEmoji ? .single : .separator
     default: return properties.isEmojiPresentation ? .single : .separator
@@ -76,7 +76,7 @@ package enum TextWords {
 
   private static func isWrittenWithoutSpaces(_ value: UInt32) -> Bool {
     switch value {
-    // Thai, Lao, Burmese, Khmer, Tai scripts; kana, bopomofo, ideographs, Yi; kana of half width.
+    // Thai, Lao, Burmese, Khmer, Tai scripts; kana, bopomofo, ideographs, Yi; half-width kana.
     case 0xE00..<0xF00, 0x1000..<0x10A0, 0x1780..<0x1800, 0x1950..<0x1A00, 0x1A20..<0x1AB0, 0x2E80..<0x3130, 0x31A0..<0xA4D0,
       0xA9E0..<0xAA00, 0xAA60..<0xAAE0, 0xF900..<0xFB00, 0xFF66..<0xFFA0, 0x16FE0..<0x18D80, 0x1AFF0..<0x1B300, 0x20000..<0x40000:
       true
@@ -84,12 +84,12 @@ package enum TextWords {
     }
   }
 
-  /// Parts folded text into words.
+  /// Splits folded text into words.
   private static func separated(_ text: UnsafeBufferPointer<UInt8>) -> [UInt8] {
-    // Of its scalars of three bytes each may become a word.
+    // Each scalar of three bytes may become a word.
     var result: [UInt8] = []
     result.reserveCapacity(text.count + text.count / 8 + 2)
-    // What the last scalar left open: nothing, a word that may go on, or one that takes marks only.
+    // The state after the last scalar: no word, a word that may continue, or a word that takes only marks.
     var open = Kind.separator
     var index = 0
     while index < text.count {
@@ -125,12 +125,12 @@ package enum TextWords {
     return result
   }
 
-  /// The space before a word.
+  /// Appends the space before a word.
   private static func begin(_ result: inout [UInt8], behind open: Kind) {
     if open != .separator || result.isEmpty { result.append(space) }
   }
 
-  /// The scalar at a place of valid UTF-8 that is not ASCII, and the number of its bytes.
+  /// Decodes the scalar at a position of valid UTF-8 that is not ASCII. Returns it and its number of bytes.
   private static func decode(_ text: UnsafeBufferPointer<UInt8>, _ index: Int) -> (Unicode.Scalar, length: Int) {
     let first = text[index]
     let length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2

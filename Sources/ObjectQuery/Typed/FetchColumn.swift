@@ -1,43 +1,42 @@
-// FetchColumn: what typed selections select, and how its values become Swift values.
 public import Foundation
 public import ObjectModel
 
-/// What a typed selection can select: a field, or an object, which gives its ID.
+/// A value that a typed selection can return: a field, or an object, which returns its ID.
 public protocol FetchColumn: Sendable {
-  /// The type of the values.
+  /// The Swift type of the values.
   associatedtype Output
   /// The value as an expression.
   var fetchExpression: FetchExpression { get }
-  /// A value out of a result; nil stands for no value.
+  /// Converts a value of a result; nil is a missing value.
   ///
-  /// - Throws: ``FetchSelectionError`` when the type cannot hold it.
+  /// - Throws: ``FetchSelectionError`` if the type cannot represent it.
   static func _output(from value: Any?) throws -> Output
 }
 
 extension FetchField: FetchColumn where Output: FetchOutput {
-  /// A value out of a result.
+  /// Converts a value of a result.
   ///
   /// - Throws: ``FetchSelectionError`` for a value of another type.
   public static func _output(from value: Any?) throws -> Output { try Output._output(from: value) }
 }
 
 extension FetchObject: FetchColumn where Reach._ObjectID: FetchOutput {
-  /// The ID; nil where there is no object.
+  /// The object ID; nil if there is no object.
   public typealias Output = Reach._ObjectID
-  /// An ID out of a result.
+  /// Converts an object ID of a result.
   ///
   /// - Throws: ``FetchSelectionError`` for a value of another type.
   public static func _output(from value: Any?) throws -> Reach._ObjectID { try Reach._ObjectID._output(from: value) }
 }
 
-/// A value of a selection that its Swift type cannot hold.
+/// An error for a value of a selection that its Swift type cannot represent.
 public struct FetchSelectionError: Error, Sendable, Hashable, CustomStringConvertible {
   /// The type that the selection expects.
   public let expectedType: String
-  /// The type of the value; nil when there is none.
+  /// The type of the value; nil if the value is missing.
   public let valueType: String?
 
-  /// What is wrong and what to do.
+  /// A description of the error and its fix.
   public var description: String {
     guard let valueType else {
       return "A value of type \(expectedType) is missing. Make the attribute optional in the model, or select it with ?? and a value."
@@ -46,16 +45,16 @@ public struct FetchSelectionError: Error, Sendable, Hashable, CustomStringConver
   }
 }
 
-/// A type of the values of a selection.
+/// A Swift type that the values of a selection can have.
 public protocol FetchOutput {
-  /// A value out of a result; nil stands for no value.
+  /// Converts a value of a result; nil is a missing value.
   ///
-  /// - Throws: ``FetchSelectionError`` when the type cannot hold it.
+  /// - Throws: ``FetchSelectionError`` if the type cannot represent it.
   static func _output(from value: Any?) throws -> Self
 }
 
 extension FetchOutput {
-  /// A value of the type itself.
+  /// Returns a value of this type unchanged.
   ///
   /// - Throws: ``FetchSelectionError`` for a value of another type.
   public static func _output(from value: Any?) throws -> Self {
@@ -65,7 +64,7 @@ extension FetchOutput {
 }
 
 extension FetchOutput where Self: BinaryInteger {
-  /// An integer that the type holds.
+  /// Converts an integer that the type can represent.
   ///
   /// - Throws: ``FetchSelectionError`` for a value of another type.
   public static func _output(from value: Any?) throws -> Self {
@@ -75,7 +74,7 @@ extension FetchOutput where Self: BinaryInteger {
 }
 
 extension FetchOutput where Self: BinaryFloatingPoint {
-  /// A number, rounded to the type.
+  /// Converts a number, rounding it to the type.
   ///
   /// - Throws: ``FetchSelectionError`` for a value of another type.
   public static func _output(from value: Any?) throws -> Self {
@@ -89,7 +88,7 @@ extension FetchOutput where Self: BinaryFloatingPoint {
 }
 
 extension Optional: FetchOutput where Wrapped: FetchOutput {
-  /// A value of the type inside; nil when there is none.
+  /// Converts a value to the wrapped type; returns nil if it is missing.
   ///
   /// - Throws: ``FetchSelectionError`` for a value of another type.
   public static func _output(from value: Any?) throws -> Wrapped? {
@@ -112,7 +111,7 @@ extension Data: FetchOutput {}
 extension UUID: FetchOutput {}
 extension ManagedObjectID: FetchOutput {}
 extension Decimal: FetchOutput {
-  /// A decimal; another number as the decimal that it reads as.
+  /// Converts a number to a decimal. A double becomes the shortest decimal that parses to it.
   ///
   /// - Throws: ``FetchSelectionError`` for a value of another type.
   public static func _output(from value: Any?) throws -> Decimal {

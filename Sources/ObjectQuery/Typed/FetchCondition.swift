@@ -1,6 +1,4 @@
-// FetchCondition: conditions on objects of a class as values, and the builder that joins the lines of a closure.
-
-/// A condition on objects of a class, made by a typed closure: a value that is kept, joined with others, and used in any query of the class.
+/// A condition on objects of a class, created from a typed closure. Conditions can be stored, combined, and used in any query of the class.
 ///
 /// ```swift
 /// let seafaring = FetchCondition<Book> { $0.title.contains("sea") }
@@ -8,38 +6,38 @@
 /// let request = Book.all.where(seafaring && !long)
 /// ```
 public struct FetchCondition<FetchedClass>: Sendable, Hashable {
-  /// The condition.
+  /// The condition as a predicate.
   public let predicate: FetchPredicate
 
-  /// Makes a condition of a closure; all its lines have to hold.
+  /// Creates a condition from a closure. All its lines must be true.
   public init(@FetchConditionBuilder _ condition: (FetchObject<FetchedClass, FetchDirect>) -> FetchPredicate) {
     predicate = condition(FetchObject(.evaluatedObject))
   }
 
-  /// Takes a predicate as a condition on the class. Nothing checks that it is one before it is used.
+  /// Creates a condition from a predicate. The predicate is not checked against the class until it is used.
   public init(_ predicate: FetchPredicate) { self.predicate = predicate }
 
-  /// All of two.
+  /// Returns the conjunction of two conditions.
   public static func && (left: Self, right: Self) -> Self { Self(left.predicate && right.predicate) }
-  /// One of two.
+  /// Returns the disjunction of two conditions.
   public static func || (left: Self, right: Self) -> Self { Self(left.predicate || right.predicate) }
-  /// The opposite.
+  /// Returns the negation of a condition.
   public static prefix func ! (condition: Self) -> Self { Self(!condition.predicate) }
 }
 
 extension FetchCondition: Codable {
-  /// Reads a condition in the form of its predicate.
+  /// Decodes a condition from its predicate.
   ///
-  /// - Throws: `DecodingError` with the path of what is wrong.
+  /// - Throws: `DecodingError` with the coding path.
   public init(from decoder: any Decoder) throws { self.init(try FetchPredicate(from: decoder)) }
 
-  /// Writes the condition's predicate.
+  /// Encodes the condition's predicate.
   ///
-  /// - Throws: `EncodingError` when the predicate cannot be encoded.
+  /// - Throws: `EncodingError` if the predicate cannot be encoded.
   public func encode(to encoder: any Encoder) throws { try predicate.encode(to: encoder) }
 }
 
-/// What a line of a typed condition can be: a predicate, or a Boolean attribute, which has to be true.
+/// A line of a typed condition: a predicate, or a Boolean attribute that must be true.
 public protocol FetchConditionLine {
   /// The line as a predicate.
   var _fetchPredicate: FetchPredicate { get }
@@ -50,8 +48,8 @@ extension FetchPredicate: FetchConditionLine {
   public var _fetchPredicate: FetchPredicate { self }
 }
 
-/// A Swift Boolean is not a condition. The conformance exists for the compiler's messages: it names the mistake, and it lets `!$0.titel` be reported as a wrong
-/// name only, for which the compiler takes `!` as that of `Bool`.
+/// A Swift Boolean is not a condition. The conformance improves the compiler's diagnostics: it explains the mistake, and a misspelled
+/// property such as `!$0.titel` is reported only as an unknown name, although the compiler takes `!` as that of `Bool`.
 @available(*, unavailable, message: "a Bool is not a condition on objects; use `if` around conditions")
 extension Bool: FetchConditionLine {
   /// Not available.
@@ -73,22 +71,23 @@ extension FetchPredicate {
   public static func || (left: FetchPredicate, right: Bool) -> FetchPredicate { left || .constant(right) }
 }
 
-/// Joins the lines of a closure: all of them have to hold. A line may stand behind `if`, `switch` or in a `for`.
+/// Combines the lines of a closure by AND. Lines can be inside `if`, `switch` and `for`.
 @resultBuilder
 public enum FetchConditionBuilder {
-  /// A line. One generic function and not one for each kind: with two, the compiler gives up on long lines that have a mistake.
+  /// Returns the predicate of a line. A single generic function, because with an overload for each kind the compiler cannot diagnose
+  /// mistakes in long lines.
   public static func buildExpression<Line: FetchConditionLine>(_ line: Line) -> FetchPredicate { line._fetchPredicate }
-  /// All lines.
+  /// Returns the conjunction of all lines.
   public static func buildBlock(_ items: FetchPredicate...) -> FetchPredicate { all(items) }
-  /// A line behind an `if` that does not hold asks nothing.
+  /// Returns the predicate of an `if` without `else`. If its condition is false, the predicate is always true.
   public static func buildOptional(_ item: FetchPredicate?) -> FetchPredicate { item ?? .constant(true) }
-  /// One of two branches.
+  /// Returns the predicate of the first branch.
   public static func buildEither(first item: FetchPredicate) -> FetchPredicate { item }
-  /// The other of two branches.
+  /// Returns the predicate of the second branch.
   public static func buildEither(second item: FetchPredicate) -> FetchPredicate { item }
-  /// The lines of a loop.
+  /// Returns the conjunction of a loop's lines.
   public static func buildArray(_ items: [FetchPredicate]) -> FetchPredicate { all(items) }
-  /// A line behind an availability check.
+  /// Returns the predicate of a line within an availability check.
   public static func buildLimitedAvailability(_ item: FetchPredicate) -> FetchPredicate { item }
 
   private static func all(_ items: [FetchPredicate]) -> FetchPredicate {

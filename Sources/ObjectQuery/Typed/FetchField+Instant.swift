@@ -1,17 +1,17 @@
-// FetchField+Instant: dates compared with dates that are written without their type: `$0.published < .now`.
+// Comparisons with `Date`, which allow implicit member expressions: `$0.published < .now`.
 public import Foundation
 
 extension FetchField where Value == Date {
-  /// Whether the value is an instant.
+  /// Returns a condition that the value equals a date.
   public static func == (left: Self, right: Date) -> FetchPredicate { left.compare(.equal, right) }
-  /// Whether the value is another instant, or missing.
+  /// Returns a condition that the value differs from a date or is missing.
   public static func != (left: Self, right: Date) -> FetchPredicate { left.compare(.notEqual, right) }
-  /// Whether the value is before an instant.
+  /// Returns a condition that the value is before a date.
   public static func < (left: Self, right: Date) -> FetchPredicate { left.compare(.less, right) }
-  /// Whether the value is an instant or before it.
+  /// Returns a condition that the value is a date or before it.
   public static func <= (left: Self, right: Date) -> FetchPredicate { left.compare(.lessOrEqual, right) }
-  /// Whether the value is after an instant.
+  /// Returns a condition that the value is after a date.
   public static func > (left: Self, right: Date) -> FetchPredicate { left.compare(.greater, right) }
-  /// Whether the value is an instant or after it.
+  /// Returns a condition that the value is a date or after it.
   public static func >= (left: Self, right: Date) -> FetchPredicate { left.compare(.greaterOrEqual, right) }
 }

@@ -1,59 +1,59 @@
-// FetchField+Text: what typed queries ask of text.
-
 extension FetchField where Value._Kind == FetchKind.Text {
-  /// Whether the text is equal to another under options.
+  /// Returns a condition that the text equals another under options.
   public func equals<Other: FetchOperand>(
     _ other: Other, _ options: ComparisonOptions
   ) -> FetchPredicate where Other._Kind == FetchKind.Text { compare(.equal, other, options) }
 
-  /// Whether the text begins with another.
+  /// Returns a condition that the text begins with another.
   public func hasPrefix<Other: FetchOperand>(
     _ prefix: Other, _ options: ComparisonOptions = []
   ) -> FetchPredicate where Other._Kind == FetchKind.Text { compare(.beginsWith, prefix, options) }
 
-  /// Whether the text ends with another.
+  /// Returns a condition that the text ends with another.
   public func hasSuffix<Other: FetchOperand>(
     _ suffix: Other, _ options: ComparisonOptions = []
   ) -> FetchPredicate where Other._Kind == FetchKind.Text { compare(.endsWith, suffix, options) }
 
-  /// Whether the text contains another.
+  /// Returns a condition that the text contains another.
   public func contains<Other: FetchOperand>(
     _ part: Other, _ options: ComparisonOptions = []
   ) -> FetchPredicate where Other._Kind == FetchKind.Text { compare(.contains, part, options) }
 
-  /// Whether the whole text is like a pattern: `*` is any text, `?` any scalar, a backslash takes the next character as it is.
+  /// Returns a condition that the whole text matches a pattern: `*` matches any text, `?` a single Unicode scalar, and a backslash escapes
+  /// the next character.
   public func like<Other: FetchOperand>(
     _ pattern: Other, _ options: ComparisonOptions = []
   ) -> FetchPredicate where Other._Kind == FetchKind.Text { compare(.like, pattern, options) }
 
-  /// Whether the whole text matches a regular expression. Take no expression from strangers: matching it can take very long.
+  /// Returns a condition that the whole text matches a regular expression. Do not use expressions from untrusted sources: matching them can
+  /// take very long.
   public func matches<Other: FetchOperand>(
     _ pattern: Other, _ options: ComparisonOptions = []
   ) -> FetchPredicate where Other._Kind == FetchKind.Text { compare(.matches, pattern, options) }
 
-  /// Whether the text has the words of a query, as somebody typed it (``TextQuery/init(typed:)``): `$0.summary.search("text adv*")`.
+  /// Returns a condition that the text matches a query from user input (``TextQuery/init(typed:)``): `$0.summary.search("text adv*")`.
   public func search(_ query: String) -> FetchPredicate { search(TextQuery(typed: query)) }
 
-  /// Whether the text has the words that a query looks for.
+  /// Returns a condition that the text matches a query.
   public func search(_ query: TextQuery) -> FetchPredicate { FetchPredicate(fetchExpression, .search, .constant(query._fetchConstant)) }
 
-  /// How much of a query is in the text, to order by: `$0.summary.relevance(to: "text adv*").descending`.
+  /// Returns the relevance of the text to a query, to sort by: `$0.summary.relevance(to: "text adv*").descending`.
   public func relevance(to query: TextQuery) -> FetchField<Double, Double> {
     FetchField<Double, Double>(.function("relevance", [fetchExpression, .constant(query._fetchConstant)]))
   }
 
-  /// How much of a query, as somebody typed it, is in the text or texts, to order by.
+  /// Returns the relevance of the text to a query from user input, to sort by.
   public func relevance(to query: String) -> FetchField<Double, Double> { relevance(to: TextQuery(typed: query)) }
 
-  /// The text in lower case.
+  /// Returns the text in lower case.
   public func lowercased() -> FetchField { FetchField(.function("lowercase:", [fetchExpression])) }
 
-  /// The text in upper case.
+  /// Returns the text in upper case.
   public func uppercased() -> FetchField { FetchField(.function("uppercase:", [fetchExpression])) }
 
-  /// The number of the text's Unicode scalars.
+  /// The number of Unicode scalars in the text.
   public var count: FetchField<Int, Int?> { FetchField<Int, Int?>(.function("length:", [fetchExpression])) }
 
-  /// Whether the text is there and empty.
+  /// A condition that the text is empty and not missing.
   public var isEmpty: FetchPredicate { FetchPredicate(fetchExpression, .equal, .constant(.string(""))) }
 }

@@ -1,30 +1,28 @@
-// FetchField: a value of an object in a typed query: an attribute, or what is computed of attributes.
-
-/// A value of the objects that a typed query asks about: an attribute, at the end of a path, or an expression.
+/// A value of the objects in a typed query: an attribute, possibly at the end of a path, or an expression.
 ///
-/// `Value` is the attribute's type, which decides what it can be compared with; `Output` is what a selection gives: `Value`, or `Value?` where the value, or an
-/// object on the way to it, may be missing. Fields are not `Equatable`: `==` makes a condition. What comparisons say of missing values is told in
-/// `Documentation/Predicates.md`.
+/// `Value` is the attribute's type, which determines what it can be compared with. `Output` is the type that a selection returns: `Value`,
+/// or `Value?` if the value, or an object on the path to it, may be missing. Fields are not `Equatable`: `==` returns a condition.
+/// `Documentation/Predicates.md` describes comparisons with missing values.
 public struct FetchField<Value: FetchValue, Output>: FetchValueField, FetchNilComparable, Sendable {
   /// The attribute's type.
   public typealias _Value = Value
   /// The kind of the value.
   public typealias _Kind = Value._Kind
-  /// What the field stands for.
+  /// The expression that the field represents.
   public let fetchExpression: FetchExpression
 
-  /// A field of an expression. Nothing checks that its values are of the type: generated code and the operators of fields see to that.
+  /// Creates a field from an expression. The type of its values is not checked: generated code and the operators of fields ensure it.
   public init(_ expression: FetchExpression) { fetchExpression = expression }
 
-  /// Whether there is no value, or whether there is one.
+  /// Returns a condition that the value is missing or, with false, that it is not.
   public func _isNull(_ isNull: Bool) -> FetchPredicate { .isNull(fetchExpression, isNull) }
 
-  /// Compares with any operator and with options for text.
+  /// Returns a comparison with any operator and options for strings.
   ///
   /// - Parameters:
   ///   - op: The operator.
   ///   - other: A constant or another field.
-  ///   - options: How text is compared.
+  ///   - options: The options for comparing strings.
   public func compare<Other: FetchOperand>(
     _ op: ComparisonOperator, _ other: Other, _ options: ComparisonOptions = []
   ) -> FetchPredicate where Other._Kind == _Kind {
@@ -33,17 +31,17 @@ public struct FetchField<Value: FetchValue, Output>: FetchValueField, FetchNilCo
 
   // MARK: Lists and ranges
 
-  /// Whether the value is one of several. Missing values never are.
+  /// Returns a condition that the value is one of several. A missing value never is.
   public func isIn<Items: Sequence>(_ items: Items) -> FetchPredicate where Items.Element: FetchOperand, Items.Element._Kind == _Kind {
     FetchPredicate(fetchExpression, .in, .list(items.map(\.fetchExpression)))
   }
 
-  /// Whether the value lies in a range, both ends included.
+  /// Returns a condition that the value is in a range, including both bounds.
   public func isIn<Bound: FetchOperand>(_ range: ClosedRange<Bound>) -> FetchPredicate where Bound._Kind == _Kind {
     FetchPredicate(fetchExpression, .between, .list([range.lowerBound.fetchExpression, range.upperBound.fetchExpression]))
   }
 
-  /// Whether the value lies in a range without its upper end.
+  /// Returns a condition that the value is in a range, excluding the upper bound.
   public func isIn<Bound: FetchOperand>(_ range: Range<Bound>) -> FetchPredicate where Bound._Kind == _Kind {
     .and([
       FetchPredicate(fetchExpression, .greaterOrEqual, range.lowerBound.fetchExpression),
@@ -51,7 +49,7 @@ public struct FetchField<Value: FetchValue, Output>: FetchValueField, FetchNilCo
     ])
   }
 
-  /// Whether the value lies between two others, both included.
+  /// Returns a condition that the value is between two others, inclusive.
   public func isBetween<Low: FetchOperand, High: FetchOperand>(
     _ low: Low, _ high: High
   ) -> FetchPredicate where Low._Kind == _Kind, High._Kind == _Kind {
@@ -60,64 +58,65 @@ public struct FetchField<Value: FetchValue, Output>: FetchValueField, FetchNilCo
 
   // MARK: Other values
 
-  /// The value, or another one where it is missing.
+  /// Returns the value, or another one if it is missing.
   public static func ?? <Other: FetchOperand>(left: Self, right: Other) -> FetchField<Value, Value> where Other._Kind == Value._Kind {
     FetchField<Value, Value>(.function("coalesce", [left.fetchExpression, right.fetchExpression]))
   }
 
-  /// The same values, read as another type of their kind when they are selected. A value that the type cannot hold makes the fetch throw.
+  /// Returns the same values as another type of their kind in a selection. If the type cannot represent a value, the fetch throws.
   public func `as`<Other: FetchValue>(_ type: Other.Type) -> FetchField<Other, Other?> where Other._Kind == _Kind {
     FetchField<Other, Other?>(fetchExpression)
   }
 }
 
-/// Comparisons. They are declared for all fields at once, and not for ``FetchField``: of a field that it does not find, the compiler then says nothing else.
+/// Comparisons. They are declared for the protocol rather than for ``FetchField``, so that the compiler reports only the unknown name for a
+/// misspelled field.
 extension FetchValueField {
-  /// Whether the values are equal; two missing values are.
+  /// Returns a condition that the values are equal. Two missing values are equal.
   public static func == <Other: FetchOperand>(left: Self, right: Other) -> FetchPredicate where Other._Kind == _Kind {
     FetchPredicate(left.fetchExpression, .equal, right.fetchExpression)
   }
-  /// Whether the values differ; a missing one differs from one that is there.
+  /// Returns a condition that the values differ. A missing value differs from one that is not missing.
   public static func != <Other: FetchOperand>(left: Self, right: Other) -> FetchPredicate where Other._Kind == _Kind {
     FetchPredicate(left.fetchExpression, .notEqual, right.fetchExpression)
   }
-  /// Whether the value is less.
+  /// Returns a condition that the left value is less than the right one.
   public static func < <Other: FetchOperand>(left: Self, right: Other) -> FetchPredicate where Other._Kind == _Kind {
     FetchPredicate(left.fetchExpression, .less, right.fetchExpression)
   }
-  /// Whether the value is less or equal.
+  /// Returns a condition that the left value is less than or equal to the right one.
   public static func <= <Other: FetchOperand>(left: Self, right: Other) -> FetchPredicate where Other._Kind == _Kind {
     FetchPredicate(left.fetchExpression, .lessOrEqual, right.fetchExpression)
   }
-  /// Whether the value is greater.
+  /// Returns a condition that the left value is greater than the right one.
   public static func > <Other: FetchOperand>(left: Self, right: Other) -> FetchPredicate where Other._Kind == _Kind {
     FetchPredicate(left.fetchExpression, .greater, right.fetchExpression)
   }
-  /// Whether the value is greater or equal.
+  /// Returns a condition that the left value is greater than or equal to the right one.
   public static func >= <Other: FetchOperand>(left: Self, right: Other) -> FetchPredicate where Other._Kind == _Kind {
     FetchPredicate(left.fetchExpression, .greaterOrEqual, right.fetchExpression)
   }
 }
 
-/// An attribute whose values cannot be compared, but only told from nil: a transformable one.
+/// A transformable attribute, whose values can only be compared with nil.
 public struct FetchOpaqueField: FetchNilComparable, Sendable {
   private let expression: FetchExpression
 
   init(_ expression: FetchExpression) { self.expression = expression }
 
-  /// Whether there is no value, or whether there is one.
+  /// Returns a condition that the value is missing or, with false, that it is not.
   public func _isNull(_ isNull: Bool) -> FetchPredicate { .isNull(expression, isNull) }
 }
 
 extension ClosedRange where Bound: FetchOperand {
-  /// Whether a field's value lies in the range, both ends included.
+  /// Returns a condition that a field's value is in the range, including both bounds.
   public func contains<Field: FetchValueField>(_ field: Field) -> FetchPredicate where Field._Kind == Bound._Kind {
     FetchPredicate(field.fetchExpression, .between, .list([lowerBound.fetchExpression, upperBound.fetchExpression]))
   }
 }
 
 extension Range where Bound: FetchOperand {
-  /// Whether a field's value lies in the range without its upper end.
+  /// Returns a condition that a field's value is in the range, excluding the upper bound.
   public func contains<Field: FetchValueField>(_ field: Field) -> FetchPredicate where Field._Kind == Bound._Kind {
     .and([
       FetchPredicate(field.fetchExpression, .greaterOrEqual, lowerBound.fetchExpression),
@@ -127,32 +126,32 @@ extension Range where Bound: FetchOperand {
 }
 
 extension Sequence where Element: FetchOperand {
-  /// Whether a field's value is one of the elements.
+  /// Returns a condition that a field's value is one of the elements.
   public func contains<Field: FetchValueField>(_ field: Field) -> FetchPredicate where Field._Kind == Element._Kind {
     FetchPredicate(field.fetchExpression, .in, .list(map(\.fetchExpression)))
   }
 }
 
 extension FetchPredicate {
-  /// A comparison of two expressions.
+  /// Creates a comparison of two expressions.
   package init(_ left: FetchExpression, _ op: ComparisonOperator, _ right: FetchExpression, _ options: ComparisonOptions = []) {
     self = .comparison(FetchComparison(left: left, op: op, right: right, options: options))
   }
 
-  /// Whether an expression has no value, or has one.
+  /// Returns a condition that an expression is missing or, with false, that it is not.
   package static func isNull(_ expression: FetchExpression, _ isNull: Bool) -> FetchPredicate {
     FetchPredicate(expression, isNull ? .equal : .notEqual, .constant(.null))
   }
 }
 
 extension FetchExpression {
-  /// A list in the form that parsing gives: one constant where all items are.
+  /// Returns a list in the form that parsing returns: one constant if all items are constants.
   package static func list(_ items: [FetchExpression]) -> FetchExpression {
     let constants = items.compactMap { if case .constant(let value) = $0 { value } else { nil } }
     return constants.count == items.count ? .constant(.list(constants)) : .aggregate(items)
   }
 
-  /// The expression with keys behind it, in the form that parsing gives.
+  /// Returns the expression with appended keys, in the form that parsing returns.
   package func appending(_ keys: [String]) -> FetchExpression {
     switch self {
     case .evaluatedObject: .keyPath(keys)

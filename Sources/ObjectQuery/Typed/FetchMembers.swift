@@ -1,11 +1,9 @@
-// FetchMembers: the members of a to-many relationship in a typed query.
-
 /// A to-many relationship without an order.
 public enum FetchUnordered {}
 /// An ordered to-many relationship.
 public enum FetchOrdered {}
 
-/// The members of a to-many relationship in a typed query; after ``where(_:)``, some of them.
+/// The members of a to-many relationship in a typed query, optionally restricted with ``where(_:)``.
 ///
 /// ```swift
 /// let prolific = Author.all.where { $0.books.where { $0.pages > 500 }.count >= 3 }
@@ -17,10 +15,10 @@ public enum FetchOrdered {}
 /// }
 /// ```
 ///
-/// Each closure speaks of one member: the two conditions of the second example are about the same book. The store answers without reading members into memory;
-/// what it costs grows with the members of the objects that the rest of the condition leaves.
+/// Each closure refers to a single member: both conditions of the second example apply to the same book. The store evaluates them without
+/// loading members into memory. The cost is proportional to the number of members of the objects that match the rest of the condition.
 public struct FetchMembers<Member, Order>: Sendable {
-  /// The condition on members, with the variable that stands for one.
+  /// The condition on members, and the variable for a member.
   private struct Filter: Sendable {
     let variable: String
     let predicate: FetchPredicate
@@ -44,7 +42,7 @@ public struct FetchMembers<Member, Order>: Sendable {
     return .subquery(collection: collection, variable: filter.variable, predicate: filter.predicate)
   }
 
-  /// The members that meet a condition beside those they meet already.
+  /// Returns the members that match an additional condition.
   private func filtered(
     isNegated: Bool = false, by condition: (FetchObject<Member, FetchDirect>) -> FetchPredicate
   ) -> FetchMembers {
@@ -56,32 +54,32 @@ public struct FetchMembers<Member, Order>: Sendable {
     }
   }
 
-  /// The members that meet a condition.
+  /// Returns the members that match a condition.
   public func `where`(@FetchConditionBuilder _ condition: (FetchObject<Member, FetchDirect>) -> FetchPredicate) -> FetchMembers {
     filtered(by: condition)
   }
 
   // MARK: Conditions
 
-  /// Whether some member meets a condition; false when there are none.
+  /// Returns a condition that at least one member matches; false if there are no members.
   public func any(@FetchConditionBuilder _ condition: (FetchObject<Member, FetchDirect>) -> FetchPredicate) -> FetchPredicate {
     filtered(by: condition).count > 0
   }
 
-  /// Whether every member meets a condition; true when there are none.
+  /// Returns a condition that every member matches; true if there are no members.
   public func all(@FetchConditionBuilder _ condition: (FetchObject<Member, FetchDirect>) -> FetchPredicate) -> FetchPredicate {
     filtered(isNegated: true, by: condition).isEmpty
   }
 
-  /// Whether no member meets a condition; true when there are none.
+  /// Returns a condition that no member matches; true if there are no members.
   public func none(@FetchConditionBuilder _ condition: (FetchObject<Member, FetchDirect>) -> FetchPredicate) -> FetchPredicate {
     filtered(by: condition).isEmpty
   }
 
-  /// Whether there is no member.
+  /// A condition that there are no members.
   public var isEmpty: FetchPredicate { count == 0 }
 
-  /// Whether an expression of an object is a member.
+  /// Returns a condition that an object is a member.
   package func contains(_ object: FetchExpression) -> FetchPredicate {
     guard filter != nil else { return FetchPredicate(object, .in, collection) }
     return filtered { FetchPredicate($0.fetchExpression, .equal, object) }.count > 0
@@ -89,35 +87,36 @@ public struct FetchMembers<Member, Order>: Sendable {
 
   // MARK: Values
 
-  /// How many members there are.
+  /// The number of members.
   public var count: FetchField<Int, Int> { FetchField(expression.appending(["@count"])) }
 
-  /// How many members meet a condition.
+  /// Returns the number of members that match a condition.
   public func count(@FetchConditionBuilder _ condition: (FetchObject<Member, FetchDirect>) -> FetchPredicate) -> FetchField<Int, Int> {
     filtered(by: condition).count
   }
 
-  /// The sum of a number of each member; 0 when there are none.
+  /// Returns the sum of a number over the members; 0 if there are no members.
   public func sum<Field: FetchValueField>(
     _ value: (FetchObject<Member, FetchDirect>) -> Field
   ) -> FetchField<Field._Value._Total, Field._Value._Total> where Field._Value: FetchNumber { FetchField(aggregate("@sum", value)) }
 
-  /// The mean of a number of each member, a `Decimal` of decimals; missing when there are none.
+  /// Returns the mean of a number over the members, a `Decimal` for decimals; missing if there are no members.
   public func average<Field: FetchValueField>(
     _ value: (FetchObject<Member, FetchDirect>) -> Field
   ) -> FetchField<Field._Value._Mean, Field._Value._Mean?> where Field._Value: FetchNumber { FetchField(aggregate("@avg", value)) }
 
-  /// The least of a value of each member; missing when there are none.
+  /// Returns the minimum of a value over the members; missing if there are no members.
   public func min<Field: FetchValueField>(
     _ value: (FetchObject<Member, FetchDirect>) -> Field
   ) -> FetchField<Field._Value, Field._Value?> { FetchField(aggregate("@min", value)) }
 
-  /// The greatest of a value of each member; missing when there are none.
+  /// Returns the maximum of a value over the members; missing if there are no members.
   public func max<Field: FetchValueField>(
     _ value: (FetchObject<Member, FetchDirect>) -> Field
   ) -> FetchField<Field._Value, Field._Value?> { FetchField(aggregate("@max", value)) }
 
-  /// A collection operator with the path of a value behind it. Of another value than a path it is a function that no fetch takes: the fetch throws.
+  /// Returns a collection operator with the path of a value. For a computed value, it returns an unknown function, so that the fetch
+  /// throws.
   private func aggregate<Field: FetchValueField>(
     _ op: String, _ value: (FetchObject<Member, FetchDirect>) -> Field
   ) -> FetchExpression {
@@ -134,6 +133,6 @@ extension FetchMembers where Order == FetchOrdered {
   public var first: FetchObject<Member, FetchIndirect> { FetchObject(.element(expression, .first)) }
   /// The last member.
   public var last: FetchObject<Member, FetchIndirect> { FetchObject(.element(expression, .last)) }
-  /// The member at a position, from 0.
+  /// The member at a zero-based position.
   public subscript(position: Int) -> FetchObject<Member, FetchIndirect> { FetchObject(.element(expression, .at(position))) }
 }

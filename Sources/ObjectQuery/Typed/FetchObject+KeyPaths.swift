@@ -1,102 +1,100 @@
-// FetchObject+KeyPaths: the properties of classes that declare their entities themselves, and the parts of composites, in typed queries: `$0[\.title]`.
-
-/// A class whose properties typed queries find by key paths: one that declares its entity in Swift. Generated classes have members instead.
+/// A class that declares its entity in Swift. Typed queries refer to its properties by key path; generated classes have members instead.
 public protocol FetchKeyPathNaming {
-  /// The keys of the model that a key path of the class leads through; nil when it is no property of the model.
+  /// Returns the model keys for a key path of the class; nil if it is not a property of the model.
   static func _fetchKeys(of keyPath: AnyKeyPath) -> [String]?
 }
 
-/// A struct of a kind of composite value whose parts typed queries find by key paths: one that declares the kind in Swift.
+/// A composite struct that declares its kind in Swift. Typed queries refer to its parts by key path.
 public protocol FetchCompositeNaming: FetchKeyPathNaming {}
 
-/// `Book.all.where { $0[\.pages] > 100 && $0[\.author][\.name] == "Ada" }`.
+/// Access to properties by key path: `Book.all.where { $0[\.pages] > 100 && $0[\.author][\.name] == "Ada" }`.
 ///
-/// These are subscripts, not members found by key paths: such members would hide from the compiler what is missing in generated classes.
+/// These are subscripts rather than dynamic members, which would prevent compiler errors for missing members of generated classes.
 extension FetchObject where FetchedClass: FetchKeyPathNaming {
-  /// A required attribute. It is an optional when it is selected.
+  /// Returns a required attribute. In a selection it is optional.
   public subscript<Value: FetchValue>(_ keyPath: KeyPath<FetchedClass, Value>) -> FetchField<Value, Value?> {
     FetchField(path(keyPath))
   }
 
-  /// An optional attribute.
+  /// Returns an optional attribute.
   public subscript<Value: FetchValue>(_ keyPath: KeyPath<FetchedClass, Value?>) -> FetchField<Value, Value?> {
     FetchField(path(keyPath))
   }
 
-  /// A required attribute of a type with raw values.
+  /// Returns a required attribute of a type with raw values.
   public subscript<Value: RawRepresentable>(
     _ keyPath: KeyPath<FetchedClass, Value>
   ) -> FetchRawField<Value, Value?> where Value.RawValue: FetchValue { FetchRawField(path(keyPath)) }
 
-  /// An optional attribute of a type with raw values.
+  /// Returns an optional attribute of a type with raw values.
   public subscript<Value: RawRepresentable>(
     _ keyPath: KeyPath<FetchedClass, Value?>
   ) -> FetchRawField<Value, Value?> where Value.RawValue: FetchValue { FetchRawField(path(keyPath)) }
 
-  /// A to-one relationship.
+  /// Returns a to-one relationship.
   public subscript<Destination: FetchKeyPathNaming>(
     _ keyPath: KeyPath<FetchedClass, Destination?>
   ) -> FetchObject<Destination, FetchIndirect> { FetchObject<Destination, FetchIndirect>(path(keyPath)) }
 
-  /// A to-many relationship.
+  /// Returns a to-many relationship.
   public subscript<Member: FetchKeyPathNaming>(
     _ keyPath: KeyPath<FetchedClass, Set<Member>>
   ) -> FetchMembers<Member, FetchUnordered> { FetchMembers(path(keyPath)) }
 
-  /// An ordered to-many relationship.
+  /// Returns an ordered to-many relationship.
   public subscript<Member: FetchKeyPathNaming>(
     _ keyPath: KeyPath<FetchedClass, [Member]>
   ) -> FetchMembers<Member, FetchOrdered> { FetchMembers(path(keyPath)) }
 
-  /// A required composite attribute.
+  /// Returns a required composite attribute.
   public subscript<Part: FetchCompositeNaming>(_ keyPath: KeyPath<FetchedClass, Part>) -> FetchComposite<Part, Reach> {
     FetchComposite(path(keyPath))
   }
 
-  /// An optional composite attribute.
+  /// Returns an optional composite attribute.
   public subscript<Part: FetchCompositeNaming>(_ keyPath: KeyPath<FetchedClass, Part?>) -> FetchComposite<Part, FetchIndirect> {
     FetchComposite(path(keyPath))
   }
 
-  /// An attribute whose values cannot be compared, but only told from nil: a transformable one.
+  /// Returns a transformable attribute, whose values can only be compared with nil.
   @_disfavoredOverload
   public subscript<Value: Sendable>(_ keyPath: KeyPath<FetchedClass, Value>) -> FetchOpaqueField { FetchOpaqueField(path(keyPath)) }
 
-  /// The path to a property. Of another one than the model's it has a key that no entity has: the fetch throws.
+  /// Returns the path to a property. For a property that is not in the model, it contains an unknown key, so that the fetch throws.
   private func path(_ keyPath: AnyKeyPath) -> FetchExpression {
     fetchExpression.appending(FetchedClass._fetchKeys(of: keyPath) ?? ["\(keyPath)"])
   }
 }
 
-/// `Person.all.where { $0[\.home][\.city] == "Portland" }`.
+/// Access to the parts of composites by key path: `Person.all.where { $0[\.home][\.city] == "Portland" }`.
 extension FetchComposite where Composite: FetchCompositeNaming {
-  /// A required part. It is an optional when it is selected.
+  /// Returns a required part. In a selection it is optional.
   public subscript<Value: FetchValue>(_ keyPath: KeyPath<Composite, Value>) -> FetchField<Value, Value?> { FetchField(path(keyPath)) }
 
-  /// An optional part.
+  /// Returns an optional part.
   public subscript<Value: FetchValue>(_ keyPath: KeyPath<Composite, Value?>) -> FetchField<Value, Value?> { FetchField(path(keyPath)) }
 
-  /// A required part of a type with raw values.
+  /// Returns a required part of a type with raw values.
   public subscript<Value: RawRepresentable>(
     _ keyPath: KeyPath<Composite, Value>
   ) -> FetchRawField<Value, Value?> where Value.RawValue: FetchValue { FetchRawField(path(keyPath)) }
 
-  /// An optional part of a type with raw values.
+  /// Returns an optional part of a type with raw values.
   public subscript<Value: RawRepresentable>(
     _ keyPath: KeyPath<Composite, Value?>
   ) -> FetchRawField<Value, Value?> where Value.RawValue: FetchValue { FetchRawField(path(keyPath)) }
 
-  /// A required part that is a composite itself.
+  /// Returns a required nested composite.
   public subscript<Part: FetchCompositeNaming>(_ keyPath: KeyPath<Composite, Part>) -> FetchComposite<Part, Reach> {
     FetchComposite<Part, Reach>(path(keyPath))
   }
 
-  /// An optional part that is a composite itself.
+  /// Returns an optional nested composite.
   public subscript<Part: FetchCompositeNaming>(_ keyPath: KeyPath<Composite, Part?>) -> FetchComposite<Part, FetchIndirect> {
     FetchComposite<Part, FetchIndirect>(path(keyPath))
   }
 
-  /// A part whose values cannot be compared, but only told from nil: a transformable one.
+  /// Returns a transformable part, whose values can only be compared with nil.
   @_disfavoredOverload
   public subscript<Value: Sendable>(_ keyPath: KeyPath<Composite, Value>) -> FetchOpaqueField { FetchOpaqueField(path(keyPath)) }
 

@@ -1,15 +1,14 @@
-// FetchOperand: what typed conditions compare, with the kind that says what compares with what.
 public import Foundation
 
-/// The kinds of values, which say what can be compared: numbers with numbers of any type, texts with texts.
+/// The kinds of values. Values of the same kind can be compared: numbers with numbers of any type, texts with texts.
 public enum FetchKind {
   /// Integers, floating-point numbers and decimals.
   public enum Number {}
   /// Strings and URLs.
   public enum Text {}
-  /// Instants.
+  /// Dates.
   public enum Instant {}
-  /// True and false.
+  /// Booleans.
   public enum Flag {}
   /// Binary data.
   public enum Bytes {}
@@ -17,9 +16,9 @@ public enum FetchKind {
   public enum Identifier {}
 }
 
-/// A value or an expression that a typed condition can compare with: a constant, an optional constant, or a field.
+/// An operand of a comparison in a typed condition: a constant, an optional constant, or a field.
 ///
-/// An enumeration with raw values becomes one by `extension Status: FetchOperand {}`.
+/// An enumeration with raw values becomes an operand with `extension Status: FetchOperand {}`.
 public protocol FetchOperand {
   /// The kind of values that it can be compared with: a type of ``FetchKind``.
   associatedtype _Kind
@@ -27,7 +26,7 @@ public protocol FetchOperand {
   var fetchExpression: FetchExpression { get }
 }
 
-/// A type that attributes can have.
+/// A type that an attribute can have.
 public protocol FetchValue: FetchOperand, FetchConstantConvertible, Sendable {}
 
 extension FetchValue {
@@ -43,87 +42,87 @@ extension FetchOperand where Self: RawRepresentable, RawValue: FetchOperand {
 }
 
 extension Optional: FetchOperand where Wrapped: FetchOperand {
-  /// The kind of the value.
+  /// The kind of the wrapped value.
   public typealias _Kind = Wrapped._Kind
-  /// The value as an expression; the constant nil when there is none.
+  /// The value as an expression; the constant null if it is nil.
   public var fetchExpression: FetchExpression { self?.fetchExpression ?? .constant(.null) }
 }
 
 extension Int: FetchValue {
-  /// Numbers compare with each other.
+  /// Numbers.
   public typealias _Kind = FetchKind.Number
 }
 extension Int16: FetchValue {
-  /// Numbers compare with each other.
+  /// Numbers.
   public typealias _Kind = FetchKind.Number
 }
 extension Int32: FetchValue {
-  /// Numbers compare with each other.
+  /// Numbers.
   public typealias _Kind = FetchKind.Number
 }
 extension Int64: FetchValue {
-  /// Numbers compare with each other.
+  /// Numbers.
   public typealias _Kind = FetchKind.Number
 }
 extension Double: FetchValue {
-  /// Numbers compare with each other.
+  /// Numbers.
   public typealias _Kind = FetchKind.Number
 }
 extension Float: FetchValue {
-  /// Numbers compare with each other.
+  /// Numbers.
   public typealias _Kind = FetchKind.Number
 }
 extension Decimal: FetchValue {
-  /// Numbers compare with each other.
+  /// Numbers.
   public typealias _Kind = FetchKind.Number
 }
 extension Bool: FetchValue {
-  /// Truth compares with truth.
+  /// Booleans.
   public typealias _Kind = FetchKind.Flag
 }
 extension String: FetchValue {
-  /// Texts compare with each other.
+  /// Strings and URLs.
   public typealias _Kind = FetchKind.Text
 }
 extension URL: FetchValue {
-  /// URLs compare as their texts do.
+  /// Strings and URLs: a URL compares by its text.
   public typealias _Kind = FetchKind.Text
 }
 extension Date: FetchValue {
-  /// Instants compare with each other.
+  /// Dates.
   public typealias _Kind = FetchKind.Instant
 }
 extension Data: FetchValue {
-  /// Bytes compare with each other.
+  /// Binary data.
   public typealias _Kind = FetchKind.Bytes
 }
 extension UUID: FetchValue {
-  /// UUIDs compare with each other.
+  /// UUIDs.
   public typealias _Kind = FetchKind.Identifier
 }
 
 /// The literal `nil` in a typed condition.
 public struct FetchNil: ExpressibleByNilLiteral, Sendable {
-  /// The literal.
+  /// Creates the literal.
   public init(nilLiteral: ()) {}
 }
 
-/// What can be compared with the literal `nil` in a typed condition. The operators are declared for all of them at once: with one function for each type, the
-/// compiler takes a field that it does not find for one of those types, and says a second thing about the other side.
+/// A value that can be compared with the literal `nil` in a typed condition. The operators are declared for the protocol: with one overload
+/// per type, the compiler reports a second error for a misspelled field.
 public protocol FetchNilComparable {
-  /// Whether there is no value, or whether there is one.
+  /// Returns a condition that the value is missing or, with false, that it is not.
   func _isNull(_ isNull: Bool) -> FetchPredicate
 }
 
 extension FetchNilComparable {
-  /// Whether there is no value.
+  /// Returns a condition that the value is missing.
   public static func == (left: Self, right: FetchNil) -> FetchPredicate { left._isNull(true) }
-  /// Whether there is a value.
+  /// Returns a condition that the value is not missing.
   public static func != (left: Self, right: FetchNil) -> FetchPredicate { left._isNull(false) }
 }
 
-/// A field with values: ``FetchField``. Functions that take any field name it in place of the type, so that the compiler says one thing of a field that it does
-/// not find.
+/// A field with values: ``FetchField``. Functions that accept any field use the protocol instead of the type, so that the compiler reports
+/// only one error for a misspelled field.
 public protocol FetchValueField: FetchOperand {
   /// The attribute's type.
   associatedtype _Value: FetchValue where _Value._Kind == _Kind

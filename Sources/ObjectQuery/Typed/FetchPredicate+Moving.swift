@@ -1,21 +1,19 @@
-// FetchPredicate+Moving: a predicate about one object as a predicate about another, at the end of a path or behind a variable.
-
 extension FetchPredicate {
-  /// The predicate, asked about the object that an expression stands for. Conditions written in Swift stay as they are.
+  /// Returns the predicate applied to the object of an expression. Conditions written in Swift are unchanged.
   func moved(to base: FetchExpression) -> FetchPredicate {
-    // What is nested too deep is refused when it is used; here it must not exhaust the stack.
+    // A predicate that is nested too deep is rejected when it is used. Here it must not exhaust the stack.
     guard base != .evaluatedObject, (try? PredicateDepth.check(self)) != nil else { return self }
     return PredicateMove(base: base, names: [:]).moved(self)
   }
 
-  /// The predicate with another name for a free variable.
+  /// Returns the predicate with a free variable renamed.
   func renaming(_ variable: String, to name: String) -> FetchPredicate {
     guard variable != name, (try? PredicateDepth.check(self)) != nil else { return self }
     return PredicateMove(base: .evaluatedObject, names: [variable: name]).moved(self)
   }
 }
 
-/// The walk through a predicate. Variables of SUBQUERYs that would catch those of the new place get other names.
+/// Rewrites a predicate for another object. It renames SUBQUERY variables that would capture variables of the new base.
 private struct PredicateMove {
   let base: FetchExpression
   /// The new names of variables.

@@ -1,11 +1,10 @@
-// FetchRawField: an attribute whose Swift type has raw values, such as an enumeration, in a typed query.
-
-/// An attribute of a type with raw values: it is compared with values of the type, `$0.state == .open`, and selected as one.
+/// An attribute of a type with raw values, such as an enumeration. It is compared with values of the type (`$0.state == .open`) and
+/// selected as the type.
 ///
-/// ``rawValue`` is the field of the raw values, for everything else that fields can do. A selected raw value that the type does not have is nil where `Output`
-/// is an optional, as it is for generated properties.
+/// ``rawValue`` is the field of the raw values, with all operations of fields. A selected raw value that the type does not have is nil if
+/// `Output` is optional, as it is for generated properties.
 public struct FetchRawField<Value: RawRepresentable, Output>: FetchNilComparable, Sendable where Value.RawValue: FetchValue {
-  /// What the field stands for.
+  /// The expression that the field represents.
   public let fetchExpression: FetchExpression
 
   init(_ expression: FetchExpression) { fetchExpression = expression }
@@ -13,22 +12,22 @@ public struct FetchRawField<Value: RawRepresentable, Output>: FetchNilComparable
   /// The field of the raw values.
   public var rawValue: FetchField<Value.RawValue, Value.RawValue?> { FetchField(fetchExpression) }
 
-  /// Whether the attribute has a value.
+  /// Returns a condition that the attribute has a value.
   public static func == (left: Self, right: Value) -> FetchPredicate { left.rawValue == right.rawValue }
-  /// Whether the attribute has another value, or none.
+  /// Returns a condition that the attribute has a different value or none.
   public static func != (left: Self, right: Value) -> FetchPredicate { left.rawValue != right.rawValue }
-  /// Whether there is no value, or whether there is one.
+  /// Returns a condition that the value is missing or, with false, that it is not.
   public func _isNull(_ isNull: Bool) -> FetchPredicate { .isNull(fetchExpression, isNull) }
-  /// Whether the attribute has a value; with nil, whether it has none.
+  /// Returns a condition that the attribute has a value; for nil, that it is missing.
   @_disfavoredOverload public static func == (left: Self, right: Value?) -> FetchPredicate { left.rawValue == right?.rawValue }
-  /// Whether the attribute has another value; with nil, whether it has one.
+  /// Returns a condition that the attribute has a different value; for nil, that it is not missing.
   @_disfavoredOverload public static func != (left: Self, right: Value?) -> FetchPredicate { left.rawValue != right?.rawValue }
-  /// Whether two attributes have one value, or both none.
+  /// Returns a condition that two attributes are equal or both missing.
   public static func == <Other>(left: Self, right: FetchRawField<Value, Other>) -> FetchPredicate { left.rawValue == right.rawValue }
-  /// Whether two attributes differ.
+  /// Returns a condition that two attributes differ.
   public static func != <Other>(left: Self, right: FetchRawField<Value, Other>) -> FetchPredicate { left.rawValue != right.rawValue }
 
-  /// Whether the value is one of several. Missing values never are.
+  /// Returns a condition that the value is one of several. A missing value never is.
   public func isIn(_ items: some Sequence<Value>) -> FetchPredicate { rawValue.isIn(items.map(\.rawValue)) }
 }
 
@@ -38,7 +37,7 @@ extension FetchRawField: FetchSortable {
 }
 
 extension FetchRawField: FetchColumn where Output == Value?, Value.RawValue: FetchOutput {
-  /// A value out of a result; nil when there is none, or when the type does not have it.
+  /// Converts a value of a result; returns nil if it is missing, or if the type does not have it.
   ///
   /// - Throws: ``FetchSelectionError`` for a value of another type.
   public static func _output(from value: Any?) throws -> Value? {
@@ -48,7 +47,7 @@ extension FetchRawField: FetchColumn where Output == Value?, Value.RawValue: Fet
 }
 
 extension Sequence {
-  /// Whether a field's value is one of the elements.
+  /// Returns a condition that a field's value is one of the elements.
   public func contains<Output>(_ field: FetchRawField<Element, Output>) -> FetchPredicate where Element: RawRepresentable {
     field.isIn(self)
   }

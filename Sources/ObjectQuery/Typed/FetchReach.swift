@@ -1,9 +1,8 @@
-// FetchReach: whether a typed query looks at an object itself or through relationships, where it may be missing.
 public import Foundation
 public import ObjectModel
 
-/// How an object is reached, which decides the Swift types of the values that a query selects: a required attribute of an object at hand is never nil,
-/// one of an object behind a to-one relationship may be.
+/// The way in which an object is reached. It determines the Swift types of selected values: a required attribute of the fetched object is
+/// never nil, but one of an object at the end of a to-one relationship may be.
 public protocol FetchReach {
   /// The type of required attributes of type Integer 16.
   associatedtype _Integer16
@@ -29,41 +28,41 @@ public protocol FetchReach {
   associatedtype _UUID
   /// The type of required attributes of type URI.
   associatedtype _URI
-  /// The type of objects' IDs.
+  /// The type of object IDs.
   associatedtype _ObjectID
 }
 
-/// The object asked about, or a member of a collection: it is there.
+/// A fetched object, or a member of a collection, which always exists.
 public enum FetchDirect: FetchReach {
-  /// Required attributes have a value.
+  /// Required attributes always have a value.
   public typealias _Integer16 = Swift.Int16
-  /// Required attributes have a value.
+  /// Required attributes always have a value.
   public typealias _Integer32 = Swift.Int32
-  /// Required attributes have a value.
+  /// Required attributes always have a value.
   public typealias _Integer64 = Swift.Int64
-  /// Required attributes have a value.
+  /// Required attributes always have a value.
   public typealias _Double = Swift.Double
-  /// Required attributes have a value.
+  /// Required attributes always have a value.
   public typealias _Float = Swift.Float
-  /// Required attributes have a value.
+  /// Required attributes always have a value.
   public typealias _Decimal = Foundation.Decimal
-  /// Required attributes have a value.
+  /// Required attributes always have a value.
   public typealias _Boolean = Swift.Bool
-  /// Required attributes have a value.
+  /// Required attributes always have a value.
   public typealias _String = Swift.String
-  /// Required attributes have a value.
+  /// Required attributes always have a value.
   public typealias _Date = Foundation.Date
-  /// Required attributes have a value.
+  /// Required attributes always have a value.
   public typealias _Binary = Foundation.Data
-  /// Required attributes have a value.
+  /// Required attributes always have a value.
   public typealias _UUID = Foundation.UUID
-  /// Required attributes have a value.
+  /// Required attributes always have a value.
   public typealias _URI = Foundation.URL
-  /// The object is there.
+  /// The object always exists.
   public typealias _ObjectID = ManagedObjectID
 }
 
-/// An object behind a to-one relationship or an index: it may be missing, and its values with it.
+/// An object at the end of a to-one relationship or at an index. It may be missing, and its values with it.
 public enum FetchIndirect: FetchReach {
   /// The object may be missing.
   public typealias _Integer16 = Swift.Int16?

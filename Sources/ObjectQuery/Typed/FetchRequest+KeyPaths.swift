@@ -1,14 +1,14 @@
-// FetchRequest+KeyPaths: orders by key paths: `Book.all.sorted(by: \.title)`.
 public import Foundation
 
 extension FetchRequest {
-  /// The request with a further sort key, after those it has: `Book.all.sorted(by: \.author.name).sorted(by: \.pages, order: .reverse)`.
+  /// Returns the request with an additional sort key after the existing ones: `Book.all.sorted(by: \.author.name).sorted(by: \.pages,
+  /// order: .reverse)`.
   ///
-  /// The path is one of the typed query's object, and names what can be ordered by.
+  /// The key path starts at the object of the typed query, and must end in a value that can be sorted by.
   ///
   /// - Parameters:
-  ///   - keyPath: What to order by.
-  ///   - order: Whether lesser or greater values come first.
+  ///   - keyPath: The value to sort by.
+  ///   - order: Whether lower or higher values come first.
   public func sorted<Key: FetchSortable>(by keyPath: KeyPath<FetchObject<Result, FetchDirect>, Key>, order: SortOrder = .forward)
     -> FetchRequest
   {
@@ -17,36 +17,37 @@ extension FetchRequest {
   }
 }
 
-/// Orders by the properties of classes that declare their entities in Swift.
+/// Sort keys for the properties of classes that declare their entities in Swift.
 extension FetchRequest where Result: FetchKeyPathNaming {
-  /// The request with a further sort key, after those it has: `Book.all.sorted(by: \.author?.name).sorted(by: \.pages, order: .reverse)`.
+  /// Returns the request with an additional sort key after the existing ones: `Book.all.sorted(by: \.author?.name).sorted(by: \.pages,
+  /// order: .reverse)`.
   ///
   /// - Parameters:
-  ///   - keyPath: The property to order by, or a path to one.
-  ///   - order: Whether lesser or greater values come first.
+  ///   - keyPath: The property to sort by, or a path to one.
+  ///   - order: Whether lower or higher values come first.
   public func sorted<Value: FetchOperand>(by keyPath: KeyPath<Result, Value>, order: SortOrder = .forward) -> FetchRequest {
     sorted(byPath: keyPath, order)
   }
 
-  /// The request with a further sort key, after those it has: an attribute of a type with raw values.
+  /// Returns the request with an attribute of a type with raw values as an additional sort key after the existing ones.
   ///
   /// - Parameters:
-  ///   - keyPath: The property to order by, or a path to one.
-  ///   - order: Whether lesser or greater values come first.
+  ///   - keyPath: The property to sort by, or a path to one.
+  ///   - order: Whether lower or higher values come first.
   @_disfavoredOverload
   public func sorted<Value: RawRepresentable>(by keyPath: KeyPath<Result, Value>, order: SortOrder = .forward) -> FetchRequest
   where Value.RawValue: FetchValue { sorted(byPath: keyPath, order) }
 
-  /// The request with a further sort key, after those it has: an optional attribute of a type with raw values.
+  /// Returns the request with an optional attribute of a type with raw values as an additional sort key after the existing ones.
   ///
   /// - Parameters:
-  ///   - keyPath: The property to order by, or a path to one.
-  ///   - order: Whether lesser or greater values come first.
+  ///   - keyPath: The property to sort by, or a path to one.
+  ///   - order: Whether lower or higher values come first.
   @_disfavoredOverload
   public func sorted<Value: RawRepresentable>(by keyPath: KeyPath<Result, Value?>, order: SortOrder = .forward) -> FetchRequest
   where Value.RawValue: FetchValue { sorted(byPath: keyPath, order) }
 
-  /// Of another property than the model's the key is one that no entity has: the fetch throws.
+  /// For a property that is not in the model, the sort key contains an unknown key, so that the fetch throws.
   private func sorted(byPath keyPath: AnyKeyPath, _ order: SortOrder) -> FetchRequest {
     let key = FetchSortDescriptor(expression: .keyPath(Result._fetchKeys(of: keyPath) ?? ["\(keyPath)"]), ascending: order == .forward)
     return sorted { _ in key }

@@ -1,7 +1,5 @@
-// FetchRequest+Typed: conditions and orders of requests by typed closures.
-
 extension FetchRequest {
-  /// The request with further conditions, which have to hold beside those that it has: each line of the closure is one.
+  /// Returns the request with additional conditions, one for each line of the closure, combined with the existing predicate by AND.
   ///
   /// ```swift
   /// Book.all.where { $0.price > 10 && $0.author.name.hasPrefix("A") }
@@ -10,10 +8,10 @@ extension FetchRequest {
     `where`(condition(FetchObject(.evaluatedObject)))
   }
 
-  /// The request with a further condition, which has to hold beside those it has.
+  /// Returns the request with an additional condition, combined with the existing predicate by AND.
   public func `where`(_ condition: FetchCondition<Result>) -> FetchRequest { `where`(condition.predicate) }
 
-  /// The request with a further sort key, after those it has.
+  /// Returns the request with an additional sort key after the existing ones.
   ///
   /// ```swift
   /// Book.all.sorted { $0.title }
@@ -22,7 +20,7 @@ extension FetchRequest {
     sorted(by: [key(FetchObject(.evaluatedObject))._fetchSortDescriptor])
   }
 
-  /// The request with two further sort keys, after those it has.
+  /// Returns the request with two additional sort keys after the existing ones.
   ///
   /// ```swift
   /// Book.all.sorted { ($0.author.name.ordered(.localized), $0.price.descending) }
@@ -34,10 +32,10 @@ extension FetchRequest {
     return sorted(by: [first._fetchSortDescriptor, second._fetchSortDescriptor])
   }
 
-  /// The request with three further sort keys, after those it has.
+  /// Returns the request with three additional sort keys after the existing ones.
   ///
   /// - Parameters:
-  ///   - keys: The keys of an object, most significant first.
+  ///   - keys: Returns the sort keys of an object, most significant first.
   public func sorted<First: FetchSortable, Second: FetchSortable, Third: FetchSortable>(
     _ keys: (FetchObject<Result, FetchDirect>) -> (First, Second, Third)
   ) -> FetchRequest {

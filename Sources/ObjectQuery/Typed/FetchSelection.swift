@@ -1,15 +1,14 @@
-// FetchSelection: requests for values instead of objects, with the Swift types of the values.
 public import Foundation
 import ObjectModel
 
-/// A request for chosen values of objects, or of groups of objects: each result is a tuple of them.
+/// A request for selected values of objects, or of groups of objects. Each result is a tuple of the values.
 ///
 /// ```swift
 /// let rows = try context.fetch(Book.all.select { ($0.title, $0.author.name, $0.pages) })  // [(String, String?, Int32)]
 /// let sums = try context.fetch(Book.all.select { ($0.author.name, $0.pages.sum, $0.objectCount) })
 /// ```
 ///
-/// With an aggregate among the values, objects are grouped by the others. Selections show saved values only.
+/// If the values include an aggregate, objects are grouped by the other values. Selections contain saved values only.
 public struct FetchSelection<FetchedClass, Row>: Sendable {
   /// The request, with a property to fetch for each value.
   public var specification: FetchSpecification
@@ -29,18 +28,18 @@ public struct FetchSelection<FetchedClass, Row>: Sendable {
     specification.propertiesToGroupBy = expressions.enumerated().map { .expression($1, as: "key\($0 + 1)") }
   }
 
-  /// The row of values, in the order in which they were selected.
+  /// Returns a row from its values, in the order of selection.
   ///
-  /// - Throws: ``FetchSelectionError`` when a value does not fit its type.
+  /// - Throws: ``FetchSelectionError`` if a value does not fit its type.
   package func row(of values: [Any?]) throws -> Row { try makeRow(values) }
 
-  /// The selection of groups by another value than the selected ones.
+  /// Returns the selection grouped by a value instead of the selected ones.
   public func grouped<Column: FetchColumn>(by key: (FetchObject<FetchedClass, FetchDirect>) -> Column) -> FetchSelection {
     let expression = key(FetchObject(.evaluatedObject)).fetchExpression
     return changed { $0.group(by: [expression]) }
   }
 
-  /// The selection of groups by other values than the selected ones.
+  /// Returns the selection grouped by values instead of the selected ones.
   public func grouped<each Column: FetchColumn>(
     by keys: (FetchObject<FetchedClass, FetchDirect>) -> (repeat each Column)
   ) -> FetchSelection {
@@ -49,24 +48,24 @@ public struct FetchSelection<FetchedClass, Row>: Sendable {
     return changed { $0.group(by: expressions) }
   }
 
-  /// The selection with a further condition on groups, over aggregates and what is grouped by.
+  /// Returns the selection with an additional condition on groups, over aggregates and group keys.
   public func having(@FetchConditionBuilder _ condition: (FetchObject<FetchedClass, FetchDirect>) -> FetchPredicate) -> FetchSelection {
     let predicate = condition(FetchObject(.evaluatedObject))
     return changed { $0.specification.havingPredicate = $0.specification.havingPredicate.map { $0 && predicate } ?? predicate }
   }
 
-  /// The selection with a further sort key, after those it has.
+  /// Returns the selection with an additional sort key after the existing ones.
   public func sorted<Key: FetchSortable>(_ key: (FetchObject<FetchedClass, FetchDirect>) -> Key) -> FetchSelection {
     changed { $0.specification.sortDescriptors.append(key(FetchObject(.evaluatedObject))._fetchSortDescriptor) }
   }
 
-  /// The selection whose equal rows are returned once.
+  /// Returns the selection without duplicate rows.
   public func distinct() -> FetchSelection { changed { $0.specification.returnsDistinctResults = true } }
 
-  /// The selection of at most a number of rows; 0 for no bound.
+  /// Returns the selection with a maximum number of rows; 0 for no limit.
   public func limit(_ count: Int) -> FetchSelection { changed { $0.specification.fetchLimit = count } }
 
-  /// The selection without a number of rows at the start.
+  /// Returns the selection with a number of rows to skip.
   public func offset(_ count: Int) -> FetchSelection { changed { $0.specification.fetchOffset = count } }
 
   private func changed(_ change: (inout FetchSelection) -> Void) -> FetchSelection {
@@ -77,14 +76,14 @@ public struct FetchSelection<FetchedClass, Row>: Sendable {
 }
 
 extension FetchRequest {
-  /// A request for one value of each object, or of each group, instead of objects.
+  /// Returns a request for one value of each object, or of each group, instead of objects.
   public func select<Column: FetchColumn>(
     _ column: (FetchObject<Result, FetchDirect>) -> Column
   ) -> FetchSelection<Result, Column.Output> {
     FetchSelection(specification, [column(FetchObject(.evaluatedObject)).fetchExpression]) { try Column._output(from: $0[0]) }
   }
 
-  /// A request for several values, in parentheses, instead of objects.
+  /// Returns a request for several values, in parentheses, instead of objects.
   public func select<each Column: FetchColumn>(
     _ columns: (FetchObject<Result, FetchDirect>) -> (repeat each Column)
   ) -> FetchSelection<Result, (repeat (each Column).Output)> {
@@ -99,11 +98,11 @@ extension FetchRequest {
 
 // MARK: Aggregates
 
-/// A type of numbers, with the types that hold sums and means of them.
+/// A numeric type, with the types of its sums and means.
 public protocol FetchNumber: FetchValue, FetchOutput {
   /// The type of sums.
   associatedtype _Total: FetchNumber
-  /// The type of means: `Decimal` for decimals, which are computed exactly to their 38 digits, and `Double` for other numbers.
+  /// The type of means: `Decimal` for decimals, with 38 digits, and `Double` for other numbers.
   associatedtype _Mean: FetchNumber = Double
 }
 
@@ -138,40 +137,40 @@ extension Float: FetchNumber {
   public typealias _Total = Double
 }
 
-/// Aggregates over the objects of a group, or over all objects: for selections only, and for their order and conditions.
+/// Aggregates over the objects of a group, or over all objects. Available only in selections, and in their sort keys and conditions.
 extension FetchField {
-  /// How many objects have a value.
+  /// The number of objects with a value.
   public var valueCount: FetchField<Int, Int> { FetchField<Int, Int>(.function("count:", [fetchExpression])) }
-  /// How many different values there are.
+  /// The number of distinct values.
   public var distinctCount: FetchField<Int, Int> {
     FetchField<Int, Int>(.function("count:", [.function("distinct:", [fetchExpression])]))
   }
-  /// The least value; missing when there is none.
+  /// The minimum; missing if there are no values.
   public var minimum: FetchField<Value, Value?> { FetchField<Value, Value?>(.function("min:", [fetchExpression])) }
-  /// The greatest value; missing when there is none.
+  /// The maximum; missing if there are no values.
   public var maximum: FetchField<Value, Value?> { FetchField<Value, Value?>(.function("max:", [fetchExpression])) }
 }
 
 extension FetchField where Value: FetchNumber {
-  /// The sum of the values; 0 when there is none.
+  /// The sum of the values; 0 if there are no values.
   public var sum: FetchField<Value._Total, Value._Total> { FetchField<Value._Total, Value._Total>(.function("sum:", [fetchExpression])) }
-  /// The mean of the values, a `Decimal` of decimals; missing when there is none.
+  /// The mean of the values, a `Decimal` for decimals; missing if there are no values.
   public var average: FetchField<Value._Mean, Value._Mean?> {
     FetchField<Value._Mean, Value._Mean?>(.function("average:", [fetchExpression]))
   }
-  /// The middle value, a `Decimal` of decimals; missing when there is none.
+  /// The median, a `Decimal` for decimals; missing if there are no values.
   public var median: FetchField<Value._Mean, Value._Mean?> {
     FetchField<Value._Mean, Value._Mean?>(.function("median:", [fetchExpression]))
   }
 }
 
 extension FetchObject {
-  /// How many objects a group has.
+  /// The number of objects in a group.
   public var objectCount: FetchField<Int, Int> { FetchField(.function("count:", [fetchExpression])) }
 }
 
 extension FetchExpression {
-  /// Whether it has an aggregate of a group in it. Recursion follows what typed closures have put together.
+  /// Whether the expression contains a group aggregate. The recursion is as deep as the expression from the typed closure.
   fileprivate var isAggregate: Bool {
     switch self {
     case .function(let name, let arguments):

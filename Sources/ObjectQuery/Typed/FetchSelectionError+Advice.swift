@@ -1,11 +1,10 @@
-// FetchSelectionError+Advice: what FetchSelectionError tells an application's user and its developer.
 public import Foundation
 package import ObjectModel
 
 extension FetchSelectionError: LocalizedError {}
 
 extension FetchSelectionError: AdvisedError {
-  /// What it tells an application's user and developer.
+  /// The advice for users and developers of an application.
   package var advice: ErrorAdvice {
     ErrorAdvice(
       user: "A value cannot be used.",

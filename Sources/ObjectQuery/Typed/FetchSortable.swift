@@ -1,7 +1,6 @@
-// FetchSortable: what typed queries can be ordered by.
 public import Foundation
 
-/// What a typed query can be ordered by: a field, ascending, or a sort descriptor.
+/// A sort key of a typed query: a field, in ascending order, or a sort descriptor.
 public protocol FetchSortable {
   /// The value as a sort key.
   var _fetchSortDescriptor: FetchSortDescriptor { get }
@@ -19,7 +18,7 @@ extension FetchField: FetchSortable {
   /// Returns the field as a sort key.
   ///
   /// - Parameters:
-  ///   - comparison: How texts are compared.
+  ///   - comparison: The comparison of strings.
   ///   - locale: The locale of a localized comparison; nil for the current one.
   public func ordered(_ comparison: FetchSortDescriptor.Comparison, locale: Locale? = nil) -> FetchSortDescriptor {
     FetchSortDescriptor(expression: fetchExpression, comparison: comparison, locale: locale)
@@ -27,7 +26,7 @@ extension FetchField: FetchSortable {
 }
 
 extension FetchSortable {
-  /// The sort key with greater values first.
+  /// The sort key with higher values first.
   public var descending: FetchSortDescriptor {
     var descriptor = _fetchSortDescriptor
     descriptor.isAscending = false

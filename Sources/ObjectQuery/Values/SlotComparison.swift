@@ -1,10 +1,9 @@
-// SlotComparison: the order of two stored values, exactly.
 package import ObjectModel
 package import Foundation
 
-/// The order of stored values that are there (``Slot/null`` and NaN are "no value": callers tell them by ``isMissing(_:)`` first).
+/// The order of stored values. ``Slot/null`` and NaN are missing values, which callers exclude with ``isMissing(_:)`` first.
 package enum SlotComparison {
-  /// Whether a slot has no value: null, or a floating-point number that is not a number, which SQLite keeps as NULL.
+  /// Returns whether a slot has no value: null or NaN, which SQLite stores as NULL.
   package static func isMissing(_ slot: Slot) -> Bool {
     switch slot {
     case .null: true
@@ -13,10 +12,10 @@ package enum SlotComparison {
     }
   }
 
-  /// The order of two values: negative, zero or positive.
+  /// Returns the order of two values: negative, zero or positive.
   ///
-  /// Numbers compare exactly whatever their kinds (no integer is rounded to compare it with a double), text and bytes by their bytes; values of
-  /// different kinds, which no resolved predicate compares, in the order number, text, bytes, as SQLite does.
+  /// Numbers of all kinds compare exactly: no integer is rounded to compare it with a double. Text and bytes compare byte by byte. Values
+  /// of different kinds, which no resolved predicate compares, are ordered as in SQLite: numbers, text, bytes.
   package static func compare(_ left: Slot, _ right: Slot) -> Int {
     switch (left, right) {
     case (.int(let left), .int(let right)): left < right ? -1 : left == right ? 0 : 1
@@ -29,11 +28,11 @@ package enum SlotComparison {
     }
   }
 
-  /// The order of an integer and a double, which is not NaN, without rounding.
+  /// Returns the order of an integer and a double other than NaN, without rounding.
   package static func compare(_ left: Int64, _ right: Double) -> Int {
     if right >= 0x1p63 { return -1 }
     if right < -0x1p63 { return 1 }
-    // Inside the range the double's integer part converts exactly.
+    // Within this range the double's integer part converts exactly.
     let whole = right.rounded(.towardZero)
     let integer = Int64(whole)
     if left != integer { return left < integer ? -1 : 1 }
@@ -41,7 +40,7 @@ package enum SlotComparison {
     return fraction > 0 ? -1 : fraction < 0 ? 1 : 0
   }
 
-  /// The order of two numbers of which some may be coded decimals. A double counts as the shortest decimal that reads back as it.
+  /// Returns the order of two numbers that may be coded decimals. A double is compared as the shortest decimal that parses to it.
   package static func compareMixedDecimals(_ left: Slot, _ right: Slot) -> Int {
     switch (left, right) {
     case (.bytes, .bytes): return compare(left, right)
@@ -53,7 +52,7 @@ package enum SlotComparison {
     }
   }
 
-  /// A number as a decimal; nil for what is none or lies outside decimals' range.
+  /// Returns a number as a decimal; nil if it is not a number or outside the range of decimals.
   package static func decimal(of slot: Slot) -> Decimal? {
     switch slot {
     case .int(let value): Decimal(value)
@@ -63,7 +62,7 @@ package enum SlotComparison {
     }
   }
 
-  /// The shortest decimal that reads back as a double; nil when it lies outside decimals' range.
+  /// Returns the shortest decimal that parses to a double; nil if it is outside the range of decimals.
   package static func decimal(of value: Double) -> Decimal? {
     guard isDecimal(value) else { return nil }
     return Decimal(string: String(value), locale: Locale(identifier: "en_US_POSIX"))
@@ -76,7 +75,7 @@ package enum SlotComparison {
     return decimal(of: slot).map(DecimalCoding.encode)
   }
 
-  /// The order of bytes, a prefix first.
+  /// Returns the order of two byte sequences. A prefix comes first.
   package static func compare(_ left: Data, _ right: Data) -> Int {
     left.withUnsafeBytes { left in
       right.withUnsafeBytes { right in

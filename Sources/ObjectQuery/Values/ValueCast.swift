@@ -1,21 +1,20 @@
-// ValueCast: CAST of values that are not known before the objects are read.
 import Foundation
 import ObjectModel
 
-/// Conversions of values that are there. What is no value of the type asked becomes no value.
+/// Type conversions for CAST of values that are known only when objects are read. A value that cannot be converted becomes null.
 enum ValueCast {
   private static let posix = Locale(identifier: "en_US_POSIX")
 
-  /// A decimal as it is written, without an exponent.
+  /// Returns a decimal as text, without an exponent.
   static func text(of value: Decimal) -> String { NSDecimalNumber(decimal: value).description(withLocale: posix) }
 
-  /// The decimal that a whole text is: digits with a sign, a point and an exponent at most.
+  /// Returns the decimal that the whole text represents: digits with an optional sign, decimal point and exponent.
   static func decimal(_ text: String) -> Decimal? {
     guard isNumber(text), let value = Decimal(string: text, locale: posix), !value.isNaN else { return nil }
     return value
   }
 
-  /// The finite number that a whole text is.
+  /// Returns the finite number that the whole text represents.
   static func real(_ text: String) -> Slot? {
     guard isNumber(text), let value = Double(text), value.isFinite else { return nil }
     return .real(value)
@@ -30,7 +29,7 @@ enum ValueCast {
       default: return false
       }
     }
-    // Both parsers take a prefix or refuse what the other takes; Double's rule holds.
+    // `Decimal` and `Double` differ: both parsers accept a prefix or reject text that the other accepts. The rule of `Double` applies.
     return hasDigits && Double(text) != nil
   }
 }

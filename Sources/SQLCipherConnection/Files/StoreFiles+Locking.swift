@@ -19,7 +19,7 @@ extension StoreReplacement {
     try await replace(storePath, lock: .exclusive, needsFreePlace: needsFreePlace, copy: copy)
   }
 
-  /// Finishes an interrupted replacement. Usually there is none, which costs one file system lookup.
+  /// Finishes an interrupted replacement. Usually none exists, which costs one file system lookup.
   package static func finish(_ storePath: String) throws {
     try finish(storePath, lock: .exclusive)
   }

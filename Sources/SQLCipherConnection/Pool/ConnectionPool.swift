@@ -409,7 +409,7 @@ package final class ConnectionPool: @unchecked Sendable {
     waiters.subtract(1, ordering: .relaxed)
   }
 
-  /// Notifies waiters, under the lock. The check avoids a system library call if there are none.
+  /// Notifies waiters, under the lock. The check avoids a system library call if no caller waits.
   func wakeWaiters() {
     if waiters.load(ordering: .relaxed) > 0 { condition.broadcast() }
   }
