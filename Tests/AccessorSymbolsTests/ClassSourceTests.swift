@@ -1,8 +1,8 @@
-// The classes of a model are written as Xcode's editor generates them.
 import AccessorSymbols
 import ObjectModel
 import XCTest
 
+/// The classes of a model equal those that Xcode's editor generates.
 final class ClassSourceTests: XCTestCase {
   func testEveryKindOfPropertyHasItsType() {
     let types: [(AttributeType, Bool, String)] = [

@@ -1,9 +1,8 @@
-// CompiledModules: the modules of the folder Fixtures, or sources given as text, as the compiler makes them, and the symbols that it looks for.
 import AccessorSymbols
 import Foundation
 import _TestSupport
 
-/// Modules compiled in a folder of their own.
+/// Modules compiled in a temporary folder from the folder Fixtures or from source text, and their undefined symbols.
 struct CompiledModules {
   struct Failure: Error, CustomStringConvertible {
     let description: String
@@ -13,7 +12,7 @@ struct CompiledModules {
 
   private let folder: URL
 
-  /// Calls a closure with a folder that lives as long as it runs.
+  /// Runs a closure with a temporary folder.
   static func with<Result>(_ body: (CompiledModules) throws -> Result) throws -> Result {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("symbols-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -21,27 +20,27 @@ struct CompiledModules {
     return try body(CompiledModules(folder: folder))
   }
 
-  /// The sources of a module of the folder Fixtures.
+  /// The sources of a module in the folder Fixtures.
   static func files(of module: String) throws -> [URL] {
     try FileManager.default.contentsOfDirectory(at: fixtures.appendingPathComponent(module), includingPropertiesForKeys: nil)
       .sorted { $0.path < $1.path }
   }
 
-  /// The sources of a module of the folder Fixtures, scanned.
+  /// The scanned sources of a module in the folder Fixtures.
   static func scanned(_ module: String) throws -> ScannedModule {
     ScannedModule(
       name: module,
       sources: try files(of: module).map { ScannedSource(try String(contentsOf: $0, encoding: .utf8), file: $0.path) })
   }
 
-  /// Writes a source of its own.
+  /// Writes a source file to the folder.
   func write(_ text: String, as name: String) throws -> URL {
     let file = folder.appendingPathComponent(name)
     try text.write(to: file, atomically: true, encoding: .utf8)
     return file
   }
 
-  /// Compiles a module, and gives the symbols that its code looks for elsewhere.
+  /// Compiles a module, and returns the undefined symbols of its object file.
   func missingSymbols(of module: String, _ files: [URL], flags: [String] = []) throws -> Set<String> {
     let object = folder.appendingPathComponent("\(module).o")
     let compiled = try ProgramRun(
@@ -55,7 +54,7 @@ struct CompiledModules {
     return Set(listed.output.split(whereSeparator: \.isWhitespace).map(String.init).filter { $0.hasPrefix("$s") })
   }
 
-  /// Compiles and links modules into a program, runs it and gives what it prints.
+  /// Compiles and links modules into a program, runs it, and returns its output.
   func output(of module: String, _ files: [URL], linking others: [String], flags: [String] = []) throws -> String {
     let program = folder.appendingPathComponent("program")
     let compiled = try ProgramRun(
@@ -67,7 +66,7 @@ struct CompiledModules {
     return run.output
   }
 
-  /// The symbols of the program that was linked last.
+  /// The symbols of the last linked program.
   func programSymbols() throws -> [String] {
     let listed = try ProgramRun(["nm", folder.appendingPathComponent("program").path])
     guard listed.status == 0 else { throw Failure(description: listed.output) }
@@ -80,7 +79,7 @@ struct CompiledModules {
 }
 
 extension ManagedAccessor {
-  /// The symbols by which the compiler's code calls it.
+  /// The symbols that compiled code uses to call the accessor.
   var symbols: [String] {
     switch kind {
     case .property(_, let getter, let setter): [getter, setter]
@@ -88,7 +87,7 @@ extension ManagedAccessor {
     }
   }
 
-  /// A function that uses it: what stands in extensions is looked for where it is used only.
+  /// A function that uses the property: symbols of extensions are referenced only where they are used.
   func use(_ number: Int) -> String {
     let lines = ["func use\(number)(_ object: \(owner.text)) {", use, "}"]
     return (conditions.map { "#if " + $0 } + lines + conditions.map { _ in "#endif" }).joined(separator: "\n") + "\n"

@@ -1,8 +1,8 @@
-// The accessors that are written for a module are those that its declarations find, however it is compiled.
 import AccessorSymbols
 import Foundation
 import XCTest
 
+/// The generated accessors of a module are the ones that its declarations call, with any compiler flags.
 final class EmissionTests: XCTestCase {
   private static let expected = """
     ["Program.Case Case", "Program.Furniture.Chair Chair", "Program.Shelf Shelf"]
@@ -22,7 +22,7 @@ final class EmissionTests: XCTestCase {
 
   private func output(_ flags: [String]) throws -> String { try run(flags).output }
 
-  /// What the program prints, and which getters and setters can be replaced while it runs.
+  /// Returns the program's output, and the dynamically replaceable getters and setters.
   private func run(_ flags: [String]) throws -> (output: String, replaceable: [String]) {
     try CompiledModules.with { modules in
       let files = try CompiledModules.files(of: "Running").filter { $0.lastPathComponent != "CoreData.swift" }

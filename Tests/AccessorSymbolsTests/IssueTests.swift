@@ -1,9 +1,9 @@
-// A managed declaration that cannot have accessors is an error with file and line.
 import AccessorSymbols
 import XCTest
 
+/// A managed declaration that cannot have accessors causes an error with its file and line.
 final class IssueTests: XCTestCase {
-  /// The errors of a class with a declaration, as a build system reads them.
+  /// The errors for a class with a declaration, in the format that build systems parse.
   private func issues(_ lines: String, dependencies: [ScannedModule] = []) -> [AccessorIssue] {
     ManagedAccessors(of: ScannedModule(name: "M", sources: [ScannedSource(lines, file: "/m/F.swift")]), dependencies: dependencies).issues
   }

@@ -1,7 +1,7 @@
-// A source that does not compile makes no trouble: what the rules do not understand stays as it is.
 import AccessorSymbols
 import XCTest
 
+/// Porting tolerates sources that do not compile: code that no rule matches stays the same.
 final class PortingOfBrokenSourcesTests: XCTestCase {
   func testNoSourceIsTooBroken() {
     let whole = """

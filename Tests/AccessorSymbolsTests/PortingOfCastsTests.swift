@@ -1,7 +1,7 @@
-// Casts of fetch requests, and names that lead past the module CoreData, are changed so that they mean the same on Linux.
 import AccessorSymbols
 import XCTest
 
+/// Casts of fetch requests and names outside of the CoreData module are ported with the same meaning on Linux.
 final class PortingOfCastsTests: XCTestCase {
   private func port(_ line: String, changes new: String, remarks: Int = 0, file: StaticString = #filePath, at place: UInt = #line) {
     let port = SourcePort("import CoreData\n\(line)\n")
@@ -118,7 +118,7 @@ final class PortingOfCastsTests: XCTestCase {
     }
     check("os_log(\"%@\", error as CVarArg)", becomes: "os_log(\"%@\", error as NSError)")
     check("os_log(\"%@\", self.loadError as CVarArg)", becomes: "os_log(\"%@\", self.loadError as NSError)")
-    // Its type is unknown.
+    // The type of the value is unknown.
     check("os_log(\"%@\", title as CVarArg)", becomes: "os_log(\"%@\", title as CVarArg)")
   }
 }

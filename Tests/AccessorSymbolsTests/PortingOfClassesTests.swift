@@ -1,7 +1,7 @@
-// Classes of entities that Linux cannot take as they are, and extensions of `NSObject`, are changed so that they compile there.
 import AccessorSymbols
 import XCTest
 
+/// Entity classes and extensions of `NSObject` that do not compile on Linux are ported.
 final class PortingOfClassesTests: XCTestCase {
   private static let base = """
     public import Foundation
@@ -20,7 +20,7 @@ final class PortingOfClassesTests: XCTestCase {
     }
     """
 
-  /// Compiles a ported source, and gives the symbols of its managed properties.
+  /// Compiles a ported source, and returns the symbols of its managed properties.
   private func symbols(of source: String) throws -> [String] {
     try CompiledModules.with { modules in
       _ = try modules.missingSymbols(of: "CoreData", [modules.write(Self.base, as: "CoreData.swift")])
@@ -189,7 +189,7 @@ final class PortingOfClassesTests: XCTestCase {
       """)
     XCTAssertFalse(SourcePort(port.result, in: PortedFolder([port.result, user])).isChanged)
     XCTAssertEqual(try symbols(of: port.result + user), [])
-    // Where no managed object asks for it, it is what it was.
+    // It stays the same if no managed object uses it.
     let plain = "import Foundation\nextension NSObject { func name() {} }\n"
     XCTAssertFalse(SourcePort(plain, in: PortedFolder([plain, user])).isChanged)
   }

@@ -1,8 +1,8 @@
-// Imports of Apple's modules stand where these are, and some have a substitute on Linux.
 import AccessorSymbols
 import Foundation
 import XCTest
 
+/// Imports of Apple's modules become conditional, some with a substitute on Linux.
 final class PortingOfImportsTests: XCTestCase {
   private func check(_ source: String, becomes result: String, line: UInt = #line) {
     let port = SourcePort(source)

@@ -1,10 +1,10 @@
-// Observers of notifications by selectors get closures, which are removed where the selectors are.
 import AccessorSymbols
 import Foundation
 import XCTest
 
+/// Selector-based notification observers become closures, which are removed where the observers are.
 final class PortingOfObserversTests: XCTestCase {
-  /// A class that observes in its initializer and stops by a method, and one that stops when it ends.
+  /// A class that observes in its initializer and stops in a method, and one that stops when it is deinitialized.
   private static let source = """
     import Foundation
 

@@ -1,8 +1,8 @@
-// PortingOfPropertiesTests: managed properties are left to the plugin where that is asked for.
 import AccessorSymbols
 import Foundation
 import XCTest
 
+/// Managed properties are left to the plugin if requested.
 final class PortingOfPropertiesTests: XCTestCase {
   private static let source = """
     import CoreData

@@ -1,8 +1,8 @@
-// Sources that were written for Core Data are changed so that they compile on Linux, and go on compiling elsewhere.
 import AccessorSymbols
 import Foundation
 import XCTest
 
+/// Sources for Core Data are ported so that they compile on Linux, and still compile on Apple's systems.
 final class PortingTests: XCTestCase {
   private static let source = """
     import CoreData
@@ -61,7 +61,7 @@ final class PortingTests: XCTestCase {
     #endif
     """
 
-  /// A module of the name CoreData with the initializers of the library's.
+  /// A module named CoreData with the initializers of the library's module.
   private static let base = """
     public import Foundation
     public struct ManagedObjectSeed {}
@@ -90,7 +90,7 @@ final class PortingTests: XCTestCase {
       XCTAssertThrowsError(try modules.missingSymbols(of: "Library", [before]))
       let after = try modules.write(SourcePort(Self.source).result, as: "Book.swift")
       let missing = try modules.missingSymbols(of: "Library", [after])
-      // The scanner sees the declarations behind the conditions.
+      // The scanner finds the declarations inside the conditions.
       let module = ScannedModule(name: "Library", sources: [ScannedSource(Self.ported, file: after.path)])
       let symbols = ManagedAccessors(of: module).accessors.flatMap(\.symbols)
       XCTAssertEqual(symbols.count, 2)

@@ -1,7 +1,7 @@
-// What a scanner finds in Swift sources, and what it is not led astray by.
 import AccessorSymbols
 import XCTest
 
+/// What the scanner finds in Swift sources, and what must not confuse it.
 final class ScanningTests: XCTestCase {
   private func scan(_ text: String) -> ScannedSource { ScannedSource(text, file: "F.swift") }
 

@@ -1,13 +1,13 @@
-// The symbols of managed declarations are the compiler's own.
 import AccessorSymbols
 import Foundation
 import XCTest
 
+/// The symbols of managed declarations equal the compiler's.
 final class SymbolTests: XCTestCase {
   private static let head = "import Basis\nimport CoreData\nimport Foundation\nfunc keep(_ any: Any) {}\n"
   private static let flags = ["-enable-bare-slash-regex", "-D", "UNKNOWN_FLAG"]
 
-  /// Compares the symbols of a module's declarations with those that the compiler looks for.
+  /// Compares the symbols of a module's declarations with those that the compiler references.
   private func compare(_ module: ScannedModule, _ files: [URL], in modules: CompiledModules, line: UInt = #line) throws -> ManagedAccessors
   {
     _ = try modules.missingSymbols(of: "CoreData", CompiledModules.files(of: "CoreData"))
@@ -20,7 +20,7 @@ final class SymbolTests: XCTestCase {
     let built = made.accessors.filter { !$0.conditions.contains("!(UNKNOWN_FLAG)") }
     let symbols = Set(built.flatMap(\.symbols))
     XCTAssertEqual(symbols.subtracting(missing).sorted(), [], "symbols that the compiler does not look for", line: line)
-    // What else is missing is of Foundation, or of the modules' own functions with bodies.
+    // The other undefined symbols belong to Foundation, or to the modules' own functions with bodies.
     let managed = missing.filter {
       $0.contains("\(module.name.utf8.count)\(module.name)") && ["vg", "vs", "F"].contains(where: $0.hasSuffix)
         && !$0.hasPrefix("$s10Foundation")
@@ -50,7 +50,7 @@ final class SymbolTests: XCTestCase {
     }
   }
 
-  /// Names of words that come again, in types that come again.
+  /// Names with repeated words, in repeated types.
   func testTheSymbolsOfArbitraryNamesAndTypesAreTheCompilers() throws {
     for seed in 1...3 as ClosedRange<UInt64> {
       var random = RandomDeclarations(seed: seed)
@@ -64,7 +64,7 @@ final class SymbolTests: XCTestCase {
   }
 }
 
-/// The names of types that are known without their sources, as an application would write them.
+/// Type names that are known without their sources, in the form that an application would write.
 enum KnownTypeNames {
   static let all: [String] = """
     String Substring Character Bool Int Int8 Int16 Int32 Int64 UInt UInt8 UInt16 UInt32 UInt64 Double Float AnyHashable Duration Error
@@ -91,14 +91,14 @@ enum KnownTypeNames {
     ]
 }
 
-/// Classes with properties of arbitrary names and types.
+/// Classes with properties of random names and types.
 struct RandomDeclarations {
   private var state: UInt64
   private var types: [String] = ["String", "Int", "Date", "Bool", "Data", "NSSet", "Int64", "UUID"]
 
   init(seed: UInt64) { state = seed }
 
-  /// SplitMix64: the same numbers everywhere.
+  /// SplitMix64: the same numbers on every platform.
   private mutating func next(_ bound: Int) -> Int {
     state &+= 0x9E37_79B9_7F4A_7C15
     var value = state

@@ -1,7 +1,7 @@
-// The counter of allocations and retains, which other tests rely on. Where it cannot count there is nothing to test.
 import XCTest
 import _AllocationCounter
 
+/// The counter of allocations and retains that other tests use. On systems where it cannot count, there is nothing to test.
 final class AllocationCounterTests: XCTestCase {
   private final class Leaf {
     var next: Leaf?

@@ -1,4 +1,3 @@
-// BatchComparisonTests: the same random batch requests over every built-in store have the same outcome, step by step, and a context that merges them knows it.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -8,9 +7,9 @@ import XCTest
 import _StoreSpecification
 import _TestSupport
 
-/// Does random batch requests, and saves between them, and writes down what can be seen of it.
+/// Runs random batch requests and saves, and logs the observable state.
 private struct RandomBatches {
-  /// Every rule, every kind of relationship, required values, defaults, inherited and compound constraints.
+  /// Every delete rule, every kind of relationship, required values, defaults, inherited and compound constraints.
   static let model = ManagedObjectModel {
     Entity("Node") {
       Attribute("label", .string).required()
@@ -55,13 +54,13 @@ private struct RandomBatches {
   var generator: SeededGenerator
   var count = 0
   var log: [String] = []
-  /// Knows the members of all objects, and merges everything by itself.
+  /// Has loaded the members of all objects, and merges all changes automatically.
   let reader: ManagedObjectContext
   private var held: [ObjectReference: ManagedObject] = [:]
-  /// Merges everything too, and knows how many items and seals each node has, but none of these themselves.
+  /// Also merges all changes, and has loaded each node's item and seal counts, but not the objects.
   let counter: ManagedObjectContext
   private var counted: [ObjectReference: ManagedObject] = [:]
-  /// Members that the reader has wrong.
+  /// Members that are wrong in the reader.
   private(set) var stale: [String] = []
 
   init(_ store: any StoreUnderTest, folder: URL, seed: UInt64, model: CompiledModel) throws {
@@ -103,7 +102,7 @@ private struct RandomBatches {
     return "l\(count)"
   }
 
-  /// The ID of some object of an entity; the same one over every store.
+  /// The ID of a random object of an entity, the same one with every store.
   private mutating func some(_ entity: String) throws -> ManagedObjectID? {
     let ids = try context.fetch(FetchRequest<ManagedObjectID>(entityName: entity).sorted(by: "label"))
     let number = random(1_000)
@@ -209,7 +208,7 @@ private struct RandomBatches {
     return "delete \(entity) \(result.deletedCount) \(result.updatedCount)"
   }
 
-  /// Relationships that batch requests cannot set.
+  /// Changes relationships that batch requests cannot set.
   private mutating func save() throws -> String {
     guard let first = try some("Node"), let second = try some("Node"), let item = try some("Item") else { return "nothing" }
     let (node, other) = (try context.existingObject(with: first), try context.existingObject(with: second))
@@ -227,7 +226,7 @@ private struct RandomBatches {
     return "saved"
   }
 
-  // MARK: What can be seen
+  // MARK: Observable state
 
   /// Every row with its version and values, and every to-many relationship.
   private mutating func state() throws -> String {
@@ -276,6 +275,7 @@ private struct RandomBatches {
   }
 }
 
+/// The same random batch requests have the same results with every built-in store after each step, also in a context that merges them.
 final class BatchComparisonTests: XCTestCase {
   func testRandomBatchRequestsHaveTheSameOutcomeOverEveryStore() throws {
     let model = try CompiledModel(RandomBatches.model)

@@ -1,4 +1,3 @@
-// ContextSpecificationTests: living objects behave alike over every built-in store.
 import Foundation
 import ObjectStore
 import SQLCipherStore
@@ -6,7 +5,7 @@ import StoreKeys
 import XCTest
 import _StoreSpecification
 
-/// An encrypted store, with foreign keys checked or not.
+/// An encrypted store, with or without foreign key checks.
 struct SQLCipherStoreUnderTest: StoreUnderTest {
   var checksForeignKeys = false
 
@@ -22,6 +21,7 @@ struct SQLCipherStoreUnderTest: StoreUnderTest {
   }
 }
 
+/// Managed objects behave the same with every built-in store.
 final class ContextSpecificationTests: XCTestCase {
   func testObjectsOverTheInMemoryStoreMeetTheSpecification() {
     verify(InMemoryStoreUnderTest(), meets: StoreSpecification.objectSuites)

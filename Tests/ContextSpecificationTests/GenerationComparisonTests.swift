@@ -1,4 +1,3 @@
-// GenerationComparisonTests: contexts pinned at many moments of random work each go on seeing the graph as it was then, over every built-in store.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -8,7 +7,7 @@ import XCTest
 import _StoreSpecification
 import _TestSupport
 
-/// Random saves and batch requests over a graph that is remembered beside the store, and contexts that are pinned meanwhile.
+/// Random saves and batch requests on a graph that is also recorded in memory, and contexts pinned in between.
 private struct PinnedContexts {
   static let model = ManagedObjectModel {
     Entity("Node") {
@@ -26,7 +25,7 @@ private struct PinnedContexts {
     }
   }
 
-  /// What is remembered of one node.
+  /// The recorded state of a node.
   struct Node: Equatable {
     var rank: Int64?
     var parent: String?
@@ -34,11 +33,11 @@ private struct PinnedContexts {
     var items: [String] = []
   }
 
-  /// A context, and the graph as it was when it was pinned.
+  /// A context, and the graph at the time when it was pinned.
   struct Pinned {
     let context: ManagedObjectContext
     let graph: [String: Node]
-    /// Objects that were fetched at once; nothing of them was read yet.
+    /// Objects fetched when the context was pinned, with no values read yet.
     let held: [ManagedObject]
   }
 
@@ -69,7 +68,7 @@ private struct PinnedContexts {
     try open.close()
   }
 
-  // MARK: Work
+  // MARK: Changes
 
   private mutating func step() throws {
     switch random(8) {
@@ -202,6 +201,7 @@ private struct PinnedContexts {
   }
 }
 
+/// Contexts pinned at random points keep seeing the graph of that time, with every built-in store.
 final class GenerationComparisonTests: XCTestCase {
   func testPinnedContextsSeeTheGraphAsItWas() throws {
     let model = try CompiledModel(PinnedContexts.model)

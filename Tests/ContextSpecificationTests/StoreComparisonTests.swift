@@ -1,4 +1,3 @@
-// StoreComparisonTests: the same random work over every built-in store has the same outcome, step by step.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -8,18 +7,18 @@ import XCTest
 import _StoreSpecification
 import _TestSupport
 
-/// Does random work with two contexts over a store, and writes down what can be seen of it.
+/// Runs random operations in two contexts on a store, and logs the observable state.
 private struct RandomWork {
-  /// How objects are named: every one has a label of its own in this property.
+  /// The property with each entity's unique label.
   private static let labels = ["Author": "name", "Book": "title", "Chapter": "title", "Shelf": "name", "Tag": "name"]
   private static let entities = ["Author", "Book", "Book", "Chapter", "Shelf", "Tag"]
 
   let open: OpenStore
   var contexts: [ManagedObjectContext]
   var generator: SeededGenerator
-  /// The entity and label of every object there ever was.
+  /// The entity and label of every object ever created.
   var known: [(entity: String, label: String)] = []
-  /// What was seen.
+  /// The observed states.
   var log: [String] = []
 
   init(_ store: any StoreUnderTest, folder: URL, seed: UInt64) throws {
@@ -66,7 +65,7 @@ private struct RandomWork {
     }
   }
 
-  /// Some object of an entity that the context sees.
+  /// A random object of an entity that is visible to the context.
   private mutating func any(_ entity: String, in context: ManagedObjectContext) throws -> ManagedObject? {
     let candidates = known.filter { $0.entity == entity }
     guard !candidates.isEmpty, let key = Self.labels[entity] else { return nil }
@@ -84,7 +83,7 @@ private struct RandomWork {
     return found
   }
 
-  /// Ordered relationships are changed in one context only: what becomes of two orders that do not know each other is said nowhere.
+  /// Ordered relationships are changed in one context only, since the result of merging two independent orders is unspecified.
   private func mayRelate(_ entity: String, _ key: String, in context: ManagedObjectContext) -> Bool {
     let ordered: Set = ["Chapter.book", "Book.chapters", "Shelf.books", "Book.shelves"]
     return context === contexts[0] || !ordered.contains("\(entity).\(key)")
@@ -162,6 +161,7 @@ private struct RandomWork {
   private func label(_ object: ManagedObject) -> String { object.text(Self.labels[object.entity.name] ?? "") ?? "(gone)" }
 }
 
+/// The same random operations have the same results with every built-in store after each step.
 final class StoreComparisonTests: XCTestCase {
   private static let seeds: ClosedRange<UInt64> = 100...110
 
@@ -178,7 +178,8 @@ final class StoreComparisonTests: XCTestCase {
       }
       XCTAssertGreaterThan(logs[0].count, 100)
       for (store, whole) in zip(stores, logs).dropFirst() {
-        // Foreign keys refuse a reference to what another context has deleted; without them it dangles. From there on the two part.
+        // With foreign keys, a reference to an object deleted in another context is rejected; without them it dangles. The logs differ from
+        // there on.
         let log = Array(whole.prefix { $0 != "objectNotFound" })
         let expected = Array(log.count < whole.count ? logs[0].prefix(log.count) : logs[0][...])
         if log == expected { continue }

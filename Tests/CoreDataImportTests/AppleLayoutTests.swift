@@ -1,4 +1,3 @@
-// What is read of Core Data's own layout. The files are written by our fixture program, none is Apple's; some names stand as public schemas show them.
 import CoreDataImport
 import Foundation
 import ObjectModel
@@ -7,6 +6,7 @@ import XCTest
 import _CoreDataFixture
 import _StoreSpecification
 
+/// Reading Core Data's own layout. A fixture program writes the files; none was made by Apple's software. Some names follow public schemas.
 final class AppleLayoutTests: XCTestCase {
   private typealias Build = SpecificationModels
 
@@ -41,7 +41,7 @@ final class AppleLayoutTests: XCTestCase {
     let model = try Build.compiled([Build.entity("Coin", [Build.attribute("value", .decimal)])])
     let harness = try ImportHarness(model)
     let database = try AppleFixtureWriter(FixtureGraph(model)).write(to: harness.source)
-    // As text, a column of the type DECIMAL keeps 15 digits exactly.
+    // As text, a DECIMAL column keeps 15 digits exactly.
     let texts = ["0.1", "-19.99", "100", "1E+3", "123456789012345", "0.000001"]
     for (position, text) in texts.enumerated() {
       try database.run("INSERT INTO ZCOIN (Z_PK, Z_ENT, Z_OPT, ZVALUE) VALUES (?, 1, 1, ?)", [.int(Int64(position + 1)), .text(text)])
@@ -98,7 +98,7 @@ final class AppleLayoutTests: XCTestCase {
     let harness = try ImportHarness(model)
     let writer = AppleFixtureWriter(FixtureGraph(model, [FixtureObject("A", 1, ["label": .text("mine")])]))
     let database = try writer.write(to: harness.source)
-    // Somebody numbered them the other way round.
+    // The columns can also be numbered the other way around.
     try database.run("UPDATE ZBASE SET ZLABEL1 = ZLABEL, ZLABEL = NULL")
     database.close()
     let error = await assertImportFails(.ambiguousColumns) { try await harness.importAll() }
@@ -106,8 +106,9 @@ final class AppleLayoutTests: XCTestCase {
     XCTAssertFalse(FileManager.default.fileExists(atPath: harness.target.path))
   }
 
-  /// The shape of the tables of macOS's address book, as public programs that read it show it: a subentity's to-one relationship repeats the entity
-  /// of its destination (Z22_OWNER), and two relationships of one name to one entity share no column (Z_19PARENTGROUPS1).
+  /// The schema of macOS's address book, as public programs that read it show it: a subentity's to-one relationship repeats the entity of
+  /// its destination (Z22_OWNER), and two relationships with the same name and destination entity have separate columns
+  /// (Z_19PARENTGROUPS1).
   func testNamesOfAPublicSchemaAreUnderstood() async throws {
     let model = try Build.compiled([
       Build.entity("ABCDEmailAddress", [Build.text("address"), Build.toOne("owner", "ABCDContact", "emailAddresses")]),
@@ -188,7 +189,7 @@ final class AppleLayoutTests: XCTestCase {
       FixtureObject("Chat", 1, ["name": .text("c")], toMany: ["messages": [2]]), FixtureObject("Chat", 2, ["name": .text("d")]),
       FixtureObject("Message", 1, ["name": .text("m")], toOne: ["chat": 0]), FixtureObject("Message", 2, ["name": .text("n")]),
     ]
-    // The same file under a model that names the inverse twice: Core Data has no other column for it.
+    // The same file under a model that names the inverse twice: Core Data has no second column for it.
     var other = chat
     other.properties.append(Build.toMany("pinned", "Message", "chat"))
     let harness = try ImportHarness(try Build.compiled([other, message]))
@@ -264,7 +265,7 @@ final class AppleLayoutTests: XCTestCase {
     let model = try Build.compiled([Build.entity("Item", [Build.text("name"), Build.integer("rank"), Build.attribute("made", .date)])])
     let harness = try ImportHarness(model)
     let database = try FixtureDatabase(harness.source)
-    // As after migrations in place: columns at the end, one that is left over without values.
+    // As after migrations in place: columns at the end, and an unused one without values.
     try database.run(
       """
       CREATE TABLE Z_PRIMARYKEY (Z_ENT INTEGER PRIMARY KEY, Z_NAME VARCHAR, Z_SUPER INTEGER, Z_MAX INTEGER);

@@ -1,4 +1,3 @@
-// What is read of the public encrypted Core Data store's layout; the files are written by our fixture program after its sources.
 import CoreDataImport
 import Foundation
 import ObjectModel
@@ -9,6 +8,7 @@ import XCTest
 import _CoreDataFixture
 import _StoreSpecification
 
+/// Reading the layout of the public Encrypted Core Data store. A fixture program modeled on its sources writes the files.
 final class EncryptedCoreDataTests: XCTestCase {
   private typealias Build = SpecificationModels
 

@@ -1,4 +1,3 @@
-// EveryErrorTests: what every public error of the library says, found by the lists of the public API: one that is new and says nothing fails here.
 import CoreDataImport
 import Foundation
 import ObjectContext
@@ -7,11 +6,12 @@ import ObjectQuery
 import ObjectStore
 import XCTest
 
+/// The messages of every public error. The errors are found in the lists of the public API, so that a new one without a message fails here.
 final class EveryErrorTests: XCTestCase {
   private static let root = URL(fileURLWithPath: #filePath).resolvingSymlinksInPath().deletingLastPathComponent()
     .deletingLastPathComponent().deletingLastPathComponent()
 
-  /// A kind of an error: its name, and what is said of it.
+  /// A kind of an error: its name and its message.
   private struct Kind {
     let name: String
     let advice: ErrorAdvice
@@ -19,14 +19,14 @@ final class EveryErrorTests: XCTestCase {
 
   private static func kinds<Code>(_ codes: [Code], _ advice: (Code) -> ErrorAdvice) -> [Kind] {
     codes.map { code in
-      // A case with values is named by its mirror; one without, of a type that describes itself, is this one.
+      // A mirror names a case with associated values. The one without, whose type has a description of its own, is this one.
       var name = Mirror(reflecting: code).children.first?.label ?? "\(code)"
       if let error = code as? FetchPredicateError, error == .havingWithoutGroups { name = "havingWithoutGroups" }
       return Kind(name: name, advice: advice(code))
     }
   }
 
-  /// One error of each kind that has values, and so cannot be enumerated.
+  /// One error of each kind with associated values, which cannot be enumerated.
   private static let predicateErrors: [FetchPredicateError] = [
     .unknownEntity(name: "Bok"), .unknownKey(key: "titel", keyPath: "titel", entity: "Book", suggestion: "title"),
     .keyBehindAttribute(key: "x", keyPath: "title.x", attribute: "title"),
@@ -169,7 +169,7 @@ final class EveryErrorTests: XCTestCase {
 
   // MARK: The page
 
-  /// What the sources say of each kind of an error: the comment above its declaration.
+  /// The comment above the declaration of each kind of an error in the sources.
   private static func meanings(of type: String) throws -> [String: String] {
     let sources = root.appendingPathComponent("Sources")
     let files = FileManager.default.enumerator(at: sources, includingPropertiesForKeys: nil)?.compactMap { $0 as? URL } ?? []
@@ -192,7 +192,7 @@ final class EveryErrorTests: XCTestCase {
     return [:]
   }
 
-  /// A comment as a cell: links as code, and no bar that would end the cell.
+  /// A comment as a table cell: links as code, and escaped bars.
   private static func cell(_ text: String) -> String {
     text.replacing(/``([^`]+)``/) { "`\($0.1.split(separator: "/").last ?? "")`" }.replacing("|", with: "\\|")
   }

@@ -1,4 +1,3 @@
-// Binary values that lie in files beside a Core Data store; the store and the files are written by our fixture program.
 import CoreDataImport
 import Foundation
 import ObjectModel
@@ -6,6 +5,7 @@ import XCTest
 import _CoreDataFixture
 import _TestSupport
 
+/// Binary values in external files of a Core Data store. A fixture program writes the store and the files.
 final class ExternalDataTests: XCTestCase {
   private static func model() throws -> CompiledModel {
     var image = AttributeDescription(name: "image", type: .binary, isOptional: true)

@@ -1,4 +1,3 @@
-// What cannot be imported is said by name, and leaves nothing behind. The stores are written by our fixture program.
 import CoreDataImport
 import Foundation
 import ObjectModel
@@ -10,6 +9,7 @@ import _CoreDataFixture
 import _StoreSpecification
 import _TestSupport
 
+/// Failed imports name the cause and leave no files behind. A fixture program writes the stores.
 final class ImportFailureTests: XCTestCase {
   private typealias Build = SpecificationModels
 

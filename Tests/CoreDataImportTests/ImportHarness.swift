@@ -1,4 +1,3 @@
-// ImportHarness: a graph written by a fixture's writer, imported, and compared object by object.
 import CoreDataImport
 import Foundation
 import ObjectModel
@@ -10,7 +9,7 @@ import XCTest
 import _CoreDataFixture
 import _TestSupport
 
-/// A folder with a source and the store that it is imported into.
+/// A folder with a source store from a fixture program, and the store that it is imported into.
 final class ImportHarness: Sendable {
   let folder: TemporaryFolder
   let model: CompiledModel
@@ -91,7 +90,7 @@ final class ImportHarness: Sendable {
   }
 }
 
-/// Asserts that an import fails with a code, and gives the error.
+/// Asserts that an import fails with a code, and returns the error.
 func assertImportFails(
   _ code: CoreDataImportError.Code, file: StaticString = #filePath, line: UInt = #line, _ body: () async throws -> Void
 ) async -> CoreDataImportError? {

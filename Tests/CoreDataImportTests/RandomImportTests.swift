@@ -1,4 +1,3 @@
-// Random graphs of every type and kind of relationship, laid out by our own writers, imported and compared object by object.
 import CoreDataImport
 import Foundation
 import ObjectModel
@@ -8,6 +7,7 @@ import _CoreDataFixture
 import _StoreSpecification
 import _TestSupport
 
+/// Random graphs with every type and kind of relationship, written by the fixture programs, imported and compared object by object.
 final class RandomImportTests: XCTestCase {
   func testRandomGraphsInOurFixturesOfCoreDatasLayoutAreImportedWhole() async throws {
     for seed in 1...6 {
@@ -34,7 +34,6 @@ final class RandomImportTests: XCTestCase {
   }
 }
 
-/// Random graphs.
 enum RandomFixture {
   /// - Parameter isExact: Whether the layout keeps decimals of any length and the sign of zero.
   static func graph(_ model: CompiledModel, seed: UInt64, count: Int, isExact: Bool) throws -> FixtureGraph {
@@ -98,7 +97,7 @@ enum RandomFixture {
     }
   }
 
-  /// The model without to-many relationships that have no inverse, which the encrypted Core Data store cannot keep.
+  /// The model without unidirectional to-many relationships, which the Encrypted Core Data store does not support.
   static func withoutOneWay(_ model: ManagedObjectModel) -> ManagedObjectModel {
     var model = model
     for index in model.entities.indices {

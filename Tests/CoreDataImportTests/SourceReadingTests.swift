@@ -1,4 +1,3 @@
-// The source is only read, its log too; the target may have objects already. The stores are written by our fixture program.
 import CoreDataImport
 import Foundation
 import ObjectModel
@@ -12,6 +11,7 @@ import _CoreDataFixture
 import _StoreSpecification
 import _TestSupport
 
+/// The import only reads the source and its log. The target may already contain objects. A fixture program writes the stores.
 final class SourceReadingTests: XCTestCase {
   private typealias Build = SpecificationModels
 
@@ -32,7 +32,7 @@ final class SourceReadingTests: XCTestCase {
     var writer = AppleFixtureWriter(graph)
     writer.usesLog = true
     let database = try writer.write(to: harness.folder.file("Busy.sqlite"))
-    // As the files of an application that was killed: a log that no one has copied into the database.
+    // The files of a killed application: a log that was not copied into the database.
     for suffix in ["", "-wal"] {
       try FileManager.default.copyItem(
         atPath: harness.folder.file("Busy.sqlite").path + suffix, toPath: harness.source.path + suffix)
@@ -57,7 +57,7 @@ final class SourceReadingTests: XCTestCase {
     writer.usesLog = true
     let database = try writer.write(to: harness.source)
     let source = try await harness.open()
-    // Another connection goes on writing while the import runs.
+    // Another connection keeps writing while the import runs.
     try database.run("BEGIN; INSERT INTO ZAUTHOR (Z_PK, Z_ENT, Z_OPT) VALUES (999, 1, 1)")
     let report = try await source.importAll(creating: harness.description)
     try database.run("COMMIT")
@@ -89,7 +89,7 @@ final class SourceReadingTests: XCTestCase {
     let offset = keys[12] - keys[0]
     XCTAssertGreaterThan(offset, 22)
     XCTAssertEqual(Array(keys[12...]), keys[..<12].map { $0 + offset })
-    // References moved with the keys.
+    // References are renumbered with the keys.
     let mentor = try XCTUnwrap(author.slots.first { $0.name == "mentor" }).index
     let byKey = Dictionary(uniqueKeysWithValues: list.map { ($0.key, $0) })
     for key in keys[..<12] {
@@ -111,7 +111,7 @@ final class SourceReadingTests: XCTestCase {
     let told = Mutex<[Int]>([])
     let report = try await source.importAll(creating: harness.description) { done, total in
       told.withLock { $0.append(done) }
-      // The whole is told once, when the store has its name.
+      // The total is reported once, when the store has its final name.
       XCTAssertEqual(FileManager.default.fileExists(atPath: harness.target.path), done == total)
       return total == 40
     }
@@ -172,7 +172,7 @@ final class SourceReadingTests: XCTestCase {
   }
 }
 
-/// Gives the harness's key, and notes for which store.
+/// Returns the harness's key, and records for which store.
 private final class AskedProvider: StoreKeyProvider {
   let urls = Mutex<[URL]>([])
 

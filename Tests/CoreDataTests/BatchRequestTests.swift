@@ -1,8 +1,8 @@
-// Batch requests insert, change and delete rows without objects, and asynchronous fetches do not hold up a context.
 import CoreData
 import Foundation
 import XCTest
 
+/// Batch requests insert, change and delete rows without objects; asynchronous fetches do not block a context.
 final class BatchRequestTests: XCTestCase {
   func testRowsAreInsertedFromDictionaries() throws {
     try LibraryStack.with { stack in

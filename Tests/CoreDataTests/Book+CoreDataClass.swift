@@ -1,4 +1,4 @@
-// Classes of the model Library as editors write them: only the names that Objective-C would have are left out.
+// Classes of the model Library as editors write them, without Objective-C names.
 // swift-format-ignore-file
 import CoreData
 import Foundation

@@ -22,7 +22,7 @@ extension Book {
   @NSManaged public var admirers: Set<Author>?
   @NSManaged private var primitiveTitle: String?
 
-  /// Does not make the object changed.
+  /// Does not mark the object as changed.
   func setTitleQuietly(_ title: String) { primitiveTitle = title }
 }
 

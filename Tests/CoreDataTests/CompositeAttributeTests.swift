@@ -1,8 +1,8 @@
-// CompositeAttributeTests: attributes that are several values, in models that are made in code.
 import CoreData
 import Foundation
 import XCTest
 
+/// Composite attributes in models made in code.
 final class CompositeAttributeTests: XCTestCase {
   private func attribute(_ name: String, _ type: NSAttributeType) -> NSAttributeDescription {
     let attribute = NSAttributeDescription()
@@ -16,7 +16,7 @@ final class CompositeAttributeTests: XCTestCase {
     return composite
   }
 
-  /// Persons with a home: a city, and a place of two numbers.
+  /// Persons with a home, which consists of a city and a place of two numbers.
   private func model() -> NSManagedObjectModel {
     let place = composite("place", [attribute("latitude", .doubleAttributeType), attribute("longitude", .doubleAttributeType)])
     let person = NSEntityDescription()

@@ -1,8 +1,8 @@
-// Contexts fetch, change and save as those of Core Data.
 import CoreData
 import Foundation
 import XCTest
 
+/// Contexts fetch, change and save as in Core Data.
 final class ContextTests: XCTestCase {
   func testObjectsAreFetchedByConditionsAndInOrder() throws {
     try LibraryStack.with { stack in

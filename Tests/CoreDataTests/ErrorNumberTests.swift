@@ -1,4 +1,3 @@
-// Every number of Core Data is in the table of the documentation, as the library maps it, and what an application can provoke has its number.
 import CoreData
 import Foundation
 import ObjectContext
@@ -6,9 +5,10 @@ import ObjectStore
 import StoreKeys
 import XCTest
 
-/// A request that no context knows.
+/// An unsupported request.
 private final class UnknownRequest: NSPersistentStoreRequest {}
 
+/// The documentation lists every error number of Core Data and its mapping, and errors that an application can cause have their number.
 final class ErrorNumberTests: XCTestCase {
   private static let root = URL(fileURLWithPath: #filePath).resolvingSymlinksInPath().deletingLastPathComponent()
     .deletingLastPathComponent().deletingLastPathComponent()
@@ -17,7 +17,7 @@ final class ErrorNumberTests: XCTestCase {
     try String(contentsOf: root.appendingPathComponent(path), encoding: .utf8)
   }
 
-  /// The rows of the table: the number, its name, and the errors of the library that have it.
+  /// The rows of the table: the number, its name, and the library's errors with that number.
   private static func rows() throws -> [(number: Int, name: String, errors: [String])] {
     try text("Documentation/Errors.md").split(separator: "\n").compactMap { line in
       guard let match = line.firstMatch(of: /^\| (\d+) \| `?(\w*)`? ?\| (.*) \|$/), let number = Int(match.1) else { return nil }
@@ -45,7 +45,7 @@ final class ErrorNumberTests: XCTestCase {
     XCTAssertEqual(Dictionary(listed) { first, _ in first }, mapped)
   }
 
-  // MARK: What is thrown
+  // MARK: Thrown errors
 
   private var folder = URL(fileURLWithPath: "/dev/null")
   private var url: URL { folder.appendingPathComponent("Store.sqlite") }
@@ -67,7 +67,7 @@ final class ErrorNumberTests: XCTestCase {
     }
   }
 
-  /// Opens a store, runs work in a context over it, and closes it.
+  /// Opens a store, runs `work` in a context, and closes the store.
   private func withStore(
     _ model: NSManagedObjectModel, _ options: [AnyHashable: Any]? = nil, _ type: String = NSSQLiteStoreType,
     _ work: (NSManagedObjectContext) throws -> Void = { _ in }
@@ -104,7 +104,7 @@ final class ErrorNumberTests: XCTestCase {
   func testADamagedStoreHasTheCodeOfTheDatabase() throws {
     let model = NSManagedObjectModel.boxes("name")
     try withStore(model)
-    // The first page is whole, so that the key opens the store.
+    // The first page is intact, so that the key opens the store.
     let contents = try Data(contentsOf: url)
     try (contents.prefix(4096) + Data(repeating: 0x5A, count: contents.count - 4096)).write(to: url)
     XCTAssertThrowsError(

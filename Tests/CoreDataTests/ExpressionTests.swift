@@ -1,8 +1,8 @@
-// Expressions, comparisons, orders and properties of models are objects as those of Core Data.
 import CoreData
 import Foundation
 import XCTest
 
+/// Expressions, comparisons, sort descriptors and model properties as objects, as in Core Data.
 final class ExpressionTests: XCTestCase {
   private func library(_ body: (LibraryStack) throws -> Void) throws {
     try LibraryStack.with { stack in
@@ -211,7 +211,7 @@ final class ExpressionTests: XCTestCase {
     XCTAssertEqual((found.first?.value(forKey: "same") as? [NSManagedObject])?.count, 2)
     XCTAssertEqual(found.first?.value(forKey: "loud") as? String, (found.first?.value(forKey: "title") as? String)?.uppercased())
     XCTAssertNil(model.fetchRequestTemplate(forName: "none"))
-    // The model is in use: what is changed now is not heeded.
+    // The model is in use, so later changes have no effect.
     box.name = "Crate"
     model.setFetchRequestTemplate(nil, forName: "large")
     XCTAssertNotNil(model.fetchRequestTemplate(forName: "large"))

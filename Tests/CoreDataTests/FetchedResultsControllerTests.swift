@@ -1,9 +1,8 @@
-// Results are kept up to date by a controller, which tells its delegate how they change.
 import CoreData
 import Foundation
 import XCTest
 
-/// A delegate as those of table views.
+/// A delegate like those of table views.
 private final class Listener: NSFetchedResultsControllerDelegate {
   var told: [String] = []
   var differences: [CollectionDifference<NSManagedObjectID>] = []
@@ -50,12 +49,13 @@ private final class Listener: NSFetchedResultsControllerDelegate {
   }
 }
 
-/// A delegate that wants to know nothing but when it is over.
+/// A delegate that implements only the notification after changes.
 private final class Quiet: NSFetchedResultsControllerDelegate {
   var count = 0
   func controllerDidChangeContent(_ controller: NSFetchedResultsController<NSFetchRequestResult>) { count += 1 }
 }
 
+/// A fetched results controller keeps its results up to date and reports the changes to its delegate.
 final class FetchedResultsControllerTests: XCTestCase {
   private func controller(_ stack: LibraryStack, section: String? = nil) -> NSFetchedResultsController<Book> {
     let request: NSFetchRequest<Book> = Book.fetchRequest()

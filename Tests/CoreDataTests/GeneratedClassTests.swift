@@ -1,13 +1,13 @@
-// Classes that the model has generated are there, as those of Xcode's editor.
 import CoreData
 import Foundation
 import XCTest
 
-/// The application's own class of an entity whose properties are generated.
+/// The application's own class of an entity with generated properties.
 public class Reader: NSManagedObject {
   var greeting: String { "Hello \(name ?? "?")" }
 }
 
+/// Generated classes of the model, as from Xcode's editor.
 final class GeneratedClassTests: XCTestCase {
   func testClassesAndPropertiesAreThoseOfTheModel() throws {
     try LibraryStack.with { stack in

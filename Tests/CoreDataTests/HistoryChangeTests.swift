@@ -1,10 +1,10 @@
-// Every kind of change in a history names the properties of updates and nothing else, in each kind of store and at each level of the history.
 import CoreData
 import Foundation
 import ObjectStore
 import StoreKeys
 import XCTest
 
+/// Changes in a history name the properties of updates and nothing else, for every kind of store and every level of the history.
 final class HistoryChangeTests: XCTestCase {
   /// A kind of store with a history.
   private struct Kind {
@@ -26,7 +26,7 @@ final class HistoryChangeTests: XCTestCase {
 
   override func tearDown() { try? FileManager.default.removeItem(at: folder) }
 
-  /// Runs a test's body in a context over a new store of each kind. Core Data has no levels, so the store is opened below the module.
+  /// Runs `body` in a context on a new store of each kind. Core Data has no levels, so the store is opened below the CoreData module.
   private func inEachStore(_ body: @escaping @Sendable (NSManagedObjectContext, String) throws -> Void) async throws {
     let model = try XCTUnwrap(NSManagedObjectModel.mergedModel(from: nil))
     for (number, kind) in Self.kinds.enumerated() {
@@ -52,7 +52,7 @@ final class HistoryChangeTests: XCTestCase {
     return (try context.execute(request) as? NSPersistentHistoryResult)?.result as? [NSPersistentHistoryTransaction]
   }
 
-  /// Asserts which changes the history gets.
+  /// Asserts the changes that `work` adds to the history.
   private static func assert(
     _ expected: [String], _ context: NSManagedObjectContext, _ kind: String, line: UInt = #line, _ work: () throws -> Void
   ) throws {
@@ -100,7 +100,7 @@ final class HistoryChangeTests: XCTestCase {
         author.name = "Jane Austen"
         (book.author, book.title) = (author, "Emma")
       }
-      // A subentity's own properties, and those that it inherits.
+      // A subentity's own and inherited properties.
       try Self.assert(["update Comic [artist, title]"], context, kind) { (comic.artist, comic.title) = ("Cassandra", "Portraits") }
       try Self.assert(["update Comic [writer]"], context, kind) { comic.writer = author }
       // Several saves are several updates.

@@ -1,9 +1,9 @@
-// The history of a store is asked, merged and shortened, and contexts are pinned to states of their stores.
 import CoreData
 import Foundation
 import StoreKeys
 import XCTest
 
+/// The history of a store is fetched, merged and purged, and contexts are pinned to query generations.
 final class HistoryTests: XCTestCase {
   private func withHistory(_ body: (LibraryStack) throws -> Void) throws {
     let stack = try LibraryStack(options: [NSPersistentHistoryTrackingKey: true as NSNumber])
@@ -65,7 +65,7 @@ final class HistoryTests: XCTestCase {
       fetch.predicate = NSPredicate(format: "author != %@", "app")
       let others = try stack.context.execute(NSPersistentHistoryChangeRequest.fetchHistory(withFetch: fetch)) as? NSPersistentHistoryResult
       XCTAssertEqual((others?.result as? [NSPersistentHistoryTransaction])?.count, 0)
-      // Deleting what is older than the first transaction deletes nothing, and no place is lost.
+      // Deleting before the first transaction deletes nothing, and all tokens stay valid.
       let first = try XCTUnwrap(transactions(stack, after: nil).first)
       try stack.context.execute(NSPersistentHistoryChangeRequest.deleteHistory(before: first))
       XCTAssertEqual(try transactions(stack, after: start).count, 3)
@@ -113,7 +113,7 @@ final class HistoryTests: XCTestCase {
 
   func testTheUpdatedPropertiesAreThoseOfTheModelThatTheStoreIsOpenedWith() throws {
     try withHistory { stack in
-      // Another model, loaded later, has an entity of the same name and other properties.
+      // Another model, loaded later, has an entity with the same name and other properties.
       let other = NSPersistentStoreCoordinator(managedObjectModel: .named("Book", attributes: ["colour"]))
       try other.addPersistentStore(ofType: NSInMemoryStoreType, configurationName: nil, at: nil)
       let book = stack.book("Emma")

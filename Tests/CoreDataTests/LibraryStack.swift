@@ -1,10 +1,9 @@
-// LibraryStack: the stack of the tests, as guides write one.
 import CoreData
 import Foundation
 import StoreKeys
 import XCTest
 
-/// A container of the model Library, with an encrypted store in a folder of its own.
+/// A container of the model Library as guides set one up, with an encrypted store in a temporary folder.
 final class LibraryStack {
   let folder: URL
   let container: NSPersistentContainer
@@ -28,7 +27,7 @@ final class LibraryStack {
     }
   }
 
-  /// Runs a test's body with a stack whose files are removed then.
+  /// Runs `body` with a stack, and removes its files afterwards.
   static func with(_ body: (LibraryStack) throws -> Void) throws {
     let stack = try LibraryStack()
     defer { try? FileManager.default.removeItem(at: stack.folder) }
@@ -45,10 +44,10 @@ final class LibraryStack {
 }
 
 extension NSManagedObjectModel {
-  /// A model with one entity, `Box`, whose attributes are texts.
+  /// A model with one entity, `Box`, with string attributes.
   static func boxes(_ attributes: String...) -> NSManagedObjectModel { named("Box", attributes: attributes) }
 
-  /// A model with one entity, whose attributes are texts.
+  /// A model with one entity with string attributes.
   static func named(_ name: String, attributes: [String]) -> NSManagedObjectModel {
     let box = NSEntityDescription()
     box.name = name

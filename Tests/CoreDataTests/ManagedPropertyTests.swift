@@ -1,8 +1,8 @@
-// Properties and methods that are declared with @NSManaged read and change the store's rows.
 import CoreData
 import Foundation
 import XCTest
 
+/// Properties and methods declared with `@NSManaged` read and change the store's rows.
 final class ManagedPropertyTests: XCTestCase {
   func testAttributesKeepTheirValues() throws {
     try LibraryStack.with { stack in

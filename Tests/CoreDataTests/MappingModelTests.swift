@@ -1,9 +1,8 @@
-// Stores are migrated by mapping models that are made in code, with policies of the application.
 import CoreData
 import Foundation
 import XCTest
 
-/// Splits the name of a person, and makes an address of each.
+/// Splits the name of a person, and makes an address for each.
 class PersonPolicy: NSEntityMigrationPolicy {
   override func createDestinationInstances(
     forSource sInstance: NSManagedObject, in mapping: NSEntityMapping, manager: NSMigrationManager
@@ -30,7 +29,7 @@ class PersonPolicy: NSEntityMigrationPolicy {
   }
 }
 
-/// Makes the objects of a mapping itself.
+/// Creates the objects of a mapping itself.
 class LetterPolicy: NSEntityMigrationPolicy {
   override func createDestinationInstances(
     forSource sInstance: NSManagedObject, in mapping: NSEntityMapping, manager: NSMigrationManager
@@ -53,6 +52,7 @@ class LetterPolicy: NSEntityMigrationPolicy {
   }
 }
 
+/// Migrations with mapping models made in code, and policies of the application.
 final class MappingModelTests: XCTestCase {
   private var folder = URL(fileURLWithPath: "/dev/null")
   private var old: URL { folder.appendingPathComponent("old.store") }
@@ -103,7 +103,7 @@ final class MappingModelTests: XCTestCase {
     return context
   }
 
-  /// An older store with Ada Lovelace, who is 36 and has written one letter, and others.
+  /// Makes an older store with Ada Lovelace, who is 36 and has written one letter, and others.
   private func fill(_ others: String...) throws {
     let context = try open(older, old)
     for name in ["Ada Lovelace"] + others {

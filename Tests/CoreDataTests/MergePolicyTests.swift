@@ -1,9 +1,8 @@
-// Policies of the application decide about rows that others have changed, and about unique values that are taken.
 import CoreData
 import Foundation
 import XCTest
 
-/// Adds up what both sides have counted, and lets another policy decide about the rest.
+/// Adds the counts of both sides, and leaves the rest to another policy.
 class AddingPolicy: NSMergePolicy, @unchecked Sendable {
   var seen: [NSMergeConflict] = []
 
@@ -18,7 +17,7 @@ class AddingPolicy: NSMergePolicy, @unchecked Sendable {
   }
 }
 
-/// Stored objects keep what the new ones have not set: as many guides have it.
+/// Stored objects keep the values that new ones have not set, as in many guides.
 class KeepingPolicy: NSMergePolicy, @unchecked Sendable {
   override func resolve(constraintConflicts list: [NSConstraintConflict]) throws {
     for conflict in list {
@@ -34,12 +33,13 @@ class KeepingPolicy: NSMergePolicy, @unchecked Sendable {
   }
 }
 
-/// Decides nothing, or refuses.
+/// Resolves nothing, or throws.
 class PlainPolicy: NSMergePolicy, @unchecked Sendable {
   var refusal: CocoaError?
   override func resolve(mergeConflicts list: [Any]) throws { if let refusal { throw refusal } }
 }
 
+/// Merge policies of the application resolve conflicts between contexts and of unique values.
 final class MergePolicyTests: XCTestCase {
   private static let model: NSManagedObjectModel = {
     func attribute(_ name: String, _ type: NSAttributeType) -> NSAttributeDescription {

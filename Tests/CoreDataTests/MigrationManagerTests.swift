@@ -1,10 +1,9 @@
-// Migration managers are canceled, make objects or leave the work to the store, and read and write stores with the keys that options give.
 import CoreData
 import Foundation
 import StoreKeys
 import XCTest
 
-/// Counts the objects that it associates, and cancels its migration at the wanted moment.
+/// Counts the objects that it associates, and cancels its migration at a given moment.
 private final class CountingManager: NSMigrationManager {
   /// When a manager cancels its migration.
   enum Moment {
@@ -29,6 +28,7 @@ private final class CountingManager: NSMigrationManager {
   }
 }
 
+/// Migration managers can be canceled, migrate objects or leave the migration to the store, and use the keys in the options.
 final class MigrationManagerTests: XCTestCase {
   private static let key = StoreKey.raw(SecretBytes(Array(repeating: 8, count: 32)))
   private static let otherKey = StoreKey.raw(SecretBytes(Array(repeating: 9, count: 32)))
@@ -68,7 +68,7 @@ final class MigrationManagerTests: XCTestCase {
     try coordinator.remove(store)
   }
 
-  /// The balances of the accounts of a store.
+  /// The balances of the accounts in a store.
   private func balances(_ url: URL, _ model: NSManagedObjectModel, _ options: [AnyHashable: Any]? = nil) throws -> [Int] {
     let coordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
     let store = try coordinator.addPersistentStore(ofType: NSSQLiteStoreType, configurationName: nil, at: url, options: options)
@@ -91,7 +91,7 @@ final class MigrationManagerTests: XCTestCase {
     XCTAssertTrue(manager.mappingModel === mapping)
   }
 
-  /// The files in the folder that are not those of the migrated store.
+  /// The files in the folder other than those of the migrated store.
   private func otherFiles() throws -> [String] {
     try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { !$0.hasPrefix("Ledger.sqlite") }.sorted()
   }
@@ -147,7 +147,7 @@ final class MigrationManagerTests: XCTestCase {
         XCTAssertEqual([error.domain, "\(error.code)"], [CountingManager.reason.domain, "17"], "\(isSpecific) \(moment)")
       }
       XCTAssertEqual(try otherFiles(), [], "\(isSpecific) \(moment)")
-      // The manager starts again after a cancellation.
+      // The manager can migrate again after a cancellation.
       manager.moment = nil
       try migrate(with: manager, to: made)
       XCTAssertEqual(try balances(made, second), [0, 100, 200])
@@ -159,7 +159,7 @@ final class MigrationManagerTests: XCTestCase {
   func testAMigrationIsCanceledFromAnotherThread() throws {
     let (first, second) = try models()
     try fill(first)
-    /// Has another thread cancel the migration while it associates an object.
+    /// Another thread cancels the migration while it associates an object.
     final class Manager: NSMigrationManager {
       override func associate(
         sourceInstance: NSManagedObject, withDestinationInstance destinationInstance: NSManagedObject, for entityMapping: NSEntityMapping
@@ -185,7 +185,7 @@ final class MigrationManagerTests: XCTestCase {
     let old: [AnyHashable: Any] = [NSPersistentStoreEncryptionKeyOption: Self.key]
     let other: [AnyHashable: Any] = [NSPersistentStoreEncryptionKeyOption: Self.otherKey]
     let keys = try Data(contentsOf: URL(fileURLWithPath: url.path + ".keys"))
-    // Without a default key the options alone give the keys.
+    // Without a default key, the keys come from the options alone.
     NSPersistentContainer.defaultEncryptionKey = nil
     for isSpecific in [true, false] {
       for (name, options, isSame) in [("none", nil, true), ("same", old, true), ("other", other, false)]

@@ -1,8 +1,8 @@
-// Stores are taken from one model to another, by themselves and into files of their own.
 import CoreData
 import Foundation
 import XCTest
 
+/// Automatic migrations between two models, and migrations into other files.
 final class MigrationTests: XCTestCase {
   private func with(_ body: (URL) throws -> Void) throws {
     NSPersistentContainer.defaultEncryptionKey = .raw(SecretBytes(Array(repeating: 4, count: 32)))

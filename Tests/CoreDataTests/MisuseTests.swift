@@ -1,13 +1,13 @@
-// Use of objects in other contexts, and of contexts off their queues, is told.
 import CoreData
 import Foundation
 import XCTest
 
-/// A class whose property is used while use off the queue is looked for, and at no other time.
+/// A class whose property is used only while queue checks are on.
 class Gauge: NSManagedObject {
   @NSManaged var level: Int64
 }
 
+/// The use of objects in other contexts, and of contexts off their queues, is reported.
 final class MisuseTests: XCTestCase {
   override func tearDown() { ConcurrencyDebug.isOn = false }
 
@@ -60,7 +60,7 @@ final class MisuseTests: XCTestCase {
       let book = context.performAndWait { Book(context: context) }
       XCTAssertNil(context.performAndWait { context.pendingError })
       let uses: [(String, () -> Void)] = [
-        // What takes the object away comes last.
+        // Calls that remove the object come last.
         ("value", { _ = book.value(forKey: "title") }),
         ("registeredObject(for:)", { _ = context.registeredObject(for: book.objectID) }), ("hasChanges", { _ = context.hasChanges }),
         ("insertedObjects", { _ = context.insertedObjects }), ("registeredObjects", { _ = context.registeredObjects }),

@@ -1,8 +1,8 @@
-// Contexts are nested in one another as those of Core Data, across queues too.
 import CoreData
 import Foundation
 import XCTest
 
+/// Nested contexts as in Core Data, also across queues.
 final class NestedContextTests: XCTestCase {
   func testAChildSavesIntoItsParentAndTheParentIntoTheStore() throws {
     try LibraryStack.with { stack in
@@ -53,7 +53,7 @@ final class NestedContextTests: XCTestCase {
     }
   }
 
-  /// The stack of old guides: a context that writes, one for the user's interface above it, and one for imports above that.
+  /// The stack of older guides: a context that saves to the store, a main-queue child of it, and a child of that for imports.
   func testAWriterBelowTheMainContextSavesWhatWorkersImport() async throws {
     let stack = try LibraryStack()
     defer { try? FileManager.default.removeItem(at: stack.folder) }

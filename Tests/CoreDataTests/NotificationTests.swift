@@ -1,8 +1,8 @@
-// Contexts and coordinators post notifications under Core Data's names.
 import CoreData
 import Foundation
 import XCTest
 
+/// Contexts and coordinators post notifications under Core Data's names.
 final class NotificationTests: XCTestCase {
   private final class Log: @unchecked Sendable {
     private let lock = NSLock()

@@ -1,4 +1,3 @@
-// Subclasses of containers, coordinators, contexts and objects override what applications and their test doubles override.
 import CoreData
 import Foundation
 import StoreKeys
@@ -141,7 +140,7 @@ class RecordingContext: NSManagedObjectContext, @unchecked Sendable {
   }
 }
 
-/// A container as applications and tests subclass it.
+/// A container, subclassed as in applications and tests.
 class RecordingContainer: NSPersistentContainer, @unchecked Sendable {
   let calls = CallRecorder()
   static let folder = FileManager.default.temporaryDirectory.appendingPathComponent("overriding-\(UUID().uuidString)")
@@ -179,7 +178,7 @@ class RecordingContainer: NSPersistentContainer, @unchecked Sendable {
   }
 }
 
-/// A coordinator whose stores cannot be opened or removed.
+/// A coordinator that fails to open or remove stores.
 class RefusingCoordinator: NSPersistentStoreCoordinator, @unchecked Sendable {
   static let refusal = NSError(domain: "RefusingCoordinator", code: 1)
 
@@ -196,7 +195,7 @@ class RefusingCoordinator: NSPersistentStoreCoordinator, @unchecked Sendable {
   override var persistentStores: [NSPersistentStore] { [] }
 }
 
-/// An object that records what it is called for.
+/// An object that records the calls of its overrides.
 class RecordingObject: NSManagedObject {
   static let calls = CallRecorder()
 
@@ -253,6 +252,7 @@ class RecordingObject: NSManagedObject {
   }
 }
 
+/// Subclasses of containers, coordinators, contexts and objects override the same members as applications and their test doubles.
 final class OverridingTests: XCTestCase {
   private let model: NSManagedObjectModel = {
     let model = NSManagedObjectModel.named("Box", attributes: ["name", "size"])
@@ -331,7 +331,7 @@ final class OverridingTests: XCTestCase {
   func testAFetchOfARequestOfAClassGivesObjectsOfTheClass() throws {
     try LibraryStack.with { stack in
       _ = stack.book("Emma", pages: 5)
-      // Book has two functions of the name, as in Core Data: one for its own objects, and one for any results.
+      // As in Core Data, `Book` has two functions with that name: one for its own objects, and one for any results.
       let books = try stack.context.fetch(Book.fetchRequest())
       XCTAssertEqual(books.first?.pages, 5)
       XCTAssertEqual(try stack.context.count(for: Book.fetchRequest()), 1)

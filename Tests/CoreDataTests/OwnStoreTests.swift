@@ -1,9 +1,8 @@
-// Stores of the application's own fetch, save and give values; stores that are read and written as a whole too.
 import CoreData
 import Foundation
 import XCTest
 
-/// A store of dictionaries in memory, whose objects are known by texts.
+/// An in-memory store of dictionaries, with strings as reference objects.
 class DictionaryStore: NSIncrementalStore, @unchecked Sendable {
   struct Row { var values: [String: Any], members: [String: [String]], version: UInt64 }
   var rows: [String: [String: Row]] = [:]
@@ -75,7 +74,7 @@ class DictionaryStore: NSIncrementalStore, @unchecked Sendable {
   }
 }
 
-/// A store in one property list, read and written as a whole.
+/// An atomic store in a property list.
 class ListStore: NSAtomicStore, @unchecked Sendable {
   nonisolated(unsafe) static var refuses = false
 
@@ -115,6 +114,7 @@ class ListStore: NSAtomicStore, @unchecked Sendable {
   }
 }
 
+/// Incremental and atomic stores of the application fetch, save and return values.
 final class OwnStoreTests: XCTestCase {
   private static func makeModel() -> NSManagedObjectModel {
     func attribute(_ name: String, _ type: NSAttributeType) -> NSAttributeDescription {
@@ -168,7 +168,7 @@ final class OwnStoreTests: XCTestCase {
     return object
   }
 
-  /// Two shelves, three boxes on the first, one of which is near the second.
+  /// Two shelves, and three boxes on the first one, one of which is near the second.
   private func fill() throws {
     let (high, low) = (insert("Shelf", "high"), insert("Shelf", "low"))
     let boxes = ["a", "b", "c"].enumerated().map { insert("Box", $0.element, size: $0.offset, on: high) }
@@ -293,7 +293,7 @@ final class OwnStoreTests: XCTestCase {
   }
 
   func testAStoreInMemoryIsGoneWithItsCoordinator() throws {
-    // What the library has itself is taken by nobody.
+    // The library's own store types cannot be replaced.
     NSPersistentStoreCoordinator.registerStoreClass(ListStore.self, forStoreType: NSInMemoryStoreType)
     let store = try coordinator.addPersistentStore(ofType: NSInMemoryStoreType, configurationName: nil, at: nil)
     try fill()

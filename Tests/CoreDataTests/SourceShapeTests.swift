@@ -1,10 +1,10 @@
-// What sources of applications write for Core Data, or `cipherdata port-sources` in its place, compiles and does what it does there.
 import CoreData
 import Foundation
 import XCTest
 
+/// Code that applications write for Core Data, or that `cipherdata port-sources` makes from it, compiles and behaves as with Core Data.
 final class SourceShapeTests: XCTestCase {
-  /// Some stacks of the time before Swift's own `performAndWait` hand it on as a function.
+  /// Some stacks from before Swift's own `performAndWait` pass it as a function.
   private static func run(_ function: (() -> Void) -> Void, _ work: @escaping () -> Void) { function(work) }
 
   func testPerformAndWaitIsHandedOnAsAFunction() throws {
@@ -43,7 +43,7 @@ final class SourceShapeTests: XCTestCase {
       XCTAssertEqual((list.value(forKeyPath: "@unionOfObjects.pages") as? [Int32])?.sorted(), [0, 2, 2, 4])
       XCTAssertNil(list.value(forKeyPath: "@max.author.name.@nothing"))
       XCTAssertEqual(NSOrderedSet(array: [other]).value(forKeyPath: "@max.title") as? String, "Evelina")
-      // What a fetch of dictionaries finds, and what applications read of JSON.
+      // The results of a dictionary fetch, and values that applications read from JSON.
       let rows: NSArray = [["name": "a", "size": 2], ["name": "b", "size": 3]]
       XCTAssertEqual(rows.value(forKeyPath: "@sum.size") as? Int, 5)
       XCTAssertEqual(rows.value(forKey: "name") as? [String], ["a", "b"])
@@ -60,7 +60,7 @@ final class SourceShapeTests: XCTestCase {
     init(name: String?) { self.name = name }
   }
 
-  /// One with objects below it.
+  /// A plain object with related objects.
   private final class Room: Shelf {
     let shelves: [Shelf]
     weak var neighbor: Room?
@@ -72,7 +72,7 @@ final class SourceShapeTests: XCTestCase {
 
   func testConditionsAndOrdersNameStoredPropertiesOfPlainObjects() {
     let rooms = [Room("b", [Shelf(name: "fiction"), Shelf(name: nil)]), Room("a", []), Room("c", [Shelf(name: "travel")])]
-    // A cycle does not end the reading.
+    // A cycle does not cause an endless recursion.
     (rooms[0].neighbor, rooms[1].neighbor) = (rooms[1], rooms[0])
     func names(_ format: String) -> [String?] {
       NSArray(array: rooms).filtered(using: NSPredicate(format: format)).map { ($0 as? Room)?.name }
@@ -127,7 +127,7 @@ final class SourceShapeTests: XCTestCase {
     entity.properties = [attribute]
     let model = NSManagedObjectModel()
     model.entities = [entity]
-    // No store keeps such an attribute.
+    // No store supports such an attribute.
     let coordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
     XCTAssertThrowsError(try coordinator.addPersistentStore(ofType: NSInMemoryStoreType, configurationName: nil, at: nil))
     XCTAssertEqual(NSPersistentStoreCoordinator().persistentStores.count, 0)
@@ -145,7 +145,7 @@ final class SourceShapeTests: XCTestCase {
       XCTAssertEqual(any.affectedStores?.count, 1)
       XCTAssertEqual(try stack.context.fetch(any).count, 1)
       XCTAssertEqual(try stack.context.fetch(NSFetchRequest<Book>(any)).map(\.title), ["Emma"])
-      // A copy is a request of its own.
+      // A copy is an independent request.
       let copy = try XCTUnwrap(books.copy() as? NSFetchRequest<Book>)
       copy.affectedStores = nil
       XCTAssertEqual(books.affectedStores?.count, 1)
@@ -184,7 +184,7 @@ final class SourceShapeTests: XCTestCase {
   }
 
   func testBundlesFindModelsByTheNamesThatApplesToolsGiveThem() throws {
-    // The plugin has seen “momd” in this file.
+    // The plugin finds “momd” in this file.
     let url = try XCTUnwrap(Bundle.main.url(forResource: "Library", withExtension: "momd"))
     XCTAssertEqual(url.lastPathComponent, "Library.momd")
     XCTAssertEqual(Bundle(for: LibraryStack.self).url(forResource: "Library.momd", withExtension: nil), url)
@@ -277,7 +277,7 @@ final class SourceShapeTests: XCTestCase {
       let other = NSBatchDeleteRequest(objectIDs: [book.objectID])
       XCTAssertEqual(other.fetchRequest.entityName, "Book")
       XCTAssertEqual(try stack.context.count(for: other.fetchRequest), 1)
-      // What is changed later is not heeded.
+      // Later changes have no effect.
       fetch.predicate = nil
       request.resultType = .resultTypeCount
       XCTAssertEqual((try stack.context.execute(request) as? NSBatchDeleteResult)?.result as? Int, 1)

@@ -1,9 +1,9 @@
-// The stack of an application on Core Data opens an encrypted store.
 import CoreData
 import Foundation
 import StoreKeys
 import XCTest
 
+/// The stack of an application for Core Data opens an encrypted store.
 final class StackTests: XCTestCase {
   func testTheModelIsFoundByTheContainersName() throws {
     try LibraryStack.with { stack in
@@ -22,7 +22,7 @@ final class StackTests: XCTestCase {
     XCTAssertEqual(merged.entitiesByName["Book"]?.attributesByName["title"]?.attributeType, .stringAttributeType)
     let both = try XCTUnwrap(NSManagedObjectModel(byMerging: [merged, .boxes("name")]))
     XCTAssertEqual(Set(both.entitiesByName.keys), Set(merged.entitiesByName.keys).union(["Box"]))
-    // Two entities of one name do not go together.
+    // Models with two entities of the same name cannot be merged.
     XCTAssertNil(NSManagedObjectModel(byMerging: [.boxes("name"), .boxes("size")]))
   }
 

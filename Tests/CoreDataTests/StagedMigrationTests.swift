@@ -1,8 +1,8 @@
-// Stores of any version take the stages that are left, with handlers of the application.
 import CoreData
 import Foundation
 import XCTest
 
+/// Stores of any version pass through the remaining stages, with handlers of the application.
 final class StagedMigrationTests: XCTestCase {
   private var folder = URL(fileURLWithPath: "/dev/null")
 
@@ -13,11 +13,11 @@ final class StagedMigrationTests: XCTestCase {
 
   override func tearDown() { try? FileManager.default.removeItem(at: folder) }
 
-  // The second version is the first with one attribute more; the third has two in the place of one.
+  // The second version adds an attribute to the first; the third replaces one by two.
   private let versions: [NSManagedObjectModel] = [.boxes("name"), .boxes("name", "size"), .boxes("first", "last", "size")]
 
   private func reference(_ version: Int) -> NSManagedObjectModelReference {
-    // A checksum as Apple's tools compute it.
+    // A checksum in the format of Apple's tools.
     NSManagedObjectModelReference(model: versions[version], versionChecksum: "checksum of \(version)=")
   }
 
@@ -50,7 +50,7 @@ final class StagedMigrationTests: XCTestCase {
     try context.fetch(NSFetchRequest<NSManagedObject>(entityName: "Box")).map { $0.value(forKey: key) as? String ?? "none" }.sorted()
   }
 
-  /// Keeps what the handler of the older version has read for that of the newer one.
+  /// Passes values from the handler before the stage to the one after it.
   private func splitting() -> NSCustomMigrationStage {
     let stage = NSCustomMigrationStage(migratingFrom: reference(1), to: reference(2))
     var names: [URL: String] = [:]

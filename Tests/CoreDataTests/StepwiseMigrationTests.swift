@@ -1,8 +1,8 @@
-// Stores are taken through ten versions of a model step by step, and their files are replaced by the coordinator or by hand.
 import CoreData
 import Foundation
 import XCTest
 
+/// Stepwise migrations through ten versions of a model, with the coordinator or the application replacing the files.
 final class StepwiseMigrationTests: XCTestCase {
   private var folder = URL(fileURLWithPath: "/dev/null")
   private var url: URL { folder.appendingPathComponent("Ledger.sqlite") }
@@ -36,7 +36,7 @@ final class StepwiseMigrationTests: XCTestCase {
     for store in container.persistentStoreCoordinator.persistentStores { try container.persistentStoreCoordinator.remove(store) }
   }
 
-  /// A store with three accounts, of a version.
+  /// A store of a version with three accounts.
   private func fill(_ model: NSManagedObjectModel) throws -> NSPersistentContainer {
     let container = try container(model)
     for (number, name) in ["Rent", "Food", "Fun"].enumerated() {
@@ -76,7 +76,7 @@ final class StepwiseMigrationTests: XCTestCase {
       let migrated = try container(last)
       XCTAssertEqual(try accounts(migrated), ["Rent 0", "Food 100", "Fun 200"], "\(replacement)")
       XCTAssertEqual(try accounts(migrated, "currency"), ["EUR 0", "EUR 100", "EUR 200"], "\(replacement)")
-      // What was migrated is written on.
+      // The migrated store accepts writes.
       let label = NSEntityDescription.insertNewObject(forEntityName: "Label", into: migrated.viewContext)
       label.setValue("new", forKey: "name")
       try migrated.viewContext.save()
@@ -153,7 +153,7 @@ final class StepwiseMigrationTests: XCTestCase {
     let migrator = StepwiseMigrator(.filesByName)
     migrator.mappingModels["Ledger 10"] = { older, newer in
       let model = try NSMappingModel.inferredMappingModel(forSourceModel: older, destinationModel: newer)
-      // New objects are made, with large values of their own.
+      // The mapping creates new objects, with large values of their own.
       for mapping in model.entityMappings { mapping.entityMigrationPolicyClassName = NSStringFromClass(NSEntityMigrationPolicy.self) }
       return model
     }
@@ -234,17 +234,17 @@ final class StepwiseMigrationTests: XCTestCase {
     try files.createDirectory(at: folder.appendingPathComponent("y/out"), withIntermediateDirectories: true)
     try files.replaceItemAt(folder.appendingPathComponent("x"), withItemAt: folder.appendingPathComponent("y"))
     XCTAssertEqual(try files.contentsOfDirectory(atPath: folder.path + "/x"), ["out"])
-    // Without an original the new item is moved, and without a new one nothing changes.
+    // Without an original, the new item is moved; without a new one, nothing changes.
     try files.replaceItemAt(new, withItemAt: original)
     XCTAssertEqual(try texts(), ["b.txt", "old.txt", "x"])
     XCTAssertThrowsError(try files.replaceItemAt(new, withItemAt: original))
     XCTAssertEqual(try String(contentsOf: new, encoding: .utf8), "newer")
   }
 
-  // MARK: Migration when the store is opened
+  // MARK: Migration on opening
 
   func testAStoreThatCannotBeMigratedIsReplacedByAnEmptyOne() throws {
-    // An application that gives up deletes the database file, and loads the stores of its container again.
+    // An application that cannot migrate deletes the database file, and loads the container's stores again.
     let migrator = StepwiseMigrator(.coordinator)
     let old = try fill(try migrator.version("Ledger 10"))
     let container = NSPersistentContainer(name: "Ledger", managedObjectModel: try migrator.version("Ledger 2"))
@@ -280,7 +280,7 @@ final class StepwiseMigrationTests: XCTestCase {
     }
     let copied = kept.appendingPathComponent("Ledger.sqlite")
     try copy(url, copied, ["", "-wal", "-shm", ".keys"])
-    // The application goes on with the current version, and its store is replaced by the older one.
+    // The application continues with the current version, and the older store replaces its store.
     for endings in [["", "-wal", "-shm", ".keys"], ["", "-wal", "-shm"], [""]] {
       let current = try container(last, migrates: true)
       XCTAssertEqual(try accounts(current), ["Rent 0", "Food 100", "Fun 200"], "\(endings)")

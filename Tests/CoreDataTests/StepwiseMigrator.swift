@@ -1,28 +1,27 @@
-// StepwiseMigrator: takes a store through all versions of a model, one after the other, as applications do it that skip no version.
 import CoreData
 import Foundation
 
-/// Takes a store from the version that its metadata name to the current one, or to another, step by step.
+/// Migrates a store stepwise from the version in its metadata to the current one, or to another, as applications do that skip no version.
 final class StepwiseMigrator {
-  /// How a migrated file gets to the place of the store.
+  /// How a migrated file replaces the store.
   enum Replacement: CaseIterable {
-    /// By the coordinator, from a folder for temporary files.
+    /// The coordinator replaces the store from a temporary folder.
     case coordinator
-    /// By moving all files whose names begin with the store's, after those of the store have been moved to a backup.
+    /// All files with the store's name as prefix are moved, after those of the old store have been moved to a backup.
     case filesByPrefix
-    /// By removing the three files that SQLite has, and moving those of the migrated store.
+    /// The three files that SQLite uses are removed, and those of the migrated store are moved.
     case filesByName
-    /// By the file manager's replacement of one file.
+    /// The file manager replaces one file.
     case itemReplaced
   }
 
   /// How the versions are found.
   enum Inventory: CaseIterable {
-    /// By the list in the model's bundle.
+    /// In the list in the model's bundle.
     case versionInfo
     /// By the files in the model's bundle.
     case files
-    /// By names that the application has.
+    /// By names in the application.
     case names
   }
 
@@ -34,7 +33,7 @@ final class StepwiseMigrator {
   private let files = FileManager.default
   private(set) var steps: [String] = []
   private(set) var progress: [Float] = []
-  /// Mapping models of the application, by the name of the version that they lead to.
+  /// Mapping models of the application, by the name of their destination version.
   var mappingModels: [String: (NSManagedObjectModel, NSManagedObjectModel) throws -> NSMappingModel] = [:]
 
   init(_ replacement: Replacement, _ inventory: Inventory = .versionInfo) {
@@ -43,7 +42,7 @@ final class StepwiseMigrator {
 
   // MARK: Versions
 
-  /// The versions of the model in their order.
+  /// The versions of the model in order.
   func versions() throws -> [(name: String, model: NSManagedObjectModel)] {
     try names().sorted { $0.compare($1, options: .numeric) == .orderedAscending }.map { name in
       (name, try version(name))
@@ -78,15 +77,15 @@ final class StepwiseMigrator {
     }
   }
 
-  // MARK: Migrating
+  // MARK: Migration
 
-  /// Whether the store at a place has to be migrated.
+  /// Whether the store needs a migration.
   func needsMigration(_ url: URL, to target: NSManagedObjectModel) throws -> Bool {
     let metadata = try NSPersistentStoreCoordinator.metadataForPersistentStore(ofType: NSSQLiteStoreType, at: url, options: nil)
     return !target.isConfiguration(withName: nil, compatibleWithStoreMetadata: metadata)
   }
 
-  /// Migrates the store at a place.
+  /// Migrates a store.
   func migrate(_ url: URL, to target: NSManagedObjectModel) throws {
     guard files.fileExists(atPath: url.path), try needsMigration(url, to: target) else { return }
     let metadata = try NSPersistentStoreCoordinator.metadataForPersistentStore(ofType: NSSQLiteStoreType, at: url, options: nil)
@@ -118,7 +117,7 @@ final class StepwiseMigrator {
     }
   }
 
-  /// Brings what is in the log into the database, so that its file is whole by itself.
+  /// Copies the log into the database, so that its file is complete.
   private func checkpoint(_ url: URL, _ model: NSManagedObjectModel) throws {
     let coordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
     let store = try coordinator.addPersistentStore(

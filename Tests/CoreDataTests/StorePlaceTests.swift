@@ -1,9 +1,9 @@
-// Stores lie where applications on Apple's systems put them, and are opened, destroyed and made anew as these do.
 import CoreData
 import Foundation
 import StoreKeys
 import XCTest
 
+/// The default location of stores is that of Apple's systems, and they are opened, destroyed and recreated in the same way.
 final class StorePlaceTests: XCTestCase {
   private func names(_ type: (some NamesOfStores).Type) -> [String] { type.names }
 
@@ -66,10 +66,10 @@ final class StorePlaceTests: XCTestCase {
       try coordinator.addPersistentStore(
         ofType: NSSQLiteStoreType, configurationName: nil, at: stack.file, options: [NSPersistentStoreEncryptionKeyOption: key])
       XCTAssertEqual(try stack.context.count(for: NSFetchRequest<Book>(entityName: "Book")), 0)
-      // Its key file is kept under another name.
+      // Keep its key file under another name.
       XCTAssertTrue(FileManager.default.fileExists(atPath: stack.file.path + ".keys.\(round)"))
     }
-    // A store that was moved and comes back keeps its own.
+    // A store that was moved and restored keeps its key file.
     try coordinator.remove(try XCTUnwrap(coordinator.persistentStores.first))
     let reopened = try coordinator.addPersistentStore(
       ofType: NSSQLiteStoreType, configurationName: nil, at: stack.file, options: [NSPersistentStoreEncryptionKeyOption: key])
@@ -89,7 +89,7 @@ final class StorePlaceTests: XCTestCase {
       XCTAssertEqual(try other.context.count(for: NSFetchRequest<Book>(entityName: "Book")), 0, "\(endings)")
       other.book("Persuasion")
       try other.context.save()
-      // The deleted store ends, and the new one stays whole.
+      // The deleted store is closed, and the new one stays intact.
       try stack.container.persistentStoreCoordinator.remove(
         try XCTUnwrap(stack.container.persistentStoreCoordinator.persistentStores.first))
       other.book("Sanditon")
@@ -115,7 +115,7 @@ final class StorePlaceTests: XCTestCase {
     try coordinator.addPersistentStore(
       ofType: NSSQLiteStoreType, configurationName: nil, at: file, options: [NSPersistentStoreEncryptionKeyOption: key])
     try coordinator.destroyPersistentStore(at: file, ofType: NSSQLiteStoreType, options: [NSPersistentStoreEncryptionKeyOption: key])
-    // A folder of the application's own is none of these.
+    // A folder of the application's own is not one of these.
     XCTAssertThrowsError(
       try coordinator.addPersistentStore(
         ofType: NSSQLiteStoreType, configurationName: nil, at: documents.appendingPathComponent("none/\(UUID().uuidString)/a.sqlite"),
@@ -134,7 +134,7 @@ final class StorePlaceTests: XCTestCase {
 
 private protocol NamesOfStores { static var names: [String] { get } }
 
-// A deprecated witness keeps the warning to itself.
+// A deprecated witness suppresses the warning.
 private enum OtherStores: NamesOfStores {
   @available(*, deprecated)
   static var names: [String] {

@@ -1,4 +1,3 @@
-// Values of transformable attributes are made bytes by transformers, by their coding, or by archives.
 import CoreData
 import Foundation
 import XCTest
@@ -19,14 +18,14 @@ final class Shelfmark: NSObject, NSSecureCoding {
   }
 }
 
-/// As guides write one for colours.
+/// Like the color transformers in guides.
 final class ShelfmarkTransformer: NSSecureUnarchiveFromDataTransformer {
   static let name = NSValueTransformerName(rawValue: String(describing: ShelfmarkTransformer.self))
   override static var allowedTopLevelClasses: [AnyClass] { [Shelfmark.self] }
   static func register() { ValueTransformer.setValueTransformer(ShelfmarkTransformer(), forName: name) }
 }
 
-/// An older kind, whose transformed value is the bytes.
+/// A transformer of the older kind, whose transformed value is the data.
 final class ReversedTransformer: ValueTransformer {
   override class func transformedValueClass() -> AnyClass { NSData.self }
   override class func allowsReverseTransformation() -> Bool { true }
@@ -42,6 +41,7 @@ final class Item: NSManagedObject {
   @NSManaged var list: NSArray?
 }
 
+/// Values of transformable attributes are stored by transformers, by `Codable`, or by archives.
 final class TransformerTests: XCTestCase {
   private func withItems(_ body: (NSManagedObjectContext) throws -> Void) throws {
     ShelfmarkTransformer.register()

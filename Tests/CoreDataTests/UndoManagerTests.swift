@@ -1,9 +1,9 @@
-// Undo managers take back what was changed, in contexts and without them.
 import CoreData
 import Foundation
 import Synchronization
 import XCTest
 
+/// Undo managers undo and redo changes, with and without contexts.
 final class UndoManagerTests: XCTestCase {
   func testChangesOfAContextAreTakenBackAndMadeAgain() throws {
     try LibraryStack.with { stack in

@@ -1,9 +1,8 @@
-// What validation finds wrong is reported with Core Data's codes and user info: the object, its property, and the errors of several.
 import CoreData
 import Foundation
 import XCTest
 
-/// A class with rules of its own, which throw `NSError`s as applications do.
+/// A class with its own validation, which throws `NSError`s as in applications.
 class Parcel: NSManagedObject {
   static let domain = "ParcelDomain"
   @NSManaged var code: String?
@@ -43,6 +42,7 @@ class Parcel: NSManagedObject {
   override class var keysWithCustomValidation: [String] { ["code"] }
 }
 
+/// Validation errors have Core Data's codes and user info: the object, its property, and the errors of several properties.
 final class ValidationErrorTests: XCTestCase {
   private static let model: NSManagedObjectModel? = {
     let contents = """
@@ -94,14 +94,14 @@ final class ValidationErrorTests: XCTestCase {
     return object
   }
 
-  /// The error that work throws, as applications catch it.
+  /// Returns the error that `work` throws, caught as in applications.
   private func caught(_ work: () throws -> Void, file: StaticString = #filePath, line: UInt = #line) throws -> NSError {
     do { try work() } catch let error as NSError { return error }
     XCTFail("nothing is thrown", file: file, line: line)
     throw CancellationError()
   }
 
-  /// A failed validation in few words; asserts that it is about the object.
+  /// Asserts the code, property and object of a validation error.
   private func assert(
     _ error: NSError?, _ code: Int, _ key: String?, of object: NSManagedObject, _ message: String = "", file: StaticString = #filePath,
     line: UInt = #line
@@ -130,7 +130,7 @@ final class ValidationErrorTests: XCTestCase {
     for throwing in [{ try context.save() }, { try object.validateForUpdate() }] {
       assert(try caught(throwing), NSValidationMissingMandatoryPropertyError, "number", of: object)
     }
-    // An object that lives outside of contexts is checked alike.
+    // Objects outside of a context are validated the same way.
     let free = NSManagedObject(entity: object.entity, insertInto: nil)
     assert(try caught { try free.validateForInsert() }, NSValidationMissingMandatoryPropertyError, "number", of: free)
     let part = insert("Part", ["name": "wheel"], into: context)

@@ -1,9 +1,9 @@
-// ModelCodeGenerationTests: the source of typed classes, to the byte.
 import Foundation
 import ModelCodeGeneration
 import ObjectModel
 import XCTest
 
+/// The exact source of typed classes.
 final class ModelCodeGenerationTests: XCTestCase {
   private let library = ManagedObjectModel(version: "library-1") {
     Entity("Item", class: ".Item", abstract: true) {
@@ -61,7 +61,7 @@ final class ModelCodeGenerationTests: XCTestCase {
     defer { try? FileManager.default.removeItem(at: url) }
     func model(_ attribute: String) -> ManagedObjectModel {
       ManagedObjectModel {
-        // Its class has the name that the enumeration of the versions would have.
+        // Its class has the name of the enumeration of versions.
         Entity("Versions", class: "Versions") { Attribute(attribute, .string) }.codeGeneration(.classDefinition)
       }
     }
@@ -80,7 +80,7 @@ final class ModelCodeGenerationTests: XCTestCase {
     ] {
       XCTAssertTrue(source.contains(line), line)
     }
-    // A version that cannot be read stops the build, and is named.
+    // An unreadable version stops the build with an error that names it.
     try Data("<model".utf8).write(to: url.appendingPathComponent("all.xcdatamodel/contents"))
     XCTAssertThrowsError(try ModelCodeGenerator(contentsOf: url)) {
       XCTAssertTrue(($0 as? ModelFileError)?.path?.contains("all.xcdatamodel") ?? false, "\($0)")
@@ -111,7 +111,7 @@ final class ModelCodeGenerationTests: XCTestCase {
     }
     XCTAssertTrue(try source().contains("struct Snapshot: TypedSnapshot"))
     XCTAssertTrue(try source().contains("func snapshot(including"))
-    // A class of the model, a type of an attribute, a property.
+    // A class of the model, an attribute type, a property.
     XCTAssertTrue(try source(other: "Snapshot").contains("struct SnapshotValue: TypedSnapshot"))
     XCTAssertTrue(
       try source(nil, Attribute("x", .string).note("swiftType", "Camera.Snapshot")).contains("struct SnapshotValue: TypedSnapshot"))
@@ -119,7 +119,6 @@ final class ModelCodeGenerationTests: XCTestCase {
     XCTAssertTrue(try source(nil, Attribute("_snapshot", .string)).contains("var _snapshotValue: String?"))
     let identified = try source(nil, Attribute("id", .transformable).transformed(by: "Odd"))
     XCTAssertTrue(identified.contains("var idValue: (any Sendable)?"), "what has no hash value identifies nothing")
-    // Notes.
     XCTAssertTrue(try source("Values").contains("struct Values: TypedSnapshot"))
     XCTAssertFalse(try source("NO").contains("nonisolated extension Book {"))
     for name in ["a b", "class", "Shelf", ""] {
@@ -149,7 +148,7 @@ final class ModelCodeGenerationTests: XCTestCase {
       let body = file.contents.components(separatedBy: "\n\n").dropFirst(2).joined(separator: "\n\n")
       XCTAssertTrue(whole.contains(body), file.name)
     }
-    // Only what a signature of the file shows is imported publicly.
+    // An import is public only if a signature of the file requires it.
     XCTAssertTrue(files[0].contents.contains("\nimport Foundation\n"))
     XCTAssertTrue(files[4].contents.contains("\npublic import Foundation\n"))
   }

@@ -1,9 +1,9 @@
-// Errors about what a model means have the place of what they are about.
 import Foundation
 import ModelCodeGeneration
 import ObjectModel
 import XCTest
 
+/// Errors about a model's semantics have the location of their subject.
 final class ModelLocationTests: XCTestCase {
   private static let model = """
     <?xml version="1.0" encoding="UTF-8"?>

@@ -1,8 +1,8 @@
-// PluginConfigurationTests: what CipherDataModel.json may say, and that the plugin's tool reads it whenever it runs.
 import Foundation
 import ModelCodeGeneration
 import XCTest
 
+/// The contents of CipherDataModel.json, which the plugin's tool reads on every run.
 final class PluginConfigurationTests: XCTestCase {
   private func read(_ text: String) throws -> PluginConfiguration { try PluginConfiguration(Data(text.utf8)) }
 
@@ -58,7 +58,7 @@ final class PluginConfigurationTests: XCTestCase {
 
   // MARK: The plugin's tool
 
-  /// The tool as it was built for the plugin, which is what the tests of typed classes need too.
+  /// The plugin's tool, which the tests of typed classes need as well.
   private func tool() throws -> URL {
     let folder = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
     let names = ["generate-managed-objects-tool", "generate-managed-objects"]

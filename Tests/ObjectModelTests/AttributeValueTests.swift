@@ -1,9 +1,9 @@
-// AttributeValueTests: values checked against attributes, as slots, and through transformers.
 import Foundation
 import XCTest
 
 @testable import ObjectModel
 
+/// Attribute values: validation, slots, and transformers.
 final class AttributeValueTests: XCTestCase {
   private func failure(_ attribute: Attribute, _ slot: Slot) -> AttributeFailure? {
     AttributeChecker(ManagedObjectModel { Entity("E") { attribute } }.entities[0].attributes[0]).failure(of: slot)
@@ -95,7 +95,7 @@ final class AttributeValueTests: XCTestCase {
     let data = try AttributeTransformers.data(from: value, transformerName: nil)
     XCTAssertEqual(String(decoding: data, as: UTF8.self), "{\"a\":\"inf\",\"b\":1.5}")
     XCTAssertEqual(try AttributeTransformers.value(from: data, as: [String: Double].self, transformerName: nil), value)
-    // What Core Data's editor writes, and what people write who take the constant's name for its value.
+    // The name that Core Data's editor writes, and the constant's name, which is often used instead of its value.
     for name in ["NSSecureUnarchiveFromData", "NSSecureUnarchiveFromDataTransformer", "NSSecureUnarchiveFromDataTransformerName"] {
       XCTAssertEqual(try AttributeTransformers.value(from: data, as: [String: Double].self, transformerName: name), value, name)
     }

@@ -1,9 +1,9 @@
-// CompiledModelCacheTests: when a model is not compiled again.
 import Dispatch
 import XCTest
 
 @testable import ObjectModel
 
+/// When a compiled model is reused.
 final class CompiledModelCacheTests: XCTestCase {
   private func makeModel(_ name: String = "Book") -> ManagedObjectModel {
     ManagedObjectModel {

@@ -1,10 +1,10 @@
-// CompiledModelTests: how entities, slots and relationships are numbered.
 import Foundation
 import XCTest
 import _TestSupport
 
 @testable import ObjectModel
 
+/// The numbering of entities, slots and relationships.
 final class CompiledModelTests: XCTestCase {
   func testEntitiesAreNumberedInPreOrderOfTheirNames() throws {
     let model = try CompiledModel(
@@ -103,7 +103,7 @@ final class CompiledModelTests: XCTestCase {
       model.entities.shuffle(using: &random)
       let compiled: CompiledModel
       do { compiled = try CompiledModel(model) } catch {
-        // A random chain may be as deep as it likes; only that is refused.
+        // A random chain can exceed the depth limit; no other issue is allowed.
         XCTAssertTrue(error.issues.allSatisfy { $0.reason.contains("levels") })
         continue
       }

@@ -1,9 +1,9 @@
-// CompositeModelTests: composite attributes in models: their rules, slots, hashes and files.
 import Foundation
 import XCTest
 
 @testable import ObjectModel
 
+/// Composite attributes in models: validation, slots, hashes and files.
 final class CompositeModelTests: XCTestCase {
   private func model(_ city: Attribute = Attribute("city", .string).required(), home: Attribute = Attribute("home", composite: "Address"))
     -> ManagedObjectModel

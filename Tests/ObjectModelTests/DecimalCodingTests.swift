@@ -1,10 +1,10 @@
-// DecimalCodingTests: decimals as bytes, exact and in order.
 import Foundation
 import XCTest
 import _TestSupport
 
 @testable import ObjectModel
 
+/// Decimals as bytes: exact, and in numeric order.
 final class DecimalCodingTests: XCTestCase {
   private func decimal(_ text: String) -> Decimal { Decimal(string: text, locale: Locale(identifier: "en_US_POSIX")) ?? .nan }
 
@@ -75,7 +75,7 @@ final class DecimalCodingTests: XCTestCase {
       if Bool.random(using: &random) {
         bytes = [1] + bytes.dropFirst().map { ~$0 } + [0xFF]
       }
-      // A coding that is read must be the one that is written, or two rows would be equal and differ.
+      // Only the canonical encoding is decoded; otherwise equal values could have different rows.
       if let value = DecimalCoding.decode(Data(bytes)) { XCTAssertEqual(DecimalCoding.encode(value), Data(bytes), "\(bytes)") }
     }
   }

@@ -1,8 +1,8 @@
-// DerivationTests: what expressions of derived attributes are understood, and what is said of others.
 import XCTest
 
 @testable import ObjectModel
 
+/// Supported expressions of derived attributes, and the messages for others.
 final class DerivationTests: XCTestCase {
   private func issues(_ attribute: Attribute, constraint: String? = nil) -> [ModelIssue] {
     ManagedObjectModel {

@@ -1,10 +1,10 @@
-// DocumentTests: model documents like those of public applications, of every age, are understood and written without loss.
 import Foundation
 import XCTest
 
 @testable import ObjectModel
 
-/// The documents were written for these tests, like those of applications of their kind: no application's own is among them.
+/// Model documents that resemble those of public applications, from all versions of the editor, are read and written without loss. They
+/// were written for these tests; none comes from an application.
 final class DocumentTests: XCTestCase {
   private static let folder = Fixtures.root.appendingPathComponent("Tests/ObjectModelTests/Documents")
 
@@ -19,7 +19,8 @@ final class DocumentTests: XCTestCase {
   }
 
   func testEveryDocumentIsUnderstood() throws {
-    // Entities, attributes, relationships, to-many ones, indexes that are built, constraints, levels of inheritance, templates.
+    // The numbers of entities, attributes, relationships, to-many relationships, built indexes, constraints, inheritance levels and
+    // templates.
     let known: [String: [Int]] = [
       "Camera": [13, 29, 14, 8, 3, 2, 3, 0], "Chat": [8, 33, 17, 8, 3, 2, 2, 0], "FeedReader": [7, 22, 8, 4, 7, 0, 3, 2],
       "HealthLog": [20, 49, 20, 9, 3, 2, 3, 0], "NextActions": [8, 21, 12, 6, 0, 0, 3, 2], "Notes": [9, 28, 12, 7, 2, 0, 2, 0],
@@ -38,7 +39,7 @@ final class DocumentTests: XCTestCase {
         model.entities.flatMap(\.relationships).count(where: \.isToMany), model.entities.flatMap(\.effectiveIndexes).count,
         model.entities.flatMap(\.uniquenessConstraints).count, depth, model.fetchRequestTemplates.count,
       ]
-      // Every relationship but the one that says so has its inverse.
+      // Every relationship has its inverse, except for the one declared without.
       for relationship in compiled.relationships where relationship.name != "from" || name != "Chat" {
         XCTAssertNotNil(compiled.inverse(of: relationship), "\(name): \(relationship.name)")
       }
@@ -61,7 +62,7 @@ final class DocumentTests: XCTestCase {
         )
         if before == after { canonical.append(version.name) }
         XCTAssertEqual(sorted(try Fixtures.tree(before)), sorted(try Fixtures.tree(after)), version.name)
-        // The canonical form is its own canonical form.
+        // The canonical form is stable.
         XCTAssertEqual(try ManagedObjectModel(xmlData: after).xmlData(), after, version.name)
       }
       let list = ".xccurrentversion"
@@ -86,7 +87,7 @@ final class DocumentTests: XCTestCase {
     for url in try bundles() {
       for version in try VersionedModel(contentsOf: url).versions { checksums[version.name] = try CompiledModel(version.model).checksum }
     }
-    // The hashes and the numbering of the first version that wrote them: a change would keep stores from opening.
+    // The hashes and the numbering from the first version. A change would keep stores from opening.
     let known = [
       "Camera": "1a16d374c73d4f7d207309846d0e4942", "Chat": "077606bca5415d5bc518804e98352d17",
       "FeedReader": "7bdb495091db9097f56c2c973ee5296f", "HealthLog": "ce1cb2807656b49e48167fca88d8f5cc",
@@ -106,14 +107,14 @@ final class DocumentTests: XCTestCase {
     XCTAssertEqual(
       article.effectiveIndexes.map(\.name), ["byDateIndex", "byGuidIndex", "byReadIndex", "byDateAndReadIndex", "byGuidAndFeedIndex"])
     XCTAssertEqual(article.effectiveIndexes[3].elements.map(\.propertyName), ["date", "read"])
-    // An index that is declared is not built twice.
+    // A declared index is not built twice.
     var newer = article
     newer.indexes = [
       FetchIndexDescription(name: "mine", elements: [.ascending("guid")]),
       FetchIndexDescription(name: "byReadIndex", elements: [.descending("read")]),
     ]
     XCTAssertEqual(newer.effectiveIndexes.map(\.name), ["mine", "byReadIndex", "byDateIndex", "byDateAndReadIndex", "byGuidAndFeedIndex"])
-    // What no index can hold is passed over.
+    // Attributes that no index supports are skipped.
     var attribute = AttributeDescription(name: "bytes", type: .binary)
     attribute.isIndexed = true
     XCTAssertEqual(EntityDescription(name: "E", properties: [.attribute(attribute)]).effectiveIndexes, [])

@@ -1,23 +1,22 @@
-// Fixtures: models and files that several tests use.
 import Foundation
 import XCTest
 
 @testable import ObjectModel
 
-/// Where the files of the tests are.
+/// Models and files for several tests.
 enum Fixtures {
   /// A schema of the repository.
   static func schema(_ name: String) -> URL {
     root.appendingPathComponent("Schemas/\(name).xcdatamodeld")
   }
 
-  /// The package's folder; the tests may be checked out anywhere.
+  /// The package's folder, in any checkout.
   static let root: URL = {
     let file = URL(fileURLWithPath: #filePath).resolvingSymlinksInPath()
     return file.deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
   }()
 
-  /// A model with most of what a model file can say.
+  /// A model with most features of model files.
   static let garden = """
     <?xml version="1.0" encoding="UTF-8" standalone="yes"?>
     <model type="com.apple.IDECoreDataModeler.DataModel" documentVersion="1.0" lastSavedToolsVersion="22522" systemVersion="23D60" minimumToolsVersion="Automatic" sourceLanguage="Swift" userDefinedModelVersionIdentifier="garden-2">
@@ -49,7 +48,7 @@ enum Fixtures {
 
   static func model(_ xml: String) throws -> ManagedObjectModel { try ManagedObjectModel(xmlData: Data(xml.utf8)) }
 
-  /// The element tree of XML, to compare files with.
+  /// The XML element tree, to compare files.
   static func tree(_ data: Data) throws -> PreservedXML.Element { try XMLTreeParser.parse(data, path: nil).element }
 
   /// A folder that is removed when the test ends.

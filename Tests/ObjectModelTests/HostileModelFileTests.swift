@@ -1,10 +1,10 @@
-// HostileModelFileTests: files that are made to exhaust, confuse or read what is not theirs.
 import Foundation
 import XCTest
 import _TestSupport
 
 @testable import ObjectModel
 
+/// Malicious model files, made to exhaust memory, confuse the parser or read other files.
 final class HostileModelFileTests: XCTestCase {
   private func expect(_ xml: String, _ code: ModelFileError.Code, line: UInt = #line) {
     expect(Data(xml.utf8), code, line: line)
@@ -38,7 +38,7 @@ final class HostileModelFileTests: XCTestCase {
     expect(Data("<model a=\"".utf8) + Data([0xFF, 0xFE]) + Data("\"/>".utf8), .malformed)
   }
 
-  /// Foundation's parser ends the process over one without contents.
+  /// Foundation's parser crashes on a processing instruction without contents.
   func testProcessingInstructionsWithoutContentsAreRefused() throws {
     for instruction in ["<?xm?>", "<?x-y.z:\u{e9}?>", "<?xml?>", "<??>"] {
       expect(instruction + "<model/>", .malformed)
@@ -65,7 +65,7 @@ final class HostileModelFileTests: XCTestCase {
     let data = Data("<model a=\"".utf8) + Data(repeating: UInt8(ascii: "x"), count: 100 << 20) + Data("\"/>".utf8)
     expect(data, .tooLarge)
     let file = try Fixtures.folder(self).appendingPathComponent("contents")
-    // A sparse file: its length alone must be enough for the refusal.
+    // A sparse file: its length alone must cause the rejection.
     XCTAssertTrue(FileManager.default.createFile(atPath: file.path, contents: Data("<model/>".utf8)))
     let handle = try FileHandle(forWritingTo: file)
     try handle.truncate(atOffset: 8 << 30)
@@ -126,7 +126,7 @@ final class HostileModelFileTests: XCTestCase {
   func testTenThousandEntitiesAreReadAndCompiled() throws {
     var model = ManagedObjectModel()
     for number in 0..<10_000 {
-      // Trees of 100 entities, three levels deep.
+      // Hierarchies of 100 entities, three levels deep.
       let parent =
         number % 100 == 0 ? nil : number % 100 < 10 ? "E\(number / 100 * 100)" : "E\(number / 10 * 10 % 100 + number / 100 * 100)"
       var entity = EntityDescription(

@@ -1,8 +1,8 @@
-// InvariantCheckTests: the checks of the library's inner tables are there where they were asked for, and cost little.
 import Foundation
 import ObjectModel
 import XCTest
 
+/// The checks of the library's inner tables are compiled in if requested, and are cheap.
 final class InvariantCheckTests: XCTestCase {
   func testTheChecksAreBuiltWhereTheyAreAskedFor() {
     #if CIPHERDATA_CHECKS

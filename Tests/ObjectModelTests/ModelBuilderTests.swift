@@ -1,9 +1,9 @@
-// ModelBuilderTests: models declared in Swift.
 import Foundation
 import XCTest
 
 @testable import ObjectModel
 
+/// Models declared in Swift.
 final class ModelBuilderTests: XCTestCase {
   func testADeclaredModelIsTheDescribedOne() throws {
     let model = ManagedObjectModel(version: "library-1") {

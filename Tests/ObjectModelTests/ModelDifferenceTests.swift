@@ -1,7 +1,7 @@
-// ModelDifferenceTests: what changed between two versions of a model, in words, and what can be inferred.
 import ObjectModel
 import XCTest
 
+/// Differences between two versions of a model, as text, and inference of mappings.
 final class ModelDifferenceTests: XCTestCase {
   private func difference(
     @ModelBuilder _ older: () -> [any ModelComponent], @ModelBuilder to newer: () -> [any ModelComponent]
@@ -66,7 +66,7 @@ final class ModelDifferenceTests: XCTestCase {
   }
 
   func testARenamingIdentifierIsStrongerThanAName() throws {
-    // The old B became A, and a new B came in its place.
+    // The old B became A, and a new B replaced it.
     let found = try difference {
       Entity("A") { Attribute("x", .string) }
       Entity("B") { Attribute("x", .string) }
@@ -79,7 +79,7 @@ final class ModelDifferenceTests: XCTestCase {
   }
 
   func testWhatHasEqualHashesKeepsItsNamesWhateverTheRenamingIdentifiersSay() throws {
-    // A store of the older version is opened under the newer one without a migration: nothing may be said to move.
+    // A store of the older version opens under the newer one without a migration, so nothing may appear to move.
     let found = try difference {
       Entity("A") { Attribute("x", .string) }
       Entity("B") {
@@ -99,7 +99,7 @@ final class ModelDifferenceTests: XCTestCase {
   }
 
   func testAnIdentifierOfAnEarlierRenamingMovesNothingAgain() throws {
-    // The second version renamed y to x and added another y; the third one leaves them alone.
+    // The second version renamed y to x and added another y; the third one leaves them unchanged.
     try expect("A.z: added: String, optional") {
       Entity("A") {
         Attribute("x", .string).renamed(from: "y")
@@ -168,7 +168,7 @@ final class ModelDifferenceTests: XCTestCase {
       Entity("User") { Relationship("members", toMany: "Member", inverse: "user") }
       Entity("Member") { Relationship("user", to: "User", inverse: "members") }
     }
-    // Not where the older name lives on.
+    // Not if the property with the older name still exists.
     try expect(
       "Member.user: inverse changed from memberships to members, which takes over the links", "User.members: added: to many Member",
       "User.memberships: no longer the inverse of user"

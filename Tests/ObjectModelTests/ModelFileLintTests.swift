@@ -1,8 +1,8 @@
-// ModelFileLintTests: words of a model file that mean nothing, and what it leaves out, with their lines.
 import Foundation
 import ObjectModel
 import XCTest
 
+/// Meaningless attributes and omissions in a model file, with their lines.
 final class ModelFileLintTests: XCTestCase {
   private func findings(_ lines: String...) throws -> [String] {
     let text =
@@ -49,14 +49,14 @@ final class ModelFileLintTests: XCTestCase {
         "</entity>",
         "<elements><element name=\"Book\" positionX=\"-63\" positionY=\"-18\" width=\"128\" height=\"44\"/></elements>"),
       [])
-    // Models of every kind, as editors have written them.
+    // Models of every kind, as editors wrote them.
     let folder = URL(fileURLWithPath: #filePath).resolvingSymlinksInPath().deletingLastPathComponent().appendingPathComponent("Documents")
     let models = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
       .filter { ["xcdatamodel", "xcdatamodeld"].contains($0.pathExtension) }
     XCTAssertFalse(models.isEmpty)
     for model in models {
       let unknown = try ModelFileLint.findings(inModelAt: model).filter { [.unknownAttribute, .unknownElement].contains($0.kind) }
-      // One has an element of a later version, on purpose.
+      // One has an element of a later version on purpose.
       let isOfLater = model.lastPathComponent == "WikiReader.xcdatamodeld"
       XCTAssertEqual(unknown.map(\.kind), isOfLater ? [.unknownElement] : [], "\(unknown)")
     }

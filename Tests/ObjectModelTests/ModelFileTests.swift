@@ -1,9 +1,9 @@
-// ModelFileTests: model files read and written again.
 import Foundation
 import XCTest
 
 @testable import ObjectModel
 
+/// Reading and writing model files.
 final class ModelFileTests: XCTestCase {
   func testTheSchemasOfTheRepositoryAreReadAndWrittenAgainByteForByte() throws {
     for name in ["DebianArchive", "Messenger", "PhotoLibrary"] {

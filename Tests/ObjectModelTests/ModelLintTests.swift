@@ -1,8 +1,8 @@
-// ModelLintTests: what is allowed in a model and yet likely a mistake.
 import Foundation
 import ObjectModel
 import XCTest
 
+/// Valid models with likely mistakes.
 final class ModelLintTests: XCTestCase {
   private func findings(@ModelBuilder _ components: () -> [any ModelComponent]) -> [String] {
     ModelLint.findings(in: ManagedObjectModel(components)).map(\.description)
@@ -117,7 +117,7 @@ final class ModelLintTests: XCTestCase {
       }
     }
     assertOne(found, "A.b: cascades go round in a circle (A.b, B.c, C.a)")
-    // A tree is none.
+    // A hierarchy is not a cycle.
     XCTAssertEqual(
       findings {
         Entity("Folder") {

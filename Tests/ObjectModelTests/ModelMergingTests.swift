@@ -1,9 +1,9 @@
-// ModelMergingTests: several models as one, and parts of one.
 import Foundation
 import XCTest
 
 @testable import ObjectModel
 
+/// Merging models, and configurations of one.
 final class ModelMergingTests: XCTestCase {
   private let people = ManagedObjectModel(version: "people") {
     Entity("Person") { Attribute("name", .string) }

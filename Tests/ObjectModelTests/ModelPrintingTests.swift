@@ -1,9 +1,9 @@
-// ModelPrintingTests: models as text and diagrams.
 import Foundation
 import XCTest
 
 @testable import ObjectModel
 
+/// Models as text and diagrams.
 final class ModelPrintingTests: XCTestCase {
   private let model = ManagedObjectModel(version: "1") {
     Entity("Item", abstract: true) { Attribute("title", .string).required().length(1...80).initially("x") }

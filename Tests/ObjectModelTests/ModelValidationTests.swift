@@ -1,11 +1,11 @@
-// ModelValidationTests: every rule, with the entity and the property it names.
 import Foundation
 import XCTest
 
 @testable import ObjectModel
 
+/// Every validation rule, with the entity and property in its message.
 final class ModelValidationTests: XCTestCase {
-  /// Expects exactly the mistakes, and what Core Data accepts of them, given as `place: part of the reason`.
+  /// Expects exactly the given errors, and the deviations that Core Data accepts, as `place: part of the reason`.
   private func expect(
     _ expected: [String], accepted: [String] = [], line: UInt = #line, @ModelBuilder _ model: () -> [any ModelComponent]
   ) {

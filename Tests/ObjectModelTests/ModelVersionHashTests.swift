@@ -1,9 +1,9 @@
-// ModelVersionHashTests: what changes a version hash, and what does not.
 import Foundation
 import XCTest
 
 @testable import ObjectModel
 
+/// The changes that affect a version hash, and those that do not.
 final class ModelVersionHashTests: XCTestCase {
   private func entity(_ change: (inout EntityDescription) -> Void = { _ in }) -> EntityDescription {
     var entity = EntityDescription(name: "Book", superentity: nil, managedObjectClassName: "Book")

@@ -1,9 +1,9 @@
-// ObjectIdentityTests: object IDs, references and their URIs.
 import Foundation
 import XCTest
 
 @testable import ObjectModel
 
+/// Object IDs, references and their URIs.
 final class ObjectIdentityTests: XCTestCase {
   private func model() throws -> CompiledModel {
     try CompiledModel(

@@ -1,10 +1,9 @@
-// OldModelTests: models as Xcode 3 kept them: archives of the editor's objects.
 import Foundation
 import XCTest
 
 @testable import ObjectModel
 
-/// Writes archives of objects: what Foundation's own writer cannot, since it knows no references between objects.
+/// Writes archives of objects. Foundation's property list writer does not support references between objects.
 private struct ArchiveWriter {
   indirect enum Value {
     case flag(Bool)
@@ -18,7 +17,7 @@ private struct ArchiveWriter {
   /// The objects of the archive; the first is nil.
   private(set) var objects: [Value] = [.text("$null")]
 
-  /// Adds an object, and gives a reference to it.
+  /// Adds an object, and returns a reference to it.
   mutating func add(_ value: Value) -> Value {
     objects.append(value)
     return .reference(objects.count - 1)
@@ -36,7 +35,7 @@ private struct ArchiveWriter {
 
   mutating func array(_ values: [Value]) -> Value { object("NSMutableArray", ["NS.objects": .list(values)]) }
 
-  /// Puts an object in the place of a reference that was given before.
+  /// Replaces the object of an existing reference.
   mutating func set(_ value: Value, at reference: Value) {
     if case .reference(let number) = reference { objects[number] = value }
   }
@@ -85,6 +84,7 @@ private struct ArchiveWriter {
   }
 }
 
+/// Models in the format of Xcode 3: archives of the editor's objects.
 final class OldModelTests: XCTestCase {
   private typealias Value = ArchiveWriter.Value
 
@@ -103,7 +103,7 @@ final class OldModelTests: XCTestCase {
     return (name, writer.object(kind, ["_name": writer.add(.text(name)), "XDBucketForStereotypesstorage": settings]))
   }
 
-  /// A library as Xcode 3 kept one.
+  /// A library model in the format of Xcode 3.
   private func archive() -> Data {
     var writer = ArchiveWriter()
     func text(_ text: String) -> Value { writer.add(.text(text)) }
@@ -198,7 +198,7 @@ final class OldModelTests: XCTestCase {
     XCTAssertEqual(model.fetchRequestTemplates.map(\.predicateFormat), ["pages > 500"])
     XCTAssertEqual(model.configurations.map(\.entityNames), [["Book"]])
     XCTAssertEqual(model.validationIssues(), [])
-    // Writing it makes a file that every later editor reads.
+    // Writing it makes a file that every later editor can read.
     let written = try ManagedObjectModel(xmlData: try model.xmlData())
     XCTAssertEqual(written, model)
     XCTAssertEqual(written.versionHashesByEntityName, model.versionHashesByEntityName)
@@ -215,7 +215,7 @@ final class OldModelTests: XCTestCase {
     let bundle = try VersionedModel(contentsOf: url)
     XCTAssertEqual(bundle.versions.map(\.name), ["M", "M 0"])
     XCTAssertEqual(bundle.version(named: "M 0")?.entities.count, 2)
-    // Readers prefer the file that was written next to the old one.
+    // Readers prefer the new file next to the old one.
     try bundle.write(to: url)
     XCTAssertTrue(FileManager.default.fileExists(atPath: old.appendingPathComponent("contents").path))
     XCTAssertEqual(try VersionedModel(contentsOf: url), bundle)
@@ -234,7 +234,7 @@ final class OldModelTests: XCTestCase {
     for length in stride(from: 0, to: whole.count, by: 1_201) {
       XCTAssertThrowsError(try ManagedObjectModel(contentsOf: try bundle(whole.prefix(length)))) { XCTAssertTrue($0 is ModelFileError) }
     }
-    // A flipped bit gives a model or an error, and nothing else.
+    // A flipped bit yields a model or an error, never a crash.
     for position in stride(from: 8, to: whole.count, by: 131) {
       var data = whole
       data[position] ^= 1 << UInt8(position % 8)

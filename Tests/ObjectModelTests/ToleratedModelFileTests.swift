@@ -1,13 +1,13 @@
-// ToleratedModelFileTests: words of a model file that mean nothing and that Core Data accepts.
 import Foundation
 import XCTest
 
 @testable import ObjectModel
 
+/// Meaningless attributes of model files that Core Data accepts.
 final class ToleratedModelFileTests: XCTestCase {
   private func xml(_ lines: String) -> String { "<model>\n<entity name=\"E\">\n\(lines)\n</entity>\n</model>" }
 
-  /// Expects that a file is read with a warning at a line, is written back as it was, and is refused where the reading is strict.
+  /// Expects that a file is read with a warning at a line, is written back unchanged, and is rejected by strict reading.
   private func model(_ xml: String, warns reason: String?, line: Int = 3, at source: UInt = #line) throws -> ManagedObjectModel {
     let data = Data(xml.utf8)
     let model = try ManagedObjectModel(xmlData: data)
@@ -34,7 +34,7 @@ final class ToleratedModelFileTests: XCTestCase {
     return model
   }
 
-  /// The attributes of a tree's elements that another tree does not have as they are.
+  /// The attributes in a tree's elements that are missing or different in another tree.
   private func lost(of element: PreservedXML.Element, in other: PreservedXML.Element?) -> [String] {
     guard let other else { return [element.name] }
     var seen: [String: Int] = [:]
@@ -136,7 +136,7 @@ final class ToleratedModelFileTests: XCTestCase {
     }
     XCTAssertNil(
       try derived("attributeType=\"String\" derived=\"YES\"", warns: "needs a 'derivationExpression'").derivationExpression)
-    // What an application makes of it is written.
+    // Changes by an application are written.
     for words in [rest, "derived=\"NO\" \(rest)"] {
       var model = try Fixtures.model(xml("<attribute name=\"a\" \(words)/>\(other)"))
       guard case .attribute(var attribute) = model.entities[0].properties[0] else { return XCTFail("no attribute") }
@@ -269,7 +269,7 @@ final class ToleratedModelFileTests: XCTestCase {
     XCTAssertNil(try relationship("A", "b").inverseID)
     XCTAssertEqual(try relationship("A", "b").followedInverseID, try relationship("B", "as").id)
     XCTAssertNil(try relationship("B", "as").followedInverseID)
-    // Core Data keeps a to-many relationship in the column of the to-one relationship that it names.
+    // Core Data stores a to-many relationship in the column of the to-one relationship that it names.
     XCTAssertEqual(try relationship("A", "bs").inverseID, try relationship("B", "a").id)
     XCTAssertEqual(try relationship("B", "a").inverseID, try relationship("A", "bs").id)
     for name in ["other", "strange"] {

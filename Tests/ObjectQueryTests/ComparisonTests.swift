@@ -1,9 +1,9 @@
-// ComparisonTests: values of every type compared in memory.
 import Foundation
 import ObjectModel
 import ObjectQuery
 import XCTest
 
+/// Comparison of values of every type in memory.
 final class ComparisonTests: XCTestCase {
   private var library: Library!
 
@@ -119,7 +119,7 @@ final class ComparisonTests: XCTestCase {
     XCTAssertEqual(try books("author", .notEqual, library.objectID(of: 2)), [3])
     XCTAssertEqual(try library.fetch("Author", .compare("SELF", .in, [first])), [1])
     XCTAssertEqual(try library.fetch("Author", .compare("objectID", .equal, first)), [1])
-    // The key of an object of another entity is no match.
+    // The key of an object of another entity does not match.
     XCTAssertEqual(try books("author", .equal, ManagedObjectID(space: 0, entityNumber: library.objectID(of: 3).entityNumber, key: 1)), [])
   }
 

@@ -1,9 +1,9 @@
-// DictionaryEvaluationTests: predicates asked about dictionaries answer as they do about objects.
 import Foundation
 import ObjectModel
 import ObjectQuery
 import XCTest
 
+/// Predicates on dictionaries have the same results as on objects.
 final class DictionaryEvaluationTests: XCTestCase {
   private let book: [String: Any] = [
     "title": "Emma", "pages": 474, "price": Decimal(string: "19.99") ?? 0, "rating": 4.5, "inPrint": true, "subtitle": NSNull(),

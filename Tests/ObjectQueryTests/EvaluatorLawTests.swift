@@ -1,9 +1,9 @@
-// EvaluatorLawTests: laws that every predicate keeps, on random predicates and random objects from a fixed seed.
 import Foundation
 import ObjectModel
 import ObjectQuery
 import XCTest
 
+/// Logical laws that hold for every predicate, tested with random predicates and objects from a fixed seed.
 final class EvaluatorLawTests: XCTestCase {
   func testNotTurnsAndCompoundsJoinEveryAnswer() throws {
     var random = PredicateMaker(seed: 7)
@@ -46,7 +46,7 @@ final class EvaluatorLawTests: XCTestCase {
     let sum = "pages == " + String(repeating: "(1 + ", count: 97) + "1" + String(repeating: ")", count: 97)
     let library = try Library()
     try library.add("Book", 1, ["pages": 98])
-    // The answers come back over a box: the closure runs on another thread, which is waited for.
+    // A box for the results. `@unchecked Sendable`: the closure runs on another thread, which the test waits for.
     final class Box: @unchecked Sendable {
       var answers: [[Int]] = []
       let library: Library

@@ -1,7 +1,7 @@
-// FetchPropertyTests: properties of dictionary results from text and as values.
 import ObjectQuery
 import XCTest
 
+/// Properties of dictionary results, from text and as values.
 final class FetchPropertyTests: XCTestCase {
   private func expression(_ format: String) throws -> FetchExpression { try FetchExpression(format: format) }
 

@@ -1,8 +1,8 @@
-// FetchRequestTests: requests are values that are put together step by step.
 import ObjectModel
 import ObjectQuery
 import XCTest
 
+/// Requests are values that are built step by step.
 final class FetchRequestTests: XCTestCase {
   func testARequestIsPutTogetherInOneExpression() {
     let request = FetchRequest<ManagedObjectID>(entityName: "Book")

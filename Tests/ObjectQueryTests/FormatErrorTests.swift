@@ -1,7 +1,7 @@
-// FormatErrorTests: mistakes in a predicate's text are told with their place.
 import ObjectQuery
 import XCTest
 
+/// Errors in a predicate's text are reported with their position.
 final class FormatErrorTests: XCTestCase {
   private func error(_ format: String, _ arguments: (any FetchConstantConvertible)?...) throws -> PredicateFormatError {
     var thrown: (any Error)?
@@ -89,7 +89,7 @@ final class FormatErrorTests: XCTestCase {
       XCTAssertTrue(try error(text).message.contains("nested deeper"), open)
     }
     XCTAssertTrue(try error("a == 1" + String(repeating: " + 1", count: count)).message.contains("nested deeper"))
-    // Long is not deep.
+    // A long predicate is not a deep one.
     let long = try FetchPredicate(format: "a == 1" + String(repeating: " OR a == 1", count: 5000))
     guard case .or(let items) = long else { return XCTFail("no OR") }
     XCTAssertEqual(items.count, 5001)

@@ -1,9 +1,9 @@
-// FormatFuzzTests: whatever text is given, parsing, printing and resolving end, with an answer or an error.
 import Foundation
 import ObjectModel
 import ObjectQuery
 import XCTest
 
+/// Parsing, printing and resolving any text ends with a result or an error.
 final class FormatFuzzTests: XCTestCase {
   private static let words = [
     "title", "pages", "author", "tags", "author.name", "books", "entity", "SELF", "$x", "$", "@count", "@sum", ".", ".", "(", ")", "{", "}",
@@ -35,7 +35,7 @@ final class FormatFuzzTests: XCTestCase {
         text = (0..<(1 + random.next(12))).map { _ in Self.words[random.next(Self.words.count)] }.joined(
           separator: random.next(3) == 0 ? "" : " ")
       } else {
-        // A right text with a few scalars taken out, put in or replaced.
+        // A valid text with a few scalars removed, inserted or replaced.
         var scalars = Array(Self.texts[random.next(Self.texts.count)].unicodeScalars)
         for _ in 0..<(random.next(3)) {
           let place = random.next(scalars.count)

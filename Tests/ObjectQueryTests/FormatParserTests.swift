@@ -1,8 +1,8 @@
-// FormatParserTests: the format language, each construct once.
 import Foundation
 import ObjectQuery
 import XCTest
 
+/// Each construct of the format language.
 final class FormatParserTests: XCTestCase {
   private func parse(_ format: String, _ arguments: (any FetchConstantConvertible)?...) throws -> FetchPredicate {
     try FetchPredicate(format: format, argumentArray: arguments)

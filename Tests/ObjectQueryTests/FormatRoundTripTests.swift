@@ -1,10 +1,10 @@
-// FormatRoundTripTests: a printed predicate parses to an equal predicate.
 import Foundation
 import ObjectModel
 import ObjectQuery
 import XCTest
 import _TestSupport
 
+/// Parsing a printed predicate yields an equal predicate.
 final class FormatRoundTripTests: XCTestCase {
   func testRandomPredicatesSurvivePrintingAndParsing() throws {
     var maker = PredicateMaker(seed: 20_260_101)
@@ -61,7 +61,7 @@ final class FormatRoundTripTests: XCTestCase {
       XCTAssertEqual(try FetchPredicate(format: text), predicate, text)
       XCTAssertEqual(try FetchExpression(format: expression.description), expression, text)
     }
-    // What is not a number equals nothing, but is printed and parsed.
+    // NaN equals nothing, but is printed and parsed.
     for text in [
       FetchExpression.constant(.real(.nan)), .constant(.decimal(.nan)), .constant(.date(Date(timeIntervalSinceReferenceDate: .nan))),
     ] {
@@ -69,7 +69,7 @@ final class FormatRoundTripTests: XCTestCase {
     }
   }
 
-  /// One beyond decimals' range was read as a decimal, which its digits may make.
+  /// A number outside of the range of decimals was once parsed as a decimal.
   func testRealNumbersOfEverySizeSurvivePrintingAndParsing() throws {
     var random = SeededGenerator(seed: 127)
     let exponents = Array(-330...308)
@@ -106,11 +106,11 @@ final class FormatRoundTripTests: XCTestCase {
 }
 
 extension FetchPredicate {
-  /// A predicate beside this one.
+  /// Another predicate, to combine with this one.
   fileprivate var sibling: FetchPredicate { .compare("b", .equal, 2) }
 }
 
-/// Random predicates in the form that parsing gives, from a fixed seed.
+/// Random predicates from a fixed seed, in the form that parsing yields.
 struct PredicateMaker {
   private var random: SeededGenerator
 

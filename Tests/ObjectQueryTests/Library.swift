@@ -1,10 +1,9 @@
-// Library: a small model with objects in dictionaries, for the tests of predicates and orders.
 import Foundation
 import ObjectModel
 import ObjectQuery
 import XCTest
 
-/// Objects of the library model by number.
+/// Objects of a small library model by number, for tests of predicates and sort orders.
 final class Library: ObjectResolver {
   struct Row {
     var entity: CompiledEntity
@@ -48,7 +47,7 @@ final class Library: ObjectResolver {
     ])
   }
 
-  /// Adds an object; relationships are given by the numbers of objects, inverses are kept.
+  /// Adds an object. Relationships are given by object numbers, and inverses are maintained.
   @discardableResult
   func add(
     _ entityName: String, _ number: Int, _ values: [String: any FetchConstantConvertible] = [:], toOne: [String: Int] = [:],
@@ -101,9 +100,9 @@ final class Library: ObjectResolver {
   func destination(of object: Int, slot: Int) throws -> Int? { try row(object).toOne[slot] }
   func members(of object: Int, toMany index: Int) throws -> [Int] { try row(object).toMany[index] }
 
-  // MARK: Asking
+  // MARK: Queries
 
-  /// The numbers of the objects of an entity that meet a predicate, ascending or in an order.
+  /// The numbers of an entity's objects that match a predicate, ascending or in the given order.
   func fetch(_ entityName: String, _ predicate: FetchPredicate?, sortedBy descriptors: [FetchSortDescriptor] = []) throws -> [Int] {
     var specification = FetchSpecification(entityName: entityName, predicate: predicate)
     specification.sortDescriptors = descriptors

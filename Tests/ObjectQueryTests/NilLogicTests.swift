@@ -1,7 +1,7 @@
-// NilLogicTests: every comparison is true or false, also where a value is missing.
 import ObjectQuery
 import XCTest
 
+/// Every comparison is true or false, even with missing values.
 final class NilLogicTests: XCTestCase {
   private var library: Library!
 
@@ -74,7 +74,7 @@ final class NilLogicTests: XCTestCase {
     XCTAssertEqual(try library.fetch("Author", .compare("students.name", .equal, "X", modifier: .any)), [])
     XCTAssertEqual(try library.fetch("Author", .compare("students.name", .equal, "X", modifier: .all)), [1])
     XCTAssertEqual(try library.fetch("Author", .compare("students.name", .equal, "X", modifier: .none)), [1])
-    // So does a path to a collection that leads through no object.
+    // The same holds for a path to a collection through a missing object.
     XCTAssertEqual(try books(.compare("author.books.pages", .greater, 0, modifier: .any)), [10])
     XCTAssertEqual(try books(.compare("author.books.pages", .less, 0, modifier: .all)), [11, 12])
     XCTAssertEqual(try books(.compare("author.books.@count", .equal, 0)), [11, 12])

@@ -1,8 +1,8 @@
-// NormalFormTests: the resolved form that evaluator and generators share, and its shape.
 import ObjectModel
 import ObjectQuery
 import XCTest
 
+/// The resolved form that the evaluator and the SQL generators share.
 final class NormalFormTests: XCTestCase {
   private var library: Library!
 
@@ -30,7 +30,7 @@ final class NormalFormTests: XCTestCase {
     XCTAssertEqual(try resolve("pages == 1.5 OR pages IN {}").predicate, .constant(false))
     XCTAssertEqual(try resolve("nil == nil AND nil != 5 AND NOT (nil < 5)").predicate, .constant(true))
     XCTAssertEqual(try resolve("SELF == nil").predicate, .constant(false))
-    // What is behind a condition that decides is checked all the same.
+    // Conditions after a decisive one are still checked.
     XCTAssertThrowsError(try resolve("FALSEPREDICATE AND nosuch == 1"))
   }
 

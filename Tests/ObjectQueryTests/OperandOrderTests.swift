@@ -1,9 +1,9 @@
-// Operands in every order and place that Core Data's parser accepts: lists on the left, values as keys, expressions as arguments.
 import Foundation
 import ObjectModel
 import ObjectQuery
 import XCTest
 
+/// Operands in every order and position that Core Data's parser accepts: lists on the left, values as keys, expressions as arguments.
 final class OperandOrderTests: XCTestCase {
   private var library: Library!
 
@@ -59,7 +59,7 @@ final class OperandOrderTests: XCTestCase {
     XCTAssertEqual(try resolved("ANY tags.%@ == 'x'", "name"), try resolved("ANY tags.name == 'x'"))
     XCTAssertEqual(
       try resolved("SUBQUERY(tags, $t, $t.%@ == 'x').@count > 0", "name"), try resolved("SUBQUERY(tags, $t, $t.name == 'x').@count > 0"))
-    // At the start of a path it is a value, as everywhere.
+    // At the start of a path it is a value, as elsewhere.
     XCTAssertEqual(try FetchPredicate(format: "%@ == 'x'", "title").predicateFormat, #""title" == "x""#)
     for argument in [5, nil, "", ["title"]] as [(any FetchConstantConvertible)?] {
       XCTAssertThrowsError(try FetchPredicate(format: "SELF.%@ == 1", argument)) { error in

@@ -1,9 +1,9 @@
-// PatternMeaningTests: patterns said in simpler words mean what they meant.
 import XCTest
 import _TestSupport
 
 @testable import ObjectQuery
 
+/// Simplified patterns match the same texts.
 final class PatternMeaningTests: XCTestCase {
   func testPatternsOfLikeAreSaidInSimplerWords() {
     let cases: [(String, PatternMeaning)] = [

@@ -1,9 +1,9 @@
-// PredicateCodingTests: predicates come back from JSON as they were, and what is no predicate is refused by name.
 import Foundation
 import ObjectModel
 import ObjectQuery
 import XCTest
 
+/// Predicates survive a JSON round trip, and invalid JSON is rejected with its name.
 final class PredicateCodingTests: XCTestCase {
   private func json(_ predicate: FetchPredicate) throws -> String {
     let encoder = JSONEncoder()
@@ -139,7 +139,7 @@ final class PredicateCodingTests: XCTestCase {
     request.affectedStores = ["a"]
     let data = try JSONEncoder().encode(request)
     XCTAssertEqual(try JSONDecoder().decode(FetchRequest<[String: Any]>.self, from: data), request)
-    // Every property of a specification is written once it has another value than usual.
+    // Every property of a specification is encoded if it differs from its default.
     let written = try XCTUnwrap(JSONSerialization.jsonObject(with: data) as? [String: Any])
     XCTAssertEqual(Set(written.keys), Set(Mirror(reflecting: request.specification).children.compactMap(\.label)))
 

@@ -1,9 +1,9 @@
-// ResolutionErrorTests: what does not fit the model is told before anything is read.
 import Foundation
 import ObjectModel
 import ObjectQuery
 import XCTest
 
+/// Mismatches with the model are reported before anything is read.
 final class ResolutionErrorTests: XCTestCase {
   private var library: Library!
 

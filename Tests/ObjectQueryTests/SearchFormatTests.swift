@@ -1,8 +1,8 @@
-// SearchFormatTests: SEARCH as text and as JSON.
 import Foundation
 import ObjectQuery
 import XCTest
 
+/// SEARCH as text and as JSON.
 final class SearchFormatTests: XCTestCase {
   func testItIsAnOperatorAndMayBeAKey() throws {
     XCTAssertEqual(try FetchPredicate(format: "body SEARCH 'a b*'"), .compare("body", .search, "a b*"))

@@ -1,10 +1,10 @@
-// SortTests: the order of results in memory.
 import Foundation
 import ObjectModel
 import ObjectQuery
 import XCTest
 import _TestSupport
 
+/// The sort order of results in memory.
 final class SortTests: XCTestCase {
   private var library: Library!
 
@@ -44,7 +44,7 @@ final class SortTests: XCTestCase {
       sorted.filter { $0.lowercased().hasPrefix("file ") }, ["File 1", "file 1b", "file 02", "file 2", "File 9", "file 10", "file 100"])
     XCTAssertEqual(sorted.first, "2 a")
     XCTAssertEqual(sorted.last, "zebra")
-    // Not so the others.
+    // The other orders do not.
     XCTAssertGreaterThan(SlotOrder.compare(.text("file 2"), .text("file 10"), by: TextOrder(.localizedCaseInsensitive)), 0)
   }
 
@@ -58,7 +58,7 @@ final class SortTests: XCTestCase {
     let randomTexts = (0..<40).map { _ in
       (0..<Int.random(in: 0...3, using: &random)).map { _ in letters.randomElement(using: &random) ?? "" }.joined()
     }
-    // Foundation's comparison by Swedish rules orders the first three in a circle, and its comparison without case the last three in some locales.
+    // Under Swedish rules, Foundation's comparison is cyclic for the first three; without case, for the last three in some locales.
     let texts = randomTexts + ["aä", "zσ", "ä", "SSΣ\\", "ßςSS", "ß漢"]
     let locales = ["sv_SE", "de@collation=phonebook", "da_DK", "cs_CZ", "en_US_POSIX"].map { Locale(identifier: $0) }
     let comparisons = FetchSortDescriptor.Comparison.allCases
@@ -67,7 +67,7 @@ final class SortTests: XCTestCase {
       for first in texts.indices {
         for second in texts.indices {
           XCTAssertEqual(orders[first][second], -orders[second][first], "\(order)")
-          // Only equal bytes are equal, so that every store and every sort gives one order.
+          // Only equal bytes compare as equal, so that every store and every sort yields the same order.
           XCTAssertEqual(orders[first][second] == 0, texts[first].utf8.elementsEqual(texts[second].utf8), "\(order)")
           guard orders[first][second] < 0 else { continue }
           for third in texts.indices where orders[second][third] < 0 {
@@ -90,7 +90,7 @@ final class SortTests: XCTestCase {
     for comparison in [FetchSortDescriptor.Comparison.localizedCaseInsensitive, .localizedStandard] {
       XCTAssertEqual(try sorted("sv_SE", comparison), ["ad", "af", "ch", "h", "z", "ä", "ö"])
     }
-    // Without a locale's rules there is one order.
+    // Without the rules of a locale there is one order.
     for comparison in [FetchSortDescriptor.Comparison.binary, .caseInsensitive] {
       XCTAssertEqual(try sorted("sv_SE", comparison), try sorted("de_DE", comparison))
     }
@@ -99,7 +99,7 @@ final class SortTests: XCTestCase {
   func testLaterKeysOrderWhatEarlierLeaveEqual() throws {
     XCTAssertEqual(try books(FetchSortDescriptor("pages"), FetchSortDescriptor("title")), [12, 11, 10])
     XCTAssertEqual(try books(FetchSortDescriptor("pages", ascending: false), FetchSortDescriptor("title", ascending: false)), [10, 11, 12])
-    // Equal ones keep their order.
+    // The sort is stable.
     XCTAssertEqual(try books(FetchSortDescriptor("pages")), [12, 10, 11])
   }
 

@@ -1,9 +1,9 @@
-// TemplateTests: requests from a model's templates (row M19).
 import Foundation
 import ObjectModel
 import ObjectQuery
 import XCTest
 
+/// Requests from a model's templates (row M19).
 final class TemplateTests: XCTestCase {
   private var model = ManagedObjectModel(entities: [
     EntityDescription(name: "Book", properties: [.attribute(AttributeDescription(name: "title", type: .string, isOptional: true))])
@@ -24,7 +24,7 @@ final class TemplateTests: XCTestCase {
     let request = try request(["TITLE": "a", "FIRST": nil, "SECOND": "b", "UNUSED": 4])
     XCTAssertEqual(request.predicate, try FetchPredicate(format: "title == 'a' AND NOT title IN {NULL, 'b'}"))
     XCTAssertEqual(request.entityName, "Book")
-    // The same template can be used again, with other values.
+    // The same template can be used again with other values.
     XCTAssertEqual(try self.request(["TITLE": nil, "FIRST": "x", "SECOND": "y"]).predicate?.variables, [])
   }
 

@@ -1,8 +1,8 @@
-// TextQueryTests: the language of SEARCH, what it finds, and how relevant that is.
 import ObjectQuery
 import XCTest
 import _TestSupport
 
+/// The language of SEARCH, its matches and their relevance.
 final class TextQueryTests: XCTestCase {
   private let text = "The quick brown fox jumps over the lazy dog. Brownies, too: naïve Straße 東京タワー"
 
@@ -64,7 +64,7 @@ final class TextQueryTests: XCTestCase {
     assertFinds("quick (cat OR fox)")
     assertFinds("quick (cat OR mouse)", false)
     assertFinds("((quick) (fox))")
-    // In small letters it is a word.
+    // In lower case it is a word.
     assertFinds("cat or fox", false)
   }
 
@@ -87,7 +87,7 @@ final class TextQueryTests: XCTestCase {
       } catch {
         XCTAssertEqual(error.position, position, "\(query): \(error)")
       }
-      // What somebody types is never a mistake.
+      // User input is never an error.
       let typed = TextQuery(typed: query)
       XCTAssertEqual(try TextQuery(typed.text), typed, query)
     }

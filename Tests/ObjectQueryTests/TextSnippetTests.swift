@@ -1,8 +1,8 @@
-// TextSnippetTests: where in a text a query's words are, and the part that shows most of them.
 import ObjectQuery
 import XCTest
 import _TestSupport
 
+/// The positions of a query's words in a text, and the excerpt with most of them.
 final class TextSnippetTests: XCTestCase {
   private func marked(_ query: String, _ text: String, words: Int = 100) -> String {
     TextQuery(typed: query).snippet(of: text, words: words).marked("[", "]")

@@ -1,8 +1,8 @@
-// TextTests: folding, string operators and patterns.
 import Foundation
 import ObjectQuery
 import XCTest
 
+/// Folding, string operators and patterns.
 final class TextTests: XCTestCase {
   private let both: ComparisonOptions = [.caseInsensitive, .diacriticInsensitive]
 
@@ -35,7 +35,7 @@ final class TextTests: XCTestCase {
   }
 
   func testTheFastWayFoldsAsTheDefinitionDoes() {
-    // Each letter behind a combining mark takes the general way, each by itself may take the table's.
+    // A letter followed by a combining mark uses the general algorithm; a letter alone can use the table.
     for value in [0x20..<0x600, 0x1E00..<0x2100, 0x3040..<0x3100, 0xAC00..<0xAC20].joined() {
       guard let scalar = Unicode.Scalar(UInt32(value)) else { continue }
       for options in [ComparisonOptions.caseInsensitive, .diacriticInsensitive, both] {

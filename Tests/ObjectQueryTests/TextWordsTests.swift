@@ -1,7 +1,7 @@
-// TextWordsTests: the words of texts in many scripts.
 import ObjectQuery
 import XCTest
 
+/// The words of texts in many scripts.
 final class TextWordsTests: XCTestCase {
   private func assertWords(_ text: String, _ words: String..., line: UInt = #line) {
     XCTAssertEqual(TextWords.words(of: text), words, text, line: line)
@@ -26,7 +26,7 @@ final class TextWordsTests: XCTestCase {
   }
 
   func testMarksBelongToTheirLetters() {
-    // Vowel signs stay, points and the tatweel go.
+    // Vowel signs are kept; points and the tatweel are removed.
     assertWords("हिन्दी भाषा", "हिन्दी", "भाषा")
     assertWords("كِتَابٌ كـتـاب", "كتاب", "كتاب")
     assertWords("שָׁלוֹם", "שלום")
@@ -63,7 +63,7 @@ final class TextWordsTests: XCTestCase {
   }
 
   func testNoWordHasASCIIPunctuation() {
-    // FTS4 must find nothing in a word that it would part.
+    // FTS4 must not split such a word.
     for value in UInt32(0)..<0x3000 {
       guard let scalar = Unicode.Scalar(value) else { continue }
       for word in TextWords.words(of: "x\(scalar)y") {
@@ -72,11 +72,12 @@ final class TextWordsTests: XCTestCase {
     }
   }
 
-  /// A changed sum means that texts have other words than they had: count `rules` up in ``TextWords/version``, then change the sum here.
+  /// A changed checksum means that texts are split into different words: increment `rules` in ``TextWords/version``, then update the
+  /// checksum here.
   func testTheRulesAreThoseOfTheirVersion() {
     XCTAssertTrue(TextWords.version.hasPrefix("1_1_"))
     var sum: UInt64 = 14_695_981_039_346_656_037
-    // Letters and marks that every version of Unicode has had for long.
+    // Letters and marks that every recent version of Unicode has.
     for value in [
       UInt32(0)..<0x250, 0x300..<0x370, 0x386..<0x3CF, 0x400..<0x460, 0x5B0..<0x5F0, 0x620..<0x660, 0x900..<0x950, 0xE01..<0xE5C,
       0x1E00..<0x1EFA, 0x2000..<0x2070, 0x3000..<0x3100, 0x4E00..<0x4E20, 0xAC00..<0xAC20,

@@ -1,8 +1,8 @@
-// ToManyTests: ANY, ALL, NONE, counts, aggregates and subqueries over collections in memory.
 import Foundation
 import ObjectQuery
 import XCTest
 
+/// ANY, ALL, NONE, counts, aggregates and subqueries over collections in memory.
 final class ToManyTests: XCTestCase {
   private var library: Library!
 
@@ -85,7 +85,7 @@ final class ToManyTests: XCTestCase {
   }
 
   func testSubqueriesNestAndSeeTheObjectAsked() throws {
-    // A book of the author has a tag, and bears the author's name.
+    // A book of the author has a tag with the author's name.
     let tags = FetchExpression.subquery(
       collection: .path(.variable("b"), ["tags"]), variable: "t",
       predicate: .and([

@@ -1,15 +1,15 @@
-// WrittenAsElsewhereTests: forms of predicates that people bring along, and predicates asked about values themselves.
 import Foundation
 import ObjectModel
 import ObjectQuery
 import XCTest
 
+/// Predicate forms from other systems, and predicates on plain values.
 final class WrittenAsElsewhereTests: XCTestCase {
   private func assert(_ format: String, isReadAs other: String, line: UInt = #line) throws {
     XCTAssertEqual(try FetchPredicate(format: format), try FetchPredicate(format: other), line: line)
   }
 
-  // MARK: NOT behind the value
+  // MARK: NOT after the value
 
   func testNotMayStandBeforeAComparisonsOperator() throws {
     try assert("title NOT IN {'a', 'b'}", isReadAs: "NOT title IN {'a', 'b'}")
@@ -25,7 +25,7 @@ final class WrittenAsElsewhereTests: XCTestCase {
     }
   }
 
-  // MARK: The last place
+  // MARK: The last index
 
   func testTheLastPlaceMayBeCounted() throws {
     try assert("books[count:(books) - 1].title == 'a'", isReadAs: "books[LAST].title == 'a'")

@@ -1,4 +1,3 @@
-// CoordinatorTests: store classes, opening and closing, IDs, change sets.
 import Foundation
 import ObjectModel
 import ObjectQuery
@@ -11,8 +10,9 @@ extension StoreSettingKey<String> {
   fileprivate static var failure: Self { Self("failure") }
 }
 
+/// Store classes, opening and closing, IDs, change sets.
 final class CoordinatorTests: XCTestCase {
-  /// A store class that does nothing but what the in-memory store does, and tells how it was treated.
+  /// Wraps an in-memory store, and records the calls that it receives.
   private final class RecordingStore: IncrementalStore {
     static let type = StoreType(rawValue: "Recording")
     static let events = Mutex<[String]>([])

@@ -1,8 +1,8 @@
-// FoundKeysTests: keys that come in any order are given in their own, in portions.
 import ObjectStore
 import XCTest
 import _TestSupport
 
+/// Keys added in any order are returned sorted, in batches.
 final class FoundKeysTests: XCTestCase {
   private func taken(_ keys: [Int64], portion: Int) -> [[Int64]] {
     let found = FoundKeys()

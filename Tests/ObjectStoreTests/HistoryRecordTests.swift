@@ -1,10 +1,10 @@
-// HistoryRecordTests: records of a history as bytes, and back, whatever the bytes are.
 import Foundation
 import XCTest
 import _TestSupport
 
 @testable import ObjectStore
 
+/// Encoding and decoding of history records, including arbitrary bytes.
 final class HistoryRecordTests: XCTestCase {
   private func encoded(_ records: [HistoryRecord]) -> [[UInt8]] {
     var portions = HistoryPortions()
@@ -93,7 +93,7 @@ final class HistoryRecordTests: XCTestCase {
       let records = (0..<Int.random(in: 0...40, using: &random.generator)).map { _ in random.record() }
       let portions = encoded(records)
       XCTAssertEqual(try decoded(portions), records)
-      // Each portion can be read by itself.
+      // Each batch can be decoded separately.
       XCTAssertEqual(try portions.map { try decoded([$0]) }.flatMap { $0 }, records)
     }
   }
@@ -115,7 +115,7 @@ final class HistoryRecordTests: XCTestCase {
       var decoder = HistoryDecoder(bytes, number: 42)
       do {
         while let record = try decoder.next() {
-          // What is taken for a record can be written again.
+          // A decoded record can be encoded again.
           XCTAssertEqual(try decoded(encoded([record])).isEmpty, false)
         }
         successes += 1
@@ -133,9 +133,9 @@ final class HistoryRecordTests: XCTestCase {
   func testNumbersThatNobodyWritesAreAnError() {
     let hostile: [[UInt8]] = [
       [0], [13], [128], [1], [1, 0, 1, 1], [1, 1, 0, 1], [1, 1, 1, 0],
-      // A run that goes past the greatest key, and one that would have to be counted for years.
+      // A run beyond the greatest key, and one that would take years to enumerate.
       [1, 1, 255, 255, 255, 255, 255, 255, 15, 2], [1, 1, 1, 255, 255, 255, 255, 255, 255, 255, 255, 255, 1],
-      // More than 64 bits; more properties than bytes; bytes that are no text; a value of no kind; a digest that is too short.
+      // More than 64 bits; more properties than bytes; bytes that are not text; a value of an unknown kind; a digest that is too short.
       [1, 255, 255, 255, 255, 255, 255, 255, 255, 255, 2], [3, 1, 1, 100, 1], [12, 1, 255, 0], [2, 1, 1, 1, 1, 7],
       [2, 1, 1, 1, 1, 6, 1, 1, 2, 0, 0],
     ]
@@ -146,7 +146,7 @@ final class HistoryRecordTests: XCTestCase {
   }
 }
 
-/// Records of every kind, of numbers of every size.
+/// Records of every kind, with numbers of every size.
 private struct RandomHistory {
   var generator: SeededGenerator
 

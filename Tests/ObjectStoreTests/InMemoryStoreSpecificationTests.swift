@@ -1,4 +1,3 @@
-// InMemoryStoreSpecificationTests: the in-memory store keeps the contract.
 import XCTest
 import _StoreSpecification
 

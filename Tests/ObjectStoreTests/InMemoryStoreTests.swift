@@ -1,4 +1,3 @@
-// InMemoryStoreTests: what only a store without a file does.
 import Foundation
 import ObjectModel
 import ObjectQuery
@@ -6,6 +5,7 @@ import ObjectStore
 import XCTest
 import _StoreSpecification
 
+/// Behavior specific to a store without a file.
 final class InMemoryStoreTests: XCTestCase {
   private func makeStore() throws -> InMemoryStore {
     let model = SpecificationModels.library

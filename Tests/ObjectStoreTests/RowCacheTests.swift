@@ -1,10 +1,10 @@
-// RowCacheTests: the rows that all contexts share are the newest, and are bounded.
 import Foundation
 import ObjectModel
 import ObjectStore
 import XCTest
 import _StoreSpecification
 
+/// The row cache that all contexts share contains the newest rows, and is bounded.
 final class RowCacheTests: XCTestCase {
   private let model = SpecificationModels.library
 
@@ -47,17 +47,17 @@ final class RowCacheTests: XCTestCase {
   }
 
   func testALargeSaveLeavesItsRowsWhereverTheyLie() throws {
-    // One part, and many.
+    // One shard, and many.
     for byteLimit in [1 << 20, 64 << 20] {
       let cache = RowCache(model: model, byteLimit: byteLimit)
       let keys = (0..<900).map { Int64($0 * 7919 % 900 * 41 + 1) }
       cache.insert(try rows("Tag", keys.sorted().prefix(500), text: "old"), readAt: cache.generation)
-      // Somebody who has a page keeps what it was.
+      // A shared page keeps its contents.
       let shared = try XCTUnwrap(cache.rowTable(root: try XCTUnwrap(model.entity(named: "Tag")).root, number: 0))
       let new = try rows("Tag", keys, version: 2, text: "a longer new one")
       var request = SaveChangesRequest()
       request.updated = new.map { SaveChangesRequest.Update(row: $0, changedSlots: SlotMask(), oldVersion: 1) }
-      // A row that comes twice is the later one.
+      // If a row occurs twice, the later one counts.
       let last = try rows("Tag", [keys[7]], version: 3, text: "last")
       request.updated.insert(SaveChangesRequest.Update(row: last[0], changedSlots: SlotMask(), oldVersion: 2), at: 8)
       cache.apply(request)
@@ -109,7 +109,7 @@ final class RowCacheTests: XCTestCase {
     let cache = RowCache(model: model, byteLimit: limit)
     let text = String(repeating: "y", count: 5_000)
     let entity = try XCTUnwrap(model.entity(named: "Tag")).number
-    // Far more than fits, of which the last page alone is more than a part of the limit.
+    // Far more than the cache holds; the last page alone exceeds a shard's part of the limit.
     for start in stride(from: Int64(0), to: 20_480, by: 512) {
       cache.insert(try rows("Tag", start..<start + 512, text: text), readAt: cache.generation)
     }
@@ -119,7 +119,7 @@ final class RowCacheTests: XCTestCase {
     XCTAssertEqual(held, Array(20_480 - held.count..<20_480), "The rows that came last stay.")
     cache.removeAll()
     XCTAssertNil(cache.row(ObjectReference(entity: entity, key: 20_479)))
-    // Keys beyond those that lie densely, and negative ones, are found too.
+    // Keys beyond the dense range and negative keys are found too.
     let far = try rows("Tag", [Int64(1) << 40, 1 << 30, 5, -700, -1])
     cache.insert(far, readAt: cache.generation)
     for row in far { XCTAssertEqual(cache.row(row.reference)?.key, row.key) }

@@ -1,10 +1,10 @@
-// RowImageTests: rows are packed and read again, whatever is in them.
 import Foundation
 import ObjectModel
 import ObjectStore
 import XCTest
 import _TestSupport
 
+/// Packing and reading of rows with any contents.
 final class RowImageTests: XCTestCase {
   private let kinds: [SlotKind] = [.int, .real, .text, .bytes, .reference, .none]
 
@@ -29,7 +29,7 @@ final class RowImageTests: XCTestCase {
       let layout = layouts[key % layouts.count]
       let row = layout.map { randomSlot($0, &generator) }
       writer.beginRow(entityNumber: key % 7, slotCount: layout.count, key: Int64(key), version: Int64(key * 2))
-      // Slots may come in any order.
+      // Slots can be set in any order.
       for slot in layout.indices.shuffled(using: &generator) { writer.set(row[slot], at: slot) }
       writer.endRow()
       expected.append(row)
@@ -79,8 +79,8 @@ final class RowImageTests: XCTestCase {
     }
   }
 
-  /// What every reader of rows takes for granted: texts and bytes lie in the row, behind its fixed part, one after the other without touching;
-  /// null slots and those that the entity does not have are marked so.
+  /// The invariants that every reader of rows relies on: texts and bytes are in the row, after its fixed part, in order and without
+  /// overlaps; null slots and slots that the entity lacks are marked.
   private func assertInvariants(of row: RowImage, _ kinds: [SlotKind], line: UInt = #line) {
     let nullWords = (kinds.count + 63) / 64
     let fixedSize = RowImage.wordsOffset + (kinds.count + nullWords) * 8
@@ -114,7 +114,7 @@ final class RowImageTests: XCTestCase {
     for key in 1...200 as ClosedRange<Int64> {
       writer.beginRow(entityNumber: 0, slotCount: kinds.count, key: key, version: 1)
       if key % 3 == 0 { writer.setExternal(large, at: 1) }
-      // Longer than what is left of a chunk, sooner or later.
+      // At some point longer than the rest of a chunk.
       writer.setString(String(repeating: "x", count: Int(key) * 37 % 5_000), at: 0)
       if key % 2 == 0 { writer.setExternal(large, at: 2) }
       writer.setString("", at: 3)

@@ -1,18 +1,18 @@
-// SpecificationComplianceTests: every suite is listed, and every case of a suite.
 import Foundation
 import XCTest
 import _StoreSpecification
 import _TestSupport
 
+/// Every suite of the specification is listed, and every case of a suite.
 final class SpecificationComplianceTests: XCTestCase {
-  /// The names that follow a word in the source files of the specification, by file.
+  /// The names that follow a word in the specification's source files, by file.
   private func names(after word: String, in folder: String) throws -> [String: Set<String>] {
     let url = Fixtures.repository.appendingPathComponent("Tests/_StoreSpecification/\(folder)")
     var found: [String: Set<String>] = [:]
     for file in try FileManager.default.contentsOfDirectory(atPath: url.path) where file.contains("Specification") {
       let text = try String(contentsOf: url.appendingPathComponent(file), encoding: .utf8)
       let parts = text.components(separatedBy: word).dropFirst()
-      // A suite may have further files, named after it and a facet.
+      // A suite can have further files, named after it and a facet.
       let suite = String(file.dropLast(".swift".count).prefix { $0 != "+" })
       found[suite, default: []].formUnion(parts.map { String($0.prefix { $0.isLetter || $0.isNumber }) })
     }

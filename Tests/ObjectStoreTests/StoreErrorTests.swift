@@ -1,4 +1,3 @@
-// StoreErrorTests: what an error of a store carries, and what it says.
 import Foundation
 import ObjectModel
 import XCTest
@@ -6,6 +5,7 @@ import _StoreSpecification
 
 @testable import ObjectStore
 
+/// The contents and messages of store errors.
 final class StoreErrorTests: XCTestCase {
   private func objectID() throws -> ManagedObjectID {
     let model = SpecificationModels.library
@@ -52,7 +52,7 @@ final class StoreErrorTests: XCTestCase {
 
   func testTheTextsOfOperationsAreTheirOwn() {
     XCTAssertEqual(Set(StoreOperation.allCases.map(\.rawValue)).count, StoreOperation.allCases.count)
-    // Texts that programs may have kept.
+    // Raw values that programs may have stored.
     XCTAssertEqual(StoreOperation(rawValue: "open"), .open)
     XCTAssertEqual(StoreOperation(rawValue: "batch insert"), .batchInsert)
     XCTAssertEqual(StoreOperation(rawValue: "obtain permanent IDs"), .obtainPermanentIDs)

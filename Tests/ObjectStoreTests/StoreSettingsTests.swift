@@ -1,4 +1,3 @@
-// StoreSettingsTests: what a class of stores is told by a description, by key or by a dictionary.
 import Foundation
 import ObjectModel
 import XCTest
@@ -15,10 +14,11 @@ extension StoreSettingKey<Int> {
   fileprivate static var isIndentedAsNumber: Self { Self("isIndented") }
 }
 
+/// The settings that a description passes to a store class, by key or by a dictionary.
 final class StoreSettingsTests: XCTestCase {
   private static let type = StoreType(rawValue: "WithSettings")
 
-  /// A store that is told two things; nobody opens it.
+  /// A store with two settings that is never opened.
   private final class StoreWithSettings: IncrementalStore {
     static var settings: [StoreSetting] { [StoreSetting(.isIndented), StoreSetting(.depth)] }
     init(configuration: StoreConfiguration) throws {}

@@ -1,4 +1,3 @@
-// TransactionExtentTests: a request belongs to a transaction by being made inside its body; what the body begins elsewhere does not.
 import Foundation
 import ObjectModel
 import ObjectQuery
@@ -8,6 +7,7 @@ import _StoreSpecification
 
 @testable import ObjectStore
 
+/// A request made inside a transaction's body belongs to the transaction; one made in a task or thread that the body starts does not.
 final class TransactionExtentTests: XCTestCase {
   private final class Transaction: Sendable {}
   private struct Stop: Error {}

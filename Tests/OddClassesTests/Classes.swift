@@ -1,46 +1,45 @@
-// Classes: what an application writes itself beside generated source.
 public import CipherData
 public import Foundation
 
-/// A class whose properties are generated as an extension.
+/// A class whose properties are generated in an extension.
 public class Extended: ManagedObject {
   /// A property of the application's own.
   var shout: Swift.String { (name ?? "").uppercased() }
 
-  /// The keys with rules.
+  /// The keys with validation rules.
   public override class var keysWithCustomValidation: [Swift.String] { keysWithTypedValidation }
 
-  /// Calls the rules.
+  /// Calls the validation rules.
   public override func validateValue(_ value: inout Any?, forKey key: Swift.String) throws {
     try validateTyped(&value, forKey: key)
     try super.validateValue(&value, forKey: key)
   }
 
-  /// A rule for `age`.
+  /// Validates `age`.
   func validateAge(_ value: inout Int16) throws { value = max(value, 0) }
 }
 
-/// A subclass of it, likewise.
+/// A subclass with generated properties in an extension.
 public class Below: Extended {}
 
 extension Keywords {
-  /// A rule for `loudly`: without spaces at its ends, and nothing at all rather than an empty text.
+  /// Validates `loudly`: trims spaces, and replaces an empty text by nil.
   func validateLoudly(_ value: inout Swift.String?) throws {
     value = value?.trimmingCharacters(in: .whitespaces)
     if value == "" { value = nil }
     if value == "shout" { throw Quiet() }
   }
 
-  /// A rule for `list`, which takes what the transformer gives.
+  /// Validates `list`, whose value comes from the transformer.
   func validateList(_ value: inout [Swift.String]) { value.removeAll { $0 == "" } }
 
-  /// A rule for `custom`, likewise.
+  /// Validates `custom`, whose value comes from the transformer.
   func validateCustom(_ value: inout Money?) { if value?.cents == 0 { value = nil } }
 
-  /// A rule for `token`, which takes its type and not the raw value's.
+  /// Validates `token` as its type, not as the raw value.
   func validateToken(_ value: inout Token) throws { if value == Token.zero { throw Quiet() } }
 
-  /// What the rules say.
+  /// The error of the validation rules.
   struct Quiet: Error {}
 }
 
@@ -50,31 +49,31 @@ public enum Mood: Int, Sendable {
   case sad = -1
   /// High spirits.
   case glad = 1
-  /// A mood that does not fit into the attribute.
+  /// A mood that exceeds the attribute's range.
   case beyond = 1_000_000
 }
 
-/// Tints by name; the model says that unknown ones read as `default`.
+/// Tints by name. In the model, `default` replaces unknown ones.
 public enum Tint: Swift.String, Codable, Sendable {
   /// A tint.
   case red
   /// A tint.
   case blue
-  /// What unknown tints read as.
+  /// The replacement for unknown tints.
   case `default`
 }
 
-/// A name of something: a struct with raw values.
+/// A struct with raw values.
 public struct Token: RawRepresentable, Hashable, Sendable {
   /// The raw value.
   public var rawValue: UUID
-  /// A token of a raw value.
+  /// Creates a token with a raw value.
   public init(rawValue: UUID) { self.rawValue = rawValue }
-  /// A token that the rule refuses.
+  /// The token that the rule rejects.
   static let zero = Token(rawValue: UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)))
 }
 
-/// A type of the application's own in a transformable attribute.
+/// The application's type of a transformable attribute.
 public struct Money: Codable, Sendable, Hashable {
   /// The amount.
   public var cents: Int

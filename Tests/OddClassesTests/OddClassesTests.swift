@@ -1,9 +1,9 @@
-// OddClassesTests: generated classes of a model whose names are keywords, no identifiers, or those of Swift's own types.
 import CipherData
 import CipherDataEngine
 import Foundation
 import XCTest
 
+/// Generated classes of a model whose names are keywords, invalid identifiers, or names of Swift's types.
 final class OddClassesTests: XCTestCase {
   private func context(
     _ model: ManagedObjectModel, _ classes: ManagedObjectClasses
@@ -161,7 +161,7 @@ final class OddClassesTests: XCTestCase {
       AND #'class of'[FIRST].id == nil)
       """
     XCTAssertEqual(request.predicate, try FetchPredicate(format: format, Data()))
-    // Names that the types of queries have themselves.
+    // Names that the query types themselves use.
     let taken = Keywords.all.where {
       $0._attribute == "a" && $0.fetchExpression == "b" && $0.isIn == "c" && $0.is == "d" && $0.meets == "e" && $0.objectCount == "f"
         && $0.is(Set.self) && $0.isIn([ManagedObjectID]())

@@ -1,8 +1,8 @@
-// OptionalCompositeTests: optional composites whose parts are required and have default values, as generated classes have them.
 import CipherData
 import Foundation
 import XCTest
 
+/// Optional composites in generated classes with required parts that have default values.
 final class OptionalCompositeTests: XCTestCase {
   private func open() async throws -> (PersistentContainer, ManagedObjectContext) {
     let container = try PersistentContainer(

@@ -1,8 +1,8 @@
-// TypedValuesTests: composites, raw values, rules and large values in generated classes.
 import CipherData
 import Foundation
 import XCTest
 
+/// Composites, raw values, validation rules and large values in generated classes.
 final class TypedValuesTests: XCTestCase {
   private func context(
     _ model: ManagedObjectModel, _ classes: ManagedObjectClasses
@@ -19,7 +19,7 @@ final class TypedValuesTests: XCTestCase {
     object.from = Data()
     object.list = []
     object.token = Token(rawValue: UUID())
-    // The parts' default values are the object's: the optional composite has some too.
+    // A new object has the parts' default values, in the optional composite too.
     XCTAssertEqual(object.required, Outer(object: Inner(in: ""), maybe: Inner(in: "")))
     XCTAssertEqual(Outer(object: Inner(in: "")).slot, 7)
     XCTAssertEqual(Inner(in: "").cost, Decimal(string: "1.25"))
@@ -35,7 +35,7 @@ final class TypedValuesTests: XCTestCase {
     XCTAssertEqual(found.required.self_made, [1, 2])
     XCTAssertEqual(found.required.tint, .blue)
     XCTAssertEqual(try found.value(forKey: "required.object.cost") as? Decimal, 2)
-    // Only what differs is a change.
+    // Only differing values are changes.
     found.required.maybe?.at = nil
     found.required.slot = 1
     XCTAssertEqual(found.changedValues().keys.sorted(), ["required.maybe.at"])
@@ -75,7 +75,7 @@ final class TypedValuesTests: XCTestCase {
     withExtendedLifetime(container) {}
     let found = try context.fetch(Keywords.all.sorted { $0.mood.descending })
     XCTAssertEqual(found.map(\.required.slot), [3, 3])
-    // Set to nil, an optional composite has not even default values.
+    // An optional composite set to nil has no default values.
     XCTAssertNil(found[0].required.maybe)
     XCTAssertNil(found[0].required.object.at)
     XCTAssertEqual(found[1].required.maybe, Inner(in: "b"))
@@ -113,7 +113,7 @@ final class TypedValuesTests: XCTestCase {
     XCTAssertEqual(try context.count(for: Keywords.all.where { $0.mood == nil || $0.mood.rawValue < 0 }), 0)
     let moods: [Mood?] = try context.fetch(Keywords.all.select { ($0.mood, $0.tint) }).map { $0.0 }
     XCTAssertEqual(moods, [.glad])
-    // What another version of the application stored is none of the cases.
+    // Values that another version of the application stored match no case.
     try object.setValue(Int16(5), forKey: "mood")
     try object.setValue("mauve", forKey: "tint")
     XCTAssertNil(object.mood)
@@ -179,7 +179,7 @@ final class TypedValuesTests: XCTestCase {
   }
 
   func testTwoNamesOfOneStructAreToldApart() {
-    // A struct named like a type of Swift's gets another name.
+    // A struct gets another name if its name is that of a Swift type.
     XCTAssertEqual(StringValue._slotCount, 1)
     XCTAssertFalse(StringValue.self is any Hashable.Type)
   }

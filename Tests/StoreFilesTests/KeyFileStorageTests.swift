@@ -1,4 +1,3 @@
-// KeyFileStorageTests: the lock under which key files are edited: one at a time has it, and nothing of it stays.
 import Foundation
 import StoreKeys
 import XCTest
@@ -6,6 +5,7 @@ import _TestSupport
 
 @testable import StoreFiles
 
+/// The lock for edits of key files: it is exclusive, and is removed afterwards.
 final class KeyFileStorageTests: XCTestCase {
   func testTheLockIsAFileOfItsOwnersThatIsGoneAfterwards() throws {
     let folder = try TemporaryFolder()

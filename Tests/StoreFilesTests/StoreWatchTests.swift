@@ -1,4 +1,3 @@
-// StoreWatchTests: what the thread hears that waits for what is written to stores, and how often it wakes up for that.
 import Foundation
 import StoreKeys
 import Synchronization
@@ -7,8 +6,9 @@ import _TestSupport
 
 @testable import StoreFiles
 
+/// The events that the watching thread receives for writes to stores, and how often it resumes.
 final class StoreWatchTests: XCTestCase {
-  /// Files as those of a store, and who watches them.
+  /// Files like those of a store, with an observer.
   private final class Watched: Sendable {
     let path: String
     private let folder: TemporaryFolder
@@ -28,10 +28,10 @@ final class StoreWatchTests: XCTestCase {
 
     deinit { watch.withLock { $0?.end() } }
 
-    /// Waits until the log is looked at no more.
+    /// Waits until the log is no longer polled.
     func settle(_ looks: Int = 4) throws { wait(looks, "the looks of the beginning") }
 
-    /// Waits until nothing more follows from what happened before.
+    /// Waits until earlier events have no more effects.
     func rest() {
       var count = -1
       while count != self.count {
@@ -111,7 +111,7 @@ final class StoreWatchTests: XCTestCase {
     for _ in 0..<2 {
       unlink(store.log)
       store.write(0)
-      // The looks that follow what happened in the folder.
+      // The polls that follow events in the folder.
       store.rest()
       let count = store.count
       store.write()
@@ -163,7 +163,7 @@ final class StoreWatchTests: XCTestCase {
     try FileManager.default.setAttributes([.modificationDate: past], ofItemAtPath: notice.path)
     func time() throws -> Date? { try FileManager.default.attributesOfItem(atPath: notice.path)[.modificationDate] as? Date }
     notice.touch()
-    // On a slow machine more than 20 ms have passed.
+    // On a slow machine, more than 20 ms have passed.
     let isEarly = try time() == past
     usleep(30_000)
     notice.touch()

@@ -1,9 +1,9 @@
-// KeyWorkLimitTests: which slots of a key file are tried, and which may be made, by what they cost.
 import Foundation
 import XCTest
 
 @testable import StoreKeys
 
+/// The slots of a key file that are tried, and those that can be added, depending on their cost.
 final class KeyWorkLimitTests: XCTestCase {
   private func work(_ costs: [UInt8], wish: Int? = nil) throws -> (tried: [UInt8], refused: Int?) {
     let key = try DatabaseKey.random()
@@ -52,13 +52,13 @@ final class KeyWorkLimitTests: XCTestCase {
       file.slots.append(slot(17))
     }
     XCTAssertThrowsError(try limit.check(adding: slot(17), to: file))
-    // A cheap one would be opened, but keep another from being tried.
+    // A cheap slot could be opened, but would keep another one from being tried.
     XCTAssertThrowsError(try limit.check(adding: slot(15), to: file))
     XCTAssertNoThrow(try limit.check(adding: slot(0), to: file))
     XCTAssertNoThrow(try KeyWorkLimit(17).check(adding: slot(17), to: file))
     XCTAssertEqual(KeyWorkLimit.needed(for: (0..<17).map { _ in KDF.scrypt() }), 17)
     XCTAssertNil(KeyWorkLimit.needed(for: (0..<16).map { _ in KDF.scrypt() }))
-    // Where a dear one stands already, cheap ones may be added.
+    // If the file already has an expensive slot, cheap ones can be added.
     file.slots = [slot(20)]
     XCTAssertNoThrow(try limit.check(adding: slot(17), to: file))
   }

@@ -1,7 +1,7 @@
-// SecretTests: keys are never printed, and are compared by all of their bytes.
 import StoreKeys
 import XCTest
 
+/// Keys are never printed, and all their bytes are compared.
 final class SecretTests: XCTestCase {
   func testNothingOfAKeyIsPrinted() throws {
     let secret = SecretBytes(utf8: "MARKER-PASSPHRASE")

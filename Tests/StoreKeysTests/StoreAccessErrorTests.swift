@@ -1,7 +1,7 @@
-// StoreAccessErrorTests: what an error of a key or file says, made of its kind and what is known beyond it.
 import StoreKeys
 import XCTest
 
+/// The messages of key and file errors, which depend on their kind and further details.
 final class StoreAccessErrorTests: XCTestCase {
   func testTheSentenceTakesItsNumbersFromTheCause() {
     func text(_ kind: StoreAccessError.Kind) -> String { StoreAccessError(kind, path: nil, operation: .open).explanation }

@@ -1,4 +1,3 @@
-// AllocationTests: how many blocks of memory natural use asks for: generated classes in a module, default settings, an encrypted store.
 import CipherData
 import Foundation
 import XCTest
@@ -9,13 +8,15 @@ import _AllocationCounter
   import Synchronization
 #endif
 
-/// The bounds are a fifth above what a debug build takes, in which the tests run; an optimised one takes less. Where nothing can be counted all counts are 0.
+/// The number of allocations in normal use: generated classes in a module, default settings, an encrypted store. The limits are 20 % above
+/// the counts of a debug build, in which the tests run; a release build allocates less. On systems where allocations cannot be counted, all
+/// counts are 0.
 final class AllocationTests: XCTestCase {
   private static let count = 400
   private var folder = FileManager.default.temporaryDirectory
   private var container: PersistentContainer?
 
-  /// Packages, each of a section of its own.
+  /// Inserts packages, each in a section of its own.
   override func setUp() async throws {
     #if CIPHERDATA_CHECKS
       CheckPacer.arePaused.store(true, ordering: .relaxed)
@@ -60,7 +61,7 @@ final class AllocationTests: XCTestCase {
     try context.fetch(Package.all.limit(count))
   }
 
-  /// What some work allocates: the least of a few times, since other threads are counted too.
+  /// The allocations of `work`: the minimum of several runs, since other threads are counted too.
   private func least(_ work: () throws -> Int) rethrows -> Int {
     var least = Int.max
     for _ in 0..<5 { least = min(least, try work()) }
@@ -74,7 +75,7 @@ final class AllocationTests: XCTestCase {
     return Int(allocation_counter_stop().allocations)
   }
 
-  /// What one of many allocates: of so many and of half of them, so that what comes once drops out.
+  /// The allocations per item: the difference between all items and half of them, without one-time allocations.
   private func each(_ work: (Int) throws -> Int) rethrows -> Double {
     let half = Self.count / 2
     return Double(try least { try work(Self.count) } - least { try work(half) }) / Double(Self.count - half)
@@ -160,7 +161,7 @@ final class AllocationTests: XCTestCase {
         try context.save()
       }
     }
-    // Where other tests of the process have observed saves, what notifications tell is put together.
+    // If other tests in the process have observed saves, notifications are assembled too.
     assert(Double(found), atMost: 190)
   }
 

@@ -1,8 +1,8 @@
-// EarlierVersionsTests: stores of the versions that generated code has beside its model.
 import CipherData
 import Foundation
 import XCTest
 
+/// Stores of the earlier versions that generated code includes with its model.
 final class EarlierVersionsTests: XCTestCase {
   private var url = URL(fileURLWithPath: "")
   private let key = StoreKey.raw(SecretBytes(Array(repeating: 7, count: 32)))
@@ -16,7 +16,7 @@ final class EarlierVersionsTests: XCTestCase {
 
   private var description: PersistentStoreDescription { PersistentStoreDescription(url: url, key: key) }
 
-  /// A store with a page, as an earlier release has written it.
+  /// Makes a store with a page, as an earlier release wrote it.
   private func makeStore(of version: ManagedObjectModelReference, _ values: [String: any Sendable]) async throws {
     let container = try PersistentContainer(
       name: "Diary", managedObjectModel: try version.resolvedModel, persistentStoreDescriptions: [description])
@@ -37,7 +37,7 @@ final class EarlierVersionsTests: XCTestCase {
   }
 
   func testAStoreOfAnyEarlierVersionOpensWithoutAWordAboutVersions() async throws {
-    // A property that was renamed twice is followed from version to version: its first name is not in the newest model.
+    // A property that was renamed twice is followed through the versions: the newest model does not have its first name.
     for (version, name) in zip(DiaryModel.Versions.all, ["heading", "title"]) {
       try await makeStore(of: version, [name: "The first \(name)"])
       let container = try DiaryModel.makeContainer(persistentStoreDescriptions: [description])
@@ -69,7 +69,7 @@ final class EarlierVersionsTests: XCTestCase {
   func testADescriptionWithStagesOfItsOwnKeepsThem() async throws {
     try await makeStore(of: DiaryModel.Versions.diary, ["heading": "kept"])
     var own = description
-    // Without the version between, nobody knows what has become of the heading: the newest caption has no value, which it must have.
+    // Without the intermediate version, the renaming of the heading is unknown: the newest caption, which is required, has no value.
     own.stagedMigrationManager = StagedMigrationManager([
       LightweightMigrationStage([DiaryModel.Versions.diary, DiaryModel.Versions.diary3])
     ])

@@ -1,8 +1,8 @@
-// FoundationPredicateTests: what #Predicate and SortDescriptor say, said in our language.
 import CipherData
 import Foundation
 import XCTest
 
+/// Translation of `#Predicate` and `SortDescriptor` to the library's predicates and sort descriptors.
 final class FoundationPredicateTests: XCTestCase {
   private func assert<Object: TypedManagedObject>(
     _ predicate: Predicate<Object>, _ format: String, _ arguments: (any FetchConstantConvertible)?..., line: UInt = #line
@@ -135,6 +135,6 @@ final class FoundationPredicateTests: XCTestCase {
 }
 
 extension Package {
-  /// A property that is not the model's.
+  /// A property that is not in the model.
   fileprivate var shout: String { name.uppercased() }
 }

@@ -1,7 +1,7 @@
-// MissingClassesTests: a container that was made without its classes says which call is missing.
 import CipherData
 import XCTest
 
+/// Errors of a container without registered classes name the missing call.
 final class MissingClassesTests: XCTestCase {
   private func context(_ container: PersistentContainer) async throws -> sending ManagedObjectContext {
     container.persistentStoreDescriptions = [PersistentStoreDescription(type: .inMemory)]
@@ -24,7 +24,7 @@ final class MissingClassesTests: XCTestCase {
     assertRefused(missing) { _ = try context.fetch(Chat.all) }
     assertRefused(missing) { try context.findOrCreate(Chat.self, key: "position", values: [1]) }
     assertRefused(missing) { _ = try context.execute(BatchInsertRequest(Chat.self) { _ in true }) }
-    // By their entities' names objects are plain ones.
+    // Inserted by entity name, objects are instances of `ManagedObject`.
     XCTAssertTrue(type(of: try context.insertObject(entityName: "Chat")) == ManagedObject.self)
   }
 
@@ -57,6 +57,6 @@ final class MissingClassesTests: XCTestCase {
     XCTAssertEqual(try ManagedObject(entity: entity("Chat"), of: coordinator).entity.name, "Chat")
   }
 
-  /// A class that nobody generated.
+  /// A class that is not generated.
   final class Unknown: ManagedObject {}
 }

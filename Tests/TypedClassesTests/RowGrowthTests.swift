@@ -1,8 +1,8 @@
-// RowGrowthTests: what the first change of a row costs a file.
 import CipherData
 import Foundation
 import XCTest
 
+/// The growth of a file by the first change of a row.
 final class RowGrowthTests: XCTestCase {
   private let folder = FileManager.default.temporaryDirectory.appendingPathComponent("growth-\(UUID().uuidString)")
 
@@ -10,7 +10,7 @@ final class RowGrowthTests: XCTestCase {
 
   override func tearDown() async throws { try? FileManager.default.removeItem(at: folder) }
 
-  /// Works with a context of the store, closes it, and gives the size of its file.
+  /// Runs `work` in a context, closes the store, and returns the size of its file.
   private func size(after work: (ManagedObjectContext) throws -> Void) async throws -> UInt64 {
     let url = folder.appendingPathComponent("test.store")
     let description = PersistentStoreDescription(url: url, key: .databaseKey(SecretBytes([UInt8](repeating: 7, count: 32))))

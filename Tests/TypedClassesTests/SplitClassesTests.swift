@@ -1,9 +1,8 @@
-// SplitClassesTests: classes that the application declares, over superclasses with generated properties.
 import CipherData
 import Foundation
 import XCTest
 
-/// A ship. What happens to it is the application's; its properties are generated.
+/// A ship with generated properties. The application implements its life cycle.
 class Vessel: _Vessel {
   private(set) var wasLaunched = false
 
@@ -32,6 +31,7 @@ final class Tanker: _Tanker {
 
 final class Harbour: _Harbour {}
 
+/// Classes that the application declares as subclasses of generated ones.
 final class SplitClassesTests: XCTestCase {
   func testTheApplicationsClassesOverrideAndHaveTheGeneratedProperties() async throws {
     let container = try SplitModel.makeContainer(persistentStoreDescriptions: [PersistentStoreDescription(type: .inMemory)])
@@ -41,7 +41,7 @@ final class SplitClassesTests: XCTestCase {
     harbour.name = "Emden"
     tanker.name = "  Batillus "
     tanker.harbour = harbour
-    // The subclass's own, its parent class's and that one's generated superclass are called in turn.
+    // The overrides of the subclass, of its parent class, and of the generated superclass of that are called in turn.
     XCTAssertTrue(tanker.wasLaunched)
     XCTAssertEqual(tanker.tons, 50_000)
     XCTAssertEqual(tanker.built, Date(timeIntervalSinceReferenceDate: 1_000))

@@ -1,9 +1,9 @@
-// TypedClassesTests: classes that the build-tool plugin generated, compiled and used.
 import CipherData
 import CipherDataEngine
 import Foundation
 import XCTest
 
+/// Use of the classes that the build-tool plugin generated.
 final class TypedClassesTests: XCTestCase {
   private func context(
     _ model: ManagedObjectModel, _ classes: ManagedObjectClasses
@@ -25,7 +25,7 @@ final class TypedClassesTests: XCTestCase {
       let model = try ManagedObjectModel(contentsOf: root.appendingPathComponent(path))
       XCTAssertEqual(embedded.versionHashesByEntityName, model.versionHashesByEntityName, path)
       XCTAssertEqual(try CompiledModel(embedded).checksum, try CompiledModel(model).checksum, path)
-      // Equal in all but what only files say.
+      // Equal except for attributes that only files have.
       XCTAssertNoThrow(try ManagedObjectModel(merging: [embedded, model]), path)
       XCTAssertEqual(embedded.versionIdentifiers, model.versionIdentifiers)
       XCTAssertEqual(embedded.configurations.map(\.entityNames), model.configurations.map(\.entityNames))

@@ -1,13 +1,13 @@
-// TypedQueryTests: typed queries make the predicates that the format language makes, and are put together at run time.
 import CipherData
 import Foundation
 import XCTest
 
-/// An enumeration of the application's own, kept in a string attribute.
+/// An enumeration of the application, stored in a string attribute.
 private enum Role: String, FetchOperand {
   case owner, member
 }
 
+/// Typed queries build the same predicates as the format language, and can be composed at run time.
 final class TypedQueryTests: XCTestCase {
   private func assert<Object: ManagedObject>(
     _ request: FetchRequest<Object>, _ format: String, _ arguments: (any FetchConstantConvertible)?..., line: UInt = #line
@@ -16,7 +16,7 @@ final class TypedQueryTests: XCTestCase {
     XCTAssertEqual(request.predicate, expected, "\(request.predicate?.predicateFormat ?? "nil")", line: line)
   }
 
-  // MARK: The same tree
+  // MARK: Predicate trees
 
   func testComparisonsAreThoseOfTheFormatLanguage() throws {
     let date = Date(timeIntervalSinceReferenceDate: 5)
@@ -111,7 +111,7 @@ final class TypedQueryTests: XCTestCase {
         section.packages.any { package in package.name == section.name && package.tags.any { $0.name == package.name } }
       },
       "SUBQUERY(packages, $x1, $x1.name == name AND SUBQUERY($x1.tags, $x2, $x2.name == $x1.name).@count > 0).@count > 0")
-    // An inner collection of the outermost object takes no variable that is in use.
+    // An inner collection of the outermost object does not reuse a variable.
     try assert(
       Section.all.where { section in section.packages.any { first in section.packages.any { $0.installedSize > first.installedSize } } },
       "SUBQUERY(packages, $x1, SUBQUERY(packages, $x2, $x2.installedSize > $x1.installedSize).@count > 0).@count > 0")
@@ -147,7 +147,7 @@ final class TypedQueryTests: XCTestCase {
     XCTAssertEqual(items.count, 12)
   }
 
-  // MARK: Put together at run time
+  // MARK: Composition at run time
 
   func testConditionsAreAddedOneByOne() throws {
     try assert(Package.all.where { $0.name == "a" }.where { $0.essential == true }, "name == 'a' AND essential == TRUE")
@@ -217,7 +217,7 @@ final class TypedQueryTests: XCTestCase {
     XCTAssertEqual(Package.all.limit(5).offset(2).fetchLimit, 5)
   }
 
-  // MARK: Answers
+  // MARK: Results
 
   func testTypedQueriesAreAnsweredInMemory() async throws { try await answer(PersistentStoreDescription(type: .inMemory)) }
 

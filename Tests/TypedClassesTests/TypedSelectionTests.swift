@@ -1,8 +1,8 @@
-// TypedSelectionTests: selections give tuples of the types that the model says.
 import CipherData
 import Foundation
 import XCTest
 
+/// Selections return tuples of the model's types.
 final class TypedSelectionTests: XCTestCase {
   private func context() async throws -> (PersistentContainer, ManagedObjectContext) {
     let container = try DebianArchiveModel.makeContainer(persistentStoreDescriptions: [PersistentStoreDescription(type: .inMemory)])
@@ -146,7 +146,7 @@ final class TypedSelectionTests: XCTestCase {
       XCTAssertEqual(none, [nil])
       let members: [Decimal?] = try context.fetch(Chat.all.select { $0.participants.average { $0.account.balance } })
       XCTAssertEqual(members, [mean])
-      // Means of other numbers are doubles.
+      // Averages of other numbers are `Double` values.
       let others: [(Double?, Double?, Double?)] = try context.fetch(
         Chat.all.select { ($0.unreadCount.average, $0.colorIndex.median, $0.position.average) })
       XCTAssertEqual(others.map(\.0), [3])

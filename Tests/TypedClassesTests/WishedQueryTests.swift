@@ -1,8 +1,8 @@
-// WishedQueryTests: typed queries and updates as people write them first.
 import CipherData
 import Foundation
 import XCTest
 
+/// Typed queries and updates in the form that developers write first.
 final class WishedQueryTests: XCTestCase {
   private func assert<Object: ManagedObject>(
     _ request: FetchRequest<Object>, _ format: String, _ arguments: (any FetchConstantConvertible)?..., line: UInt = #line

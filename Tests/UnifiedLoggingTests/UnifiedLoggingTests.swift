@@ -1,11 +1,10 @@
-// Messages of sources for Apple's unified logging reach swift-log, and hide what they do not show there.
 import Foundation
 import Logging
 import Synchronization
 import UnifiedLogging
 import XCTest
 
-/// Keeps what is written.
+/// Records the messages.
 private final class Records: Sendable {
   struct Record: Equatable {
     var level: Logging.Logger.Level
@@ -19,6 +18,7 @@ private final class Records: Sendable {
   }
 }
 
+/// Messages of code for Apple's unified logging are forwarded to swift-log, with private values redacted.
 final class UnifiedLoggingTests: XCTestCase {
   private let records = Records()
   private var logger: UnifiedLogging.Logger { UnifiedLogging.Logger(records.log()) }
@@ -85,7 +85,7 @@ final class UnifiedLoggingTests: XCTestCase {
     os_log("%d", log: records.log(.error), type: .default, value())
     UnifiedLogging.Logger(.disabled).fault("\(value())")
     logger.error("\(value())")
-    // The arguments of the function are computed by its caller.
+    // The function's arguments are evaluated by its caller.
     XCTAssertEqual(records.texts, ["2"])
   }
 
@@ -114,7 +114,7 @@ final class UnifiedLoggingTests: XCTestCase {
   }
 
   func testALoggerOfAnApplicationHasASubsystemAndACategory() {
-    // What the process's handler makes of it is not this test's.
+    // The output of the process's handler is not tested here.
     for log in [
       OSLog(subsystem: "org.example", category: "storage"), OSLog(subsystem: "org.example", category: .pointsOfInterest), .default,
     ] {
@@ -128,7 +128,7 @@ final class UnifiedLoggingTests: XCTestCase {
 
   private func check(_ format: StaticString, _ arguments: Any?..., is text: String, line: UInt = #line) {
     let log = records.log()
-    // A variadic function is not called with an array.
+    // A variadic function cannot be called with an array.
     switch arguments.count {
     case 0: os_log(format, log: log)
     case 1: os_log(format, log: log, type: .info, arguments[0])

@@ -1,8 +1,7 @@
-// AppleFixtureNames: numbers, tables and columns as Core Data names them, for fixtures.
 import Foundation
 import ObjectModel
 
-/// The names of a model's tables and columns in Core Data's layout.
+/// The numbers, tables and columns of a model in Core Data's layout.
 struct AppleFixtureNames {
   struct Join {
     let relationship: CompiledRelationship
@@ -14,7 +13,7 @@ struct AppleFixtureNames {
   }
 
   private let model: CompiledModel
-  /// Core Data's numbers of the entities, by ours.
+  /// Core Data's entity numbers, by the model's.
   let numbers: [Int: Int64]
   private(set) var joins: [Join] = []
 
@@ -34,7 +33,7 @@ struct AppleFixtureNames {
     for relationship in model.relationships where relationship.isToMany && !relationship.isTransient {
       if let inverse = model.inverse(of: relationship) {
         guard inverse.isToMany else { continue }
-        // Of a pair the later name, without regard to case, names the table.
+        // The later name of a pair, ignoring case, names the table.
         let names = (relationship.name.lowercased(), inverse.name.lowercased())
         guard names.0 > names.1 || (names.0 == names.1 && relationship.id <= inverse.id) else { continue }
       }
@@ -44,7 +43,7 @@ struct AppleFixtureNames {
 
   func table(of root: CompiledEntity) -> String { "Z" + root.name.uppercased() }
 
-  /// The properties of a tree with their columns.
+  /// The properties of an entity hierarchy with their columns.
   func columns(of root: CompiledEntity) -> [(CompiledSlot, String)] {
     var counts: [String: Int] = [:]
     var result: [(CompiledSlot, String)] = []
@@ -59,7 +58,7 @@ struct AppleFixtureNames {
     return result
   }
 
-  /// The ordered relationships whose members a tree holds, with the columns of their orders.
+  /// The ordered relationships whose members a hierarchy contains, with the columns of their orders.
   func orders(of root: CompiledEntity) -> [(CompiledRelationship, String)] {
     model.relationships.compactMap { relationship in
       guard relationship.isOrdered, let inverse = model.inverse(of: relationship), !inverse.isToMany,

@@ -1,19 +1,18 @@
-// AppleFixtureWriter: a program of ours that lays a graph out as Core Data's SQLite store does. No file of Apple's is used or copied.
 package import Foundation
 import ObjectModel
 
 /// Writes a graph in the layout of Core Data's SQLite store.
 ///
-/// The layout is put together from public descriptions and schemas (see Documentation/ComingFromCoreData.md), on its own and not from what the reader
-/// takes for granted.
+/// The layout follows public descriptions and schemas (see Documentation/ComingFromCoreData.md), independently of the reader's assumptions.
+/// It uses no file of Apple's.
 package struct AppleFixtureWriter {
-  /// Binary values from this size on go into files, where the attribute allows it.
+  /// The size in bytes from which binary values are stored in files, if the attribute allows it.
   package var externalThreshold = 64
-  /// Whether the file is in write-ahead mode, as Core Data's are; the log stays beside it when `keepsLog` is set.
+  /// Whether the file uses write-ahead logging, as Core Data's do. The log remains if `keepsLog` is set.
   package var usesLog = false
   /// More rows of Z_PRIMARYKEY, for entities that the model does not have.
   package var moreEntities: [(number: Int64, name: String)] = []
-  /// Columns for the foreign entity key, as Core Data has where a destination has subentities.
+  /// Whether to write columns for the foreign entity key, as Core Data does if a destination has subentities.
   package var writesEntityColumns = true
 
   private let graph: FixtureGraph
@@ -25,7 +24,7 @@ package struct AppleFixtureWriter {
     naming = AppleFixtureNames(graph.model)
   }
 
-  /// The number that Core Data gives to an entity.
+  /// Returns Core Data's number of an entity.
   package func number(of entity: String) throws -> Int64 {
     guard let number = model.entity(named: entity).flatMap({ naming.numbers[$0.number] }) else {
       throw FixtureError(description: "no entity \(entity)")
@@ -35,8 +34,8 @@ package struct AppleFixtureWriter {
 
   /// Writes the store.
   ///
-  /// - Parameter settings: Pragmas that come first.
-  /// - Returns: The database, still open, for changes of one's own; closing it ends the fixture.
+  /// - Parameter settings: Pragmas that run first.
+  /// - Returns: The open database, for further changes; closing it completes the fixture.
   @discardableResult
   package func write(to url: URL, settings: [String] = []) throws -> FixtureDatabase {
     let database = try FixtureDatabase(url, settings: settings)
@@ -168,7 +167,7 @@ package struct AppleFixtureWriter {
     }
   }
 
-  /// Where a store keeps external values.
+  /// The folder of a store's external values.
   package static func externalFolder(of url: URL) -> URL {
     url.deletingLastPathComponent().appendingPathComponent(".\(url.deletingPathExtension().lastPathComponent)_SUPPORT/_EXTERNAL_DATA")
   }

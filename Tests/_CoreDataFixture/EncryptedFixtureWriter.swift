@@ -1,10 +1,10 @@
-// EncryptedFixtureWriter: a program of ours that lays a graph out as the public encrypted Core Data store for SQLCipher does.
 package import Foundation
 import ObjectModel
 
-/// Writes a graph in the layout of the encrypted Core Data store: what its public sources say of tables, columns and values.
+/// Writes a graph in the layout of the public Encrypted Core Data store for SQLCipher. Tables, columns and values follow its public
+/// sources.
 package struct EncryptedFixtureWriter {
-  /// Whether both directions of a many-to-many relationship stand in one table, as earlier versions wrote them.
+  /// Whether one table contains both directions of a many-to-many relationship, as earlier versions wrote them.
   package var usesOneTable = false
   private let graph: FixtureGraph
   private var model: CompiledModel { graph.model }
@@ -14,7 +14,7 @@ package struct EncryptedFixtureWriter {
   /// Writes the store.
   ///
   /// - Parameters:
-  ///   - passphrase: SQLCipher's passphrase; nil for a plain file.
+  ///   - passphrase: SQLCipher's passphrase; nil for a plaintext file.
   ///   - settings: Pragmas after the key.
   @discardableResult
   package func write(to url: URL, passphrase: String?, settings: [String] = []) throws -> FixtureDatabase {
@@ -47,7 +47,7 @@ package struct EncryptedFixtureWriter {
     let entity = try graph.entity(of: position)
     let root = model.entities[entity.root]
     var row: [(column: String, value: FixtureValue)] = [("__objectid", .int(object.key))]
-    // Foundation's own hash, as the store takes it.
+    // Foundation's own hash, which the store uses.
     if root.subtree.count > 1 { row.append(("__entityType", .int(Int64((entity.name as NSString).hash)))) }
     for slot in entity.slots where !slot.isTransient && slot.kind != .none {
       guard let relationship = slot.relationship else {

@@ -1,4 +1,3 @@
-// FixtureDatabase: a SQLite file written statement by statement, plain or encrypted with a SQLCipher passphrase.
 import CSQLCipher
 package import Foundation
 
@@ -9,16 +8,16 @@ package enum FixtureValue: Sendable, Hashable {
   case real(Double)
   case text(String)
   case blob(Data)
-  /// Text whose bytes need not be UTF-8.
+  /// Text whose bytes can be invalid UTF-8.
   case rawText([UInt8])
 }
 
-/// What went wrong while a fixture was written.
+/// An error while writing a fixture.
 package struct FixtureError: Error, CustomStringConvertible {
   package let description: String
 }
 
-/// A database that a fixture is written into.
+/// A SQLite file for a fixture, plaintext or encrypted with a SQLCipher passphrase, written statement by statement.
 package final class FixtureDatabase {
   private var pointer: OpaquePointer?
   private var statements: [String: OpaquePointer] = [:]
@@ -26,7 +25,7 @@ package final class FixtureDatabase {
   /// Creates a file.
   ///
   /// - Parameters:
-  ///   - passphrase: SQLCipher's passphrase; nil for a plain file.
+  ///   - passphrase: SQLCipher's passphrase; nil for a plaintext file.
   ///   - settings: Pragmas after the key, such as `cipher_page_size = 4096`.
   package init(_ url: URL, passphrase: String? = nil, settings: [String] = []) throws {
     guard sqlite3_open_v2(url.path, &pointer, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nil) == SQLITE_OK else {

@@ -1,17 +1,15 @@
-// FixtureGraph: objects with values and references, to be written in another store's layout.
 package import ObjectModel
 
 /// An object of a fixture.
 package struct FixtureObject: Sendable {
-  /// The name of its entity.
   package var entity: String
-  /// Its primary key, unique in its inheritance tree.
+  /// The primary key, unique in its entity hierarchy.
   package var key: Int64
-  /// The attributes' values by name; what is missing has no value.
+  /// The values of attributes by name. Missing ones are nil.
   package var values: [String: Slot]
-  /// The positions of other objects in the graph by the names of to-one relationships.
+  /// The positions of related objects in the graph, by the names of to-one relationships.
   package var toOne: [String: Int]
-  /// The positions of the members by the names of to-many relationships. Both sides must say the same.
+  /// The positions of the members, by the names of to-many relationships. Both sides must be consistent.
   package var toMany: [String: [Int]]
 
   package init(
@@ -25,7 +23,7 @@ package struct FixtureObject: Sendable {
   }
 }
 
-/// Objects of a model.
+/// Objects with values and references, to be written in the layout of another store.
 package struct FixtureGraph: Sendable {
   package let model: CompiledModel
   package var objects: [FixtureObject]
@@ -35,7 +33,7 @@ package struct FixtureGraph: Sendable {
     self.objects = objects
   }
 
-  /// The entity of an object.
+  /// Returns the entity of an object.
   package func entity(of position: Int) throws -> CompiledEntity {
     guard let entity = model.entity(named: objects[position].entity) else {
       throw FixtureError(description: "the model has no entity \(objects[position].entity)")
@@ -43,7 +41,7 @@ package struct FixtureGraph: Sendable {
     return entity
   }
 
-  /// The place of an object among the members that another one has.
+  /// The index of an object among the members of another one.
   func place(of member: Int, in owner: Int, _ relationship: String) -> Int? {
     objects[owner].toMany[relationship]?.firstIndex(of: member)
   }

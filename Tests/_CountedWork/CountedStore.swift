@@ -1,4 +1,3 @@
-// CountedStore: an encrypted store of a few books, made anew for each work that is counted.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -8,7 +7,7 @@ import SQLCipherStore
 import StoreKeys
 import _TestSupport
 
-/// A store with books of some authors under some subjects.
+/// An encrypted store with books of some authors and subjects, made for each operation that is counted.
 final class CountedStore {
   static let authors = 8
   private let folder: URL
@@ -17,7 +16,7 @@ final class CountedStore {
   private var coordinator: PersistentStoreCoordinator
   private var store: PersistentStore?
 
-  /// What a work begins with: a context, and the objects that it is about.
+  /// The context and the objects that an operation starts with.
   var context: ManagedObjectContext
   var objects: [ManagedObject] = []
 
@@ -51,12 +50,11 @@ final class CountedStore {
     context = ManagedObjectContext(coordinator: coordinator)
     try open()
     if books > 0 { try insert(books) }
-    // The row cache is what it is after the store was opened.
+    // Reopen the store, so that the row cache is in its initial state.
     try close()
     try open()
   }
 
-  /// Removes the store.
   func remove() throws {
     try close()
     try FileManager.default.removeItem(at: folder)
@@ -79,7 +77,6 @@ final class CountedStore {
     store = nil
   }
 
-  /// Inserts books, and saves.
   func insert(_ count: Int) throws {
     var authors: [ManagedObject] = []
     var subjects: [ManagedObject] = []
@@ -103,7 +100,7 @@ final class CountedStore {
     try context.save()
   }
 
-  /// All objects of an entity, in the order of their keys.
+  /// All objects of an entity, in key order.
   func all(_ entityName: String) throws -> [ManagedObject] { try context.fetch(FetchRequest<ManagedObject>(entityName: entityName)) }
 }
 

@@ -1,15 +1,14 @@
-// CountedWork: the ten works whose cost is pinned.
 import Foundation
 import ObjectContext
 import ObjectQuery
 import ObjectStore
 
-/// A work on a store of books.
+/// An operation on a store of books, one of the ten whose costs are pinned.
 struct CountedWork {
   var name: String
-  /// What is done before, and not counted.
+  /// The preparation, which is not counted.
   var prepare: (CountedStore) throws -> Void = { _ in }
-  /// What is counted. The number that it comes to tells whether it did anything.
+  /// The counted operation. Its result proves that it had an effect.
   var run: (CountedStore, Int) throws -> Int
 
   nonisolated(unsafe) static let all = [

@@ -1,4 +1,3 @@
-// Ratios: the three times of the security plan's test 26: opening with a raw key, unlocking with a passphrase, and the check behind every fetch.
 import CLibcrypto
 import Foundation
 import ObjectContext
@@ -10,9 +9,10 @@ import SQLCipherStore
 import StoreKeys
 import _TestSupport
 
-/// Measures three ratios, each the least of some tries: what else the machine does makes times longer only.
+/// Measures the three ratios of the security plan's test 26: opening with a raw key, unlocking with a passphrase, and the check before
+/// every fetch. Each is the minimum of several attempts, since other load only increases times.
 enum Ratios {
-  /// Prints them, and tells whether all are kept.
+  /// Prints the ratios, and returns whether all are within their limits.
   static func measure(in folder: URL) throws -> Bool {
     let path = folder.appendingPathComponent("ratios.store").path
     let description = PersistentStoreDescription(url: URL(fileURLWithPath: path), key: .passphrase(SecretBytes(utf8: "a passphrase")))
@@ -64,7 +64,7 @@ enum Ratios {
     return results.allSatisfy { $0 }
   }
 
-  /// The passphrase function with the library's default cost, alone.
+  /// Runs the key derivation with the library's default cost alone.
   private static func scrypt() throws {
     let (passphrase, salt) = (Array("a passphrase".utf8), [UInt8](repeating: 1, count: 32))
     var key = [UInt8](repeating: 0, count: 32)

@@ -1,4 +1,3 @@
-// Sizes: what a store of ten thousand to a hundred million rows costs where only a little of it is wanted, and where all of it is gone through.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -8,7 +7,8 @@ import SQLCipherStore
 import StoreKeys
 import _TestSupport
 
-/// Fills one store further and further, and measures it at each power of ten.
+/// Fills one store to each power of ten from ten thousand to a hundred million rows, and measures requests for a few rows and for all of
+/// them.
 struct Sizes {
   private let url: URL
   private let model: CompiledModel
@@ -19,7 +19,7 @@ struct Sizes {
     model = try CompiledModel(CountedStore.described)
   }
 
-  /// Prints a line of a table for each power of ten up to a number of rows.
+  /// Prints a table row for each power of ten up to a number of rows.
   func measure(upTo most: Int) throws {
     print("| Rows | MiB | Filled, s | Opening, ms | Counting, ms | A point read, ms | A save, ms | `verify`, quick, s | full, s |")
     print("|---|---|---|---|---|---|---|---|---|")
@@ -31,7 +31,7 @@ struct Sizes {
     }
   }
 
-  /// Opens the store in a coordinator of its own, and closes it.
+  /// Opens the store in a separate coordinator, and closes it.
   private func withStore<Result>(_ body: (PersistentStoreCoordinator) throws -> Result) throws -> Result {
     let coordinator = PersistentStoreCoordinator(compiledModel: model)
     let store = try coordinator.addPersistentStoreAndWait(PersistentStoreDescription(url: url, key: key))
@@ -56,7 +56,7 @@ struct Sizes {
     }
   }
 
-  /// Measures, prints, and gives the number of rows that there are then.
+  /// Measures, prints, and returns the number of rows at the end.
   private func line(_ size: Int, _ filled: Double) throws -> Int {
     let opening = try least(of: 5) { try withStore { _ in } }
     var (counting, reading, saving) = (0.0, 0.0, 0.0)
@@ -74,7 +74,7 @@ struct Sizes {
       var found = 0
       let looking = try time {
         while found < 200 {
-          // Keys have gaps: some are reserved for nothing.
+          // Keys have gaps, since some reserved ones are never used.
           let uri = URL(string: "\(one[...place])\(Int.random(in: 1...size, using: &random))")
           guard let id = uri.flatMap(coordinator.managedObjectID(forURIRepresentation:)),
             let object = try? context().existingObject(with: id)
@@ -102,14 +102,14 @@ struct Sizes {
   }
 }
 
-/// The time of a work in seconds.
+/// Returns the duration of `work` in seconds.
 func time(_ work: () throws -> Void) rethrows -> Double {
   let start = ContinuousClock.now
   try work()
   return (ContinuousClock.now - start) / .seconds(1)
 }
 
-/// The least time of some tries in seconds: what else the machine does makes times longer only.
+/// Returns the minimum duration of several attempts in seconds, since other load only increases times.
 func least(of tries: Int, _ work: () throws -> Void) rethrows -> Double {
   var least = Double.infinity
   for _ in 0..<tries { least = min(least, try time(work)) }

@@ -1,6 +1,7 @@
-// The program whose works are counted: statements and allocations by itself, instructions by callgrind, which looks at it from outside.
+// The program whose operations are counted. It counts statements and allocations itself; callgrind counts instructions from outside.
 //
-// Arguments: "counts", "instructions" or "ratios" (Scripts/cost-ratios), and a folder; or "sizes", a folder and a number of rows (Scripts/cost-sizes). It prints a line for each work. Everything is done by the main thread, but for the opening of a store.
+// Arguments: "counts", "instructions" or "ratios" (Scripts/cost-ratios), and a folder; or "sizes", a folder and a number of rows
+// (Scripts/cost-sizes). It prints a line for each operation. Everything runs on the main thread, except for opening a store.
 import Foundation
 import SQLCipherStore
 import _AllocationCounter
@@ -10,9 +11,9 @@ import _AllocationCounter
   import Synchronization
 #endif
 
-/// Does a work on a new store.
+/// Runs an operation on a new store.
 ///
-/// - Parameter count: Called with what is to be counted.
+/// - Parameter count: Called with the closure to be counted.
 func play(_ work: CountedWork, books: Int, in folder: URL, observer: SQLObserver? = nil, _ count: (() throws -> Void) throws -> Void) throws
 {
   let store = try CountedStore(books: books, in: folder, observer: observer)
@@ -26,7 +27,7 @@ func play(_ work: CountedWork, books: Int, in folder: URL, observer: SQLObserver
   }
 }
 
-/// The statements of a work, and the blocks of memory that it asks for: with an observer, and without.
+/// Returns the statements and allocations of an operation, counted with and without an observer.
 func counts(of work: CountedWork, in folder: URL) throws -> (statements: Int, allocations: UInt64) {
   let observer = SQLObserver()
   var statements = 0
@@ -35,7 +36,7 @@ func counts(of work: CountedWork, in folder: URL) throws -> (statements: Int, al
     try body()
     statements = observer.count
   }
-  // What is made once in a process is made by now. A few allocations come and go: the least of some times has the fewest.
+  // One-time allocations have happened by now. A few allocations vary, so the minimum of several runs counts.
   var allocations = UInt64.max
   for _ in 0..<5 {
     try play(work, books: 80, in: folder) { body in

@@ -1,22 +1,21 @@
-// FuzzMutator: inputs made of others, by chance and from a dictionary.
 public import Foundation
 
-/// Makes inputs of others. The same numbers make the same inputs.
+/// Makes inputs from other inputs and a dictionary at random. The same seed yields the same inputs.
 public struct FuzzMutator {
   private let target: FuzzTarget
   private let corpus: [Data]
   private let longest: Int
 
   /// - Parameters:
-  ///   - corpus: Inputs beside the target's own.
-  ///   - longest: How many bytes an input has at most.
+  ///   - corpus: Inputs in addition to the target's own.
+  ///   - longest: The maximum size of an input in bytes.
   public init(_ target: FuzzTarget, corpus: [Data] = [], longest: Int = 1 << 16) {
     self.target = target
     self.corpus = target.seeds + corpus
     self.longest = longest
   }
 
-  /// The next input.
+  /// Returns the next input.
   public func input(_ random: inout some RandomNumberGenerator) -> Data {
     var input = corpus.randomElement(using: &random) ?? Data()
     for _ in 0..<Int.random(in: 1...6, using: &random) { mutate(&input, &random) }
@@ -35,12 +34,12 @@ public struct FuzzMutator {
     case 4: input.insert(contentsOf: (target.dictionary.randomElement(using: &random) ?? "").utf8, at: place)
     case 5: input.replaceSubrange(range, with: (target.dictionary.randomElement(using: &random) ?? "").utf8)
     case 6:
-      // A part of another one.
+      // A part of another input.
       guard let other = corpus.randomElement(using: &random), !other.isEmpty else { return }
       let start = Int.random(in: 0..<other.count, using: &random)
       input.replaceSubrange(range, with: other[start..<min(other.count, start + 64)])
     case 7:
-      // The same again and again: nesting, long lists.
+      // Repetition, for nesting and long lists.
       let piece = target.dictionary.randomElement(using: &random) ?? "("
       let count = 1 << Int.random(in: 0...11, using: &random)
       if piece.utf8.count * count < longest { input.insert(contentsOf: String(repeating: piece, count: count).utf8, at: place) }

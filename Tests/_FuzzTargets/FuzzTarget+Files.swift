@@ -1,4 +1,3 @@
-// FuzzTarget+Files: key files, large values, logs, records of the history, rows, and stores of Core Data.
 import CoreDataImport
 import Foundation
 import ObjectModel
@@ -9,7 +8,7 @@ import _CoreDataFixture
 import _TestSupport
 
 extension FuzzTarget {
-  /// A key that everybody knows.
+  /// A publicly known key.
   private static let databaseKey = Result {
     try DatabaseKey(key: SecretBytes([UInt8](repeating: 7, count: 32)), salt: [UInt8](repeating: 9, count: 16))
   }
@@ -27,7 +26,7 @@ extension FuzzTarget {
       return [Data(bytes)]
     }()
   ) { input in
-    // The sum at the end would stop nearly all of them: it is put right.
+    // The checksum at the end would reject nearly all inputs, so it is corrected.
     for bytes in [[UInt8](input), try KeyFile.withChecksum([UInt8](input.dropLast(32)))] {
       let file: KeyFile
       do { file = try KeyFile(parsing: bytes, path: "x.keys") } catch let error as StoreAccessError {
@@ -109,7 +108,7 @@ extension FuzzTarget {
     return count <= input.count ? nil : "more records than bytes"
   }
 
-  /// Rows are written and read by one process and never come from outside: what is set is what is read.
+  /// One process writes and reads rows, which never come from outside. The values read must equal those set.
   static let row = FuzzTarget("row", seeds: [Data([4, 1, 3, 104, 101, 121, 2, 1, 2, 3, 4, 5, 6, 7, 8]), Data([70, 3, 200, 1, 2, 3])]) {
     input in
     var rest = input[...]
@@ -151,7 +150,7 @@ extension FuzzTarget {
           FixtureObject("Tag", 1, ["name": .text("silent")], toMany: ["films": [0]]),
         ])
       let url = URL(fileURLWithPath: file.path)
-      // Small pages: an input is read whole, whatever is changed in it.
+      // Small pages: the input is read completely, wherever it is changed.
       guard let database = try? AppleFixtureWriter(graph).write(to: url, settings: ["page_size = 512"]) else { return [] }
       database.close()
       return (try? Data(contentsOf: url)).map { [$0] } ?? []

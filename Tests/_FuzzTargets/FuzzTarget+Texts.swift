@@ -1,4 +1,3 @@
-// FuzzTarget+Texts: predicates, models, configuration, JSON lines, Debian's control files, and arguments.
 import CipherDataToolKit
 import Foundation
 import ModelCodeGeneration
@@ -28,7 +27,7 @@ extension FuzzTarget {
     </model>
     """
 
-  /// The model that texts are read for.
+  /// The model that texts are parsed for.
   static let films: CompiledModel? = {
     guard let model = try? ManagedObjectModel(xmlData: Data(filmModel.utf8)) else { return nil }
     return try? CompiledModel(model)
@@ -176,7 +175,7 @@ extension FuzzTarget {
     } catch is InputError { return nil }
   }
 
-  /// A file for inputs that are read from one.
+  /// The file for parsers that read from one.
   static let scratch = Result { try ScratchFile() }
 
   static let arguments = FuzzTarget(
@@ -193,7 +192,7 @@ extension FuzzTarget {
       "model\ndiff\na\nb",
     ]
   ) { input in
-    // As many as a command with all its options has; many names of commands in a row take long, since the options of each are made.
+    // As many words as a command with all options has. Many command names in a row are slow, since each creates its options.
     let words = input.split(separator: 0x0A, omittingEmptySubsequences: false).prefix(32).map { String(decoding: $0, as: UTF8.self) }
     guard let objection = Tool.objection(to: words) else { return nil }
     return objection.isEmpty ? "arguments are refused without a word" : nil

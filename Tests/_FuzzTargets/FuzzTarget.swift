@@ -1,13 +1,12 @@
-// FuzzTarget: a parser of bytes that others have written, and what must be true of whatever it is given.
 public import Foundation
 
-/// A parser of bytes that others have written. It answers, or throws an error of its own; it never traps.
+/// A parser of untrusted bytes, and the property that must hold for any input: it returns or throws a typed error, and never traps.
 public struct FuzzTarget: Sendable {
-  /// The name, which is that of the folder of its corpus too.
+  /// The name, and that of the folder of its corpus.
   public let name: String
-  /// What inputs are made of.
+  /// Fragments of inputs.
   public let dictionary: [String]
-  /// Inputs that it takes, to begin with.
+  /// Valid initial inputs.
   public let seeds: [Data]
   private let body: @Sendable (Data) throws -> String?
 
@@ -19,28 +18,28 @@ public struct FuzzTarget: Sendable {
     self.init(name, dictionary: dictionary, seeds: texts.map { Data($0.utf8) }, body)
   }
 
-  /// Gives it an input; what is wrong with its answer, nil where nothing is.
+  /// Passes an input to the parser. Returns a description of the problem; nil if there is no problem.
   public func problem(_ input: Data) -> String? {
     do { return try body(input) } catch { return "an error of no type of its own: \(type(of: error)) \(error)" }
   }
 
-  /// All of them.
+  /// All targets.
   public static let all: [FuzzTarget] = [
     predicate, request, model, configuration, jsonLines, deb822, keyFile, largeValue, log, history, row, coreData, propertyList, arguments,
   ]
 
-  /// The target of a name.
+  /// Returns the target with a name.
   public static func named(_ name: String) -> FuzzTarget? { all.first { $0.name == name } }
 }
 
-/// A file that is written for each input, and gone when the process is.
+/// A file that is written for each input, and removed when the process ends.
 final class ScratchFile: Sendable {
   let path: String
   private let folder: String
 
-  /// - Parameter name: The file's name, where it matters.
+  /// - Parameter name: The file's name, for parsers that depend on it.
   init(_ name: String = "input") throws {
-    // Where there is a file system in memory, it is many times as fast.
+    // A file system in memory, if available, is many times as fast.
     let root = FileManager.default.fileExists(atPath: "/dev/shm") ? "/dev/shm" : FileManager.default.temporaryDirectory.path
     folder = "\(root)/cipherdata-fuzz-\(UUID().uuidString)"
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])

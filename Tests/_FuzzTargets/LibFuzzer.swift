@@ -1,10 +1,10 @@
-// LibFuzzer: what the program of the package Fuzzing is called with for each input.
+// The functions that the program of the package Fuzzing calls for each input.
 import Foundation
 import Synchronization
 
 private let current = Mutex<FuzzTarget?>(nil)
 
-/// Chooses the target; false where there is none of this name.
+/// Selects the target. Returns false if the name is unknown.
 @_cdecl("cipherdata_fuzz_choose")
 public func chooseFuzzTarget(_ name: UnsafePointer<CChar>) -> Bool {
   let target = FuzzTarget.named(String(cString: name))
@@ -12,7 +12,7 @@ public func chooseFuzzTarget(_ name: UnsafePointer<CChar>) -> Bool {
   return target != nil
 }
 
-/// Writes the inputs that the chosen target begins with into a folder.
+/// Writes the initial inputs of the selected target to a folder.
 @_cdecl("cipherdata_fuzz_seeds")
 public func writeFuzzSeeds(_ folder: UnsafePointer<CChar>) -> Bool {
   guard let target = current.withLock({ $0 }) else { return false }
@@ -23,7 +23,7 @@ public func writeFuzzSeeds(_ folder: UnsafePointer<CChar>) -> Bool {
   return true
 }
 
-/// Gives the chosen target an input; false where its answer is wrong, which is told on standard error.
+/// Passes an input to the selected target. If it finds a problem, prints it to standard error and returns false.
 @_cdecl("cipherdata_fuzz_one")
 public func playFuzzInput(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> Bool {
   guard let target = current.withLock({ $0 }) else { return false }

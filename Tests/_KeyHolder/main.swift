@@ -1,7 +1,8 @@
-// The program whose memory is searched for keys: it opens a store as an application does, works with it and closes it, and stops where it is looked at.
+// The program whose memory is searched for keys. It opens a store as an application does, uses it and closes it, and stops at each point of
+// inspection.
 //
-// Arguments: the store, a file with its passphrase or recovery key, and, where it is to end with a core, the folder for that. Nothing secret is in the arguments or the environment, and what is read of the file
-// goes into a secret's own memory at once.
+// Arguments: the store, a file with its passphrase or recovery key, and, to end with a core dump, the folder for that. Neither the
+// arguments nor the environment contain a secret, and the contents of the file are read directly into a secret's own memory.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -18,7 +19,7 @@ func secret(in path: String) throws -> SecretBytes {
   return SecretBytes(count: size) { _ = pread(file, $0.baseAddress, size, 0) }
 }
 
-/// Says how far the program is, and waits until somebody has looked.
+/// Reports the program's state, and waits for a response after the inspection.
 func stop(_ state: String) {
   let line = Array((state + "\n").utf8)
   _ = write(STDOUT_FILENO, line, line.count)
@@ -36,7 +37,7 @@ func work(at url: URL, _ key: StoreKey) async throws {
   let context = container.newBackgroundContext()
   for number in 0..<200 {
     let film = try context.insertObject(entityName: "Film")
-    // Its first sixteen bytes are looked for, and stand nowhere in the program.
+    // The test searches for the first 16 bytes, which occur nowhere else in the program.
     try film.setValue("\(1_000_000_000_000_000 + number * 7_919_000_077) is its title", forKey: "title")
   }
   try context.save()

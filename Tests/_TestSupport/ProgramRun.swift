@@ -1,20 +1,19 @@
-// ProgramRun: other programs in tests.
 import Foundation
 
-/// A program that was run to its end.
+/// A completed run of another program.
 public struct ProgramRun {
-  /// The exit code, or the number of the signal that ended it.
+  /// The exit code, or the number of the signal that ended the program.
   public let status: Int32
-  /// What it printed, errors included if they are wanted.
+  /// The output, including standard error if requested.
   public let output: String
 
-  /// Runs a program that is in `PATH`. It is given no input.
+  /// Runs a program in `PATH` without input.
   ///
   /// - Parameters:
-  ///   - command: Its name and its arguments.
-  ///   - environment: Variables that it has besides those of the tests.
-  ///   - includesErrors: Whether what it prints to standard error is kept, rather than dropped.
-  /// - Throws: What `Process.run()` throws.
+  ///   - command: Its name and arguments.
+  ///   - environment: Variables in addition to those of the tests.
+  ///   - includesErrors: Whether to include standard error in the output instead of discarding it.
+  /// - Throws: The errors of `Process.run()`.
   public init(_ command: [String], environment: [String: String] = [:], includesErrors: Bool = true) throws {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/usr/bin/env")

@@ -1,9 +1,8 @@
-// RandomSteps: how far random tests go: in the suite as far as time allows, and on demand many times as far.
 import Foundation
 
-/// How many steps random tests make.
+/// The number of steps of random tests: limited in the suite, and many times as many on request.
 public enum RandomSteps {
-  /// The number of steps in the suite, or as many times more as `CIPHERDATA_RANDOM_FACTOR` in the environment says.
+  /// Returns the number of steps in the suite, multiplied by the environment variable `CIPHERDATA_RANDOM_FACTOR`.
   public static func count(_ usual: Int) -> Int {
     usual * (ProcessInfo.processInfo.environment["CIPHERDATA_RANDOM_FACTOR"].flatMap(Int.init) ?? 1)
   }

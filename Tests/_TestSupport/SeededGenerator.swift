@@ -1,13 +1,11 @@
-// SeededGenerator: random numbers that are the same in every run.
-
-/// Random numbers that are the same in every run and on every machine (SplitMix64).
+/// A random number generator that yields the same sequence in every run and on every machine (SplitMix64).
 public struct SeededGenerator: RandomNumberGenerator, Sendable {
   private var state: UInt64
 
-  /// Starts the sequence of a seed.
+  /// Creates a generator with a seed.
   public init(seed: UInt64) { state = seed }
 
-  /// The next number.
+  /// Returns the next number.
   public mutating func next() -> UInt64 {
     state &+= 0x9E37_79B9_7F4A_7C15
     var mixed = state
@@ -16,7 +14,7 @@ public struct SeededGenerator: RandomNumberGenerator, Sendable {
     return mixed ^ (mixed >> 31)
   }
 
-  /// A text of lower-case letters.
+  /// Returns a random text of lower-case letters.
   public mutating func word(length: ClosedRange<Int>) -> String {
     let letters = Array("abcdefghijklmnopqrstuvwxyz")
     return String((0..<Int.random(in: length, using: &self)).map { _ in letters.randomElement(using: &self) ?? "a" })

@@ -1,12 +1,11 @@
-// TemporaryFolder: a folder for a test's files that goes when it is no longer used.
 public import Foundation
 
-/// An empty folder under the system's temporary one; removed with all that is in it when the last reference goes, or by ``remove()``.
+/// An empty folder in the system's temporary folder. It is removed with its contents when the object is released, or by ``remove()``.
 public final class TemporaryFolder: Sendable {
-  /// Where the folder is.
+  /// The location of the folder.
   public let url: URL
 
-  /// Makes a folder that only the user may enter.
+  /// Creates a folder that only the user can access.
   public init(_ name: String = "CipherDataTests") throws {
     url = FileManager.default.temporaryDirectory.appendingPathComponent("\(name)-\(UUID().uuidString)", isDirectory: true)
     try FileManager.default.createDirectory(
@@ -15,10 +14,10 @@ public final class TemporaryFolder: Sendable {
 
   deinit { remove() }
 
-  /// The URL of a file in the folder.
+  /// Returns the URL of a file in the folder.
   public func file(_ name: String) -> URL { url.appendingPathComponent(name, isDirectory: false) }
 
-  /// The names of all files below the folder, sorted.
+  /// Returns the names of all files below the folder, sorted.
   public func fileNames() -> [String] {
     (FileManager.default.subpaths(atPath: url.path) ?? []).sorted()
   }

@@ -1,10 +1,9 @@
-// WaitFor: asynchronous work in synchronous tests and programs.
 import Dispatch
 import Synchronization
 
-/// Waits for asynchronous work from synchronous code, and returns what it returns. The work must not need the main actor.
+/// Runs an asynchronous operation from synchronous code, and returns its result. The operation must not need the main actor.
 public func waitFor<Success: Sendable>(_ work: @escaping @Sendable () async throws -> Success) throws -> Success {
-  // What stands there first is replaced before anybody looks.
+  // The initial value is replaced before it is read.
   let outcome = Mutex(Result<Success, any Error>.failure(CancellationError()))
   let done = DispatchSemaphore(value: 0)
   Task.detached {

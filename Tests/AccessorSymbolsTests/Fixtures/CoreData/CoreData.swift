@@ -1,4 +1,4 @@
-// A module of the name CoreData: as much of it as declarations name.
+// A module named CoreData with the types that the declarations use.
 // swift-format-ignore-file
 public import Foundation
 

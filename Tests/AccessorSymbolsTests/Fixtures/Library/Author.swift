@@ -1,4 +1,4 @@
-// Classes that are nested, inherit, and are declared in pieces.
+// Classes that are nested, inherit, and are declared in several extensions.
 // swift-format-ignore-file
 import Basis
 import CoreData
@@ -36,7 +36,7 @@ extension Author.Nested {
 
 extension Author.Nested.Deeper { @NSManaged var lateDeep: Author.Nested.Late }
 
-/// Of a class of another module.
+/// A class of another module.
 extension BasisObject {
   enum Own: Int { case x }
   @NSManaged var ofLibrary: String?

@@ -1,4 +1,4 @@
-// A class of a model with everything that attributes and relationships can be.
+// A model class with every kind of attribute and relationship.
 // swift-format-ignore-file
 import Basis
 import CoreData

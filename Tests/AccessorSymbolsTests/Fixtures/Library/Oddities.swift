@@ -1,4 +1,4 @@
-// What a scanner may stumble over: nothing here but the declared properties is one.
+// Constructs that can confuse a scanner: only the declared properties count.
 // swift-format-ignore-file
 import CoreData
 import Foundation

@@ -1,4 +1,4 @@
-// A module of the name CoreData whose objects keep values by their names, and tell what is called.
+// A module named CoreData whose objects store values by name and record calls.
 // swift-format-ignore-file
 public import Foundation
 

@@ -1,4 +1,4 @@
-// Classes whose properties a program reads and writes in every way that the language has.
+// Classes whose properties a program reads and writes in every way that Swift offers.
 // swift-format-ignore-file
 import CoreData
 import Foundation
