@@ -1,4 +1,3 @@
-// CoreDataStore+Importing: all objects of a store into an encrypted one, or none.
 import Foundation
 public import ObjectContext
 import ObjectModel
@@ -10,16 +9,16 @@ import StoreKeys
 import Synchronization
 
 extension CoreDataStore {
-  /// Creates an encrypted store and imports all objects into it. The store gets its name when it is complete: where the import fails or the process dies,
-  /// there is none.
+  /// Creates an encrypted store and imports all objects into it.
   ///
-  /// The store is closed afterwards; open it as any other.
+  /// The store gets its final name when it is complete. If the import fails or the process is terminated, no store exists. The store is
+  /// closed afterward.
   ///
   /// - Parameters:
-  ///   - description: The store to be created: its URL, its key and so on.
-  ///   - progress: Called with how much is done.
-  /// - Throws: ``CoreDataImportError``, `StoreError`; with the code `alreadyExists` where there is a store at the URL, `cancelled` when `progress` or the
-  ///   task says so.
+  ///   - description: The store to create, with its URL and key.
+  ///   - progress: Called with the progress of the import.
+  /// - Throws: ``CoreDataImportError``; `StoreError`, with the code `alreadyExists` if a store exists at the URL, or `cancelled` if
+  ///   `progress` or the task cancels.
   public func importAll(
     creating description: PersistentStoreDescription, progress: Progress? = nil
   ) async throws -> CoreDataImportReport {
@@ -49,7 +48,7 @@ extension CoreDataStore {
           throw error
         }
         try coordinator.remove(store)
-        // The last connection has brought all of the log into the database, or the copy is none.
+        // Closing the last connection copies the log into the database. Without that, the copy is incomplete.
         guard !FileManager.default.fileExists(atPath: staged + "-wal") else {
           throw StoreError(.openedBeforeComplete, operation: .import, path: staged)
         }
@@ -68,12 +67,13 @@ extension CoreDataStore {
     }
   }
 
-  /// Imports all objects into the first open store of a container, beside what is there.
+  /// Imports all objects into the first open store of a container, in addition to existing objects.
   ///
-  /// All of it becomes visible at once. Contexts are not told: refresh what they hold, or import before there are any.
+  /// All imported objects become visible at the same time. Contexts are not notified: refresh their objects, or import before creating
+  /// contexts.
   ///
-  /// - Throws: ``CoreDataImportError``, with the code `differingModel` where the container has another model than the source: import under the old model,
-  ///   then migrate; `StoreError`. Nothing was imported then.
+  /// - Throws: ``CoreDataImportError``, with the code `differingModel` if the model of the container differs from that of the source:
+  ///   import with the old model, then migrate; `StoreError`. Nothing is then imported.
   public func importAll(into container: PersistentContainer, progress: Progress? = nil) async throws -> CoreDataImportReport {
     guard let store = container.persistentStoreCoordinator.persistentStores.first else {
       throw StoreError(.misuse(.containerWithoutStore), operation: .import)
@@ -81,13 +81,14 @@ extension CoreDataStore {
     return try await importAll(into: container.persistentStoreCoordinator, store: store, progress: progress)
   }
 
-  /// Imports all objects into an open store, beside what is there. See ``importAll(into:progress:)``.
+  /// Imports all objects into an open store, in addition to existing objects. See ``importAll(into:progress:)``.
   ///
   /// - Parameters:
-  ///   - coordinator: The coordinator that has the store.
-  ///   - store: The store that takes the objects.
-  ///   - progress: Called with how much is done.
-  /// - Throws: ``CoreDataImportError``, `StoreError`, with the code `cancelled` when `progress` says so; `CancellationError` where the task was canceled.
+  ///   - coordinator: The coordinator of the store.
+  ///   - store: The store to import into.
+  ///   - progress: Called with the progress of the import.
+  /// - Throws: ``CoreDataImportError``; `StoreError`, with the code `cancelled` if `progress` cancels; `CancellationError` if the task was
+  ///   canceled.
   public func importAll(
     into coordinator: PersistentStoreCoordinator, store: PersistentStore, progress: Progress? = nil
   ) async throws -> CoreDataImportReport {
@@ -117,14 +118,14 @@ extension CoreDataStore {
 }
 
 extension StoreKey {
-  /// The same key; a provider is asked for it in the name of the place where the store will be.
+  /// Returns the same key. A provider receives the URL at which the store will be.
   fileprivate func asked(for url: URL) -> StoreKey {
     guard case .provider(let provider) = self else { return self }
     return .provider(RelocatedKeyProvider(provider: provider, url: url))
   }
 }
 
-/// Asks a provider for the key of a store that is not at its place yet.
+/// Requests the key of a store from a provider, with the store's final URL.
 private struct RelocatedKeyProvider: StoreKeyProvider {
   let provider: any StoreKeyProvider
   let url: URL

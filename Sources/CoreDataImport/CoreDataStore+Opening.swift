@@ -1,4 +1,3 @@
-// CoreDataStore+Opening: a store file recognised and compared with its model; it is only read.
 public import Foundation
 public import ObjectModel
 import ObjectStore
@@ -7,16 +6,16 @@ import SQLCipherStore
 public import StoreKeys
 
 extension CoreDataStore {
-  /// Recognises a store and compares it with the model that it was written with.
+  /// Opens a store read-only, and compares it with the model that it was written with.
   ///
   /// - Parameters:
-  ///   - url: The store's file.
-  ///   - model: The model that the store was written with: that very version.
-  ///   - configuration: The configuration of the model that the store holds; nil for all entities.
-  ///   - key: The key of an encrypted store. A `passphrase` stands for SQLCipher's own derivation here, in whichever of its page formats fits.
-  ///   - options: What to do with what is missing or unknown.
-  /// - Throws: ``CoreDataImportError``; `StoreError` with the code `keyRequired` where the file is encrypted and no key was given, `unreadableStore` for a
-  ///   wrong one; `ModelValidationError`.
+  ///   - url: The URL of the store's file.
+  ///   - model: The exact version of the model that the store was written with.
+  ///   - configuration: The configuration of the model that the store contains; nil for all entities.
+  ///   - key: The key of an encrypted store. A `passphrase` is used with SQLCipher's own key derivation, in the page format that fits.
+  ///   - options: Options for missing and unknown parts.
+  /// - Throws: ``CoreDataImportError``; `StoreError`, with the code `keyRequired` if the file is encrypted and no key is given, or
+  ///   `unreadableStore` for a wrong key; `ModelValidationError`.
   public static func open(
     at url: URL, model: ManagedObjectModel, configuration: String? = nil, key: StoreKey? = nil,
     options: CoreDataImportOptions = CoreDataImportOptions()
@@ -41,9 +40,9 @@ extension CoreDataStore {
     }
   }
 
-  /// The number of objects of each entity, without those of its subentities. Goes through all rows.
+  /// Returns the number of objects of each entity, excluding subentities. Reads all rows.
   ///
-  /// - Throws: ``CoreDataImportError``, or `StoreError` when the store cannot be read.
+  /// - Throws: ``CoreDataImportError``, or `StoreError` if the store cannot be read.
   public func objectCounts() async throws -> [String: Int] {
     try await SourceFile.offActor { [self] in
       try read(model: model, entityNumbers: entityNumbers) { connection, layout in
@@ -58,7 +57,7 @@ extension CoreDataStore {
     }
   }
 
-  /// Runs `body` with one snapshot of the file and its layout under a model.
+  /// Runs `body` with one snapshot of the file, and its layout under a model.
   func read<Result>(model: CompiledModel, entityNumbers: [Int], _ body: (Connection, SourceLayout) throws -> Result) throws -> Result {
     try SourceFile.read(url.path, key: key) { connection in
       let schema = try SourceSchema(connection)

@@ -1,4 +1,3 @@
-// CoreDataImportError+Advice: what CoreDataImportError tells an application's user and its developer.
 public import Foundation
 package import ObjectModel
 
@@ -9,7 +8,7 @@ extension CoreDataImportError: AdvisedError {
 }
 
 extension CoreDataImportError.Code {
-  /// What it tells an application's user and developer.
+  /// The advice for users and developers of an application.
   package var advice: ErrorAdvice {
     switch self {
     case .notRecognized:

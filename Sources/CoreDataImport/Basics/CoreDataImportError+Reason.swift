@@ -1,9 +1,9 @@
-// CoreDataImportError+Reason: the kinds of what cannot be taken over, each with what it concerns; the one place where an import's sentences are made.
+// The messages of all import errors.
 import ObjectModel
 import SQLCipherConnection
 
 extension CoreDataImportError {
-  /// What is wrong. Entity, property and key are given beside it.
+  /// The reason for an error. The entity, property and key are separate.
   enum Reason {
     // The file.
     case otherForm(Form)
@@ -13,7 +13,7 @@ extension CoreDataImportError {
     case otherModel(versions: Set<String>)
     case ambiguousColumn(String, table: String)
 
-    // The store to be filled.
+    // The target store.
     case differingModel(entities: [String])
     case miscounted(counted: Int, read: Int, written: Int)
 
@@ -38,13 +38,13 @@ extension CoreDataImportError {
     case noUUID
   }
 
-  /// Core Data's other kinds of stores.
+  /// Core Data's other store types.
   enum Form: String {
     case xml = "an XML store of Core Data"
     case binary = "a binary store of Core Data"
   }
 
-  /// What a column should have.
+  /// The expected type of a column.
   enum Expected: String {
     case text
     case integer = "an integer"
@@ -53,7 +53,7 @@ extension CoreDataImportError {
     case bytes
   }
 
-  /// Makes the error of a reason.
+  /// Creates an error for a reason.
   init(
     _ reason: Reason, path: String? = nil, entityName: String? = nil, propertyName: String? = nil, key: Int64? = nil,
     findings: [String] = []

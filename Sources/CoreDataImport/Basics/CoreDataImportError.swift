@@ -1,45 +1,43 @@
-// CoreDataImportError: what a store of Core Data can have that cannot be taken over.
-
-/// Why a store of another kind cannot be imported. It names entities, properties and keys, never a stored value.
+/// The reason why a Core Data store cannot be imported. It contains names of entities and properties and keys, but never a stored value.
 public struct CoreDataImportError: Error, Sendable, CustomStringConvertible {
   /// The kind of an error.
   public enum Code: Sendable, Hashable, CaseIterable {
     /// The file is neither a SQLite store of Core Data nor one of the encrypted Core Data store.
     case notRecognized
-    /// The store was not written with the model: entities, tables or columns are missing, or are there that the model does not know.
+    /// The store was not written with the model: entities, tables or columns are missing, or are not in the model.
     case modelMismatch
-    /// Several properties of subentities have one name, and the store does not tell which column is whose.
+    /// Several properties of subentities have the same name, and the store does not determine which column belongs to which.
     case ambiguousColumns
-    /// A value is not of its attribute's type, or is not text.
+    /// A value does not have its attribute's type, or is not valid text.
     case invalidValue
-    /// A row's key or entity number cannot be one.
+    /// The key or entity number of a row is invalid.
     case invalidKey
-    /// A value lies in a file beside the store that is not there.
+    /// The external file of a value is missing.
     case missingFile
     /// A relationship refers to an object that is not in the store.
     case danglingReference
-    /// The store to be filled has another model.
+    /// The target store has a different model.
     case differingModel
-    /// After the import the store does not hold as many objects as were read.
+    /// After the import, the number of objects in the target store differs from the number of objects read.
     case countMismatch
   }
 
-  /// The kind.
+  /// The kind of the error.
   public var code: Code
-  /// What is wrong and what to do.
+  /// A description of the error and its fix.
   public var message: String
-  /// The path of the store that is read.
+  /// The path of the source.
   public var path: String?
-  /// The entity concerned.
+  /// The name of the entity.
   public var entityName: String?
-  /// The property concerned.
+  /// The name of the property.
   public var propertyName: String?
-  /// The primary key (`Z_PK`) of the row concerned.
+  /// The primary key (`Z_PK`) of the row.
   public var key: Int64?
-  /// Every single finding, for ``Code/modelMismatch``.
+  /// All findings, for ``Code/modelMismatch``.
   public var findings: [String] = []
 
-  /// What is wrong, in a sentence, and where.
+  /// A message that contains the error and its location.
   public var description: String {
     var place = [entityName, propertyName].compactMap { $0 }.joined(separator: ".")
     if let key { place += "\(place.isEmpty ? "row" : ", row") \(key)" }

@@ -1,57 +1,56 @@
-// CoreDataImportOptions: what an import does with what it cannot take over, and what it tells at the end.
 public import Foundation
 
-/// How an import deals with what is missing or unknown.
+/// Options for missing and unknown parts of a source.
 public struct CoreDataImportOptions: Sendable {
-  /// Whether files and objects that the source refers to but does not have are left out and told in the report, instead of ending the import.
+  /// Whether to skip missing files and objects that the source refers to, and list them in the report. If false, they end the import.
   public var skipsMissing = false
-  /// Whether entities and columns that the model does not know are left behind and told in the report, instead of ending the import.
+  /// Whether to skip entities and columns that are not in the model, and list them in the report. If false, they end the import.
   public var ignoresUnknown = false
-  /// Turns the bytes of transformable attributes into what this application's transformer reads; nil keeps them as they are.
+  /// Converts the bytes of transformable attributes to a format that this application's transformer reads; nil keeps the bytes unchanged.
   ///
-  /// Core Data keeps such values as keyed archives as a rule, which no library outside Apple's systems reads in general.
+  /// Core Data usually stores such values as keyed archives, which in general cannot be read outside Apple's platforms.
   public var transformableConversion: (@Sendable (_ entityName: String, _ attributeName: String, _ data: Data) throws -> Data)?
 
-  /// Everything must be there and known, and bytes stay as they are.
+  /// Creates options without skipping or conversion.
   public init() {}
 }
 
-/// What an import has done.
+/// The result of an import.
 public struct CoreDataImportReport: Sendable {
-  /// The objects of one entity, without those of its subentities.
+  /// The number of objects of one entity, excluding subentities.
   public struct EntityCount: Sendable, Hashable {
-    /// The entity's name.
+    /// The name of the entity.
     public var entityName: String
-    /// How many objects were imported.
+    /// The number of imported objects.
     public var count: Int
   }
-  /// Something that was left out or needs a look.
+  /// A part that was skipped or needs attention.
   public struct Note: Sendable, Hashable, CustomStringConvertible {
-    /// The entity concerned.
+    /// The name of the entity.
     public var entityName: String
-    /// The property concerned.
+    /// The name of the property.
     public var propertyName: String
-    /// What about it.
+    /// A description of the problem.
     public var text: String
-    /// How many values are concerned.
+    /// The number of affected values.
     public var count: Int
-    /// For example `Photo.image: 3 files are missing`.
+    /// A message such as `Photo.image: 3 files are missing`.
     public var description: String { "\(entityName).\(propertyName): \(count) \(text)" }
   }
 
-  /// How the source was laid out.
+  /// The layout of the source.
   public var layout: CoreDataStore.Layout
-  /// The objects by entity, in the order of the names; abstract entities have none and are not listed.
+  /// The number of objects by entity, sorted by name. Abstract entities have no objects and are omitted.
   public var entities: [EntityCount] = []
-  /// The links of many-to-many relationships and of those without inverse.
+  /// The number of links of many-to-many relationships and of those without an inverse.
   public var linkCount = 0
-  /// The values that were read from files beside the source.
+  /// The number of values read from external files of the source.
   public var externalFileCount = 0
-  /// What was left out or needs a look, by property.
+  /// The parts that were skipped or need attention, by property.
   public var notes: [Note] = []
-  /// What was found before a row was read.
+  /// Warnings from before any row was read.
   public var warnings: [String] = []
 
-  /// All objects.
+  /// The total number of objects.
   public var objectCount: Int { entities.reduce(0) { $0 + $1.count } }
 }

@@ -1,40 +1,39 @@
-// CoreDataStore: a store file that Core Data wrote.
 public import Foundation
 import ObjectModel
 import StoreKeys
 
-/// A SQLite store that was written by Core Data, or by the public encrypted Core Data store for SQLCipher.
+/// A SQLite store written by Core Data, or by the open-source encrypted Core Data store for SQLCipher.
 ///
 /// ```swift
 /// let old = try await CoreDataStore.open(at: oldURL, model: model)
 /// let report = try await old.importAll(creating: PersistentStoreDescription(url: newURL, key: key))
 /// ```
-/// The file is never changed, and nothing of it is copied to any other place than the encrypted store. Every operation opens it anew and reads one
-/// snapshot, its write-ahead log included.
+/// The file is never changed, and its contents are copied only to the encrypted store. Every operation opens the file again and reads one
+/// snapshot, including the write-ahead log.
 public struct CoreDataStore: Sendable {
-  /// How a store is laid out.
+  /// The layout of a store.
   public enum Layout: String, Sendable, Hashable {
     /// Core Data's own SQLite store.
     case coreData = "Core Data"
-    /// The public encrypted Core Data store (`EncryptedStore`).
+    /// The open-source encrypted Core Data store (`EncryptedStore`).
     case encryptedCoreData = "encrypted Core Data"
   }
 
-  /// Called with how much of an import is done, in objects and links; answers whether to go on.
+  /// Called with the progress of an import, in objects and links. Returns whether to continue.
   ///
-  /// `done / total` is one fraction over the whole import: the total stays, what is done only rises, and it is the total once, when the import has succeeded; the
-  /// answer to that call is of no effect. Foundation's `Progress` follows by its `storeWorkHandler`.
+  /// `done / total` is the fraction of the whole import. The total is constant, and `done` never decreases. It equals the total once, after
+  /// the import has succeeded; the result of that call is ignored. To use Foundation's `Progress`, pass its `storeWorkHandler`.
   public typealias Progress = @Sendable (_ done: Int, _ total: Int) -> Bool
 
-  /// Where the file is.
+  /// The location of the file.
   public let url: URL
-  /// How it is laid out.
+  /// The layout of the store.
   public let layout: Layout
-  /// The store's UUID, where its metadata tell it.
+  /// The store's UUID, if its metadata contains one.
   public let storeIdentifier: String?
-  /// The identifiers of the model's version that wrote the store, where its metadata tell them.
+  /// The identifiers of the model version that wrote the store, if its metadata contains any.
   public let versionIdentifiers: Set<String>
-  /// What was found that is not taken over and does no harm, in sentences.
+  /// Messages about harmless parts of the source that are not imported.
   public let warnings: [String]
   let model: CompiledModel
   let entityNumbers: [Int]

@@ -1,11 +1,11 @@
-// Importer: one import from its counts to their comparison: rows of all tables, then links, in one transaction.
 import Foundation
 import ObjectModel
 import ObjectStore
 import SQLCipherConnection
 import SQLCipherStore
 
-/// Carries out one import on the calling thread. In memory are a portion of rows and the pages that SQLite keeps.
+/// Performs one import on the calling thread, in one transaction: counts, rows of all tables, links, and a comparison of the counts. It
+/// holds one batch of rows in memory, in addition to SQLite's page cache.
 struct Importer {
   let source: CoreDataStore
   let store: PersistentStore
@@ -13,7 +13,7 @@ struct Importer {
   let cancellation: RequestCancellation
   let progress: CoreDataStore.Progress?
 
-  /// How far the import is.
+  /// The progress of the import.
   private final class Position {
     var done = 0
     var total = 0
@@ -88,7 +88,7 @@ struct Importer {
     }
   }
 
-  /// What was counted before, what was read, and what the store has gained must be the same for every entity.
+  /// Checks that, for every entity, the initial count, the number of rows read, and the growth of the target store are equal.
   private func compare(_ expected: [Int: Int], _ read: [Int: Int], _ before: [Int: Int], _ after: [Int: Int]) throws {
     for entity in model.entities {
       let number = entity.number

@@ -1,11 +1,10 @@
-// AppleColumns: which column of a table of Core Data's is which property's.
 import ObjectModel
 import SQLCipherConnection
 
-/// Gives the properties of an inheritance tree the columns of its table.
+/// Maps the properties of an inheritance tree to the columns of its table.
 ///
-/// A property's column is `Z` and its name in upper case. Where subentities have properties of one name, the second in the order of the entities'
-/// numbers gets a 1 behind it, and so on.
+/// The column of a property is `Z` followed by its name in upper case. If subentities have properties of the same name, the second in the
+/// order of entity numbers has the suffix 1, and so on.
 struct AppleColumns {
   private let table: SourceSchema.Table
   private let root: CompiledEntity
@@ -22,12 +21,12 @@ struct AppleColumns {
     for name in ["Z_PK", "Z_ENT", "Z_OPT"] { free[name] = nil }
   }
 
-  /// The columns that nobody has taken, without those that repeat the entity of a destination.
+  /// The remaining columns, except those that repeat the entity of a destination.
   var rest: [String] {
     table.columns.map(\.name).filter { free[$0.uppercased()] != nil && !Self.isEntityColumn($0) }
   }
 
-  /// Takes a column by its name, or by its name with a number.
+  /// Takes a column by its name, with or without a numeric suffix.
   mutating func take(_ name: String) -> String? {
     for suffix in [""] + (1...8).map(String.init) {
       if let column = free.removeValue(forKey: name + suffix) { return column.name }
@@ -43,7 +42,7 @@ struct AppleColumns {
     for slot in slots { counts[Self.bases(slot)[0], default: 0] += 1 }
     var columns: [SourceColumn] = []
     var shared: [(SourceSchema.Column, CompiledSlot)] = []
-    // Names that only one property has come first: none of them is another one's name with a number.
+    // Unique names first: none of them is another name with a numeric suffix.
     for slot in slots where counts[Self.bases(slot)[0]] == 1 {
       guard let name = Self.bases(slot).first(where: { free["Z" + $0] != nil }), let column = free.removeValue(forKey: "Z" + name) else {
         note(slot, &findings)
@@ -76,7 +75,7 @@ struct AppleColumns {
     return nil
   }
 
-  /// Columns that were told apart by a rule must be empty in the rows of other entities.
+  /// Checks that columns that were assigned by suffix are empty in the rows of other entities.
   private func checkShared(_ shared: [(SourceSchema.Column, CompiledSlot)], _ connection: Connection) throws {
     for (column, slot) in shared {
       let own = model.entities[slot.declaringEntity].subtree.compactMap { numbers[$0] }.map(String.init).joined(separator: ", ")
@@ -93,14 +92,14 @@ struct AppleColumns {
       "the column \(names) of \(table.name) is missing, for “\(model.entities[slot.declaringEntity].name).\(slot.name)”")
   }
 
-  /// The names that a property's column may have, without the Z. Those of a composite's part are not documented.
+  /// Returns the possible column names of a property, without the Z. Those for parts of composite attributes are not documented.
   private static func bases(_ slot: CompiledSlot) -> [String] {
     let parts = slot.name.uppercased().split(separator: ".").map(String.init)
     guard parts.count > 1, let last = parts.last else { return [slot.name.uppercased()] }
     return [parts.joined(separator: "_"), parts.joined(), last]
   }
 
-  /// Whether a property's values may stand in a column of a declared type.
+  /// Returns whether a column's declared type can hold a property's values.
   private static func fits(_ declared: String, _ slot: CompiledSlot) -> Bool {
     guard let type = slot.attributeType else { return declared == "INTEGER" || declared.isEmpty }
     let expected: Set<String> =
@@ -116,7 +115,7 @@ struct AppleColumns {
     return declared.isEmpty || expected.contains(declared)
   }
 
-  /// `Z22_OWNER` repeats the entity of what `ZOWNER` refers to, where that has subentities.
+  /// Returns whether a column, such as `Z22_OWNER`, repeats the entity of a destination with subentities, here that of `ZOWNER`.
   private static func isEntityColumn(_ name: String) -> Bool {
     let name = name.uppercased()
     guard name.hasPrefix("Z") else { return false }

@@ -1,9 +1,10 @@
-// AppleLayout+Joins: the tables of many-to-many relationships, such as Z_26ASSETS with Z_26ALBUMS, Z_34ASSETS and Z_FOK_34ASSETS.
+// Join tables of many-to-many relationships, such as Z_26ASSETS with the columns Z_26ALBUMS, Z_34ASSETS and Z_FOK_34ASSETS.
 import ObjectModel
 import SQLCipherConnection
 
 extension AppleLayout {
-  /// The table of a relationship and its inverse. Either may have given it its name: the number of the entity and the relationship's name.
+  /// Returns the join table of a relationship and its inverse. The table is named after one of them: the entity number and the
+  /// relationship's name.
   func join(of relationship: CompiledRelationship, _ findings: inout LayoutFindings) throws -> SourceJoin? {
     let inverse = model.inverse(of: relationship)
     var names: [String] = []
@@ -24,14 +25,15 @@ extension AppleLayout {
     return nil
   }
 
-  /// The links of a to-many relationship whose named inverse is a to-one relationship that does not lead back: Core Data reads them from that one's column.
+  /// Returns the links of a to-many relationship whose declared inverse is a to-one relationship with a different inverse. Core Data reads
+  /// them from the column of that relationship.
   func followed(_ relationship: CompiledRelationship, in tables: [SourceTable]) throws -> SourceJoin? {
     guard let inverse = model.followedInverse(of: relationship), !inverse.isToMany, !inverse.isTransient,
       let table = tables.first(where: { $0.root.subtree.contains(inverse.sourceEntity) }),
       let column = table.columns.first(where: { $0.slot.relationship?.id == inverse.id }),
       let owners = tables.first(where: { $0.root.subtree.contains(relationship.sourceEntity) })
     else { return nil }
-    // The inverse may belong to more entities than the relationship's two.
+    // The inverse may belong to more entities than the two of the relationship.
     func condition(_ table: SourceTable, _ entity: Int) -> String {
       let known = model.entities[entity].subtree.compactMap { numbers[$0] }.map(String.init).joined(separator: ", ")
       return table.entityColumn.map { "\($0) IN (\(known))" } ?? "1"
@@ -42,8 +44,8 @@ extension AppleLayout {
     return SourceJoin(relationship: relationship, name: links, near: "owner", far: "member", nearOrder: nil, farOrder: nil)
   }
 
-  /// Finds which column refers to which end. A column is named by the number of the entity that it refers to and the relationship whose members
-  /// stand in it.
+  /// Determines the columns of both ends. A column is named after the number of the entity that it refers to, and the relationship whose
+  /// members it contains.
   private func columns(
     of relationship: CompiledRelationship, _ inverse: CompiledRelationship?, in table: SourceSchema.Table
   ) throws -> SourceJoin? {
@@ -54,7 +56,7 @@ extension AppleLayout {
     let near = ends[0]
     let isReflexive = inverse?.id == relationship.id
     if let inverse, !isReflexive, end(inverse, among: [near]) == nil { return nil }
-    // A relationship that is its own inverse has its other end in a column REFLEXIVE.
+    // A relationship that is its own inverse has a column REFLEXIVE for its other end.
     if isReflexive, near.uppercased() != "REFLEXIVE", end(relationship, among: [near]) == nil { return nil }
     var farOrder: String?
     if relationship.isOrdered {
@@ -72,7 +74,7 @@ extension AppleLayout {
       farOrder: try farOrder.map { "j.\(try Identifier.quoted($0))" })
   }
 
-  /// The column in which a relationship's members stand.
+  /// Returns the column that contains a relationship's members.
   private func end(_ relationship: CompiledRelationship, among columns: [String]) -> String? {
     guard let number = numbers[relationship.destinationEntity] else { return nil }
     let name = relationship.name.uppercased()
@@ -86,7 +88,7 @@ extension AppleLayout {
       }
   }
 
-  /// The column with the places of the objects in a column.
+  /// Returns the column with the positions of the objects in a column.
   private func order(of column: String, among columns: [String]) -> String? {
     let upper = column.uppercased()
     let tail = upper.hasPrefix("Z_") ? String(upper.dropFirst(2)) : upper

@@ -1,16 +1,16 @@
-// AppleLayout: the layout of Core Data's SQLite store: entities by Z_PRIMARYKEY, tables by the names of root entities.
 import ObjectModel
 import SQLCipherConnection
 
-/// Finds Core Data's layout in a database. The names are looked for, not computed: what the database has decides.
+/// Determines the layout of Core Data's SQLite store: entities from `Z_PRIMARYKEY`, and tables named after root entities. Names are looked
+/// up in the database rather than computed.
 struct AppleLayout {
   let schema: SourceSchema
   let connection: Connection
   let model: CompiledModel
   let entityNumbers: [Int]
-  /// The source's numbers of entities, by the model's.
+  /// The source's entity numbers, by the model's.
   private(set) var numbers: [Int: Int64] = [:]
-  /// The entities of Z_PRIMARYKEY that the model does not have.
+  /// The entities of `Z_PRIMARYKEY` that are not in the model.
   private var strangers: [(number: Int64, name: String)] = []
   private var usedTables: Set<String> = []
 
@@ -30,7 +30,7 @@ struct AppleLayout {
   mutating func build(_ findings: inout LayoutFindings) throws -> SourceLayout {
     var tables: [SourceTable] = []
     let roots = Set(entityNumbers.map { model.entities[$0].root })
-    // In the source's order, since names that clash were told apart in it.
+    // In the source's order, in which clashing names were disambiguated.
     for number in roots.sorted(by: { (numbers[$0] ?? .max, $0) < (numbers[$1] ?? .max, $1) }) {
       let root = model.entities[number]
       let absent = root.subtree.filter { numbers[$0] == nil }.map { model.entities[$0].name }
@@ -88,12 +88,12 @@ struct AppleLayout {
       entityColumn: try Identifier.quoted(entity.name), entities: entities, columns: columns, orders: orders)
   }
 
-  /// Entities that the model does not know: nobody misses those of Core Data's own services.
+  /// Checks for entities that are not in the model, except those of Core Data's own services.
   private func checkStrangers(_ findings: inout LayoutFindings) throws {
     for (number, name) in strangers {
-      // Persistent history counts from 16001; mirroring names its entities by their prefix.
+      // Persistent history uses numbers from 16001, and CloudKit mirroring a name prefix.
       if number > 16_000 || name.hasPrefix("NSCK") { continue }
-      // A root has a table of its own; the rows of others stand in one of those that are read.
+      // A root entity has its own table. Rows of other entities are in one of the tables that are read.
       var places: [(table: String, condition: String?)] = usedTables.sorted().map { ($0, "t.Z_ENT = \(number)") }
       if let own = schema.table("Z" + name.uppercased()), own.column("Z_PK") != nil, !usedTables.contains(own.name.uppercased()) {
         places.append((own.name, nil))
@@ -109,9 +109,9 @@ struct AppleLayout {
   }
 }
 
-/// Names that Core Data tells apart by a number behind them.
+/// Names that Core Data disambiguates with a numeric suffix.
 enum AppleName {
-  /// The first table of a name, or of the name with a number, that is not taken.
+  /// Returns the first available table with a name, or with the name and a numeric suffix.
   static func first(_ name: String, isTaken: (String) -> Bool, in schema: SourceSchema) -> SourceSchema.Table? {
     for suffix in [""] + (1...8).map(String.init) {
       guard let table = schema.table(name + suffix) else { return nil }
@@ -120,7 +120,7 @@ enum AppleName {
     return nil
   }
 
-  /// Whether a name is another one, or that with a number behind it.
+  /// Returns whether a name equals another one, or that name with a numeric suffix.
   static func isNumbered(_ name: Substring, _ base: String) -> Bool {
     name.hasPrefix(base) && name.dropFirst(base.count).allSatisfy { $0.isASCII && $0.isNumber }
   }

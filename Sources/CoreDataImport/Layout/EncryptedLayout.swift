@@ -1,8 +1,8 @@
-// EncryptedLayout: the layout of the public encrypted Core Data store: tables ecd…, keys __objectid, entities by the hash of their names.
 import ObjectModel
 import SQLCipherConnection
 
-/// Finds the layout of the encrypted Core Data store in a database. SQLite takes all names without regard to case.
+/// Determines the layout of the encrypted Core Data store: tables `ecd…`, keys `__objectid`, and entities by the hash of their names. All
+/// names are case-insensitive in SQLite.
 struct EncryptedLayout {
   let schema: SourceSchema
   let connection: Connection
@@ -48,7 +48,7 @@ struct EncryptedLayout {
         // Subentities share the column of a name.
         let name = slot.relationship == nil ? slot.name : slot.name + "__objectid"
         guard let column = table.column(name) else {
-          // It knows no composites, so that it has no column for a part of one, and no value.
+          // This store does not support composite attributes, so it has no column or value for a part of one.
           if slot.name.contains(".") { continue }
           findings.addMissing("the column \(name) of \(table.name) is missing")
           continue
@@ -75,7 +75,7 @@ struct EncryptedLayout {
     for number in root.subtree {
       let hash = FoundationStringHash.hash(model.entities[number].name)
       entities[Int64(bitPattern: hash)] = number
-      // Written by a process of 32 bits.
+      // The value that a 32-bit process writes.
       entities[Int64(Int32(truncatingIfNeeded: hash))] = number
     }
     return SourceTable(
@@ -85,8 +85,10 @@ struct EncryptedLayout {
 
   // MARK: Many-to-many
 
-  /// Each relationship has a table of its own, named by itself and its inverse; both hold all links, each with its own order. Earlier versions kept
-  /// one table for both.
+  /// Returns the join table of a relationship.
+  ///
+  /// Each relationship has its own table, named after itself and its inverse. Both tables contain all links, each with its own order.
+  /// Earlier versions used one table for both.
   private func join(of relationship: CompiledRelationship, _ findings: inout LayoutFindings) throws -> SourceJoin? {
     let source = model.entities[relationship.sourceEntity]
     guard let inverse = model.inverse(of: relationship) else {
@@ -108,7 +110,8 @@ struct EncryptedLayout {
           + "where they cannot be told apart")
       return nil
     }
-    /// The column of an end as the table of a relationship has it: the relationship's own objects come first where both ends are of one tree.
+    /// Returns the column of one end in a relationship's table. If both ends are in the same tree, the relationship's own objects come
+    /// first.
     func column(_ end: Int, _ kind: String, ownTable: Bool = true) throws -> String {
       let number = isOneTree ? "_\((end == 0) == ownTable ? 1 : 2)" : ""
       return try Identifier.quoted(roots[end] + number + kind)

@@ -1,9 +1,7 @@
-// FoundationStringHash: the hash of a string as Apple's Foundation computes it, which the encrypted Core Data store writes for entities.
-
-/// The number that `-[NSString hash]` gives for short strings; the encrypted Core Data store tells the entities of a table by it.
+/// The result of `-[NSString hash]` for short strings, with which the encrypted Core Data store identifies the entities of a table.
 ///
-/// The computation is public in CoreFoundation's sources: a polynomial in 257 over the UTF-16 units, four at a time, whose fourth power is cut to 32
-/// bits, ended by a shift by the length. Strings of more than 96 units are hashed in part, which no entity's name needs.
+/// CoreFoundation's sources publish the algorithm: a polynomial in 257 over the UTF-16 units, four at a time, with the fourth power
+/// truncated to 32 bits, and a final shift by the length. Strings of more than 96 units are hashed partially; entity names are shorter.
 enum FoundationStringHash {
   private static let powers: [UInt64] = [16_974_593, 66_049, 257, 1]
   private static let fourthPower: UInt64 = 67_503_105

@@ -1,12 +1,11 @@
-// SourceLayout: which table, column and number of a source stand for what in the model.
 import ObjectModel
 import SQLCipherConnection
 
-/// How the values of a layout are coded where the layouts differ.
+/// The value coding, where the layouts differ.
 enum SourceCoding {
-  /// Dates since 2001; binary values with a mark where they may lie in files.
+  /// Dates since 2001. Binary values that may be external have a marker.
   case coreData
-  /// Dates since 1970; binary values as they are.
+  /// Dates since 1970. Binary values are unchanged.
   case encryptedCoreData
 }
 
@@ -16,12 +15,12 @@ struct SourceColumn {
   let slot: CompiledSlot
 }
 
-/// The column that orders the members of an ordered relationship in the members' table.
+/// The column that contains the order of an ordered relationship, in the table of the members.
 struct SourceOrder {
   let name: String
   /// The ordered relationship.
   let relationship: CompiledRelationship
-  /// The to-one relationship back, whose column tells the owner.
+  /// The inverse to-one relationship, whose column contains the owner.
   let inverse: CompiledRelationship
 }
 
@@ -30,38 +29,38 @@ struct SourceTable {
   let root: CompiledEntity
   let name: String
   let key: String
-  /// The column of the entity; nil where the tree has one entity and no column.
+  /// The column of the entity; nil if the tree has a single entity and no such column.
   let entityColumn: String?
-  /// The model's numbers by what stands in the column.
+  /// The model's entity numbers, by the value in the column.
   let entities: [Int64: Int]
   var columns: [SourceColumn]
   var orders: [SourceOrder]
 
-  /// The entity of a row.
+  /// Returns the entity of a row.
   func entity(of value: Int64) -> Int? { entityColumn == nil ? root.number : entities[value] }
 }
 
-/// A table of links, seen from the relationship under whose number the destination keeps them. Names are quoted.
+/// A join table, as seen from the relationship under whose number the target store keeps the links. Names are quoted.
 struct SourceJoin {
   let relationship: CompiledRelationship
   let name: String
   let near: String
   let far: String
-  /// The place of the near object among the members of the inverse: an expression over the alias `j`.
+  /// The position of the near object among the members of the inverse, as an expression over the alias `j`.
   let nearOrder: String?
-  /// The place of the far object among the members.
+  /// The position of the far object among the members.
   let farOrder: String?
 }
 
-/// The layout of a source under a model.
+/// The mapping of a source's tables, columns and entity numbers to a model.
 struct SourceLayout {
   let coding: SourceCoding
   let model: CompiledModel
-  /// The tables, in the order of their roots' numbers.
+  /// The tables, in the order of their root entity numbers.
   let tables: [SourceTable]
   let joins: [SourceJoin]
   let warnings: [String]
-  /// The source's numbers of entities whose rows are left behind.
+  /// The source's numbers of entities whose rows are skipped.
   let strangers: Set<Int64>
   private let indexes: [Int]
 
@@ -80,10 +79,10 @@ struct SourceLayout {
     self.indexes = indexes
   }
 
-  /// The table of an entity; nil where the source does not hold it.
+  /// Returns the table of an entity; nil if the source does not contain it.
   func table(of entityNumber: Int) -> SourceTable? { indexes[entityNumber] < 0 ? nil : tables[indexes[entityNumber]] }
 
-  /// Finds the layout, and compares all of it with the model.
+  /// Determines the layout, and compares all of it with the model.
   static func make(
     _ layout: CoreDataStore.Layout, schema: SourceSchema, connection: Connection, model: CompiledModel, entityNumbers: [Int],
     options: CoreDataImportOptions, versionIdentifiers: Set<String>
@@ -104,7 +103,7 @@ struct SourceLayout {
       strangers: result.strangers)
   }
 
-  /// The to-many relationships that are kept in tables of their own, each pair of inverses once.
+  /// Returns the to-many relationships with join tables, each pair of inverses once.
   static func joined(in model: CompiledModel, entityNumbers: [Int]) -> [CompiledRelationship] {
     let held = Set(entityNumbers.map { model.entities[$0].root })
     return model.relationships.filter { relationship in
@@ -116,7 +115,7 @@ struct SourceLayout {
     }
   }
 
-  /// The ordered relationships whose order stands in the table of a tree: those whose members it holds, and whose inverse is to-one.
+  /// Returns the ordered relationships whose order is in the table of a tree: those with members in the tree and a to-one inverse.
   static func ordered(in model: CompiledModel, membersBelow root: CompiledEntity) -> [(CompiledRelationship, inverse: CompiledRelationship)]
   {
     model.relationships.compactMap { relationship in
@@ -127,7 +126,7 @@ struct SourceLayout {
     }
   }
 
-  /// Whether rows have a value in a column.
+  /// Returns whether any row has a value in a column.
   static func hasValues(_ column: String, in table: String, where condition: String? = nil, _ connection: Connection) throws -> Bool {
     let extra = condition.map { " AND (\($0))" } ?? ""
     let statement = try connection.statement(
@@ -137,7 +136,7 @@ struct SourceLayout {
   }
 }
 
-/// What differs between a source and the model, collected so that all of it is said at once.
+/// The differences between a source and the model, collected so that one error reports them all.
 struct LayoutFindings {
   let ignoresUnknown: Bool
   private(set) var warnings: [String] = []
@@ -146,11 +145,11 @@ struct LayoutFindings {
 
   init(ignoresUnknown: Bool) { self.ignoresUnknown = ignoresUnknown }
 
-  /// The model has something that the source has not.
+  /// Adds a part of the model that the source does not have.
   mutating func addMissing(_ text: String) { missing.append(text) }
-  /// The source has something with contents that the model does not know.
+  /// Adds a part of the source that has contents and is not in the model.
   mutating func addUnknown(_ text: String) { unknown.append(text) }
-  /// Something that is left behind and does no harm.
+  /// Adds a part that is skipped and harmless.
   mutating func addWarning(_ text: String) { warnings.append(text) }
 
   mutating func check(path: String, versionIdentifiers: Set<String>) throws {

@@ -1,18 +1,18 @@
-// ExternalDataFolder: binary values that may lie in files beside the store, told by the first byte of what stands in the column.
 import Foundation
 import ObjectStore
 
-/// The folder of a store's external values: `.Name_SUPPORT/_EXTERNAL_DATA` beside `Name.sqlite`.
+/// The folder of a store's external binary values: `.Name_SUPPORT/_EXTERNAL_DATA` next to `Name.sqlite`. The first byte in the column
+/// indicates whether a value is external.
 struct ExternalDataFolder {
-  /// What stands in a column.
+  /// The content of a column.
   enum Content: Equatable {
-    /// The value, behind a byte 1.
+    /// The value follows a byte 1.
     case inline
-    /// The name of a file, behind a byte 2 and before a byte 0.
+    /// The name of a file, between a byte 2 and a byte 0.
     case file(String)
-    /// Neither mark: the value as it is.
+    /// The value, without a marker.
     case unmarked
-    /// A mark of a file whose name cannot be one.
+    /// The marker of a file, with an invalid file name.
     case malformed
   }
 
@@ -36,9 +36,9 @@ struct ExternalDataFolder {
     }
   }
 
-  /// A file; nil where it is not there. Links are not followed: only the folder's own files belong to the store.
+  /// Returns a file; nil if it does not exist. Symbolic links are not followed: only files in the folder itself belong to the store.
   ///
-  /// - Throws: `StoreError` where it is no file, or may not be read.
+  /// - Throws: `StoreError` if it is not a regular file, or cannot be read.
   func file(_ name: String) throws -> ExternalData? {
     let url = folder.appendingPathComponent(name, isDirectory: false)
     var status = stat()

@@ -1,10 +1,9 @@
-// SourceLinks: the links of one many-to-many relationship of a source, in portions.
 import ObjectModel
 import ObjectStore
 import SQLCipherConnection
 import SQLCipherStore
 
-/// Reads a table of links with one statement.
+/// Reads the links of a many-to-many relationship in batches, with one statement.
 final class SourceLinks {
   private let join: SourceJoin
   private let layout: SourceLayout
@@ -49,7 +48,7 @@ final class SourceLinks {
 
   deinit { statement.reset() }
 
-  /// The next links; nil at the end.
+  /// Returns the next batch of links; nil at the end.
   func next() throws -> [RowTransfer.Link]? {
     var links: [RowTransfer.Link] = []
     while links.count < SourceRows.rowsPerPortion, !isAtEnd {
@@ -74,7 +73,7 @@ final class SourceLinks {
     return links.isEmpty ? nil : links
   }
 
-  /// The entity of one end of a link, if there is such an object.
+  /// Returns the entity at one end of a link; nil if the object does not exist.
   private func end(_ table: SourceTable, _ column: Int32, _ expected: Int) -> Int? {
     guard statement.type(column) == .integer, !statement.isNull(column + 1), let number = table.entity(of: statement.int64(column + 1)),
       layout.model.entities[expected].subtree.contains(number)
@@ -86,7 +85,7 @@ final class SourceLinks {
     statement.type(column) == .integer ? statement.int64(column) &* factor : nil
   }
 
-  /// How many links there are.
+  /// Returns the number of links.
   static func count(_ join: SourceJoin, connection: Connection) throws -> Int {
     let statement = try connection.statement(sql: "SELECT count(*) FROM \(join.name)")
     defer { statement.reset() }

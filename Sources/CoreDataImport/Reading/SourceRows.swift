@@ -1,12 +1,11 @@
-// SourceRows: the rows of one table of a source, in the order of their keys, in portions.
 import ObjectModel
 import ObjectStore
 import SQLCipherConnection
 import SQLCipherStore
 
-/// Reads the rows of a tree of entities with one statement that runs from the first row to the last.
+/// Reads the rows of an entity tree in batches, in the order of their keys, with one statement.
 final class SourceRows {
-  /// Rows on their way, with the places of members in orders.
+  /// A batch of rows, with the positions of members in ordered relationships.
   struct Portion {
     var rows = RowList()
     var places: [RowTransfer.Place] = []
@@ -29,7 +28,7 @@ final class SourceRows {
     let owner: CompiledRelationship
     let factor: Int64
   }
-  /// What a row of one entity has.
+  /// The columns of an entity's rows.
   private struct Plan {
     var attributes: [Attribute] = []
     var references: [Reference] = []
@@ -44,13 +43,13 @@ final class SourceRows {
   private let statement: Statement
   private var plans: [Plan] = []
   private var isAtEnd = false
-  /// The rows read so far, by entity.
+  /// The number of rows read so far, by entity.
   private(set) var counts: [Int: Int] = [:]
 
   static let rowsPerPortion = 2_000
   static let bytesPerPortion = 4 << 20
 
-  /// - Parameter offsets: What is added to the keys of each tree, by the number of its root.
+  /// - Parameter offsets: The offset to add to the keys of each tree, by root entity number.
   init(
     _ table: SourceTable, layout: SourceLayout, reader: ValueReader, options: CoreDataImportOptions, offsets: [Int: Int64],
     connection: Connection
@@ -75,7 +74,7 @@ final class SourceRows {
           .destinationNotHeld,
           entityName: layout.model.entities[relationship.sourceEntity].name, propertyName: relationship.name)
       }
-      // The destination's own row tells its entity, so that a missing row is seen at once.
+      // The destination row contains its entity, so that a missing row is detected immediately.
       columns.append(SourceRows.entity(in: target, key: "t.\(column.name)"))
       references.append(
         Reference(
@@ -104,12 +103,12 @@ final class SourceRows {
 
   deinit { statement.reset() }
 
-  /// An expression for what tells the entity of a row: NULL where there is no such row.
+  /// Returns an SQL expression for the entity of a row; NULL if the row does not exist.
   static func entity(in table: SourceTable, key: String) -> String {
     "(SELECT \(table.entityColumn.map { "d.\($0)" } ?? "0") FROM \(table.name) AS d WHERE d.\(table.key) = \(key))"
   }
 
-  /// The next rows; nil at the end.
+  /// Returns the next batch of rows; nil at the end.
   func next() throws -> Portion? {
     let writer = RowWriter(rowCapacity: 64)
     var portion = Portion()
@@ -170,7 +169,7 @@ final class SourceRows {
     return ObjectReference(entity: number, key: key &+ reference.offset)
   }
 
-  /// The rows of a table by entity.
+  /// Returns the number of rows of a table, by entity.
   static func counts(_ table: SourceTable, layout: SourceLayout, connection: Connection) throws -> [Int: Int] {
     var counts: [Int: Int] = [:]
     let statement = try connection.statement(
@@ -186,7 +185,7 @@ final class SourceRows {
     return counts
   }
 
-  /// The greatest key of a table.
+  /// Returns the highest key of a table.
   static func greatestKey(_ table: SourceTable, connection: Connection) throws -> Int64 {
     let statement = try connection.statement(sql: "SELECT max(t.\(table.key)) FROM \(table.name) AS t")
     defer { statement.reset() }
@@ -194,7 +193,7 @@ final class SourceRows {
   }
 }
 
-/// How far places in an order are spread, so that later moves find numbers between them.
+/// The factor by which positions in an order are spread, so that later moves find numbers between them.
 enum PlaceScale {
   static func factor(_ expression: String, in table: String, as alias: String, _ connection: Connection) throws -> Int64 {
     let statement = try connection.statement(sql: "SELECT min(\(expression)), max(\(expression)) FROM \(table) AS \(alias)")

@@ -1,17 +1,17 @@
-// ValueReader: the values of a source's columns as the slots of rows, each checked: a source may hold anything in any column.
+// A source may contain any value in any column, so every value is checked.
 import Foundation
 import ObjectModel
 import ObjectStore
 import SQLCipherConnection
 
-/// Turns columns into slots, and counts what has to be told at the end.
+/// Converts column values to slots, and collects the notes of the report.
 final class ValueReader {
   private let coding: SourceCoding
   private let external: ExternalDataFolder
   private let options: CoreDataImportOptions
   private let model: CompiledModel
   private(set) var externalFileCount = 0
-  /// The bytes of the files that rows refer to; they may have to be in memory when a portion is written.
+  /// The size in bytes of the external files that rows refer to. They may have to be in memory when a batch is written.
   private(set) var fileBytes = 0
   private var notes: [NoteKey: Int] = [:]
 
@@ -21,7 +21,7 @@ final class ValueReader {
     let text: String
   }
 
-  /// Seconds from 1970 to 2001.
+  /// The number of seconds between the reference dates of 1970 and 2001.
   private static let secondsTo2001 = 978_307_200.0
 
   init(layout: SourceLayout, store url: URL, options: CoreDataImportOptions) {
@@ -33,7 +33,7 @@ final class ValueReader {
 
   // MARK: Attributes
 
-  /// Writes a column's value into the row that the writer has begun.
+  /// Writes a column's value into the current row of the writer.
   func read(_ statement: Statement, _ column: Int32, _ slot: CompiledSlot, into writer: RowWriter, key: Int64) throws {
     let type = statement.type(column)
     guard type != .null, let attributeType = slot.attributeType else { return }
@@ -66,7 +66,7 @@ final class ValueReader {
     } else if type != .integer {
       throw failure(slot, key, .otherType(type, expected: .integer))
     }
-    // Core Data takes any number for true but 0.
+    // Core Data treats any number except 0 as true.
     if attributeType == .boolean { return value == 0 ? 0 : 1 }
     if AttributeChecker.typeFailure(of: .int(value), type: attributeType) != nil {
       throw failure(slot, key, .tooGreat(attributeType))
@@ -86,18 +86,18 @@ final class ValueReader {
     return attributeType == .float ? Double(Float(value)) : value
   }
 
-  /// Core Data gives decimals to SQLite as text, which keeps them as integers or binary fractions of 15 digits where it can.
+  /// Core Data passes decimals to SQLite as text. SQLite stores them as integers or as doubles with 15 digits if possible.
   private func decimal(_ statement: Statement, _ column: Int32, _ type: ColumnType, _ slot: CompiledSlot, _ key: Int64) throws -> Data {
     let text: String
     switch type {
     case .integer: text = String(statement.int64(column))
-    // The shortest text that gives the same binary fraction: 12.34 is 12.34 again.
+    // The shortest text that parses to the same double: 12.34 is 12.34 again.
     case .real: text = String(statement.double(column))
     case .text: text = statement.text(column)
     case .blob, .null: throw failure(slot, key, .otherType(type, expected: .decimal))
     }
     if text == "NaN" {
-      // The new store computes derived values again, so a bad one needs no correction.
+      // The new store computes derived values again, so an invalid one needs no correction.
       guard slot.isDerived else { throw failure(slot, key, .notANumber) }
       return DecimalCoding.encode(.nan)
     }
@@ -164,7 +164,7 @@ final class ValueReader {
     notes[NoteKey(entity: entity, property: property, text: text), default: 0] += count
   }
 
-  /// What has to be told, by property.
+  /// The notes of the report, by property.
   var report: [CoreDataImportReport.Note] {
     notes.map { key, count in
       CoreDataImportReport.Note(entityName: model.entities[key.entity].name, propertyName: key.property, text: key.text, count: count)

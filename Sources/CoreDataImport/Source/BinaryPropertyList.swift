@@ -1,14 +1,15 @@
-// BinaryPropertyList: which kinds of objects a binary property list has, before Foundation unfolds it.
 import Foundation
 
-/// A look at a binary property list: Foundation ends the process where it meets with sets or the references of keyed archives, which no metadata has.
+/// Validates the object types in a binary property list before Foundation parses it. Foundation crashes on sets and on the references of
+/// keyed archives, which no metadata contains.
 enum BinaryPropertyList {
   private static let magic = Data("bplist".utf8)
   private static let trailerSize = 32
-  /// The kinds of objects by the upper half of their first byte: null and booleans, integers, reals, dates, data, two sorts of text, arrays, dictionaries.
+  /// The object types by the upper half of their first byte: null and booleans, integers, reals, dates, data, two kinds of strings, arrays,
+  /// dictionaries.
   private static let known: Set<UInt8> = [0x0, 0x1, 0x2, 0x3, 0x4, 0x5, 0x6, 0xA, 0xD]
 
-  /// Whether bytes are another form of list, or have known kinds of objects only.
+  /// Returns whether the bytes are another form of property list, or contain known object types only.
   static func isHarmless(_ list: Data) -> Bool {
     let bytes = [UInt8](list)
     guard bytes.starts(with: magic) else { return true }

@@ -1,4 +1,3 @@
-// SourceFile: the file of a store that is imported: opened to be read only, with or without a key.
 import Dispatch
 import Foundation
 import ObjectStore
@@ -8,7 +7,7 @@ import StoreFiles
 import StoreKeys
 
 enum SourceFile {
-  /// Runs `body` with one snapshot of the file.
+  /// Runs `body` with one snapshot of the file, opened read-only.
   static func read<Result>(_ path: String, key: DatabaseKey?, _ body: (Connection) throws -> Result) throws -> Result {
     try StoreError.mapping {
       let connection: Connection
@@ -24,7 +23,7 @@ enum SourceFile {
     }
   }
 
-  /// The key that opens the file; nil for a plain one.
+  /// Returns the key that opens the file; nil for a plaintext file.
   static func databaseKey(path: String, key: StoreKey?) async throws -> DatabaseKey? {
     guard try StoreError.mapping({ try StoreFile.isThere(path, operation: .import) }) else {
       throw StoreError(.noStoreHere, operation: .import, path: path)
@@ -53,7 +52,7 @@ enum SourceFile {
     throw failure
   }
 
-  /// The forms in which a key may be meant: the page format of a passphrase stands nowhere in the file.
+  /// Returns the possible interpretations of a key. The file does not contain the page format of a passphrase.
   private static func candidates(_ key: StoreKey) -> [StoreKey] {
     guard case .passphrase(let passphrase, _) = key else { return [key] }
     var formats: [SQLCipherFormat] = [.sqlcipher3, .portable]
@@ -61,7 +60,7 @@ enum SourceFile {
     return formats.map { .sqlcipherPassphrase(passphrase, $0) }
   }
 
-  /// Core Data's other kinds of stores are recognised by their first bytes.
+  /// Rejects Core Data's other store types, which their first bytes identify.
   private static func refuseOtherForms(_ path: String) throws {
     guard let handle = FileHandle(forReadingAtPath: path), let head = try? handle.read(upToCount: 64) else { return }
     try? handle.close()
@@ -71,7 +70,7 @@ enum SourceFile {
     }
   }
 
-  /// Runs slow work on a thread of its own: neither the caller's actor nor one of Swift's cooperative threads waits for it.
+  /// Runs blocking work on a dispatch queue, so that it blocks neither the caller's actor nor a thread of Swift's cooperative pool.
   static func offActor<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
     try await withCheckedThrowingContinuation { continuation in
       DispatchQueue.global(qos: .userInitiated).async { continuation.resume(with: Swift.Result { try body() }) }

@@ -1,12 +1,11 @@
-// SourceSchema: the tables and columns of a database, as it declares them.
 import SQLCipherConnection
 
-/// The tables of a database by their names in upper case: SQLite takes names without regard to case.
+/// The tables of a database, by uppercase name, because SQLite names are case-insensitive.
 struct SourceSchema {
-  /// A column as it is declared.
+  /// A column declaration.
   struct Column {
     let name: String
-    /// The declared type in upper case; empty for none.
+    /// The declared type in upper case; empty if there is no type.
     let type: String
   }
   /// A table with its columns.
@@ -26,7 +25,7 @@ struct SourceSchema {
 
   let tables: [String: Table]
 
-  /// Reads the declarations. Views and virtual tables are left out: neither layout has its rows in one.
+  /// Reads the declarations. Views and virtual tables are omitted: neither layout has rows in them.
   init(_ connection: Connection) throws {
     var names: [String] = []
     let list = try connection.statement(
@@ -49,7 +48,7 @@ struct SourceSchema {
   func table(_ name: String) -> Table? { tables[name.uppercased()] }
 }
 
-/// Tells which layout a database has.
+/// Determines the layout of a database.
 enum SourceRecognition {
   static func layout(of schema: SourceSchema, path: String) throws -> CoreDataStore.Layout {
     if schema.table("Z_PRIMARYKEY") != nil, schema.table("Z_METADATA") != nil { return .coreData }
