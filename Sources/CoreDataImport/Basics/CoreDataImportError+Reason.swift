@@ -53,7 +53,6 @@ extension CoreDataImportError {
     case bytes
   }
 
-  /// Creates an error for a reason.
   init(
     _ reason: Reason, path: String? = nil, entityName: String? = nil, propertyName: String? = nil, key: Int64? = nil,
     findings: [String] = []

@@ -13,7 +13,6 @@ struct Importer {
   let cancellation: RequestCancellation
   let progress: CoreDataStore.Progress?
 
-  /// The progress of the import.
   private final class Position {
     var done = 0
     var total = 0

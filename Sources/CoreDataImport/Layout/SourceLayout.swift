@@ -18,7 +18,6 @@ struct SourceColumn {
 /// The column that contains the order of an ordered relationship, in the table of the members.
 struct SourceOrder {
   let name: String
-  /// The ordered relationship.
   let relationship: CompiledRelationship
   /// The inverse to-one relationship, whose column contains the owner.
   let inverse: CompiledRelationship
@@ -36,7 +35,6 @@ struct SourceTable {
   var columns: [SourceColumn]
   var orders: [SourceOrder]
 
-  /// Returns the entity of a row.
   func entity(of value: Int64) -> Int? { entityColumn == nil ? root.number : entities[value] }
 }
 

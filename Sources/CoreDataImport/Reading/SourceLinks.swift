@@ -85,7 +85,6 @@ final class SourceLinks {
     statement.type(column) == .integer ? statement.int64(column) &* factor : nil
   }
 
-  /// Returns the number of links.
   static func count(_ join: SourceJoin, connection: Connection) throws -> Int {
     let statement = try connection.statement(sql: "SELECT count(*) FROM \(join.name)")
     defer { statement.reset() }

@@ -28,7 +28,6 @@ final class SourceRows {
     let owner: CompiledRelationship
     let factor: Int64
   }
-  /// The columns of an entity's rows.
   private struct Plan {
     var attributes: [Attribute] = []
     var references: [Reference] = []
@@ -185,7 +184,6 @@ final class SourceRows {
     return counts
   }
 
-  /// Returns the highest key of a table.
   static func greatestKey(_ table: SourceTable, connection: Connection) throws -> Int64 {
     let statement = try connection.statement(sql: "SELECT max(t.\(table.key)) FROM \(table.name) AS t")
     defer { statement.reset() }

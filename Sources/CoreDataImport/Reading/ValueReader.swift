@@ -21,7 +21,6 @@ final class ValueReader {
     let text: String
   }
 
-  /// The number of seconds between the reference dates of 1970 and 2001.
   private static let secondsTo2001 = 978_307_200.0
 
   init(layout: SourceLayout, store url: URL, options: CoreDataImportOptions) {

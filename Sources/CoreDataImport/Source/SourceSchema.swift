@@ -2,13 +2,11 @@ import SQLCipherConnection
 
 /// The tables of a database, by uppercase name, because SQLite names are case-insensitive.
 struct SourceSchema {
-  /// A column declaration.
   struct Column {
     let name: String
     /// The declared type in upper case; empty if there is no type.
     let type: String
   }
-  /// A table with its columns.
   struct Table {
     let name: String
     let columns: [Column]

@@ -135,7 +135,6 @@ extension KeyedDecodingContainer where Key: CaseIterable {
 }
 
 extension KeyedDecodingContainer {
-  /// Decodes a list with a function for its items.
   func decodeList<Item>(forKey key: Key, _ read: (any Decoder) throws -> Item) throws -> [Item] {
     var list = try nestedUnkeyedContainer(forKey: key)
     var items: [Item] = []
@@ -145,7 +144,6 @@ extension KeyedDecodingContainer {
 }
 
 extension KeyedEncodingContainer {
-  /// Encodes a list with a function for its items.
   mutating func encodeList<Item>(_ items: [Item], forKey key: Key, _ write: (Item, any Encoder) throws -> Void) throws {
     var list = nestedUnkeyedContainer(forKey: key)
     for item in items { try write(item, list.superEncoder()) }

@@ -7,7 +7,6 @@ import Foundation
 package struct ExactSum: Sendable {
   private var parts: [Double] = []
   private var largeParts: [Double] = []
-  /// The sum of values that are not finite.
   private var special: Double?
 
   private static let large = 0x1p900

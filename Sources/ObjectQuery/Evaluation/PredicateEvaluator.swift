@@ -169,7 +169,6 @@ package struct PredicateEvaluator<Resolver: ObjectResolver> {
     return .text(TextFolding.fold(text, comparison.options))
   }
 
-  /// Returns whether a sorted list contains a value.
   private func contains(_ slots: [Slot], _ value: Slot) -> Bool {
     var (low, high) = (0, slots.count)
     while low < high {

@@ -69,7 +69,6 @@ package struct Statistic: Sendable {
     }
   }
 
-  /// The sum of doubles and integers.
   private var realSum: Double {
     var total = reals
     if let integer = integers.integer {

@@ -28,7 +28,6 @@ extension ValueCast {
     }
   }
 
-  /// Returns the double nearest to a decimal.
   private static func real(_ value: Decimal) -> Slot? { Double(text(of: value)).map { .real($0) } }
 
   /// Returns the integer part of a decimal; nil if it does not fit.

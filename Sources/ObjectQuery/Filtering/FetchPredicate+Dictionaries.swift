@@ -19,7 +19,6 @@ extension FetchPredicate {
 ///
 /// The limit of predicate nesting bounds the recursion.
 struct DictionaryEvaluator {
-  /// The evaluated dictionary or value.
   private let root: DictionaryValue
   private var variables: [String: DictionaryValue] = [:]
 
@@ -99,7 +98,6 @@ struct DictionaryEvaluator {
 
   // MARK: Expressions
 
-  /// Returns the value of an expression to sort by.
   func slot(of expression: FetchExpression) throws -> Slot {
     let reduced = try reduced(expression)
     if case .constant(let constant) = reduced {
@@ -229,7 +227,6 @@ struct DictionaryEvaluator {
     return .many(hasInner ? inner : members)
   }
 
-  /// Returns the result of an aggregate over members.
   static func result(
     of function: ResolvedAggregate.Function, _ members: [DictionaryValue], _ expression: FetchExpression
   ) throws -> FetchConstant {
@@ -252,7 +249,6 @@ struct DictionaryEvaluator {
 }
 
 extension FetchConstant {
-  /// Creates a constant from a slot of a type.
   fileprivate init(_ slot: Slot, _ type: ResolvedType) {
     switch (slot, type) {
     case (.null, _): self = .null

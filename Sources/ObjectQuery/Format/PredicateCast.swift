@@ -14,7 +14,6 @@ enum PredicateCast: String, CaseIterable {
   case objectID = "ObjectID"
   case entity = "Entity"
 
-  /// The names of all types, for errors.
   static var names: String { allCases.map(\.rawValue).joined(separator: ", ") }
 
   /// Creates the type for a name, including Core Data's names.
@@ -75,7 +74,6 @@ enum PredicateCast: String, CaseIterable {
 }
 
 extension FetchConstant {
-  /// The number as a double; nil for other constants.
   fileprivate var double: Double? {
     switch self {
     case .bool(let value): value ? 1 : 0

@@ -145,7 +145,6 @@ struct PredicateLexer {
     return scalar == "@" || scalar == "#" || (distance == 1 && PredicateToken.isNameStart(scalar))
   }
 
-  /// Skips digits, and returns whether there were any.
   private mutating func digits(where isDigit: (Unicode.Scalar) -> Bool) -> Bool {
     let start = index
     while let scalar = peek(), isDigit(scalar) { index += 1 }
@@ -216,7 +215,6 @@ struct PredicateLexer {
     return .placeholder(PredicateToken.Placeholder(kind: kind, position: position))
   }
 
-  /// Returns the argument number before a dollar sign.
   private mutating func position(at start: Int) throws(PredicateFormatError) -> Int? {
     var end = index
     while end < scalars.count, ("0"..."9").contains(scalars[end]) { end += 1 }

@@ -69,7 +69,6 @@ extension PredicateParser {
 
   // MARK: Key paths
 
-  /// Parses keys separated by dots, starting at the current token.
   private mutating func parseKeys() throws(PredicateFormatError) -> [String] {
     var names = try parseKey()
     while isSymbol(".") {
@@ -283,7 +282,6 @@ extension PredicateParser {
 
   private static let radixes = ["0x": 16, "0o": 8, "0b": 2]
 
-  /// Parses a number.
   func number(_ text: String) throws(PredicateFormatError) -> FetchConstant {
     let isNegative = text.hasPrefix("-")
     let digits = isNegative ? text.dropFirst() : text[...]

@@ -24,7 +24,6 @@ struct PredicateParser {
   /// The arguments that are not constants, by position starting at 1. They are null in ``arguments``.
   let expressions: [Int: FetchExpression]
   private var nextArgument = 0
-  /// The highest argument number used so far.
   private var greatestArgument = 0
 
   init(_ text: String, _ arguments: [FetchConstant], expressions: [Int: FetchExpression] = [:]) throws(PredicateFormatError) {
@@ -49,7 +48,6 @@ struct PredicateParser {
     try self.init(text, constants, expressions: expressions)
   }
 
-  /// Parses the text as a predicate.
   func parsePredicate() throws(PredicateFormatError) -> FetchPredicate {
     try onAmpleStack { (parser) throws(PredicateFormatError) in
       let result = try parser.parseCondition(0).0
@@ -58,7 +56,6 @@ struct PredicateParser {
     }
   }
 
-  /// Parses the text as an expression.
   func parseExpression() throws(PredicateFormatError) -> FetchExpression {
     try onAmpleStack { (parser) throws(PredicateFormatError) in
       let result = try parser.parseValue(0).0
@@ -121,7 +118,6 @@ struct PredicateParser {
   // MARK: Words
 
   var token: PredicateToken { tokens[index] }
-  /// The token after the current one.
   var following: PredicateToken { tokens[min(index + 1, tokens.count - 1)] }
 
   /// The current token as an uppercase keyword; nil if it is something else.

@@ -1,6 +1,5 @@
 /// A token of the format language, with its position.
 struct PredicateToken: Sendable {
-  /// The kind of a token.
   enum Kind: Sendable, Hashable {
     /// A name, a keyword, or a function name with colons.
     case identifier(String)
@@ -34,7 +33,6 @@ struct PredicateToken: Sendable {
   /// The offset of its first scalar.
   var start: Int
 
-  /// The name of the token in errors.
   var name: String {
     switch kind {
     case .identifier(let name): name

@@ -46,7 +46,6 @@ private struct Splitter {
   let entity: CompiledEntity
   let resolver: FetchResolver
 
-  /// Returns the conditions of a conjunction.
   static func conditions(of predicate: FetchPredicate) -> [FetchPredicate] {
     if case .and(let items) = predicate { return items.flatMap(conditions) }
     return [predicate]

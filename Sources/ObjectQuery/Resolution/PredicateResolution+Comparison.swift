@@ -300,7 +300,6 @@ extension PredicateResolution {
     return .constant(answer)
   }
 
-  /// Returns the negation of a resolved predicate.
   static func opposite(_ predicate: ResolvedPredicate) -> ResolvedPredicate {
     switch predicate {
     case .constant(let value): return .constant(!value)

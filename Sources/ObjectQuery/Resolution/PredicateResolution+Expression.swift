@@ -10,7 +10,6 @@ indirect enum Operand {
   /// A list, for IN and BETWEEN.
   case list([Operand])
 
-  /// The name in errors.
   var name: String {
     switch self {
     case .constant(let value): value.typeName

@@ -227,7 +227,6 @@ extension PredicateResolution {
 }
 
 extension PredicateCast {
-  /// Returns the function that casts values of a type; nil if none exists.
   fileprivate func function(of type: ResolvedType) -> ResolvedFunction? {
     switch self {
     case .date: .castToDate

@@ -1,7 +1,6 @@
 import ObjectModel
 
 extension PredicateResolution {
-  /// The common part of equalities that one list can replace.
   private struct Subject: Hashable {
     let left: ResolvedExpression
     let domain: ResolvedDomain

@@ -6,7 +6,6 @@ enum PathPart {
   case key(String)
   case element(FetchExpression.CollectionIndex)
 
-  /// The text in errors.
   var text: String {
     switch self {
     case .key(let name): "." + name
@@ -102,7 +101,6 @@ extension PredicateResolution {
     return elements(collections, .path(ResolvedPath(scope: start, steps: steps, terminal: .object)))
   }
 
-  /// Follows a path of keys.
   mutating func resolvePath(_ names: [String], scope: Int, allowsToMany: Bool) throws(FetchPredicateError) -> FollowedPath {
     try resolvePath(names.map { .key($0) }, scope: scope, allowsToMany: allowsToMany)
   }

@@ -37,7 +37,6 @@ extension FetchExpression {
     }
   }
 
-  /// Whether the expression is a list.
   var isList: Bool {
     switch self {
     case .constant(.list), .aggregate: true

@@ -7,7 +7,6 @@ enum PatternMeaning: Equatable {
   /// The pattern has no simpler equivalent.
   case pattern
 
-  /// Creates the meaning of a LIKE pattern.
   init(like pattern: String) {
     var literals = [String.UnicodeScalarView()]
     var (starts, ends, hasOthers) = (false, false, false)

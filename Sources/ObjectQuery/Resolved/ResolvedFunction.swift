@@ -70,7 +70,6 @@ package enum ResolvedFunction: String, Sendable, Hashable, CaseIterable {
     guard !rawValue.hasPrefix("CAST") else { return nil }
   }
 
-  /// The functions by lowercase name without colons.
   private static let names: [String: ResolvedFunction] = {
     var names: [String: ResolvedFunction] = [:]
     for function in allCases { names[function.rawValue.lowercased().filter { $0 != ":" }] = function }

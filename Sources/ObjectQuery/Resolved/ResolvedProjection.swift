@@ -122,7 +122,6 @@ struct GroupCoverage {
 }
 
 extension ResolvedPath {
-  /// The path as a dotted key path.
   var keyPath: String {
     var names = steps.map(\.relationship.name)
     switch terminal {

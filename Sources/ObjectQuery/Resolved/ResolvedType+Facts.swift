@@ -2,7 +2,6 @@ import Foundation
 package import ObjectModel
 
 extension ResolvedType {
-  /// The name of the type in errors.
   var name: String {
     switch self {
     case .integer: "integer"
@@ -117,7 +116,6 @@ extension FetchConstant {
     }
   }
 
-  /// The text of a string or URL.
   var text: String? {
     switch self {
     case .string(let value): value

@@ -29,7 +29,6 @@ enum ISO8601Text {
     return reader.isAtEnd ? Date(timeIntervalSinceReferenceDate: seconds) : nil
   }
 
-  /// Returns the number of days since 2001-01-01 in the Gregorian calendar.
   private static func days(_ year: Int, _ month: Int, _ day: Int) -> Int? {
     let isLeap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
     let lengths = [31, isLeap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]

@@ -76,7 +76,6 @@ package enum TextFolding {
     return "\(rules)_\(unicode.major)_\(unicode.minor)"
   }()
 
-  /// The options that fold.
   static let folding: ComparisonOptions = [.caseInsensitive, .diacriticInsensitive]
 
   /// Folds any text by definition, without the table.

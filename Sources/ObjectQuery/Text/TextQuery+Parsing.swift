@@ -32,7 +32,6 @@ extension TextQuery {
 /// Parses a text, with at most ``greatestDepth`` nested parentheses. It continues after errors, and records the first.
 // Inlining these functions into each other would take the optimizer a tenth of the module's build time.
 private struct TextQueryParser {
-  /// The maximum nesting of parentheses.
   private static let greatestDepth = 40
 
   private let characters: [Character]

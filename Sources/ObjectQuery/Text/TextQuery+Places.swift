@@ -72,13 +72,11 @@ extension TextQuery {
 }
 
 extension TextWords {
-  /// A word and its range.
   struct Place {
     var word: String
     var range: Range<String.Index>
   }
 
-  /// Returns the words of a text with their ranges.
   static func places(in text: String) -> [Place] {
     var places: [Place] = []
     var start: String.Index?
@@ -110,6 +108,5 @@ extension TextWords {
 }
 
 extension TextPhrase {
-  /// The words, in order.
   var words: [String] { pattern.split(separator: TextWords.space).map { String(decoding: $0, as: UTF8.self) } }
 }

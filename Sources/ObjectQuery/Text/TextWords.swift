@@ -84,7 +84,6 @@ package enum TextWords {
     }
   }
 
-  /// Splits folded text into words.
   private static func separated(_ text: UnsafeBufferPointer<UInt8>) -> [UInt8] {
     // Each scalar of three bytes may become a word.
     var result: [UInt8] = []

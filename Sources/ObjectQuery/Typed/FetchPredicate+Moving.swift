@@ -16,7 +16,6 @@ extension FetchPredicate {
 /// Rewrites a predicate for another object. It renames SUBQUERY variables that would capture variables of the new base.
 private struct PredicateMove {
   let base: FetchExpression
-  /// The new names of variables.
   var names: [String: String]
 
   func moved(_ predicate: FetchPredicate) -> FetchPredicate {
@@ -55,7 +54,6 @@ private struct PredicateMove {
 }
 
 extension FetchExpression {
-  /// The variable that a path starts from.
   fileprivate var rootVariable: String? {
     switch self {
     case .variable(let name): name

@@ -14,7 +14,6 @@ enum ValueCast {
     return value
   }
 
-  /// Returns the finite number that the whole text represents.
   static func real(_ text: String) -> Slot? {
     guard isNumber(text), let value = Double(text), value.isFinite else { return nil }
     return .real(value)

@@ -4,7 +4,6 @@ import Synchronization
 final class CommitCounter: Sendable {
   private let number = Atomic<UInt64>(0)
 
-  /// The number of commits so far.
   var value: UInt64 { number.load(ordering: .acquiring) }
 
   /// Increments the count. Call it after the commit.

@@ -59,7 +59,8 @@ extension Connection {
     throw StoreAccessError(key.isProven ? .storeCorrupt(.pageMAC) : .unreadableStore, path: path, operation: .open, code: SQLITE_NOTADB)
   }
 
-  /// Returns whether any of up to about 64 evenly spaced later pages was written with the key.
+  /// Returns whether any later page was written with the key. Reads all pages of a small file, and about a hundred evenly spaced ones of a
+  /// larger file.
   private func hasAuthenticPage(_ authenticator: PageAuthenticator, _ page: UnsafeMutableRawBufferPointer) throws(StoreAccessError) -> Bool
   {
     let count = (StoreFile.size(path) ?? 0) / format.pageSize
@@ -121,7 +122,7 @@ extension Connection {
   private func firstRead() throws(StoreAccessError) {
     do {
       let statement = try self.statement(sql: "SELECT count(*) FROM sqlite_master")
-      // Preparing read the schema and, without a log, released the lock. Otherwise SQLite could apply the journal of another file.
+      // Lock again: preparing read the schema and, without a log, released the lock. SQLite could apply the journal of another file.
       try lockPlace()
       _ = try statement.step()
       statement.reset()

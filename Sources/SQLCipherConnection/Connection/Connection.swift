@@ -54,7 +54,6 @@ public import StoreKeys
   package var scanTurns = ScanTurns()
   /// The observer of the log, which replaces automatic checkpoints.
   var logObserver: LogObserver?
-  /// The observer of finished statements.
   var profiler: StatementProfiler?
   /// The registered names of value-list tables.
   var valueLists: Set<String> = []

@@ -5,7 +5,6 @@ import StoreKeys
 
 /// Fills new databases: with the backup API if both have the same page format, otherwise with SQLCipher's export.
 enum DatabaseCopy {
-  /// The number of pages to copy between two progress reports.
   private static let pagesPerStep: Int32 = 512
 
   /// Fills an empty file.
@@ -121,7 +120,6 @@ enum DatabaseCopy {
   }
 }
 
-/// A plaintext SQLite database to import.
 private final class PlainDatabase {
   private let database: DatabaseHandle
   private let statements: StatementTable

@@ -11,7 +11,6 @@ package typealias CollationComparison = (UnsafeRawBufferPointer, UnsafeRawBuffer
 @usableFromInline package final class DatabaseHandle {
   @usableFromInline let pointer: OpaquePointer
   let path: String
-  /// Interrupts a running statement from any thread.
   let interrupter: Interrupter
   /// The wait for another connection's lock; 0 ms by default.
   let waiting = LockWaiting(milliseconds: 0)
@@ -80,7 +79,6 @@ package typealias CollationComparison = (UnsafeRawBufferPointer, UnsafeRawBuffer
     sqlite3_close_v2(pointer)
   }
 
-  /// Throws if the handle is closed.
   func checkOpen(_ operation: StoreAccessError.Operation) throws(StoreAccessError) {
     if isClosed { throw StoreAccessError(.closed, path: path, operation: operation) }
   }

@@ -28,7 +28,6 @@ struct GuardedFile {
   private var kind: Kind
   /// False for a plaintext database, whose pages may be zeros.
   private var isEncrypted: Bool
-  /// Whether a page was rejected.
   private var hasRefused: Bool
   private var admitted: Unmanaged<AdmittedPages>?  // C's memory holds it: `admit` retains and releases it
   /// The offset of the last read, and its number among the reads of the process; 0 before the first.
@@ -40,7 +39,6 @@ struct GuardedFile {
   /// The number of bytes before the file of the layer below, aligned to 8 as SQLite aligns its own.
   static let size = (MemoryLayout<GuardedFile>.stride + 7) & ~7
 
-  /// The smallest page size of SQLite, in bytes.
   private static let smallestPage = 512
 
   // MARK: Opening

@@ -26,6 +26,5 @@ extension StoreReplacement {
 }
 
 extension DatabaseLocking {
-  /// SQLite's exclusive lock.
   fileprivate static let exclusive = DatabaseLocking { try ExclusiveFileLock.ifThere($0, operation: $1) }
 }

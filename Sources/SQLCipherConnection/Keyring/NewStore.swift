@@ -12,7 +12,6 @@ import Synchronization
 package final class NewStore: Sendable {
   private let path: String
   private let identity: FileIdentity
-  /// The digest of the file at creation.
   private let digest: [UInt8]
   private struct State {
     /// The address of SQLite's handle; nil after the end.

@@ -4,7 +4,6 @@ package import StoreFiles
 package import StoreKeys
 
 extension StoreKeyring {
-  /// The number of times that a provider is asked for a key.
   private static let maximumAttempts = 3
 
   /// Creates a store: a random data key, an empty database and, for keys that use slots, a key file with one slot.

@@ -24,7 +24,7 @@ package enum LibraryVersion {
   /// The version of the library's SQLite, for example "3.15.2".
   package static let sqliteName = String(cString: sqlite3_libversion())
 
-  /// The oldest supported SQLite: the one in Debian 12's SQLCipher 3.4.1.
+  /// The oldest supported SQLite, 3.15.0. Debian 12's SQLCipher 3.4.1 contains 3.15.2.
   package static let minimumSQLite: Int32 = 3_015_000
 
   /// Whether the library was built with page encryption. False for plain SQLite.

@@ -35,12 +35,9 @@ package final class ConnectionPool: @unchecked Sendable {
   var isWriterTaken = false
   /// All open readers, including those in use.
   var readers: [PooledReader] = []
-  /// The number of readers being opened.
   private var openingReaders = 0
-  /// The number of held snapshots being begun.
   private var beginningCount = 0
   var isExclusive = false
-  /// Whether any connection of the pool is open.
   private var hasConnection = false
   /// The file of the first connection. Data read from it does not apply to another file.
   private var identity: FileIdentity?

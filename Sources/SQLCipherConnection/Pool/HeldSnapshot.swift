@@ -51,7 +51,6 @@ package final class HeldSnapshot: @unchecked Sendable {
   private var ending: Ending?
   /// Set to request the end of the snapshot. A running read ends it when it finishes.
   private let isUnwanted = Atomic<Bool>(false)
-  /// Whether the snapshot has ended.
   private let hasEnded = Atomic<Bool>(false)
 
   init(_ connection: Connection, companion: AnyObject?, state: State, of owner: HeldSnapshots) {

@@ -22,7 +22,7 @@ package struct LogLimits: Sendable {
 /// While there are any, SQLite starts no automatic checkpoints (see ``Connection/setLogObserver(_:)``). A checkpoint is tried whenever the
 /// log has doubled.
 ///
-/// `@unchecked Sendable`: all state is accessed under `condition`. Connections that were taken out are used by their taker alone.
+/// `@unchecked Sendable`: all state is accessed under `condition`. Only the caller that took a connection uses it.
 final class HeldSnapshots: @unchecked Sendable {
   private struct Entry {
     weak var snapshot: HeldSnapshot?
@@ -38,25 +38,22 @@ final class HeldSnapshots: @unchecked Sendable {
   private var spare: Connection?
   /// A connection that reports whether others have committed. It is never in a transaction.
   private var probe: Connection?
-  /// The number of probe connections opened so far.
   private var probeCount = 0
   /// Whether the pool has exclusive access or is closed.
   private var isShut = false
   /// The number of pages in the log at the last attempt of a checkpoint; 0 before the first.
   private var triedAt = 0
   private var hasTold = false
-  /// The size of the log file at the last look, or after a commit of the pool's writer. A larger size results from other processes'
-  /// commits.
+  /// The size of the log file at the last check, or after a commit of the pool's writer. Growth beyond it results from commits of other
+  /// processes.
   private var knownSize = 0
 
   /// The number of connections of snapshots. Changed under `condition`, and read without it by the writer.
   private let openCount = Atomic<Int>(0)
-  /// The time of the next look at the log.
   private let nextLook = Atomic<UInt64>(0)
   /// Called when the last snapshot ends.
   private let listeners = Mutex<[@Sendable () -> Void]>([])
 
-  /// - Parameter path: The path of the database.
   init(_ limits: LogLimits, path: String) {
     self.limits = limits
     logPath = path + "-wal"
@@ -67,7 +64,6 @@ final class HeldSnapshots: @unchecked Sendable {
     probe?.close()
   }
 
-  /// Whether any snapshot is held.
   @inline(__always) var isAnyHeld: Bool { openCount.load(ordering: .relaxed) > 0 }
 
   /// Registers a function that is called when the last snapshot ends, except when it ends for exclusive access.
@@ -171,7 +167,6 @@ final class HeldSnapshots: @unchecked Sendable {
     for connection in connections { connection.close() }
   }
 
-  /// Allows snapshots again.
   func reopen() { locked { isShut = false } }
 
   private func living() -> [HeldSnapshot] { locked { entries.compactMap(\.snapshot) } }
@@ -206,9 +201,8 @@ final class HeldSnapshots: @unchecked Sendable {
     if keepLimits(size, isToBeTold), !isAnyHeld { writer.checkpoint(.passive) }
   }
 
-  /// The size of the log's header, in bytes.
   private static let logHeaderSize = 32
-  /// The minimum time between looks at the log that reads cause, in nanoseconds.
+  /// The minimum time between checks of the log that reads cause, in nanoseconds.
   private static let pause: UInt64 = 50_000_000
 
   /// Calls ``lookAtLog()`` unless that happened recently. For frequent reads.

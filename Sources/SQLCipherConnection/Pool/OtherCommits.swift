@@ -13,7 +13,6 @@ final class OtherCommits: Sendable {
 
   func begin(_ tell: @escaping @Sendable () -> Void) { listener.withLock { $0 = Listener(tell: tell) } }
 
-  /// Requests a check.
   func ask() { asked.store(true, ordering: .sequentiallyConsistent) }
 
   /// Withdraws the request. Returns false if there was none.
@@ -25,7 +24,6 @@ final class OtherCommits: Sendable {
     return (try? writer.othersHaveCommitted()) ?? true
   }
 
-  /// Notifies the observer.
   func tell() { listener.withLock { $0 }?.tell() }
 }
 

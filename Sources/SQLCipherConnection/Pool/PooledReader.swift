@@ -16,7 +16,6 @@ package final class PooledReader: @unchecked Sendable {
   var snapshot: UInt64?
   /// Whether the pool's timer runs, and continues until it has found the reader idle without a snapshot.
   var isTimed = false
-  /// The time at which the snapshot began.
   private var begun: UInt64 = 0
   private let state: Atomic<UInt8>
 
@@ -34,7 +33,6 @@ package final class PooledReader: @unchecked Sendable {
   /// Makes the reader available.
   @inline(__always) func release() { state.store(State.idle, ordering: .sequentiallyConsistent) }
 
-  /// Closes the connection of a taken reader, which can no longer be taken.
   func close() { connection.close() }
 
   /// Records the beginning of a snapshot at a commit count.
@@ -43,7 +41,6 @@ package final class PooledReader: @unchecked Sendable {
     begun = CoarseClock.now()
   }
 
-  /// Ends the open snapshot of a taken reader.
   func endSnapshot() {
     connection.abandonTransaction()
     snapshot = nil
@@ -53,6 +50,5 @@ package final class PooledReader: @unchecked Sendable {
   /// Returns whether the open snapshot can still be used: nothing was committed since it began, and it is not too old.
   @inline(__always) func isCurrent(_ commits: UInt64) -> Bool { snapshot == commits && !isOld }
 
-  /// Whether the open snapshot is too old to be used.
   @inline(__always) var isOld: Bool { CoarseClock.now() &- begun > ConnectionPool.snapshotLifetime }
 }

@@ -55,14 +55,12 @@ public import StoreKeys
   /// The number of placeholders.
   package var parameterCount: Int { Int(sqlite3_bind_parameter_count(pointer)) }
 
-  /// Returns the error of a failed step, and resets the statement.
   @usableFromInline func failure(_ code: Int32) -> StoreAccessError {
     let error = database.failure(code, operation: .step, sql: sql, source: .step)
     sqlite3_reset(pointer)
     return error
   }
 
-  /// Returns the error of a failed binding.
   @usableFromInline func bindFailure(_ code: Int32, _ index: Int32) -> StoreAccessError {
     database.failure(code, operation: .bind, sql: sql, subject: .parameter(Int(index)))
   }

@@ -3,7 +3,6 @@ package import StoreKeys
 
 /// The prepared statements of a connection: by plan number, and a cache of the last used by text.
 @usableFromInline package final class StatementTable {
-  /// The number of texts that stay prepared.
   private static let textCapacity = 64
 
   // A connection is used by one thread, and no call here re-enters, so exclusivity is not checked at run time.
