@@ -7,17 +7,17 @@ extension FetchField where Value == Bool {
   /// Returns a condition that the value is false or missing.
   public static prefix func ! (field: Self) -> FetchPredicate { !field.isTrue }
 
-  /// Returns a condition that the value is true and a condition holds.
+  /// Returns the conjunction of a field and a condition.
   public static func && (left: Self, right: FetchPredicate) -> FetchPredicate { left.isTrue && right }
-  /// Returns a condition that a condition holds and the value is true.
+  /// Returns the conjunction of a condition and a field.
   public static func && (left: FetchPredicate, right: Self) -> FetchPredicate { left && right.isTrue }
-  /// Returns a condition that both values are true.
+  /// Returns the conjunction of two fields.
   public static func && <Other>(left: Self, right: FetchField<Bool, Other>) -> FetchPredicate { left.isTrue && right.isTrue }
-  /// Returns a condition that the value is true or a condition holds.
+  /// Returns the disjunction of a field and a condition.
   public static func || (left: Self, right: FetchPredicate) -> FetchPredicate { left.isTrue || right }
-  /// Returns a condition that a condition holds or the value is true.
+  /// Returns the disjunction of a condition and a field.
   public static func || (left: FetchPredicate, right: Self) -> FetchPredicate { left || right.isTrue }
-  /// Returns a condition that at least one value is true.
+  /// Returns the disjunction of two fields.
   public static func || <Other>(left: Self, right: FetchField<Bool, Other>) -> FetchPredicate { left.isTrue || right.isTrue }
 }
 
