@@ -1,5 +1,5 @@
 // swift-tools-version: 6.1
-// Benchmarks: the raw C floor and CipherData on the same data in the same run. A nested package, so that nothing here reaches a user.
+// Benchmarks: a raw C baseline and CipherData with the same data in the same run. A nested package, so that users do not depend on it.
 import PackageDescription
 
 let strict: [SwiftSetting] = [
@@ -14,11 +14,11 @@ let package = Package(
   dependencies: [.package(name: "CipherData", path: "..", traits: [])],
   targets: [
     .systemLibrary(name: "SystemSQLCipher", pkgConfig: "sqlcipher", providers: [.apt(["libsqlcipher-dev"])]),
-    // The data generator and the checksums: both sides use these very functions.
+    // The data generator and the checksums, which both sides use.
     .target(name: "BenchmarkData"),
-    // What a good hand-written C program does: the limit that we measure against.
+    // A good hand-written C program: the limit for comparison.
     .target(name: "RawFloor", dependencies: ["BenchmarkData", "SystemSQLCipher"]),
-    // The classes of both models, as users get them: generated, each model's in a module of its own.
+    // The generated classes of both models, each in a module of its own, as users have them.
     .target(
       name: "LibraryClasses", dependencies: [.product(name: "CipherData", package: "CipherData")], swiftSettings: strict,
       plugins: [.plugin(name: "GenerateManagedObjects", package: "CipherData")]),
@@ -34,7 +34,7 @@ let package = Package(
   ]
 )
 
-// What sources that import CoreData cost, where the system has no framework of that name.
+// The cost of code that imports CoreData, on systems without a framework of that name.
 #if os(Linux)
   package.targets.append(
     .executableTarget(

@@ -1,5 +1,5 @@
 // swift-tools-version: 6.1
-// Examples: what an application does with CipherData, with nothing but its public API.
+// Examples: applications of CipherData that use only its public API.
 import PackageDescription
 
 let strict: [SwiftSetting] = [
@@ -13,11 +13,11 @@ let package = Package(
   platforms: [.macOS(.v15)],
   dependencies: [
     .package(name: "CipherData", path: "..", traits: []),
-    // A test hears of the statements that the library logs.
+    // A test observes the statements that the library logs.
     .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
   ],
   targets: [
-    // A store class of the application's own.
+    // A store class of the application.
     .target(
       name: "JSONFileStore", dependencies: [.product(name: "CipherDataEngine", package: "CipherData")], swiftSettings: strict),
     .testTarget(
@@ -26,12 +26,12 @@ let package = Package(
         "JSONFileStore", .product(name: "CipherDataEngine", package: "CipherData"),
         .product(name: "_StoreSpecification", package: "CipherData"),
       ], swiftSettings: strict),
-    // The example of the README, with the classes of the model beside it.
+    // The README's example, with the model of its classes.
     .executableTarget(
       name: "Quickstart", dependencies: [.product(name: "CipherData", package: "CipherData")], exclude: ["Library.xcdatamodeld"],
       swiftSettings: strict, plugins: [.plugin(name: "GenerateManagedObjects", package: "CipherData")]),
     .testTarget(name: "QuickstartTests", dependencies: ["Quickstart"], swiftSettings: strict),
-    // What relationships cost who never says beforehand what he is going to need.
+    // The cost of traversing relationships without prefetching.
     .executableTarget(
       name: "Walk", dependencies: [.product(name: "CipherData", package: "CipherData")], exclude: ["Shop.xcdatamodeld"],
       swiftSettings: strict, plugins: [.plugin(name: "GenerateManagedObjects", package: "CipherData")]),
@@ -39,8 +39,8 @@ let package = Package(
       name: "WalkTests",
       dependencies: ["Walk", .product(name: "CipherData", package: "CipherData"), .product(name: "Logging", package: "swift-log")],
       swiftSettings: strict),
-    // An application that lives: a document in two processes, live results, undo over a child context, snapshots, an import in the
-    // background, a migration.
+    // An application: a document in two processes, live results, undo in a child context, snapshots, an import in the background, a
+    // migration.
     .executableTarget(
       name: "Journal", dependencies: [.product(name: "CipherData", package: "CipherData")], exclude: ["Journal.xcdatamodeld"],
       swiftSettings: strict, plugins: [.plugin(name: "GenerateManagedObjects", package: "CipherData")]),

@@ -1,5 +1,5 @@
 // swift-tools-version: 6.1
-// Fuzzing: the parsers of CipherData under libFuzzer. Scripts/torture --only fuzz builds and plays it.
+// Fuzzing: the parsers of CipherData under libFuzzer. Scripts/torture --only fuzz builds and runs it.
 import PackageDescription
 
 let package = Package(
@@ -7,7 +7,7 @@ let package = Package(
   platforms: [.macOS(.v15)],
   dependencies: [.package(name: "CipherData", path: "..")],
   targets: [
-    // In C, since the main function is that of libFuzzer.
+    // In C, since libFuzzer provides the main function.
     .executableTarget(
       name: "fuzz", dependencies: [.product(name: "_FuzzTargets", package: "CipherData")],
       linkerSettings: [.unsafeFlags(["-sanitize=fuzzer"])])

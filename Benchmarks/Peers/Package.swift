@@ -1,5 +1,5 @@
 // swift-tools-version: 6.1
-// Peers: what others' libraries take for the benchmark's workloads. A package of its own, so that nothing of theirs reaches the library or its benchmark.
+// Peers: the benchmark's workloads with other libraries. A separate package, so that neither the library nor its benchmark depends on them.
 import PackageDescription
 
 let package = Package(
@@ -7,7 +7,7 @@ let package = Package(
   platforms: [.macOS(.v15)],
   dependencies: [.package(url: "https://github.com/groue/GRDB.swift", exact: "7.10.0")],
   targets: [
-    // The data generator and the checksums of the benchmark: a link to its sources.
+    // A link to the sources of the benchmark's data generator and checksums.
     .target(name: "BenchmarkData"),
     .executableTarget(name: "grdb-peer", dependencies: ["BenchmarkData", .product(name: "GRDB", package: "GRDB.swift")]),
   ]

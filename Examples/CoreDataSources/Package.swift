@@ -1,6 +1,7 @@
 // swift-tools-version: 6.1
-// CoreDataSources: the model layer of an application on Core Data, as Xcode's templates and guides have it, after `cipherdata port-sources`. On Linux `import CoreData` is the
-// module of this library, on Apple's systems their framework. SWIFT_MODE=5 in the environment builds it in the Swift 5 language mode.
+// CoreDataSources: the model layer of an application for Core Data, as in Xcode's templates and guides, after `cipherdata port-sources`. On
+// Linux, `import CoreData` imports this library's module; on Apple's systems, their framework. SWIFT_MODE=5 in the environment builds it in
+// the Swift 5 language mode.
 import PackageDescription
 
 let mode: [SwiftLanguageMode] = Context.environment["SWIFT_MODE"] == "5" ? [.v5] : [.v6]

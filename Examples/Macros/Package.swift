@@ -1,5 +1,6 @@
 // swift-tools-version: 6.1
-// Macros: entities written as Swift classes, which the package trait Macros allows. A package of its own, since nobody else is to build swift-syntax.
+// Macros: entities written as Swift classes, which require the package trait Macros. A separate package, so that other packages do not
+// build swift-syntax.
 import PackageDescription
 
 let package = Package(

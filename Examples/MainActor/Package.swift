@@ -1,6 +1,6 @@
 // swift-tools-version: 6.2
-// MainActor: applications whose code is the main actor's unless it says otherwise, as that of new ones is. A package of its own, since tools 6.2 are the
-// first that know the setting; the library itself asks for 6.1.
+// MainActor: applications with the main actor as default isolation, as new ones have. A separate package, since the setting requires tools
+// version 6.2, while the library requires 6.1.
 import PackageDescription
 
 /// The main actor is the default.
@@ -13,7 +13,7 @@ let package = Package(
   platforms: [.macOS(.v15)],
   dependencies: [.package(name: "CipherData", path: "../..", traits: [])],
   targets: [
-    // Classes in a target of their own, and the application.
+    // Classes in a separate target, and the application.
     .target(name: "Library", dependencies: [cipherData], swiftSettings: mainActor, plugins: [generator]),
     .executableTarget(name: "Reader", dependencies: ["Library", cipherData], swiftSettings: mainActor),
     // Both in one target, in the Swift 5 language mode.

@@ -1,14 +1,14 @@
-// CoreDataSources: a build-tool plugin that makes sources written for Core Data find what they need on Linux.
 import Foundation
 import PackagePlugin
 
-/// Writes a file into a target whose sources import CoreData: the accessors of its declarations with `@NSManaged`, the table of its classes, the names that Foundation has too, and
-/// the classes that its models have generated.
+/// A build-tool plugin that supplies the declarations that sources written for Core Data need on Linux. For a target that imports CoreData,
+/// it writes a file with the accessors of its `@NSManaged` declarations, the table of its classes, the names that Foundation declares too,
+/// and the generated classes of its models.
 @main struct CoreDataSources: BuildToolPlugin {
   func createBuildCommands(context: PluginContext, target: any Target) throws -> [Command] {
     guard let target = target as? any SourceModuleTarget else { return [] }
     let dependencies = target.recursiveTargetDependencies
-    // Neither the module CoreData nor what it is made of has types that managed properties could name.
+    // Neither the CoreData module nor its dependencies declare types that managed properties can name.
     var passed = Set(dependencies.filter { $0.name == "CoreData" }.flatMap { [$0.id] + $0.recursiveTargetDependencies.map(\.id) })
     passed.insert(target.id)
     let others = dependencies.filter { !passed.contains($0.id) }.compactMap { $0 as? any SourceModuleTarget }

@@ -1,24 +1,24 @@
-// GenerateManagedObjects: a build-tool plugin that writes the typed classes of a target's models.
 import Foundation
 import PackagePlugin
 
-/// Turns models into Swift classes before a target is compiled.
+/// A build-tool plugin that generates the typed classes of a target's models before the target is compiled.
 ///
-/// The models are those that `CipherDataModel.json` in the target's folder names, by paths from the package's folder:
+/// `CipherDataModel.json` in the target's folder lists the models, with paths relative to the package's folder:
 ///
 /// ```json
 /// { "models": [ { "model": "Schemas/DebianArchive.xcdatamodeld", "access": "internal", "imports": [] } ] }
 /// ```
 ///
-/// (one model may stand without the list; where `access` is left out the classes are public, and internal in executables and tests), or, without that file, every `.xcdatamodeld` and `.xcdatamodel` in the target's folder.
+/// A single model can be given without the list. Without `access`, the classes are public, and internal in executables and tests. Without
+/// that file, the plugin uses every `.xcdatamodeld` and `.xcdatamodel` in the target's folder.
 ///
-/// A build is planned anew only when files come or go. So what the file says is not read here but by the generator, whose input it is, and whose one output
-/// has the same name whatever the file says.
+/// A build is planned again only when files are added or removed. So the plugin does not read the file; the generator does, which has the
+/// file as input and one output with a fixed name.
 @main struct GenerateManagedObjects: BuildToolPlugin {
   func createBuildCommands(context: PluginContext, target: any Target) throws -> [Command] {
     guard let target = target as? any SourceModuleTarget else { return [] }
     let tool = try context.tool(named: "generate-managed-objects").url
-    // What nobody imports need not be public, and its classes may then have types that are not.
+    // Code that no module imports need not be public, and its classes can then use types that are not.
     let common = ["--module", target.moduleName, "--access", target.kind == .generic ? "public" : "internal"]
     let file = target.directoryURL.appendingPathComponent("CipherDataModel.json")
     if FileManager.default.fileExists(atPath: file.path) { return [configured(file, target, tool, context, common)] }
@@ -40,7 +40,7 @@ import PackagePlugin
     _ file: URL, _ target: any SourceModuleTarget, _ tool: URL, _ context: PluginContext, _ common: [String]
   ) -> Command {
     let package = context.package.directoryURL
-    // Whatever model the file comes to name, its edits are to be seen.
+    // Track edits of any model that the file may name later.
     var bundles = models(in: package)
     bundles += named(in: file, package).filter { url in !bundles.contains { $0.path == url.path } }
     let inputs = bundles.flatMap(files(of:))
@@ -51,7 +51,8 @@ import PackagePlugin
       arguments: arguments + inputs.flatMap { ["--planned", $0.path] }, inputFiles: [file] + inputs, outputFiles: [output])
   }
 
-  /// The models that the file names as the build is planned, some of which may lie outside the package; the generator says what is wrong with the file.
+  /// The models that the file names when the build is planned, some of which can be outside of the package. The generator reports errors in
+  /// the file.
   private func named(in file: URL, _ package: URL) -> [URL] {
     guard let data = try? Data(contentsOf: file), let object = try? JSONSerialization.jsonObject(with: data) as? [String: Any] else {
       return []
@@ -62,13 +63,13 @@ import PackagePlugin
     }
   }
 
-  /// The models in a folder; those of packages within it are their own.
+  /// The models in a folder, except for those of nested packages.
   private func models(in folder: URL) -> [URL] {
     let walk = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil, options: .skipsHiddenFiles)
     var models: [URL] = []
     while let url = walk?.nextObject() as? URL {
       if ["xcdatamodeld", "xcdatamodel"].contains(url.pathExtension) {
-        // The versions inside a bundle are not models of their own.
+        // The versions in a bundle are not separate models.
         walk?.skipDescendants()
         models.append(url)
       } else if url.lastPathComponent == "node_modules"
@@ -80,7 +81,7 @@ import PackagePlugin
     return models.sorted { $0.path < $1.path }
   }
 
-  /// The files of a model, so that a change of any of them writes the classes again.
+  /// The files of a model, so that a change of any file regenerates the classes.
   private func files(of url: URL) -> [URL] {
     var isDirectory: ObjCBool = false
     guard FileManager.default.fileExists(atPath: url.path, isDirectory: &isDirectory) else { return [] }
@@ -90,7 +91,7 @@ import PackagePlugin
     while let file = walk?.nextObject() as? URL {
       if ["contents", "elements", ".xccurrentversion"].contains(file.lastPathComponent) { files.append(file) }
     }
-    // The bundle itself is named too, so that SwiftPM does not call it unhandled when it lies in the target's folder.
+    // The bundle itself is included, so that SwiftPM does not report it as unhandled in the target's folder.
     return [url] + files.sorted { $0.path < $1.path }
   }
 }

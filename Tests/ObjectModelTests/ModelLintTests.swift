@@ -117,7 +117,7 @@ final class ModelLintTests: XCTestCase {
       }
     }
     assertOne(found, "A.b: cascades go round in a circle (A.b, B.c, C.a)")
-    // A hierarchy is not a cycle.
+    // A tree is not a cycle.
     XCTAssertEqual(
       findings {
         Entity("Folder") {

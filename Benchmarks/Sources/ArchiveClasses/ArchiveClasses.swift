@@ -1,1 +1,1 @@
-// The classes of the archive's package index, generated from Schemas/DebianArchive.xcdatamodeld: a module of their own.
+// The classes of the archive's package index, generated from Schemas/DebianArchive.xcdatamodeld in a separate module.

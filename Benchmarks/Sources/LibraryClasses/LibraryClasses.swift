@@ -1,1 +1,1 @@
-// The bookshop's classes, generated from the model beside this file: a module of their own, as an application may have one.
+// The bookshop's classes, generated from the model next to this file in a separate module, as an application may do.

@@ -1,8 +1,8 @@
-// Runs the workloads and prints the table of ratios.
 import BenchmarkData
 import Foundation
 import RawFloor
 
+/// Runs the workloads and prints the table of ratios.
 @main
 struct Benchmark {
   @MainActor
@@ -28,7 +28,7 @@ struct Benchmark {
     }
   }
 
-  /// Runs each workload once, and compares the answers of both sides.
+  /// Runs each workload once, and compares the checksums of both sides.
   @MainActor
   private static func smoke(_ options: Options) async throws {
     guard options.archive != nil else { throw UsageError(message: "--smoke needs --archive FILE") }
@@ -103,7 +103,7 @@ struct Benchmark {
     if let path = options.json { try json.write(to: path) }
   }
 
-  /// A figure from a debug build would mislead; the package manager defines DEBUG there.
+  /// Figures of a debug build would be misleading. The package manager defines DEBUG there.
   private static func isDebugBuild() -> Bool {
     #if DEBUG
       true

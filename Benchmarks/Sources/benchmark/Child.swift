@@ -1,22 +1,21 @@
-// What needs a process of its own: this program, started again.
 import BenchmarkData
 import Foundation
 
-/// Starts the program again for one piece of work, and is that program.
+/// Starts this program again as a child process for one measurement, and implements that process.
 @MainActor
 enum Child {
-  /// What the work took, and what came out.
+  /// The measurements and the checksum.
   struct Answer: Codable {
     var measured: Measured
     var checksum: UInt64 = 0
   }
 
-  /// A child that ended otherwise than with an answer.
+  /// A child process that ended without a response.
   struct Failure: Error {
     let arguments: [String]
   }
 
-  /// Has a process do what the arguments say.
+  /// Runs a child process with the given arguments.
   static func start(_ arguments: [String]) throws -> Answer {
     let process = Process()
     process.executableURL = Bundle.main.executableURL
@@ -30,7 +29,7 @@ enum Child {
     return answer
   }
 
-  /// What the started process does.
+  /// Runs in the child process.
   static func run(_ arguments: [String]) async throws {
     let answer: Answer? =
       switch arguments.first {
@@ -43,7 +42,7 @@ enum Child {
     FileHandle.standardOutput.write(try JSONEncoder().encode(answer))
   }
 
-  /// Runs what is measured of a child's work.
+  /// Measures `run` in the child process.
   static func measure(_ run: () async throws -> Void) async throws -> Measured {
     bench_forget_peak_memory()
     let resident = bench_resident_memory()

@@ -1,14 +1,13 @@
-// What a run does, counted in a round that is not timed.
 import BenchmarkData
 import RawFloor
 import _AllocationCounter
 
-/// What one run did; nil where it cannot be counted.
+/// The operations of one run, counted in a separate round that is not timed; nil if they cannot be counted.
 struct Counts: Codable {
-  /// SQL statements, those that begin and end transactions too.
+  /// SQL statements, including those that begin and end transactions.
   var statements: Int
   var allocations: Int?
-  /// What the allocations asked for.
+  /// The allocated bytes.
   var bytes: Int?
   /// Retains of Swift objects.
   var retains: Int?

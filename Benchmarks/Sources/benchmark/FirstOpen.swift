@@ -1,8 +1,8 @@
-// W2a: a store opened for the first time in a process, so each time in a process of its own.
 import BenchmarkData
 import CipherData
 import RawFloor
 
+/// W2a: the first opening of a store in a process, so each one runs in a child process.
 @MainActor
 final class FirstOpen {
   static let command = "first-open"
@@ -50,7 +50,7 @@ final class FirstOpen {
     }
   }
 
-  /// What the started process does: opens and says what it took.
+  /// Runs in the child process: opens the store and returns the measurement.
   static func answer(_ arguments: [String]) async throws -> Child.Answer? {
     guard arguments.count == 3 else { return nil }
     var container: PersistentContainer?

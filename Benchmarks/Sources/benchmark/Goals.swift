@@ -1,20 +1,18 @@
-// What our side must reach, and where it is going.
-
-/// The goals of a workload.
+/// The required and the stretch goal of a workload.
 struct Goal {
   enum Measure: String {
-    /// Times the limit, of CPU time or heap.
+    /// A multiple of the limit's CPU time or heap.
     case ratio
-    /// So much, in the workload's unit.
+    /// An absolute value in the workload's unit.
     case absolute
-    /// Times the limit, of the time that passes.
+    /// A multiple of the limit's wall time.
     case wallRatio
   }
 
   let must: Double
   let stretch: Double
   var measure = Measure.ratio
-  /// What the stretch goal is told by, where it is not the same.
+  /// The measure of the stretch goal, if it differs.
   var stretchMeasure: Measure?
 
   private init(_ must: Double, _ stretch: Double, _ measure: Measure = .ratio, stretch stretchMeasure: Measure? = nil) {
@@ -24,13 +22,13 @@ struct Goal {
     self.stretchMeasure = stretchMeasure
   }
 
-  /// The goal of a larger library: near to what the smallest one has.
+  /// The goal for a larger library, relative to the smallest one.
   static func near(_ value: Double, _ measure: Measure) -> Goal { Goal(1.3 * value, 1.15 * value, measure) }
 
-  /// By the workload's ID.
+  /// The goals by workload ID.
   static let all: [String: Goal] = [
     "W1": Goal(1.2, 0.9), "W2a": Goal(2.5, 2), "W2b": Goal(2.5, 2),
-    // Two readers: more CPU time, less time.
+    // Two readers: more CPU time, less wall time.
     "W3": Goal(1.15, 0.7, stretch: .wallRatio),
     "W4": Goal(1.35, 1.1), "W5": Goal(1.05, 0.85), "W6": Goal(1.1, 0.9), "W7": Goal(0.45, 0.35), "W8a": Goal(1.15, 1), "W8b": Goal(1, 0.9),
     "W9a": Goal(1.7, 1.4), "W9b": Goal(1.7, 1.4), "W10a": Goal(3, 2), "W10b": Goal(3, 2), "W10c": Goal(4, 3), "W11": Goal(15, 9),
@@ -45,7 +43,7 @@ struct Goal {
     "W22": Goal(600, 300, .absolute),
     "W24a": Goal(1, 0.8), "W24b": Goal(5_000, 3_000, .absolute), "W24c": Goal(1.1, 1.05), "W24d": Goal(1.3, 1.15),
     "W25a": Goal(1.3, 1.1), "W25b": Goal(0.5, 0.4),
-    // W16c and 40 ns; 10 ms; 48 bytes.
+    // W16c plus 40 ns; 10 ms; 48 bytes.
     "W26a": Goal(49, 30, .absolute), "W26b": Goal(10, 5, .absolute), "W26c": Goal(48, 40, .absolute),
     "W27a": Goal(1.3, 1), "W27b": Goal(50_000, 25_000, .absolute), "W27c": Goal(25, 12, .absolute),
     "W28a": Goal(300, 150, .absolute), "W28b": Goal(1, 0.8),

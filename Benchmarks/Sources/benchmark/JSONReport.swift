@@ -1,12 +1,11 @@
-// The results for programs, each round of each side.
 import Foundation
 
-/// A run as JSON.
+/// The results of a run as JSON, with each round of each side.
 struct JSONReport: Codable {
   struct Goals: Codable {
     let must: Double
     let stretch: Double
-    /// "ratio" to C of the least figures, "absolute" in the unit, "wallRatio" of the least times that passed.
+    /// "ratio": of the minimum figures to C's, "absolute": in the unit, "wallRatio": of the minimum wall times.
     let measure: String
     let stretchMeasure: String
     let reachesMust: Bool?
@@ -28,18 +27,18 @@ struct JSONReport: Codable {
     let id: String
     let name: String
     let unit: String
-    /// How many books the library has, in W30.
+    /// The number of books in the library, in W30.
     let books: Int?
     let checksum: String
     let goals: Goals?
-    /// By who did it: "C", "ours", "GRDB"; "baseline" is another workload of ours, where the ratio is to that.
+    /// The figures by side: "C", "ours", "GRDB"; "baseline" is another workload of ours, if the ratio is relative to it.
     let sides: [String: SideFigures]
   }
 
   let machine: Machine
   let rounds: Int
   var workloads: [WorkloadFigures] = []
-  /// Figures that are no comparison of sides.
+  /// Figures that do not compare sides.
   var concurrency: [Concurrency.Figure] = []
 
   init(machine: Machine, rounds: Int) {

@@ -1,9 +1,8 @@
-// W30's imports and enumerations, each in a process of its own, since memory is told by the process's peak.
 import BenchmarkData
 import CipherData
 import RawFloor
 
-/// One piece of work on a large library.
+/// An import or enumeration of W30 on a large library. Each runs in a child process, since memory is measured as the peak of a process.
 @MainActor
 struct LargeChild {
   enum Work: String {
@@ -12,13 +11,13 @@ struct LargeChild {
   }
 
   nonisolated static let command = "large"
-  /// So many rows are saved together.
+  /// The number of rows per save.
   private static let portion: UInt32 = 2_000
   var work: Work
   var contender: Contender
   var path: String
   var books: Int
-  /// The pages that a connection keeps, in bytes.
+  /// The size of a connection's page cache in bytes.
   var cacheSize: Int
 
   /// Starts the process.
@@ -26,7 +25,7 @@ struct LargeChild {
     try Child.start([Self.command, work.rawValue, contender.rawValue, path, String(books), String(cacheSize)])
   }
 
-  /// What the started process does.
+  /// Runs in the child process.
   static func answer(_ arguments: [String]) async throws -> Child.Answer? {
     guard arguments.count == 6, let work = Work(rawValue: arguments[1]), let contender = Contender(rawValue: arguments[2]),
       let books = Int(arguments[4]), let cacheSize = Int(arguments[5])

@@ -1,15 +1,15 @@
-// W30 at one size: both sides of its workloads, and their stores.
 import BenchmarkData
 import CipherData
 import Foundation
 import LibraryClasses
 import RawFloor
 
+/// W30 at one size: both sides of its workloads, and their stores.
 @MainActor
 final class LargeSides {
   static let ids = ["W30a", "W30b", "W30c", "W30d", "W30e", "W30f", "W30g"]
   private static let cacheSize = 64 << 20
-  /// So small that it is full at every size: what grows then is not the pages.
+  /// So small that the cache is full at every size and does not grow.
   private static let smallCacheSize = 4 << 20
   private let folder: String
   private let books: Int
@@ -80,7 +80,7 @@ final class LargeSides {
     ours = nil
   }
 
-  /// A full store, where none was left by W30a.
+  /// Fills a store, unless W30a left one.
   private func needStore(_ contender: Contender) throws {
     guard !FileManager.default.fileExists(atPath: path(contender)) else { return }
     _ = try LargeChild(work: .fill, contender: contender, path: path(contender), books: books, cacheSize: Self.cacheSize).start()
@@ -90,7 +90,7 @@ final class LargeSides {
     if let floor { return floor }
     try needStore(.floor)
     floor = floor_large_open(path(.floor), UInt32(books), UInt32(Self.cacheSize >> 10))
-    // The pages are read once, as far as there is room for them.
+    // Read all pages once, as far as the cache can hold them.
     _ = floor_large_enumerate(floor)
     return floor
   }
@@ -105,7 +105,7 @@ final class LargeSides {
     return library
   }
 
-  // MARK: In processes of their own
+  // MARK: In child processes
 
   private func importing(_ contender: Contender, _ path: String, _ cacheSize: Int, keeps: Bool) -> Side {
     var answer: Child.Answer?
@@ -129,7 +129,7 @@ final class LargeSides {
       report: { answer?.measured ?? Measured() })
   }
 
-  // MARK: Here
+  // MARK: In this process
 
   private func prepareContext() async throws {
     context = try await needOurs().newContext()
@@ -170,7 +170,7 @@ final class LargeSides {
     return touched
   }
 
-  /// A book a save. The prices are put back before the next round.
+  /// Saves the books one by one. The prices are restored before the next round.
   private func saving(_ contender: Contender) -> Side {
     let (old, new) = prices()
     if contender == .floor {
@@ -203,7 +203,7 @@ final class LargeSides {
     }
   }
 
-  /// The prices of the books to be saved, as they are and as they become.
+  /// The old and new prices of the books to save.
   private func prices() -> (old: [Double], new: [Double]) {
     var library = bench_large_make(UInt32(books))
     var row = bench_large_row()

@@ -1,15 +1,14 @@
-// Where and on what a run was made.
 import BenchmarkData
 import Foundation
 import RawFloor
 
-/// What the heading of a run tells.
+/// The machine and the software versions of a run, for its heading.
 struct Machine: Codable {
   let cipher: String
   let sqlite: String
   let processor: String
   let processors: Int
-  /// Whether the databases lie in memory, and those that should not.
+  /// Whether the databases are in memory, including those that should not be.
   let isInMemory: Bool
   let isDiskInMemory: Bool
   let authors: Int

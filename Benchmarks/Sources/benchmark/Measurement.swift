@@ -1,22 +1,21 @@
-// Measures the sides of a workload round by round, interleaved.
 import BenchmarkData
 
-/// What one run took.
+/// The measurements of one run.
 struct Measured: Codable {
   /// CPU time of all threads, in seconds.
   var cpu = 0.0
-  /// Time that passed, in seconds.
+  /// Wall time in seconds.
   var wall = 0.0
-  /// What the heap grew by, in bytes.
+  /// The growth of the heap in bytes.
   var heap = 0.0
-  /// What the most resident memory lay above that before, in bytes; only where a process of its own did the work.
+  /// The growth of the peak resident memory in bytes, for child processes only.
   var peak = 0.0
 }
 
-/// One side's figures, one a round.
+/// One side's measurements, one per round.
 struct Samples {
   private(set) var rounds: [Measured] = []
-  /// When the measured parts began and ended.
+  /// The start and end of each measured part.
   private(set) var intervals: [(Double, Double)] = []
 
   mutating func append(_ measured: Measured, from begin: Double) {
@@ -36,14 +35,13 @@ struct Samples {
     }
   }
 
-  /// The time that passed in each round, in milliseconds: an operation's where the figure is an operation's milliseconds, else the run's.
+  /// The wall time of each round in milliseconds: per operation if the workload's unit is milliseconds, else of the whole run.
   func wallFigures(of workload: Workload) -> [Double] {
     rounds.map { $0.wall * 1e3 / (workload.unit == .milliseconds ? workload.operations : 1) }
   }
 }
 
 extension [Double] {
-  /// The median.
   var median: Double {
     let sorted = sorted()
     guard !sorted.isEmpty else { return 0 }
@@ -51,17 +49,17 @@ extension [Double] {
     return sorted.count.isMultiple(of: 2) ? (sorted[half - 1] + sorted[half]) / 2 : sorted[half]
   }
 
-  /// The least: what swings with the machine's other work only makes it larger.
+  /// The minimum: other load on the machine only increases figures.
   var least: Double { self.min() ?? 0 }
 }
 
-/// The sides do not agree on what they read.
+/// The checksums of the sides differ.
 struct ChecksumMismatch: Error {
   let workload: String
   let sums: [Contender: UInt64]
 }
 
-/// What came out for one workload.
+/// The results of one workload.
 struct Outcome {
   let workload: Workload
   let samples: [Contender: Samples]
@@ -69,8 +67,8 @@ struct Outcome {
   let checksum: UInt64
 }
 
-/// Runs a workload: one round that is not counted (`warmsUp`), then `rounds` that are, and one in which is counted what each side does. The side that begins takes
-/// turns.
+/// Runs a workload with its sides interleaved: an optional warm-up round, `rounds` measured ones, and one in which operations are counted.
+/// The sides take turns in starting a round.
 @MainActor
 func measure(_ workload: Workload, rounds: Int, warmsUp: Bool = true, counting: Bool) async throws -> Outcome {
   let contenders = Contender.allCases.filter { workload.sides[$0] != nil }
@@ -93,7 +91,7 @@ func measure(_ workload: Workload, rounds: Int, warmsUp: Bool = true, counting: 
   var counts: [Contender: Counts] = [:]
   if counting {
     for contender in [Contender.floor, .ours] {
-      // What another process does is not seen here.
+      // The operations of a child process cannot be counted here.
       guard let side = workload.sides[contender], side.report == nil else { continue }
       counts[contender] = try await count(side)
     }

@@ -1,39 +1,38 @@
-// The command line of the benchmark.
 import Foundation
 
-/// What the user asked for.
+/// The options of the command line.
 struct Options {
-  /// The workloads to run: "W8" takes W8a and W8b too. Empty means all.
+  /// The workloads to run: "W8" includes W8a and W8b. Empty means all.
   var only: [String] = []
-  /// Measured rounds, after one that is not counted.
+  /// The number of measured rounds, after a warm-up round.
   var rounds = 11
-  /// Where the Markdown table goes besides standard output.
+  /// A file for the Markdown table, in addition to standard output.
   var output: String?
-  /// Where the figures of each round go, for programs.
+  /// A file for the figures of each round, for programs.
   var json: String?
-  /// Whether statements, allocations and retains are counted, in a round more.
+  /// Whether statements, allocations and retains are counted in an additional round.
   var counts = true
-  /// The program of a peer, which does what it can of the workloads in a process of its own.
+  /// The program of a peer, which runs its workloads in a child process.
   var peer: String?
-  /// Set in the processes that the program starts itself: what to do.
+  /// The arguments of child processes that the program itself starts.
   var child: [String]?
-  /// How many books W30's libraries have.
+  /// The numbers of books in W30's libraries.
   var sizes = [100_000, 1_000_000]
-  /// The data's scale: 1 is the design's, 100 a hundredth of it for a quick trial.
+  /// The divisor of the data's size: 1 for the designed size, 100 for a hundredth of it.
   var divisor: UInt32 = 1
   /// A folder in memory for the databases.
   var memoryFolder = "/dev/shm"
   /// A folder on a real disk, for W14b.
   var diskFolder = FileManager.default.currentDirectoryPath
-  /// The package index of W19 and W20, as `apt-cache dumpavail` prints it.
+  /// The package index for W19 and W20, as printed by `apt-cache dumpavail`.
   var archive: String?
-  /// Only the C side.
+  /// Whether to run only the C side.
   var floorOnly = false
-  /// Where the beginning and end of each measured part of our side go, in seconds of the monotonic clock, for a profiler.
+  /// A file for the start and end of each measured part of our side, in seconds of the monotonic clock, for a profiler.
   var intervals: String?
-  /// Only list the workloads.
+  /// Whether to only list the workloads.
   var list = false
-  /// Only see that both sides still do the same: little data, one round, no figures. It may run in debug.
+  /// Whether to only check that both sides have equal results: little data, one round, no figures. Allowed in a debug build.
   var isSmokeTest = false
 
   static let usage = """
@@ -43,7 +42,7 @@ struct Options {
            benchmark --smoke --archive FILE [--only W4,W5]
     """
 
-  /// Reads the arguments after the program's name.
+  /// Parses the arguments after the program's name.
   init(_ arguments: some Sequence<String>) throws(UsageError) {
     var iterator = arguments.makeIterator()
     while let argument = iterator.next() {
@@ -93,14 +92,14 @@ struct Options {
     }
   }
 
-  /// Whether a workload was asked for.
+  /// Whether a workload is selected.
   func includes(_ id: String) -> Bool {
-    let id = String(id.prefix { $0 != "-" })  // W30a-100000 is W30a with so many books
+    let id = String(id.prefix { $0 != "-" })  // "W30a-100000" is W30a with that many books
     return only.isEmpty || only.contains { id == $0 || (id.hasPrefix($0) && id.dropFirst($0.count).allSatisfy(\.isLetter)) }
   }
 }
 
-/// A mistake on the command line.
+/// A wrong use of the command line.
 struct UsageError: Error {
   let message: String
 }

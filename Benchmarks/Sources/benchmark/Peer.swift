@@ -1,7 +1,7 @@
-// A peer: another library's program, which does workloads in a process of its own when it is told to.
 import Foundation
 
-/// Talks to a peer: a workload's ID in a line, an answer in a line.
+/// A peer: another library's program, which runs workloads in a child process. The protocol is a line with a workload's ID, and a line in
+/// response.
 @MainActor
 final class Peer {
   private struct Answer: Decodable {
@@ -11,18 +11,18 @@ final class Peer {
     let checksum: String
   }
 
-  /// A peer that answers no more, or something else than it should.
+  /// A peer that does not respond, or responds incorrectly.
   struct Failure: Error {}
 
   private let process = Process()
   private let input = Pipe()
   private let output = Pipe()
   private var rest = Data()
-  /// The workloads that it has.
+  /// The workloads that it supports.
   private var workloads: Set<String> = []
   private var measured = Measured()
 
-  /// Starts the peer; its databases go into the folder, W14b's into the other.
+  /// Starts the peer. Its databases are in `folder`, W14b's in `diskFolder`.
   init(_ program: String, folder: String, diskFolder: String, divisor: UInt32) throws {
     process.executableURL = URL(fileURLWithPath: program)
     process.arguments = [folder, diskFolder, String(divisor)]
@@ -32,13 +32,13 @@ final class Peer {
     workloads = try JSONDecoder().decode(Set<String>.self, from: try line())
   }
 
-  /// It ends when its input does.
+  /// Ends the peer by closing its input.
   func end() {
     try? input.fileHandleForWriting.close()
     process.waitUntilExit()
   }
 
-  /// Its side of a workload; nil where it has none.
+  /// Returns its side of a workload; nil if unsupported.
   func side(_ id: String) -> Side? {
     guard workloads.contains(id) else { return nil }
     var checksum: UInt64 = 0

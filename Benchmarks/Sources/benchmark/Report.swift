@@ -1,14 +1,13 @@
-// The results as a Markdown table.
 import BenchmarkData
 import Foundation
 import RawFloor
 
-/// Writes outcomes as Markdown.
+/// The results as a Markdown table.
 struct Report {
   let options: Options
   let machine: Machine
 
-  /// The lines above the table: what was measured, where.
+  /// Returns the lines above the table: the measured software and the machine.
   func heading() -> String {
     let durability = machine.isInMemory ? "in memory-backed files" : "in \(options.memoryFolder), NOT memory-backed"
     let disk = machine.isDiskInMemory ? " W14b's folder is memory-backed too: its figure is not a disk's." : ""
@@ -30,7 +29,7 @@ struct Report {
       + String(repeating: "---:|", count: options.peer == nil ? 6 : 9) + "---|"
   }
 
-  /// One row of it.
+  /// Returns a row of the table.
   func row(_ outcome: Outcome) -> String {
     let workload = outcome.workload
     let floor = outcome.figures(.floor)
@@ -38,7 +37,7 @@ struct Report {
     if outcome.samples[.ours] != nil {
       let ours = outcome.figures(.ours)
       let limit = outcome.figures(workload.limit)
-      // A ratio to another workload of ours says so by that one's figure.
+      // For a ratio to another workload of ours, that workload's figure is shown.
       let mark = workload.limit == .baseline ? { " (to \(figure($0)))" } : { (_: Double) in "" }
       cells += [figure(ours.median), ratio(ours.median, limit.median) + mark(limit.median)]
       cells += [figure(floor.least), figure(ours.least), ratio(ours.least, limit.least) + mark(limit.least)]
@@ -53,7 +52,7 @@ struct Report {
     return "| " + cells.joined(separator: " | ") + " |"
   }
 
-  /// The row of a figure that C has no counterpart of.
+  /// Returns the row of a figure without a counterpart in C.
   func row(_ figure: Concurrency.Figure) -> String {
     let sign = figure.isHigherBetter ? "≥ " : ""
     let must = sign + self.figure(figure.must) + (figure.reachesMust ? " reached" : " **missed**")
@@ -90,7 +89,7 @@ struct Report {
 
   private func ratio(_ value: Double, _ limit: Double) -> String { String(format: "%.2f", value / limit) }
 
-  /// Three significant digits or whole numbers.
+  /// Formats a value with three significant digits or as a whole number.
   private func figure(_ value: Double) -> String {
     switch abs(value) {
     case 100...: String(format: "%.0f", value)
@@ -100,7 +99,7 @@ struct Report {
     }
   }
 
-  /// A count in a few characters.
+  /// Abbreviates a count.
   private func short(_ count: Int) -> String {
     switch count {
     case 10_000_000...: figure(Double(count) / 1e6) + "M"
@@ -111,13 +110,13 @@ struct Report {
 }
 
 extension Outcome {
-  /// A side's figures in the workload's unit.
+  /// Returns a side's figures in the workload's unit.
   func figures(_ contender: Contender) -> [Double] { samples[contender]?.figures(of: workload) ?? [] }
 
-  /// A side's milliseconds by the clock on the wall.
+  /// Returns a side's wall times in milliseconds.
   func wallFigures(_ contender: Contender) -> [Double] { samples[contender]?.wallFigures(of: workload) ?? [] }
 
-  /// Whether the goals are reached, by the least figures; nil where there is nothing to tell it by.
+  /// Whether the minimum figures reach the goals; nil if there is nothing to compare.
   var reached: (must: Bool, stretch: Bool)? {
     guard let goal = workload.goal, samples[.ours] != nil else { return nil }
     func reaches(_ limit: Double, _ measure: Goal.Measure) -> Bool {

@@ -1,4 +1,3 @@
-// What the sides work on: the data, the folder of the databases, the workloads that were asked for.
 import BenchmarkData
 import Foundation
 import RawFloor
@@ -7,12 +6,12 @@ import RawFloor
 struct Setting {
   let options: Options
   let data: UnsafeMutablePointer<bench_data>
-  /// The C side's.
+  /// The state of the C side.
   let state: OpaquePointer
   private let ours: OurSide
   private let peer: Peer?
 
-  /// Makes a setting for the time of a run.
+  /// Runs `body` with the setting of a run.
   static func with(_ options: Options, _ body: @MainActor (Setting) async throws -> Void) async throws {
     removeLeftovers(in: options.memoryFolder)
     let folder = "\(options.memoryFolder)/\(folderPrefix)\(ProcessInfo.processInfo.processIdentifier)"
@@ -32,7 +31,7 @@ struct Setting {
     try await body(Setting(options: options, data: data, state: state, ours: ours, peer: peer))
   }
 
-  /// The workloads that were asked for, with the sides that do them.
+  /// Returns the selected workloads with their sides.
   func workloads() -> [Workload] {
     let sides = options.floorOnly ? [:] : ours.sides()
     var workloads: [Workload] = []
@@ -41,7 +40,7 @@ struct Setting {
       workload.sides[.ours] = sides[workload.id]
       workload.sides[.peer] = peer?.side(workload.id)
       if workload.id == "W2b", !options.floorOnly { workloads.append(FirstOpen.workload(ours.stores)) }
-      // Reading what was written is to cost what reading costs.
+      // Reading written values must cost no more than reading unchanged ones.
       if workload.id == "W16d" { workload.sides[.baseline] = sides["W16a"] }
       workloads.append(workload)
     }
@@ -54,13 +53,13 @@ struct Setting {
     return workloads.filter { options.includes($0.id) }
   }
 
-  /// W29, where it was asked for.
+  /// Returns W29, if selected.
   func concurrency() -> Concurrency? { options.floorOnly || !options.includes(Concurrency.id) ? nil : Concurrency(ours.stores) }
 
-  /// W23, where it was asked for.
+  /// Returns W23, if selected.
   func notices() -> Notices? { options.floorOnly || !options.includes(Notices.id) ? nil : Notices(folder: options.diskFolder) }
 
-  /// W30, where it was asked for.
+  /// Returns W30, if selected.
   func sizes() -> Sizes? {
     let sizes = Sizes(options, folder: ours.stores.folder)
     return options.floorOnly || sizes.workloads().isEmpty ? nil : sizes
@@ -68,7 +67,7 @@ struct Setting {
 
   private static let folderPrefix = "cipherdata-benchmark-"
 
-  /// Removes the folders of runs that were killed: they would keep memory.
+  /// Removes the folders of killed runs, which would occupy memory.
   private static func removeLeftovers(in parent: String) {
     for name in (try? FileManager.default.contentsOfDirectory(atPath: parent)) ?? [] where name.hasPrefix(folderPrefix) {
       guard let process = Int32(name.dropFirst(folderPrefix.count)), kill(process, 0) != 0, errno == ESRCH else { continue }

@@ -1,10 +1,10 @@
-// W30: the same library at several sizes. What a size costs is held against what the smallest one costs.
 import BenchmarkData
 import Foundation
 
+/// W30: the same library at several sizes. The cost at each size is compared with that of the smallest one.
 @MainActor
 struct Sizes {
-  /// What a book takes of the memory folder at most, in bytes: a store a side, a third one while memory is measured, their logs.
+  /// The maximum space in the memory folder per book, in bytes: one store per side, a third one while memory is measured, and their logs.
   private static let room = 1_000
   private let options: Options
   private let folder: String
@@ -16,12 +16,12 @@ struct Sizes {
     sizes = options.sizes.map { max(100, $0 / (options.isSmokeTest ? 1 : Int(options.divisor))) }
   }
 
-  /// Those of all sizes that were asked for.
+  /// The workloads of all selected sizes.
   func workloads() -> [Workload] {
     sizes.flatMap { LargeSides(folder: folder, books: $0).workloads() }.filter { options.includes($0.id) }
   }
 
-  /// Measures one size after the other, and tells what came out.
+  /// Measures one size after the other, and reports each result.
   func measure(_ note: (Outcome) -> Void) async throws {
     var smallest: [Substring: Double] = [:]
     for size in sizes {
@@ -42,7 +42,8 @@ struct Sizes {
     }
   }
 
-  /// An import of a million books takes half a minute. A new process needs no warming, and its memory hardly differs from run to run.
+  /// Returns the number of rounds. An import of a million books takes half a minute. A new process needs no warm-up, and its memory hardly
+  /// varies between runs.
   private func rounds(_ size: Int, _ isMemory: Bool) -> Int {
     let most = size > 500_000 ? 2 : 4
     return max(1, min(options.rounds, isMemory ? most / 2 : most))
@@ -51,7 +52,7 @@ struct Sizes {
   private func checkRoom(_ size: Int) throws {
     let attributes = try FileManager.default.attributesOfFileSystem(forPath: folder)
     var free = (attributes[.systemFreeSize] as? NSNumber)?.uint64Value ?? .max
-    // A folder in memory has no more room than there is memory, whatever it says.
+    // The space in a memory folder is limited by the available memory, whatever the file system reports.
     let available = bench_available_memory()
     if bench_is_memory_backed(folder), available > 0 { free = min(free, available) }
     let needed = UInt64(size * Self.room)

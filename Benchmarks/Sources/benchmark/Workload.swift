@@ -1,32 +1,32 @@
-// What a workload is: its sides, with preparation and checking kept apart from the measured part.
 import BenchmarkData
 import RawFloor
 
-/// Who does a workload.
+/// The implementation that runs a workload.
 enum Contender: String, CaseIterable {
   /// The hand-written C program.
   case floor = "C"
   /// The library.
   case ours = "ours"
-  /// GRDB's Codable records, in a process of its own.
+  /// GRDB's Codable records, in a child process.
   case peer = "GRDB"
-  /// Another workload of ours, where the goal is a ratio to that.
+  /// Another workload of ours, for goals that are a ratio to it.
   case baseline = "baseline"
 }
 
-/// One side of a workload. The runner is on the main actor, as an application with a view context is.
+/// One side of a workload, with preparation and verification separate from the measured part. The runner is on the main actor, as an
+/// application with a view context is.
 struct Side {
-  /// What comes before and is not measured.
+  /// The preparation, which is not measured.
   var prepare: @MainActor () async throws -> Void
   /// The measured part.
   var run: @MainActor () async throws -> Void
-  /// What comes after and is not measured; gives the checksum, which must be the other side's.
+  /// Runs afterwards without being measured, and returns the checksum, which must equal the other side's.
   var finish: @MainActor () async throws -> UInt64
-  /// What the run took, where another process did the work and measured it.
+  /// The measurements, if another process ran the workload.
   var report: (@MainActor () -> Measured)?
 }
 
-/// What a workload's figure is.
+/// The unit of a workload's figure.
 enum Unit: String {
   case milliseconds = "ms"
   case nanoseconds = "ns"
@@ -39,18 +39,18 @@ struct Workload {
   let id: String
   let name: String
   let unit: Unit
-  /// How many operations a run makes; 1 where the figure is the whole run's.
+  /// The number of operations per run; 1 if the figure is that of the whole run.
   let operations: Double
-  /// Who does it.
+  /// The sides that run it.
   var sides: [Contender: Side]
 
-  /// What our side has to reach.
+  /// The goal for our side.
   var goal: Goal?
-  /// How many books there are, where the workload is one of several sizes.
+  /// The number of books, for workloads at several sizes.
   var books: Int?
-  /// What the ratio is to.
+  /// The side that the ratio is relative to.
   var limit: Contender { sides[.baseline] == nil ? .floor : .baseline }
-  /// Whether it works on the archive's package index.
+  /// Whether it needs the archive's package index.
   var needsArchive: Bool { id.hasPrefix("W19") || id.hasPrefix("W20") }
 
   init(id: String, name: String, unit: Unit, operations: Double = 1, sides: [Contender: Side]) {
@@ -62,7 +62,7 @@ struct Workload {
     goal = Goal.all[id]
   }
 
-  /// The C side's workload at an index of the floor's list.
+  /// Creates the C side's workload at an index of its list.
   @MainActor
   init(floorIndex: Int32, state: OpaquePointer) {
     let entry = floor_workload_at(floorIndex).pointee

@@ -1,7 +1,7 @@
-// The classes of the model as sources that import CoreData have them.
+// The classes of the model in the form of sources that import CoreData.
 import CoreData
 
-/// Public, as the class of authors, which is generated and names it.
+/// Public, as is the generated class of authors, which refers to it.
 public final class ManagedBook: NSManagedObject {
   @NSManaged var title: String
   @NSManaged var isbn: String
@@ -11,7 +11,7 @@ public final class ManagedBook: NSManagedObject {
   @NSManaged var author: ManagedAuthor?
 }
 
-/// Its properties are left to the plugin: Documentation/CoreDataSources.md says why.
+/// Its properties are left to the plugin; Documentation/CoreDataSources.md explains why.
 public final class ManagedTag: NSManagedObject {
   #if canImport(ObjectiveC) || MANAGED_IN_SOURCE
     @NSManaged var name: String

@@ -1,4 +1,4 @@
-// The same work through the module CoreData and through the library's own classes.
+// The same operations through the module CoreData and through the library's own classes.
 import CipherData
 import CoreData
 import Foundation
@@ -8,15 +8,15 @@ let bookCount = 50_000
 let authorCount = 1_000
 let key = StoreKey.raw(SecretBytes(Array(repeating: 5, count: 32)))
 
-/// What is measured: each function does the work once.
+/// The measured operations; each function runs one once.
 protocol Side {
-  /// Reads a number of a thousand objects, a hundred times.
+  /// Reads a number property of 1,000 objects, 100 times.
   func readNumbers() -> Int64
-  /// Sets a number of a thousand objects, a hundred times.
+  /// Sets a number property of 1,000 objects, 100 times.
   func writeNumbers()
   /// W4: fetches all books into a new context, and reads all their attributes.
   func fetchAll() throws -> Int
-  /// W9: one book in ten by its ID, in a context that has none.
+  /// W9: reads one book in ten by its ID, in an empty context.
   func readByID() throws -> Int
   /// W13: changes one book in ten, and saves.
   func update() throws
@@ -76,7 +76,7 @@ struct ModuleSide: Side {
     for round in 0..<100 { for book in hot { book.pages = Int64(round) } }
   }
 
-  /// The same with a class that is generated.
+  /// Reads the numbers with a generated class.
   func readGeneratedNumbers() -> Int64 {
     var sum: Int64 = 0
     for _ in 0..<100 { for author in authors { sum &+= author.born } }
@@ -87,7 +87,7 @@ struct ModuleSide: Side {
     for round in 0..<100 { for author in authors { author.born = Int64(round) } }
   }
 
-  /// The same with a class whose properties are left to the plugin.
+  /// Reads the numbers with a class whose properties are left to the plugin.
   func readLeftNumbers() -> Int64 {
     var sum: Int64 = 0
     for _ in 0..<100 { for tag in tags { sum &+= tag.weight } }

@@ -1,4 +1,4 @@
-// core-data-module: what the module CoreData costs beside the library's own classes, on the same data in the same program.
+// core-data-module: the cost of the CoreData module compared with the library's own classes, on the same data in the same program.
 import Foundation
 
 let folder = URL(fileURLWithPath: "/dev/shm/core-data-module-\(UUID().uuidString)")
@@ -7,7 +7,7 @@ defer { try? FileManager.default.removeItem(at: folder) }
 let module = try ModuleSide(folder: folder)
 let library = try await LibrarySide(folder: folder)
 
-/// The least time of several rounds, in nanoseconds: both sides take turns.
+/// Compares the minimum times of several rounds in nanoseconds; the sides take turns.
 func compare(
   _ name: String, goal: Double, count: Int, rounds: Int = 21, ofModule other: ((ModuleSide) throws -> Void)? = nil,
   _ work: (any Side) throws -> Void

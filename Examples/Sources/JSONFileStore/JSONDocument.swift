@@ -1,15 +1,14 @@
-// JSONDocument: the file of a JSONFileStore, as it is written.
 import Foundation
 
-/// The file of a ``JSONFileStore``, as it is written. Entities and relationships go by name, so that a reader needs no model.
+/// The file format of a ``JSONFileStore``. Entities and relationships are identified by name, so that a reader needs no model.
 struct JSONDocument: Codable {
-  /// An object's entity and key.
+  /// The entity and key of an object.
   struct Reference: Codable {
     var entity: String
     var key: Int64
   }
 
-  /// A value, as an object with one key that says its type. Numbers with a fraction are texts, since JSON has no infinity.
+  /// A value, as an object whose only key is its type. Floating-point numbers are texts, since JSON does not support infinity.
   enum Value: Codable {
     case integer(Int64)
     case real(Double)
@@ -49,14 +48,14 @@ struct JSONDocument: Codable {
     }
   }
 
-  /// An object with the values it has.
+  /// An object with its non-nil values.
   struct Object: Codable {
     var reference: Reference
     var version: Int64
     var values: [String: Value]
   }
 
-  /// Two objects under a to-many relationship, named by its entity and itself.
+  /// A link between two objects. Its relationship is identified by entity and name.
   struct Link: Codable {
     var entity: String
     var relationship: String
@@ -64,7 +63,7 @@ struct JSONDocument: Codable {
     var destination: Reference
   }
 
-  /// The order of an object's members under an ordered relationship.
+  /// The order of an object's members in an ordered relationship.
   struct Order: Codable {
     var entity: String
     var relationship: String

@@ -1,4 +1,3 @@
-// JSONFileStore: a store class of an application's own, which keeps its rows in one JSON file.
 import Foundation
 public import CipherDataEngine
 import Synchronization
@@ -9,22 +8,22 @@ extension StoreType {
 }
 
 extension StoreSettingKey<Bool> {
-  /// Whether a ``JSONFileStore`` writes its file with line breaks and indents; true unless said otherwise.
+  /// Whether a ``JSONFileStore`` writes its file with line breaks and indentation; true by default.
   public static var isIndented: Self { Self("isIndented") }
 }
 
-/// A store that keeps its rows in one JSON file, which every save writes anew. Nothing in it is encrypted.
+/// A store with its rows in one unencrypted JSON file, which every save rewrites.
 ///
-/// It shows what a store class needs: it is written against the public contract alone. Register it before the stack is set up:
+/// It demonstrates a store class that uses only the public contract. Register it before setting up the stack:
 ///
 /// ```swift
 /// PersistentStoreCoordinator.registerStoreClass(JSONFileStore.self, forStoreType: .jsonFile)
 /// ```
 public final class JSONFileStore: IncrementalStore {
-  /// True: all rows are at hand, and ``DerivationEvaluation`` computes over them.
+  /// True: all rows are in memory, and ``DerivationEvaluation`` computes derived attributes from them.
   public static var derivesAttributes: Bool { true }
 
-  /// What a description can say to such a store.
+  /// The settings that a description can contain.
   public static var settings: [StoreSetting] { [StoreSetting(.isIndented)] }
 
   private struct Content {
@@ -36,14 +35,14 @@ public final class JSONFileStore: IncrementalStore {
   private let url: URL
   /// Nil while the store is closed.
   private let content = Mutex<Content?>(nil)
-  /// Held throughout every request, and throughout a transaction with its requests.
+  /// Locked during every request, and during a whole transaction.
   private let turn = NSRecursiveLock()
-  /// How many transactions are under way, one inside the other: while there is one, saves are not written to the file. Guarded by `turn`.
+  /// The nesting depth of transactions. Saves are not written to the file while it is positive. Guarded by `turn`.
   private let openTransactions = Mutex(0)
 
-  /// Makes a closed store.
+  /// Creates a closed store.
   ///
-  /// - Throws: ``StoreError`` when the description has no URL.
+  /// - Throws: ``StoreError`` if the description has no URL.
   public init(configuration: StoreConfiguration) throws {
     guard let url = configuration.description.url else {
       throw StoreError(.invalidRequest, "A JSON file store needs a URL.", operation: .open)
@@ -73,7 +72,7 @@ public final class JSONFileStore: IncrementalStore {
         storeIdentifier: document.storeIdentifier, storeType: StoreType.jsonFile.rawValue, modelHashes: document.modelHashes)
       metadata.versionIdentifiers = Set(document.versionIdentifiers)
       metadata.userMetadata = document.userMetadata
-      // The objects of another model cannot be read; the coordinator tells by the hashes, and closes the store.
+      // The objects of another model cannot be read. The coordinator detects it by the hashes, and closes the store.
       let fits = document.modelHashes.allSatisfy { model.versionHashes[$0.key] == $0.value }
       let graph = fits ? try JSONGraph(document, model: model) : JSONGraph(model: model)
       content.withLock { $0 = Content(document: document, graph: graph) }
@@ -81,7 +80,7 @@ public final class JSONFileStore: IncrementalStore {
     }
   }
 
-  /// Answers a request. A batch request is turned into the save that it amounts to.
+  /// Executes a request. A batch request is converted to the equivalent save.
   public func execute(_ request: PersistentStoreRequest, in scope: RequestScope) throws -> PersistentStoreResult {
     try turn.withLock {
       var current = try open()
@@ -117,7 +116,7 @@ public final class JSONFileStore: IncrementalStore {
     return outcome
   }
 
-  /// The rows of objects.
+  /// Returns the rows of objects.
   public func newValuesForObjects(with objectIDs: [ManagedObjectID], in scope: RequestScope) throws -> RowList {
     let graph = try turn.withLock { try open().graph }
     let writer = RowWriter(rowCapacity: objectIDs.count)
@@ -125,7 +124,7 @@ public final class JSONFileStore: IncrementalStore {
     return writer.finish()
   }
 
-  /// The members of a relationship of several objects.
+  /// Returns the members of a relationship for several objects.
   public func newValues(
     forRelationship relationship: CompiledRelationship, forObjectsWith objectIDs: [ManagedObjectID], in scope: RequestScope
   ) throws -> RelationshipValues {
@@ -135,7 +134,7 @@ public final class JSONFileStore: IncrementalStore {
     return values
   }
 
-  /// The next keys of the entity trees. They reach the file with the next save.
+  /// Returns the next keys of the entity hierarchies. The next save writes them to the file.
   public func obtainPermanentIDs(for objectIDs: [ManagedObjectID], in scope: RequestScope) throws -> [ManagedObjectID] {
     try turn.withLock {
       _ = try open()
@@ -152,7 +151,7 @@ public final class JSONFileStore: IncrementalStore {
     }
   }
 
-  /// Changes what the application keeps in the file.
+  /// Changes the application's metadata in the file.
   public func setUserMetadata(_ metadata: [String: String]) throws {
     try turn.withLock {
       var current = try open()
@@ -161,7 +160,7 @@ public final class JSONFileStore: IncrementalStore {
     }
   }
 
-  /// Runs saves and fetches as one transaction, which other threads wait for. The file is written once, at its end.
+  /// Runs saves and fetches as one transaction, which blocks other threads. The file is written once, at the end.
   public func performTransaction(_ body: () throws -> Void) throws {
     try turn.withLock {
       let before = try open()
@@ -171,7 +170,7 @@ public final class JSONFileStore: IncrementalStore {
       } catch {
         openTransactions.withLock { $0 -= 1 }
         var restored = before
-        // Keys that were handed out stay used.
+        // Keys that were assigned stay used.
         restored.document.nextKeys = try open().document.nextKeys
         content.withLock { $0 = restored }
         throw error
@@ -186,7 +185,7 @@ public final class JSONFileStore: IncrementalStore {
     }
   }
 
-  /// Forgets the objects; the file stays.
+  /// Releases the objects. The file remains.
   public func close() throws {
     turn.withLock { content.withLock { $0 = nil } }
   }
@@ -200,7 +199,7 @@ public final class JSONFileStore: IncrementalStore {
     return current
   }
 
-  /// Writes the file, unless a transaction is under way, and takes the content over.
+  /// Writes the file, except during a transaction, and makes `next` the current content.
   private func keep(_ next: Content) throws {
     var next = next
     if openTransactions.withLock({ $0 }) == 0 {

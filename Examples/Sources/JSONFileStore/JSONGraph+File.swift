@@ -1,8 +1,7 @@
-// JSONGraph+File: a graph from and to the file's form.
 import CipherDataEngine
 
 extension JSONGraph {
-  /// Reads the objects of a document.
+  /// Creates a graph from a document.
   ///
   /// - Throws: ``StoreError`` with ``StoreError/Code/storeCorrupt`` for names that the model does not have.
   init(_ document: JSONDocument, model: CompiledModel) throws {
@@ -24,7 +23,7 @@ extension JSONGraph {
     }
   }
 
-  /// Puts the objects into a document, in an order that does not depend on chance.
+  /// Writes the objects to a document in a deterministic order.
   func write(to document: inout JSONDocument) {
     let sorted = rows.sorted { ($0.key.entity, $0.key.key) < ($1.key.entity, $1.key.key) }
     document.objects = sorted.map { reference, row in

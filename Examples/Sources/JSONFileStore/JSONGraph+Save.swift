@@ -1,12 +1,11 @@
-// JSONGraph+Save: a save, all or nothing.
 import Foundation
 import CipherDataEngine
 
 extension JSONGraph {
-  /// Takes a save over and computes derived attributes; whoever calls it forgets the graph if it throws.
+  /// Applies a save and computes derived attributes. If it throws, the graph is invalid and the caller must discard it.
   ///
-  /// - Returns: The rows that are other than the request says.
-  /// - Throws: ``StoreError`` with the conflicts, or for an entity that the store does not hold.
+  /// - Returns: The rows that differ from the request.
+  /// - Throws: ``StoreError`` with the conflicts, or for an entity that the store does not contain.
   mutating func apply(_ request: SaveChangesRequest, entityNumbers: Set<Int>, space: ObjectIDSpace) throws -> SaveOutcome {
     try checkEntities(request, entityNumbers)
     try checkVersions(request, space)
@@ -15,7 +14,7 @@ extension JSONGraph {
     for row in request.inserted { try put(row) }
     for change in request.relationshipChanges { apply(change) }
     let outcome = try updateDerivedAttributes(after: request, space)
-    // Derived values may be unique, too.
+    // Derived values can be subject to uniqueness constraints too.
     try checkConstraints(request, space)
     return outcome
   }
@@ -52,7 +51,7 @@ extension JSONGraph {
       links[number, default: []].subtract(change.removed.map(pair))
       links[number, default: []].formUnion(change.added.map(pair))
       if relationship.inverseID == relationship.id {
-        // Friends are friends of each other.
+        // A relationship can be its own inverse, as with friends.
         links[number]?.subtract(change.removed.map { Link(source: $0, destination: change.source) })
         links[number]?.formUnion(change.added.map { Link(source: $0, destination: change.source) })
       }

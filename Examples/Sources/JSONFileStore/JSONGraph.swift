@@ -1,8 +1,7 @@
-// JSONGraph: the objects of a JSONFileStore while it is open.
 import Foundation
 import CipherDataEngine
 
-/// The objects of a ``JSONFileStore`` while it is open: a value, so that a copy is a snapshot.
+/// The objects of an open ``JSONFileStore``. It is a value, so that a copy is a snapshot.
 struct JSONGraph: Sendable {
   /// A row with its values by slot.
   struct Row: Sendable {
@@ -10,7 +9,7 @@ struct JSONGraph: Sendable {
     var values: [Slot]
   }
 
-  /// Two objects under a relationship.
+  /// A link between two objects.
   struct Link: Hashable, Sendable {
     var source: ObjectReference
     var destination: ObjectReference
@@ -18,14 +17,14 @@ struct JSONGraph: Sendable {
 
   let model: CompiledModel
   var rows: [ObjectReference: Row] = [:]
-  /// Pairs of relationships whose inverse is not to-one, by the relationship's number; of two inverse ones, by the lower.
+  /// The links of relationships whose inverse is not to-one, by the relationship's number; for inverse pairs, by the lower one.
   var links: [Int: Set<Link>] = [:]
-  /// The order of members by the relationship's number and the object.
+  /// The order of members, by the relationship's number and the object.
   var orders: [Int: [ObjectReference: [ObjectReference]]] = [:]
 
   init(model: CompiledModel) { self.model = model }
 
-  /// The row of an object in the form that coordinators take.
+  /// Writes the row of an object in the coordinator's format.
   func write(_ reference: ObjectReference, to writer: RowWriter) {
     guard let row = rows[reference] else { return }
     writer.beginRow(entityNumber: reference.entity, slotCount: row.values.count, key: reference.key, version: row.version)
@@ -33,25 +32,25 @@ struct JSONGraph: Sendable {
     writer.endRow()
   }
 
-  /// The row of an object; nil when there is none.
+  /// Returns the row of an object; nil if it does not exist.
   func row(of reference: ObjectReference) -> RowImage? {
     let writer = RowWriter(rowCapacity: 1)
     write(reference, to: writer)
     return writer.finish().first
   }
 
-  /// The objects of an entity and its subentities, in the order of their keys.
+  /// Returns the objects of an entity and its subentities in key order.
   func objects(of entity: CompiledEntity) -> [ObjectReference] {
     rows.keys.filter { entity.subtree.contains($0.entity) }.sorted { $0.key < $1.key }
   }
 
-  /// The relationship that keeps the links of a relationship, and whether they are the other way round there.
+  /// Returns the relationship that stores the links of a relationship, and whether they are reversed there.
   func linkOwner(of relationship: CompiledRelationship) -> (number: Int, isReversed: Bool) {
     guard let inverse = relationship.inverseID, inverse < relationship.id else { return (relationship.id, false) }
     return (inverse, true)
   }
 
-  /// The members of a relationship by object.
+  /// Returns the members of a relationship by object.
   func members(of relationship: CompiledRelationship) -> [ObjectReference: [ObjectReference]] {
     var members: [ObjectReference: [ObjectReference]] = [:]
     if let inverse = model.inverse(of: relationship), !inverse.isToMany {
@@ -67,7 +66,7 @@ struct JSONGraph: Sendable {
       }
     }
     for (owner, found) in members {
-      // Members that no order names come last, by their keys.
+      // Members without a position come last, in key order.
       let order = (orders[relationship.id]?[owner] ?? []).enumerated().map { ($1, $0) }
       let places = Dictionary(order, uniquingKeysWith: { first, _ in first })
       members[owner] = found.sorted { (places[$0] ?? .max, $0.key) < (places[$1] ?? .max, $1.key) }
@@ -76,7 +75,7 @@ struct JSONGraph: Sendable {
   }
 }
 
-/// Reads a graph's objects for ``FetchEvaluation``; remembers the members of relationships it was asked for.
+/// Reads a graph's objects for ``FetchEvaluation``, and caches the members of relationships.
 final class JSONGraphReader: ObjectResolver {
   private let graph: JSONGraph
   private let space: ObjectIDSpace

@@ -1,27 +1,27 @@
-// Desk: an open journal: its list, and what is done with it.
 import CipherData
 import Foundation
 
-/// An open journal. The document saves itself some seconds after the last change; what others save into the folder is in the list as soon as it is there.
+/// An open journal with its list and commands. The document saves automatically some seconds after the last change. Entries that other
+/// processes save appear in the list immediately.
 @MainActor final class Desk {
   private let document: ManagedDocument
   private let list: FetchedResultsController<Entry>
   private let teller = Teller()
-  /// The entry that is being written, in a context of its own.
+  /// The entry being edited, in a context of its own.
   private var sheet: Sheet?
-  /// The import that is going on in the background.
+  /// The running import.
   private var running: Task<Void, Never>?
-  /// How a process that performs one command ends.
+  /// The exit status of a process that performs one command.
   private(set) var status = EXIT_SUCCESS
 
   private var context: ManagedObjectContext { document.managedObjectContext }
 
-  /// Opens the journal in a folder, or makes one.
+  /// Opens or creates the journal in a folder.
   ///
   /// - Parameters:
   ///   - url: The folder.
   ///   - passphrase: The journal's passphrase.
-  ///   - delay: How long after the last change it saves itself.
+  ///   - delay: The time from the last change to the automatic save.
   static func open(_ url: URL, passphrase: String, savingAfter delay: Duration) async throws -> Desk {
     let document = try ManagedDocument(
       url: url, model: JournalModel.managedObjectModel, classes: JournalModel.classes, autosaveDelay: delay
@@ -53,13 +53,13 @@ import Foundation
     say("\(list.numberOfObjects) entries. Type help for what there is to do.")
   }
 
-  /// Waits for an import that is going on, saves what is not saved, and closes the journal.
+  /// Waits for a running import, saves unsaved changes, and closes the journal.
   func close() async throws {
     await running?.value
     try document.close()
   }
 
-  /// Somebody has typed Ctrl-C: stops the import that is going on, or else ends the journal in order.
+  /// Handles Ctrl-C: stops a running import, or else quits.
   func interrupt() {
     if let running { return running.cancel() }
     do {
@@ -68,26 +68,26 @@ import Foundation
     } catch { fail("not saved: \(error)") }
   }
 
-  // MARK: Lines
+  // MARK: Commands
 
-  /// Does what a line says.
+  /// Performs a command.
   ///
-  /// - Returns: Whether it goes on.
+  /// - Returns: Whether to continue.
   func perform(_ line: String) async -> Bool {
     let words = line.split(separator: " ", maxSplits: 1).map(String.init)
     guard let verb = words.first else { return true }
     if verb == "quit" { return false }
     do {
       try await perform(verb, words.count > 1 ? words[1].trimmingCharacters(in: .whitespaces) : "")
-      // The end of an event: rules run, the list follows, and what was done is one step for undo.
+      // The end of an event: rules run, the list is updated, and the changes form one undo step.
       context.processPendingChanges()
     } catch { fail("\(error)") }
     return true
   }
 
-  /// Reports what could not be done.
+  /// Reports a failure.
   ///
-  /// - Parameter status: The process's status if it performs one command.
+  /// - Parameter status: The exit status of a process that performs one command.
   private func fail(_ text: String, _ status: Int32 = EXIT_FAILURE) {
     self.status = status
     say("! \(text)")
@@ -132,7 +132,7 @@ import Foundation
   private func add(_ text: String) throws {
     let parts = text.split(separator: ":", maxSplits: 1).map { $0.trimmingCharacters(in: .whitespaces) }
     guard parts.count == 2, !parts[1].isEmpty else { return fail("add NOTEBOOK: TITLE", EX_USAGE) }
-    // A fetch ends an event: before the entry is made, so that the list never sees it without a notebook.
+    // A fetch ends an event. Fetch before creating the entry, so that the list never contains it without a notebook.
     let notebook = try Notebook.named(parts[0], in: context)
     let entry = Entry(context: context)
     entry.title = parts[1]
@@ -147,7 +147,7 @@ import Foundation
     context.delete(entry)
   }
 
-  /// Pins an entry, which is before the others of its notebook then, or takes the pin away.
+  /// Pins or unpins an entry. Pinned entries come first in their notebook.
   private func pin(_ entry: Entry?) {
     guard let entry else { return }
     context.undoManager?.setActionName("\(entry.isPinned ? "unpin" : "pin") \(entry.title)")
@@ -159,7 +159,7 @@ import Foundation
     sheet = try Sheet(entry, over: context)
   }
 
-  /// The entry of a number of the list.
+  /// Returns the entry with a number in the list.
   private func entry(_ number: String) -> Entry? {
     guard !number.isEmpty else {
       fail("Which entry? Give its number; list shows them.", EX_USAGE)
@@ -191,7 +191,7 @@ import Foundation
     say("\(found.count) found")
   }
 
-  /// Counts words where nobody waits for it: snapshots go there, objects could not.
+  /// Counts words in the background. Snapshots can be sent there, objects cannot.
   private func count() async throws -> String {
     let entries = try context.fetch(Entry.all, as: Entry.Snapshot.self)
     let words = await Task.detached {
@@ -202,7 +202,7 @@ import Foundation
 
   // MARK: Import
 
-  /// Begins to import a file. The journal may be used meanwhile; its list has each portion as soon as it is saved.
+  /// Starts an import of a file. The journal stays usable, and its list shows each batch as soon as it is saved.
   private func beginImport(of path: String) {
     if path.isEmpty { return fail("import FILE", EX_USAGE) }
     if running != nil { return fail("An import is going on; Ctrl-C stops it.") }
@@ -246,7 +246,7 @@ import Foundation
 }
 
 extension Notebook {
-  /// The notebook of a name, made if there is none.
+  /// Returns the notebook with a name, and creates it if necessary.
   static func named(_ name: String, in context: ManagedObjectContext) throws -> Notebook {
     if let known = try context.fetch(Notebook.all.where { $0.name == name }).first { return known }
     let made = Notebook(context: context)
@@ -256,7 +256,7 @@ extension Notebook {
 }
 
 extension ResultsSnapshot {
-  /// The place of an item that is counted over all sections.
+  /// Returns the position of an item by its number across all sections.
   fileprivate func place(ofItem number: Int) -> IndexPath? {
     var rest = number
     for (index, section) in sections.enumerated() {

@@ -1,29 +1,29 @@
-// Import: brings entries into a journal in the background, some at a time.
 import CipherData
 import Foundation
 
-/// An import into a journal that stays open meanwhile. What a portion has saved is kept, whatever comes after it: an import that was stopped goes on when the same file is
-/// imported again, since entries that are there already are passed over.
+/// A background import of entries in batches, during which the journal stays open. Saved batches are kept. A stopped import continues when
+/// the same file is imported again, since existing entries are skipped.
 struct Import: Sendable {
-  /// How far an import is.
+  /// The progress of an import.
   struct Progress: Hashable, Sendable {
-    /// The entries that are in the journal now.
+    /// The number of entries that are in the journal now.
     var done = 0
-    /// The entries of the file.
+    /// The number of entries in the file.
     let total: Int
   }
 
   let entries: [ImportedEntry]
-  /// How many entries are saved together: enough that a save is worth it, and few enough that stopping is quick.
+  /// The number of entries per save: large enough for efficient saves, and small enough to stop quickly.
   var portion = 500
 
   /// Imports the entries.
   ///
   /// - Parameters:
   ///   - container: The journal's container.
-  ///   - tell: Told after each portion, once it is saved.
-  /// - Returns: How many entries were not in the journal before.
-  /// - Throws: `CancellationError` where the task was cancelled, between portions or in one, which then is not saved; what a fetch or a save throws.
+  ///   - tell: Called after each batch is saved.
+  /// - Returns: The number of new entries.
+  /// - Throws: `CancellationError` if the task is canceled between batches or during one, which is then not saved; the errors of fetches
+  ///   and saves.
   func run(in container: PersistentContainer, tell: @Sendable (Progress) -> Void) async throws -> Int {
     try await container.performBackgroundTask { context in
       var progress = Progress(total: entries.count)
@@ -33,7 +33,7 @@ struct Import: Sendable {
         let next = entries[progress.done...].prefix(portion)
         added += try add(next, to: context)
         try context.save()
-        // Nobody needs the objects any more: an import of any size takes the memory of a portion.
+        // Release the objects, so that memory use does not depend on the size of the import.
         context.reset()
         progress.done += next.count
         tell(progress)
@@ -42,14 +42,14 @@ struct Import: Sendable {
     }
   }
 
-  /// Makes the entries that are not there yet.
+  /// Creates the entries that do not exist yet.
   ///
-  /// - Returns: How many they are.
+  /// - Returns: The number of new entries.
   private func add(_ portion: ArraySlice<ImportedEntry>, to context: ManagedObjectContext) throws -> Int {
     let known = try context.fetch(Entry.all.where { $0.written.isIn(portion.map(\.written)) })
     var there = Set(known.map { Identity(notebook: $0.notebook?.name ?? "", title: $0.title, written: $0.written) })
     let new = portion.filter { there.insert(Identity(notebook: $0.notebook, title: $0.title, written: $0.written)).inserted }
-    // Each is looked for once.
+    // Each notebook is fetched once.
     var notebooks: [String: Notebook] = [:]
     for imported in new {
       let notebook = try notebooks[imported.notebook] ?? Notebook.named(imported.notebook, in: context)
@@ -63,7 +63,7 @@ struct Import: Sendable {
     return new.count
   }
 
-  /// What makes two entries the same one.
+  /// The values that identify an entry.
   private struct Identity: Hashable {
     let notebook: String
     let title: String

@@ -1,7 +1,6 @@
-// ImportFile: a file with entries, read whole and checked before anything is imported.
 import Foundation
 
-/// An entry of a file: a line of it, which is a JSON object. Empty lines are passed over.
+/// An entry of a file: a line with a JSON object. Empty lines are skipped.
 ///
 ///     {"notebook": "Garden", "title": "Sow beans", "text": "In two rows.", "written": "2026-05-01T08:00:00Z"}
 struct ImportedEntry: Decodable, Hashable, Sendable {
@@ -11,7 +10,7 @@ struct ImportedEntry: Decodable, Hashable, Sendable {
   let written: Date
 }
 
-/// What is wrong with a line of a file.
+/// The error in a line of a file.
 struct BrokenLine: Error, CustomStringConvertible {
   let number: Int
   let reason: String
@@ -20,12 +19,12 @@ struct BrokenLine: Error, CustomStringConvertible {
 }
 
 extension ImportedEntry {
-  /// The entries of a file.
+  /// Reads and checks a whole file before anything is imported.
   ///
-  /// - Throws: ``BrokenLine`` for the first line that is no entry; what Foundation throws of a file that cannot be read.
+  /// - Throws: ``BrokenLine`` for the first invalid line; Foundation's errors if the file cannot be read.
   static func entries(of file: URL) throws -> [ImportedEntry] {
     let decoder = JSONDecoder()
-    // As .iso8601, with an error that says which value is no time.
+    // As `.iso8601`, with an error that contains the invalid value.
     decoder.dateDecodingStrategy = .custom { decoder in
       let container = try decoder.singleValueContainer()
       do { return try Date(try container.decode(String.self), strategy: .iso8601) } catch {
@@ -43,7 +42,7 @@ extension ImportedEntry {
     }
   }
 
-  /// What a decoding error says, for who has written the file.
+  /// Returns the message of a decoding error, for the author of the file.
   private static func reason(of error: DecodingError) -> String {
     switch error {
     case .keyNotFound(let key, _): "has no \(key.stringValue)"

@@ -1,4 +1,4 @@
-// Journal: a journal in a terminal. Several of them may have the same journal open.
+// A journal in a terminal. Several processes can have the same journal open.
 import CipherData
 import Foundation
 
@@ -17,7 +17,7 @@ struct Journal {
     do {
       let desk = try await Desk.open(URL(fileURLWithPath: folder), passphrase: passphrase, savingAfter: .seconds(max(seconds, 0)))
       let interruptions = Input.interruptions { Task { await desk.interrupt() } }
-      // A command is done and that is all; without one somebody types.
+      // With a command, the process performs it and exits; without one, it reads commands.
       for await line in command.isEmpty ? Input.lines() : Input.one(command) where await !desk.perform(line) { break }
       try await desk.close()
       interruptions.cancel()
@@ -34,10 +34,11 @@ struct Journal {
   }
 }
 
-/// What comes from the terminal.
+/// Input from the terminal.
 enum Input {
-  /// The lines that somebody types. They are read on a thread of their own, so that the main actor can tell meanwhile what others write; not by `readLine()`,
-  /// which has a lock of the C library while it waits, and glibc 2.41 waits for that lock when the process ends.
+  /// The lines that the user types. A separate thread reads them, so that the main actor can print the changes of other processes
+  /// meanwhile. `readLine()` is unsuitable: it holds a lock of the C library while it waits, and glibc 2.41 waits for that lock when the
+  /// process exits.
   static func lines() -> AsyncStream<String> {
     let (stream, continuation) = AsyncStream.makeStream(of: String.self)
     Thread.detachNewThread {
@@ -63,7 +64,7 @@ enum Input {
     }
   }
 
-  /// Calls a handler for each Ctrl-C, instead of ending the process.
+  /// Calls a handler for each Ctrl-C instead of ending the process.
   static func interruptions(_ handler: @escaping @Sendable () -> Void) -> any DispatchSourceSignal {
     signal(SIGINT, SIG_IGN)
     let source = DispatchSource.makeSignalSource(signal: SIGINT)
@@ -73,5 +74,5 @@ enum Input {
   }
 }
 
-/// Says something at once, also to who reads by a pipe.
+/// Prints a line without buffering, also to a pipe.
 func say(_ text: String) { FileHandle.standardOutput.write(Data((text + "\n").utf8)) }

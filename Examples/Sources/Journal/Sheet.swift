@@ -1,8 +1,7 @@
-// Sheet: an entry that is being written: a draft over the journal, with steps of its own to undo.
 import CipherData
 import Foundation
 
-/// An entry in a context of its own. Nothing of it is in the journal before it is done.
+/// A draft of an entry in a child context, with its own undo steps. The journal is not changed before the draft is done.
 @MainActor final class Sheet {
   private let draft: ManagedObjectContext
   private let entry: Entry
@@ -10,7 +9,7 @@ import Foundation
   init(_ entry: Entry, over journal: ManagedObjectContext) throws {
     draft = ManagedObjectContext(parent: journal)
     draft.undoManager = ContextUndoManager()
-    // What others save meanwhile is below what is written here.
+    // Changes that others save are merged below the draft's own.
     draft.automaticallyMergesChangesFromParent = true
     let objectID = entry.objectID
     guard let own = try draft.existingObject(with: objectID) as? Entry else { throw CocoaError(.coderValueNotFound) }
@@ -18,9 +17,9 @@ import Foundation
     show()
   }
 
-  /// Does what a line says.
+  /// Performs a command.
   ///
-  /// - Returns: Whether the sheet is done with; nil for a line that is none of a sheet's.
+  /// - Returns: Whether the draft is finished; nil if it is not a command for drafts.
   func perform(_ verb: String, _ rest: String) throws -> Bool? {
     draft.processPendingChanges()
     switch verb {
@@ -34,7 +33,7 @@ import Foundation
       say("given up")
       return true
     case "done":
-      // One step of the journal's, with a name.
+      // One named undo step of the journal.
       let journal = draft.parent?.undoManager
       journal?.beginUndoGrouping()
       defer { try? journal?.endUndoGrouping() }

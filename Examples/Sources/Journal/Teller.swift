@@ -1,8 +1,8 @@
-// Teller: says how the list changes, whoever has changed it.
 import CipherData
 import Foundation
 
-/// Says how the list changes, with the places in it; of many changes at once, as of an import, only how many there are.
+/// Prints the changes of the list with their positions, whichever process made them. For many changes, such as those of an import, it
+/// prints only their number.
 @MainActor final class Teller: @MainActor FetchedResultsControllerDelegate {
   func controller(_ controller: FetchedResultsController<Entry>, didChangeContentWith change: ResultsChange) {
     let count = change.removed.count + change.inserted.count + change.moved.count + change.updated.count

@@ -1,4 +1,4 @@
-// The example of the README, word for word. Its classes are generated from Library.xcdatamodeld beside it.
+// The example of the README, unchanged. Its classes are generated from Library.xcdatamodeld in this folder.
 import CipherData
 import Foundation
 

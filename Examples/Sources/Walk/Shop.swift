@@ -1,14 +1,13 @@
-// Shop: the store that the walk goes through.
 import CipherData
 import Foundation
 
-/// A bookshop in a folder of its own: a hundredth as many authors as books, a two-hundredth as many tags, three tags a book.
+/// A bookshop in a temporary folder: one author per 100 books, one tag per 200 books, and three tags for each book.
 struct Shop {
   let folder: URL
 
   init(in parent: URL) { folder = parent.appendingPathComponent("shop-\(UUID().uuidString)") }
 
-  /// Opens the store; nothing of it is in memory then.
+  /// Opens the store with empty caches.
   func open() async throws -> PersistentContainer {
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     let description = PersistentStoreDescription(
@@ -18,7 +17,7 @@ struct Shop {
     return container
   }
 
-  /// Puts books into the store, whose authors and tags follow no order.
+  /// Adds books whose authors and tags follow no order.
   func fill(books count: Int) async throws {
     let container = try await open()
     try await container.performBackgroundTask { context in

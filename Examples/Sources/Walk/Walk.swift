@@ -1,14 +1,14 @@
-// Walk: goes from every book to its author and to its tags, one by one, and never says beforehand what it is going to need.
+// Traverses from every book to its author and its tags, one by one, without prefetching.
 import CipherData
 import Foundation
 
-/// What a walk has seen.
+/// The result of a traversal.
 struct Sight: Equatable, Sendable {
   var yearsOfBirth = 0
   var letters = 0
 }
 
-/// Walks through the shop as somebody writes it who knows nothing of faults.
+/// Traverses the shop in code that ignores faulting.
 func walk(_ context: ManagedObjectContext) throws -> Sight {
   var sight = Sight()
   for book in try context.fetch(Book.all.sorted { $0.title }) {

@@ -1,11 +1,10 @@
-// JSONFileStoreSpecificationTests: the example's store keeps the contract that the built-in stores keep.
 import Foundation
 import JSONFileStore
 import CipherDataEngine
 import XCTest
 import _StoreSpecification
 
-/// The JSON file store, as the specification sees it.
+/// The JSON file store, as the specification tests it.
 struct JSONFileStoreUnderTest: StoreUnderTest {
   let name = "JSONFile"
   let keepsRows = true
@@ -36,7 +35,7 @@ final class JSONFileStoreSpecificationTests: XCTestCase {
     }
   }
 
-  /// What a store class does not offer is refused by an error that says so.
+  /// An unsupported feature of a store class causes an error that says so.
   func testAHistoryIsRefused() async throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

@@ -1,7 +1,7 @@
-// ImportTests: entries of a file come into the journal some at a time, and an import that ends early says what it has done.
 import Foundation
 import XCTest
 
+/// Imports add a file's entries in batches, and a canceled import reports its progress.
 final class ImportTests: JournalTestCase {
   private func file(_ lines: [String]) throws -> String {
     let file = FileManager.default.temporaryDirectory.appendingPathComponent("Entries-\(UUID().uuidString).jsonl")
@@ -58,7 +58,7 @@ final class ImportTests: JournalTestCase {
     ada.interrupt()
     ada.wait(for: "! import stopped")
     ada.wait(for: "What was imported so far is kept; import the file again for the rest.")
-    // The journal is as usable as before, and the next Ctrl-C ends it in order.
+    // The journal stays usable, and the next Ctrl-C quits.
     ada.type("search Entry 499")
     ada.wait(for: "1 found")
     ada.type("search Entry 19999")

@@ -1,8 +1,7 @@
-// JournalTestCase: processes that have a journal open, and what is typed in them.
 import Foundation
 import XCTest
 
-/// A test with processes. Those that begin alike begin here.
+/// A test with processes that have a journal open, and simulated input. It contains the common setups.
 class JournalTestCase: XCTestCase {
   /// A process that has the journal open.
   final class Writer {
@@ -14,13 +13,13 @@ class JournalTestCase: XCTestCase {
     private var unread = ""
 
     /// - Parameters:
-    ///   - seconds: How long after a change it saves by itself.
-    ///   - command: What it does instead of reading what is typed.
+    ///   - seconds: The time from a change to the automatic save.
+    ///   - command: A command to perform instead of reading input.
     init(_ folder: URL, passphrase: String = Writer.passphrase, savingAfter seconds: Int = 1, doing command: [String] = []) throws {
-      // What is waited for in vain ends with the process.
+      // A line that never arrives is awaited until the process ends.
       process.executableURL = URL(fileURLWithPath: "/usr/bin/timeout")
       let program = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent().appendingPathComponent("Journal")
-      // A signal goes to the program alone, and once.
+      // With `--foreground`, a signal reaches only the program, and only once.
       process.arguments = ["--foreground", "60", program.path, folder.path] + command
       process.environment = ProcessInfo.processInfo.environment.merging([
         "JOURNAL_PASSPHRASE": passphrase, "JOURNAL_AUTOSAVE": "\(seconds)",
@@ -31,7 +30,7 @@ class JournalTestCase: XCTestCase {
 
     func type(_ line: String) { input.fileHandleForWriting.write(Data((line + "\n").utf8)) }
 
-    /// Waits until the process has said a line, and goes on behind it. The process's end ends the waiting too.
+    /// Waits until the process has printed a line, and continues after it. The end of the process ends the waiting too.
     func wait(for line: String, file: StaticString = #filePath, at number: UInt = #line) {
       while true {
         if let found = unread.range(of: line + "\n") {
@@ -44,7 +43,7 @@ class JournalTestCase: XCTestCase {
       }
     }
 
-    /// Types Ctrl-C.
+    /// Sends Ctrl-C.
     func interrupt() { process.interrupt() }
 
     func quit() -> Int32 {
@@ -52,7 +51,7 @@ class JournalTestCase: XCTestCase {
       return end()
     }
 
-    /// The process's status once it has ended.
+    /// Waits for the process to end, and returns its exit status.
     func end() -> Int32 {
       _ = output.fileHandleForReading.readDataToEndOfFile()
       process.waitUntilExit()

@@ -1,13 +1,13 @@
-// JournalTests: two processes write one journal, and each sees what the other does.
 import Foundation
 import XCTest
 
+/// Two processes write to one journal, and each observes the other's changes.
 final class JournalTests: JournalTestCase {
   func testEachListFollowsWhatTheOtherProcessSaves() throws {
     let folder = folder()
     let ada = try writer(in: folder, adding: ("Work", "Plan the week"))
     let other = try reader(of: folder, finding: 1)
-    // Sections and places are those of the list, on both sides.
+    // Sections and positions are those of the list, on both sides.
     other.type("add Garden: Sow beans")
     other.type("save")
     ada.wait(for: "+ 0  [Garden]")
@@ -15,7 +15,7 @@ final class JournalTests: JournalTestCase {
     ada.type("list")
     ada.wait(for: "── Garden (1)")
     ada.wait(for: "2  Plan the week")
-    // The document saves itself: nobody types save here.
+    // The document saves automatically.
     ada.type("edit 1")
     ada.wait(for: "[Garden] Sow beans: ")
     ada.type("move Work")
@@ -48,7 +48,7 @@ final class JournalTests: JournalTestCase {
     ada.type("done")
     ada.wait(for: "~ 0.0  Plans")
     ada.type("save")
-    // What was done on the sheet is one step here, also after a save.
+    // The draft's changes are one undo step here, also after a save.
     ada.type("undo")
     ada.wait(for: "~ 0.0  Plan")
     ada.wait(for: "undone: edit Plans")
@@ -94,7 +94,7 @@ final class JournalTests: JournalTestCase {
   func testWhatBothHaveChangedIsDecidedBySomebody() throws {
     for (choice, title) in [("mine", "Ada's plan"), ("theirs", "Bob's plan")] {
       let folder = folder()
-      // Ada saves when she says so.
+      // Ada saves explicitly.
       let ada = try writer(in: folder, adding: ("Work", "Plan"), savingAfter: 3_600)
       let bob = try reader(of: folder, finding: 1)
       ada.type("keep \(choice)")

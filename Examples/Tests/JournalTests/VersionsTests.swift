@@ -1,12 +1,12 @@
-// VersionsTests: a journal that the first version of the application has written opens in the present one.
 import CipherData
 import Foundation
 import XCTest
 
 @testable import Journal
 
+/// A journal of the application's first version opens in the current one.
 final class VersionsTests: JournalTestCase {
-  /// A journal as the first version has left it.
+  /// Makes a journal as the first version did.
   @MainActor private static func makeFirstJournal(_ folder: URL, titles: [String]) async throws {
     let document = try ManagedDocument(url: folder, model: try JournalModel.Versions.journal.resolvedModel) {
       $0.key = .passphrase(Writer.passphrase)

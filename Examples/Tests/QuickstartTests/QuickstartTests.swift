@@ -1,7 +1,7 @@
-// QuickstartTests: the README's example is the one here, and says what it should.
 import Foundation
 import XCTest
 
+/// The README's example equals the one here, and prints the expected output.
 final class QuickstartTests: XCTestCase {
   private var examples: URL {
     URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()

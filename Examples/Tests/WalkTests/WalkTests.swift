@@ -1,4 +1,3 @@
-// WalkTests: a walk without a hint costs few statements, and sees all that there is.
 import CipherData
 import Foundation
 import Logging
@@ -7,6 +6,7 @@ import XCTest
 
 @testable import Walk
 
+/// A traversal without prefetching takes few statements, and reads everything.
 final class WalkTests: XCTestCase {
   override class func setUp() {
     LoggingSystem.bootstrap { _ in StatementLog() }
@@ -28,7 +28,7 @@ final class WalkTests: XCTestCase {
   }
 }
 
-/// Hears of the statements as an application can: the library logs each, at the level `debug`.
+/// Records statements as an application can: the library logs each at the level `debug`.
 private struct StatementLog: LogHandler {
   private static let texts = Mutex<[String]>([])
   static var statements: [String] { texts.withLock { $0 } }

@@ -1,4 +1,4 @@
-// The bookshop's records, as the documentation of GRDB has users write them: structs, `Codable`, associations.
+// The bookshop's records as in GRDB's documentation: structs, `Codable`, associations.
 import Foundation
 import GRDB
 
@@ -23,7 +23,7 @@ struct Book: Codable, FetchableRecord, MutablePersistableRecord {
   static let bookTags = hasMany(BookTag.self)
   static let tags = hasMany(Tag.self, through: bookTags, using: BookTag.tag)
 
-  // Dates as numbers, as the other sides have them; GRDB's own default is text.
+  // Dates as numbers, as on the other sides; GRDB's default is text.
   static func databaseDateEncodingStrategy(for column: String) -> DatabaseDateEncodingStrategy { .timeIntervalSinceReferenceDate }
   static func databaseDateDecodingStrategy(for column: String) -> DatabaseDateDecodingStrategy { .timeIntervalSinceReferenceDate }
 
@@ -46,7 +46,7 @@ struct BookTag: Codable, FetchableRecord, PersistableRecord {
   var tagId: Int64
 }
 
-/// A book with its tags, by one request.
+/// A book with its tags, from one request.
 struct BookInfo: Codable, FetchableRecord {
   var book: Book
   var tags: [Tag]

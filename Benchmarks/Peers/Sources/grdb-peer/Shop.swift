@@ -1,13 +1,13 @@
-// The bookshop in a plain SQLite database: GRDB has no encryption here.
+// The bookshop in an unencrypted SQLite database.
 import BenchmarkData
 import Foundation
 import GRDB
 
-/// Opens, fills, copies and sums databases.
+/// Opens, fills and copies databases, and computes checksums.
 final class Shop {
   let data: UnsafeMutablePointer<bench_data>
   private let folder: String
-  /// Where W14b's database goes.
+  /// The path of W14b's database.
   let diskPath: String
   private var pristine: String?
   private var open: DatabaseQueue?
@@ -20,7 +20,7 @@ final class Shop {
 
   func path(_ name: String) -> String { "\(folder)/\(name)" }
 
-  /// The settings of the other sides, but for the key.
+  /// The settings of the other sides, except for the key.
   func queue(_ path: String, synchronous: String = "NORMAL") throws -> DatabaseQueue {
     var configuration = Configuration()
     configuration.journalMode = .wal
@@ -28,7 +28,7 @@ final class Shop {
       try db.execute(sql: "PRAGMA cache_size = -65536; PRAGMA temp_store = MEMORY")
     }
     let queue = try DatabaseQueue(path: path, configuration: configuration)
-    // Afterwards, since opening with a log sets NORMAL.
+    // Set it last, since opening with a log sets NORMAL.
     try queue.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = \(synchronous)") }
     return queue
   }
@@ -89,7 +89,7 @@ final class Shop {
 
   lazy var library = Library(data.pointee)
 
-  /// A full database that is open.
+  /// Returns an open, filled database.
   func reading() throws -> DatabaseQueue {
     if let open { return open }
     let queue = try queue(try copy("grdb.sqlite"))
@@ -98,14 +98,14 @@ final class Shop {
     return queue
   }
 
-  /// A fresh copy of the full database.
+  /// Returns a fresh copy of the filled database.
   func copy(_ name: String) throws -> String { try copy(toPath: path(name)) }
 
   func copy(toPath path: String) throws -> String {
     let full = try pristine ?? makePristine()
     remove(path)
     try FileManager.default.copyItem(atPath: full, toPath: path)
-    // As C's copy is.
+    // Sync the copy, as C does.
     let file = try FileHandle(forUpdating: URL(fileURLWithPath: path))
     defer { try? file.close() }
     try file.synchronize()
@@ -130,7 +130,7 @@ final class Shop {
     return (0..<count).map { Int(sample[$0]) }
   }
 
-  /// Every byte of every row and every pair, read back.
+  /// Reads every byte of every row and every pair.
   func checksum(_ queue: DatabaseQueue) throws -> UInt64 {
     try queue.read { db in
       var sum: UInt64 = 0
@@ -149,7 +149,7 @@ final class Shop {
   }
 }
 
-/// The data as records, made before anything is measured.
+/// The data as records, made before the measurement.
 struct Library {
   let authors: [Author]
   let tags: [Tag]
@@ -177,7 +177,7 @@ struct Library {
   }
 }
 
-/// The checksums of the other sides. Keys are handed out in the order of the data.
+/// The checksums of the other sides. Keys are assigned in the order of the data.
 enum Checksum {
   static func characters<Result>(_ text: String, _ body: (UnsafeBufferPointer<CChar>) -> Result) -> Result {
     var text = text

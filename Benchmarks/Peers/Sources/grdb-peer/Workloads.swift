@@ -1,4 +1,4 @@
-// The workloads that GRDB has. What is prepared, run and finished is what the benchmark's own sides prepare, run and finish.
+// GRDB's workloads. Preparation, run and checksum equal those of the benchmark's own sides.
 import BenchmarkData
 import Foundation
 import GRDB
@@ -54,7 +54,7 @@ final class Workloads {
     ]
   }
 
-  /// The open database of the workload at hand.
+  /// The open database of the current workload.
   private var write: DatabaseQueue {
     get throws {
       guard let queue else { throw DatabaseError(message: "nothing is open") }
@@ -66,7 +66,7 @@ final class Workloads {
 
   private func prepareReading() throws { queue = try shop.reading() }
 
-  /// A database of its own that nobody has read.
+  /// Opens a separate database with cold caches.
   private func prepareCold() throws {
     path = try shop.copy("grdb-cold.sqlite")
     queue = try shop.queue(path)
@@ -80,7 +80,7 @@ final class Workloads {
     return sum
   }
 
-  /// The records of the first fetch are held during the second.
+  /// The records of the first fetch are retained during the second.
   private func prepareAgain() throws {
     try prepareBooks()
     second = books
@@ -112,7 +112,7 @@ final class Workloads {
 
   private func touch() { touched = books.reduce(0) { $0 &+ Checksum.touch($1) } }
 
-  /// One property of all books, ten times.
+  /// Reads one property of all books, ten times.
   private func readPrices() {
     var sum: UInt64 = 0
     for _ in 0..<Self.passes {
@@ -122,7 +122,7 @@ final class Workloads {
     touched = sum
   }
 
-  /// Keeps ten passes from becoming one that is multiplied by ten.
+  /// Keeps the optimizer from replacing ten passes by a multiplication.
   @inline(never)
   private func barrier(_ sum: inout UInt64) { withUnsafeMutablePointer(to: &sum) { _ = $0 } }
 
@@ -166,7 +166,7 @@ final class Workloads {
 
   private func finishPoint() throws -> UInt64 { bench_mix(touched, try eachPoint { Checksum.deep($0) }) }
 
-  // MARK: Along associations
+  // MARK: By association
 
   private func traverse() throws {
     touched = try write.read { db in

@@ -1,8 +1,8 @@
-// The peer's process: it reads a workload's ID from each line of its input, does the workload once, and answers with a line of JSON.
+// The peer's process. For each line of input with a workload's ID, it runs the workload once and responds with a line of JSON.
 import BenchmarkData
 import Foundation
 
-/// What one run took.
+/// The measurements of one run.
 struct Answer: Codable {
   var cpu = 0.0
   var wall = 0.0
@@ -29,9 +29,9 @@ guard arguments.count == 4, let divisor = UInt32(arguments[3]), divisor > 0, let
 }
 let workloads = Workloads(Shop(data: data, folder: arguments[1], diskFolder: arguments[2])).all()
 let encoder = JSONEncoder()
-/// A line, at once.
+/// Prints a line without buffering.
 func say(_ line: Data) { FileHandle.standardOutput.write(line + Data("\n".utf8)) }
-// What it can do, before anything is asked.
+// Report the supported workloads before reading input.
 say(try encoder.encode(workloads.keys.sorted()))
 while let id = readLine() {
   guard let work = workloads[id] else {

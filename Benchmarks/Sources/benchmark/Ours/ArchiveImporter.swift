@@ -1,15 +1,14 @@
-// W19: the package index as objects, in portions that fit into memory and one transaction.
 import ArchiveClasses
 import CipherData
 import Foundation
 import RawFloor
 
-/// Imports a package index in one pass.
+/// W19: imports a package index as objects in one pass, in batches that fit into memory, and in one transaction.
 @MainActor
 struct ArchiveImporter {
-  /// So many packages are held at once, with what belongs to them.
+  /// The number of packages held at once, with their related objects.
   private static let portion = 2_000
-  /// Makes relations, in the order of the index's fields.
+  /// Creates relations, in the order of the index's fields.
   private static let relations: [(ManagedObjectContext) -> PackageRelation] = [
     Dependency.init(context:), PreDependency.init(context:), Recommendation.init(context:), Suggestion.init(context:),
     Conflict.init(context:), Breakage.init(context:), Replacement.init(context:), Enhancement.init(context:), Provision.init(context:),
@@ -18,7 +17,7 @@ struct ArchiveImporter {
   private var sections: [String: ManagedObjectID] = [:]
   private var maintainers: [String: ManagedObjectID] = [:]
   private var tags: [String: ManagedObjectID] = [:]
-  /// The objects of the names met in this portion.
+  /// The objects for the names in this batch.
   private var portionSections: [String: Section] = [:]
   private var portionMaintainers: [String: Maintainer] = [:]
   private var portionTags: [String: Tag] = [:]
@@ -89,7 +88,7 @@ struct ArchiveImporter {
     }
   }
 
-  // MARK: What is told apart by a name
+  // MARK: Objects identified by a name
 
   private mutating func section(_ name: String) -> Section {
     if let known = portionSections[name] { return known }

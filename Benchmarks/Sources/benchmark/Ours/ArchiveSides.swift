@@ -1,9 +1,9 @@
-// W19 and W20 on our side: the archive's package index, imported and asked.
 import ArchiveClasses
 import BenchmarkData
 import CipherData
 import Foundation
 
+/// W19 and W20 on our side: the import of the archive's package index, and queries on it.
 @MainActor
 final class ArchiveSides {
   private let stores: OurStores

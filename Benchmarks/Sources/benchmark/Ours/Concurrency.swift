@@ -1,14 +1,13 @@
-// W29: eight tasks read while one saves every 10 milliseconds. Time that passes is what counts here.
 import BenchmarkData
 import CipherData
 import Foundation
 import LibraryClasses
 import Synchronization
 
-/// Reads with many tasks, with one, and with none, while another task saves.
+/// W29: reads with eight tasks, one and none while another task saves every 10 milliseconds. Wall time is measured.
 @MainActor
 struct Concurrency {
-  /// A figure of ours that C has no counterpart of; a ratio to another of ours, unless it says otherwise.
+  /// A figure of ours without a counterpart in C: a ratio to another of ours, unless it says otherwise.
   struct Figure: Codable {
     let id: String
     let name: String
@@ -29,7 +28,7 @@ struct Concurrency {
 
   init(_ stores: OurStores) { self.stores = stores }
 
-  /// What the tasks of a round have done.
+  /// The operations of a round's tasks.
   private final class Tally: Sendable {
     private let units = Atomic<Int>(0)
     let saves = Mutex<[Double]>([])
@@ -39,10 +38,10 @@ struct Concurrency {
     func countUnit() { units.wrappingAdd(1, ordering: .relaxed) }
   }
 
-  /// A task has read something else than was stored.
+  /// A task has read values that differ from the stored ones.
   private struct WrongAnswer: Error {}
 
-  /// - Parameter seconds: How long each of the three parts of a round takes.
+  /// - Parameter seconds: The duration of each of the three parts of a round.
   func measure(rounds: Int, seconds: Double = seconds) async throws -> [Figure] {
     let path = try await stores.copy("ours-tasks.store")
     defer { OurStores.remove(path) }
@@ -97,10 +96,10 @@ struct Concurrency {
     return (Double(tally.count) / (bench_wall_seconds() - begin), tally.saves.withLock { $0 })
   }
 
-  /// The sample is read in so many portions, one after the other.
+  /// The number of batches in which the sample is read, one after the other.
   private nonisolated static let portions = 10
 
-  /// A tenth of W9 and a tenth of W4 in a context of their own; gives the length of the titles.
+  /// Runs a tenth of W9 and a tenth of W4 in a separate context; returns the length of the titles.
   private nonisolated static func readUnit(
     _ container: PersistentContainer, _ ids: [ManagedObjectID], number: Int
   ) async throws -> UInt64 {
@@ -116,7 +115,7 @@ struct Concurrency {
     }
   }
 
-  /// Saves one book every 10 milliseconds, and notes how long each save took.
+  /// Saves one book every 10 milliseconds, and records the duration of each save.
   private nonisolated static func save(_ container: PersistentContainer, _ ids: [ManagedObjectID], _ tally: Tally) async throws {
     var index = 0
     while !tally.isOver.load(ordering: .relaxed) {

@@ -1,9 +1,9 @@
-// W9 on our side: objects by ID that are not in memory.
 import BenchmarkData
 import CipherData
 import Foundation
 import LibraryClasses
 
+/// W9 on our side: objects by ID that are not in memory.
 @MainActor
 final class FaultSides {
   private let stores: OurStores
@@ -27,8 +27,8 @@ final class FaultSides {
     context = stores.emptyContext(container)
   }
 
-  /// The same in a context that is pinned to the newest state: the cache of rows is the generation's, and empty. Its connection has read all books once, as
-  /// that of the others has.
+  /// Prepares the same in a context pinned to the current state: the row cache is the generation's, and empty. Its connection has read all
+  /// books once, as that of the other workloads has.
   private func preparePinned() async throws {
     try await prepare()
     try context?.setQueryGeneration(from: .current)

@@ -1,9 +1,9 @@
-// W2 to W8 on our side: opening, fetching, querying, counting.
 import BenchmarkData
 import CipherData
 import Foundation
 import LibraryClasses
 
+/// W2 to W8 on our side: opening, fetching, querying, counting.
 @MainActor
 final class FetchSides {
   private static let opens = 20
@@ -55,7 +55,7 @@ final class FetchSides {
 
   // MARK: W3 to W6
 
-  /// A container of its own on a store that nobody has read: its pages are not in any cache.
+  /// Opens a separate container on a store that was never read: none of its pages are cached.
   private func prepareCold() async throws {
     containers = [try await OurStores.open(try await stores.copy("ours-cold.store"))]
     context = containers[0].newBackgroundContext()

@@ -1,10 +1,9 @@
-// W24: contexts that are pinned to a state that holds still, and saves while one is held.
 import BenchmarkData
 import CipherData
 import Foundation
 import LibraryClasses
 
-/// What W24a and W24b do, and the workloads that W24 is compared with.
+/// W24: contexts pinned to a query generation, and saves while one is held; with the workloads for comparison.
 @MainActor
 final class GenerationSides {
   private static let stores = 20
@@ -23,7 +22,7 @@ final class GenerationSides {
     ]
   }
 
-  /// The workloads, each with what it is compared with.
+  /// The workloads, each with its baseline.
   static func workloads(_ sides: [String: Side]) -> [Workload] {
     func workload(_ id: String, _ name: String, _ unit: Unit, _ operations: Double = 1, to baseline: String? = nil) -> Workload? {
       guard let side = sides[id] else { return nil }
@@ -39,7 +38,7 @@ final class GenerationSides {
     ].compactMap { $0 }
   }
 
-  /// A context that holds a generation while the log grows by so many pages.
+  /// Returns a context that holds a generation while the log grows by `pages`.
   static func hold(_ container: PersistentContainer, _ path: String, pages: Int) throws -> ManagedObjectContext {
     let holder = container.newBackgroundContext()
     try holder.setQueryGeneration(from: .current)
@@ -95,7 +94,7 @@ final class GenerationSides {
     _ = try contexts[0].count(for: Tag.all)
   }
 
-  /// Pins to `.current` and reads something, which pins: a row that the generation has at hand after the first time.
+  /// Pins to `.current` and reads a row, which pins. After the first time, the generation has it cached.
   private func pinShared() throws {
     let context = contexts[1]
     let id = try contexts[0].fetch(FetchRequest<ManagedObjectID>(entityName: "Tag").limit(1))[0]

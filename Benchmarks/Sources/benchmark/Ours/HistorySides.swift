@@ -1,15 +1,14 @@
-// W21 and W22: what a history costs who writes, and who reads it.
 import BenchmarkData
 import CipherData
 import Foundation
 import LibraryClasses
 
-/// The workloads of the history, against the same without one.
+/// W21 and W22: the cost of a history for writers and readers, compared with the same workloads without one.
 @MainActor
 struct HistorySides {
   private let stores: OurStores
   private let diskFolder: String
-  /// How many updates W22 reads.
+  /// The number of updates that W22 reads.
   private static let recordedCount = 100_000
 
   init(_ stores: OurStores, diskFolder: String) {
@@ -40,7 +39,7 @@ struct HistorySides {
     return workloads
   }
 
-  /// All books are updated once, ten to a save; what is read is the history of that, transaction by transaction.
+  /// Updates all books once, ten per save, and reads the history of that, transaction by transaction.
   private func reading() -> Side {
     let path = stores.path("ours-history.store")
     let state = State()

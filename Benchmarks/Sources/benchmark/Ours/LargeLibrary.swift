@@ -1,9 +1,9 @@
-// W30 on our side: a library of any size, filled in portions, with an index on the price.
 import BenchmarkData
 import CipherData
 import Foundation
 import LibraryClasses
 
+/// W30 on our side: a library of any size, filled in batches, with an index on the price.
 @MainActor
 final class LargeLibrary {
   private static let dear = Book.all.where { $0.price > 50 }
@@ -11,7 +11,7 @@ final class LargeLibrary {
   private let container: PersistentContainer
   private var library: bench_large
 
-  /// Opens a store, or makes an empty one.
+  /// Opens a store, or creates an empty one.
   init(_ path: String, books: Int, cacheSize: Int) async throws {
     var model = BookshopModel.managedObjectModel
     for index in model.entities.indices where model.entities[index].name == "Book" {
@@ -28,9 +28,9 @@ final class LargeLibrary {
 
   // MARK: Filling
 
-  /// The IDs of rows by their index, of which those are known that books refer to which are still to come.
+  /// The IDs of rows by index, kept for as long as later books can refer to them.
   private struct KnownIDs {
-    /// Those that come again behind the last ones.
+    /// IDs that are used again after the last ones.
     private var first: [ManagedObjectID] = []
     private var near: [ManagedObjectID] = []
     private var start = 0
@@ -49,8 +49,8 @@ final class LargeLibrary {
     }
   }
 
-  /// Saves and resets after so many books, with the authors and the tags that they are the first to need, as an importer does that must not hold everything; what
-  /// it needs again it knows by ID.
+  /// Inserts books in batches, with the authors and tags that they are the first to need, and saves and resets after each, as an importer
+  /// with bounded memory does. Later references use IDs.
   func fill(portion: UInt32) throws {
     let row = UnsafeMutablePointer<bench_large_row>.allocate(capacity: 1)
     defer { row.deallocate() }
@@ -101,7 +101,7 @@ final class LargeLibrary {
     return tag
   }
 
-  /// A book without its relationships.
+  /// Inserts a book without its relationships.
   private func makeBook(_ index: UInt32, _ row: UnsafeMutablePointer<bench_large_row>, _ context: ManagedObjectContext) -> Book {
     bench_large_book(&library, index, row)
     let item = row.pointee.book
@@ -126,7 +126,7 @@ final class LargeLibrary {
     return sum
   }
 
-  /// Of the books with every hundredth index: every byte, and every pair.
+  /// Returns the checksum of every byte and every pair of every hundredth book.
   func deep() throws -> UInt64 {
     var sum: UInt64 = 0
     try newContext().enumerate(Book.fetchRequest()) { book, _ in
@@ -138,7 +138,7 @@ final class LargeLibrary {
     return sum
   }
 
-  /// The IDs of the books with these indexes.
+  /// Returns the IDs of the books with the given indexes.
   func ids(_ indexes: [UInt32]) throws -> [ManagedObjectID] {
     let wanted = Set(indexes)
     var ids: [UInt32: ManagedObjectID] = [:]

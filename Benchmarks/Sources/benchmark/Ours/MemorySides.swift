@@ -1,9 +1,9 @@
-// W16 to W18 on our side: properties, heap and release of fetched objects.
 import BenchmarkData
 import CipherData
 import Foundation
 import LibraryClasses
 
+/// W16 to W18 on our side: properties, heap and release of fetched objects.
 @MainActor
 final class MemorySides {
   private static let reads = 10
@@ -27,7 +27,7 @@ final class MemorySides {
 
   private func fetch() async throws { books = try context?.fetch(Book.all) ?? [] }
 
-  /// All books, none of them a fault.
+  /// Fetches all books, without faults.
   private func prepareFired() async throws {
     context = try await stores.needReading().newBackgroundContext()
     try await fetch()
@@ -50,7 +50,7 @@ final class MemorySides {
     touched = sum
   }
 
-  /// The value that was written and another one, by turns.
+  /// Writes the original value and another one alternately.
   private func readWritten() async throws {
     let books = books
     var sum: UInt64 = 0
@@ -89,7 +89,7 @@ final class MemorySides {
 
   // MARK: W17
 
-  /// The pages and the statement's own memory are there before; no row is in the coordinator's cache.
+  /// The pages and the statement's own memory are allocated before; the coordinator's row cache is empty.
   private func prepareHeap() async throws {
     let container = try await stores.needReading()
     _ = try container.newBackgroundContext().fetch(Book.all).count

@@ -1,10 +1,9 @@
-// W25: contexts that are nested in others, compared with contexts over the stores.
 import BenchmarkData
 import CipherData
 import Foundation
 import LibraryClasses
 
-/// What W25a does, and the workloads that W25 is compared with.
+/// W25: nested contexts compared with contexts directly on the stores.
 @MainActor
 final class NestingSides {
   private static let count = 10_000
@@ -21,7 +20,7 @@ final class NestingSides {
     ]
   }
 
-  /// The workloads, each with what it is compared with.
+  /// The workloads, each with its baseline.
   static func workloads(_ sides: [String: Side]) -> [Workload] {
     func workload(_ id: String, _ name: String, to baseline: String) -> Workload? {
       guard let side = sides[id], let other = sides[baseline] else { return nil }
@@ -39,7 +38,7 @@ final class NestingSides {
     sum = 0
   }
 
-  /// The first books, each with its price read.
+  /// Fetches the first books, and reads the price of each.
   private func fetch() async throws {
     guard let context else { return }
     var request = Book.all

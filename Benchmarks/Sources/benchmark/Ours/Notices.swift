@@ -1,11 +1,10 @@
-// W23: another process commits, and this one hears of it. Time that passes is what counts here.
 import BenchmarkData
 import CipherData
 import Foundation
 import LibraryClasses
 import Synchronization
 
-/// From a commit in another process to the notice here, and how often this one wakes up while nobody writes.
+/// W23: the wall time from a commit in another process to the notification here, and the number of wake-ups while there are no writes.
 @MainActor
 struct Notices {
   static let id = "W23"
@@ -16,8 +15,8 @@ struct Notices {
   init(folder: String) { path = "\(folder)/notices-\(ProcessInfo.processInfo.processIdentifier).store" }
 
   /// - Parameters:
-  ///   - commits: How many the other process makes, with a durable commit each.
-  ///   - idleSeconds: How long nobody writes in the end.
+  ///   - commits: The number of durable commits that the other process makes.
+  ///   - idleSeconds: The time without writes at the end.
   func measure(commits: Int = 1_000, idleSeconds: Double = idleSeconds) async throws -> [Concurrency.Figure] {
     OurStores.remove(path)
     defer { OurStores.remove(path) }
@@ -33,11 +32,11 @@ struct Notices {
     let times = path + ".times"
     defer { unlink(times) }
     _ = try Child.start([Self.command, path, "\(commits)", times])
-    // The last one may be on its way.
+    // The last notification may still be pending.
     try await Task.sleep(for: .milliseconds(500))
     let notices = heard.withLock { $0 }
     let written = try JSONDecoder().decode([[Double]].self, from: try Data(contentsOf: URL(fileURLWithPath: times)))
-    // Of each save, from its return to the first notice since it began: the notice may come before the save returns.
+    // The time from each save's return to the first notification since its start, which may come before the return.
     var next = 0
     let delays = written.map { save in
       while next < notices.count, notices[next] < save[0] { next += 1 }
@@ -57,11 +56,11 @@ struct Notices {
     ]
   }
 
-  /// How often the thread that listens was waiting and went on, as the system counts it.
+  /// The number of times that the watching thread blocked and resumed, as the system counts it.
   private static func wakeUps() -> Int {
     let tasks = "/proc/self/task"
     for task in (try? FileManager.default.contentsOfDirectory(atPath: tasks)) ?? [] {
-      // The system keeps 15 characters of a name.
+      // The system truncates thread names to 15 characters.
       guard let status = try? String(contentsOfFile: "\(tasks)/\(task)/status", encoding: .utf8),
         status.hasPrefix("Name:\tCipherData.Watc\n")
       else { continue }
@@ -71,7 +70,7 @@ struct Notices {
     return 0
   }
 
-  /// What the started process does: saves, and notes when each save began and returned.
+  /// Runs in the child process: saves, and records the start and the return of each save.
   static func answer(_ arguments: [String]) async throws -> Child.Answer? {
     guard arguments.count == 4, let commits = Int(arguments[2]) else { return nil }
     let container = try await OurStores.open(arguments[1], durability: .full)
@@ -81,7 +80,7 @@ struct Notices {
     try context.save()
     var times: [[Double]] = []
     for number in 0..<commits {
-      // Long enough that each is heard by itself.
+      // Long enough for a separate notification of each save.
       try await Task.sleep(for: .milliseconds(10))
       author.born = Int64(number)
       let begin = bench_wall_seconds()
@@ -95,7 +94,7 @@ struct Notices {
 }
 
 extension [Double] {
-  /// What so many of 100 stay below.
+  /// The value that `percent` percent do not exceed.
   func percentile(_ percent: Int) -> Double {
     let sorted = sorted()
     return sorted.isEmpty ? 0 : sorted[Swift.min(sorted.count - 1, sorted.count * percent / 100)]

@@ -1,21 +1,22 @@
-// Our side of the workloads, through the public object API.
 import BenchmarkData
 import CipherData
 import Foundation
 
-/// Makes our side of each workload, by the workload's ID. A workload that is not here is measured in C only and marked so.
+/// Our side of the workloads, through the public object API, by workload ID. A workload that is missing here is measured in C only and
+/// marked so.
 @MainActor
 struct OurSide {
   let options: Options
   let stores: OurStores
 
-  /// - Parameter folder: Where the databases go, in memory; removed at the end with everything in it. W14b's goes to `options.diskFolder`.
+  /// - Parameter folder: The folder in memory for the databases, removed at the end with its contents. W14b's database is in
+  ///   `options.diskFolder`.
   init(data: UnsafeMutablePointer<bench_data>, folder: String, options: Options) {
     self.options = options
     stores = OurStores(data: data, folder: folder)
   }
 
-  /// The sides that exist.
+  /// Returns the implemented sides.
   func sides() -> [String: Side] {
     var sides = FetchSides(stores).sides()
     sides.merge(FaultSides(stores).sides()) { $1 }

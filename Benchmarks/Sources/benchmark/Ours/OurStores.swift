@@ -1,10 +1,9 @@
-// Our side's stores: a pristine one that is copied for workloads that write, and an open one for those that read.
 import BenchmarkData
 import CipherData
 import Foundation
 import LibraryClasses
 
-/// The data as Swift values, made before anything is measured.
+/// The data as Swift values, made before the measurement.
 @MainActor
 final class LibraryData {
   struct BookData {
@@ -45,7 +44,8 @@ final class LibraryData {
   }
 }
 
-/// Opens, fills and copies stores, with the settings of the C side.
+/// Opens, fills and copies stores with the settings of the C side: a pristine one to copy for workloads that write, and an open one for
+/// those that read.
 @MainActor
 final class OurStores {
   let data: UnsafeMutablePointer<bench_data>
@@ -61,7 +61,7 @@ final class OurStores {
 
   func path(_ name: String) -> String { "\(folder)/\(name)" }
 
-  /// A container for a store file with a raw key; 64 MB of pages a connection, as in C.
+  /// Returns a container for a store file with a raw key and a page cache of 64 MB per connection, as in C.
   static func container(
     _ path: String, model: ManagedObjectModel = BookshopModel.managedObjectModel, classes: ManagedObjectClasses = BookshopModel.classes,
     durability: StoreDurability = .fast, cacheSize: Int = 64 << 20, history: HistoryLevel? = nil
@@ -86,7 +86,7 @@ final class OurStores {
     for ending in ["", "-wal", "-shm", "-journal", ".keys"] { unlink(path + ending) }
   }
 
-  /// Creates the whole graph, in a context of its own.
+  /// Inserts the whole graph, in a separate context.
   func insertLibrary(_ context: ManagedObjectContext) throws {
     let library = library
     var authors: [Author] = []
@@ -116,7 +116,7 @@ final class OurStores {
     try context.save()
   }
 
-  /// A full store that nobody has open.
+  /// Returns the path of a filled store that is not open.
   private func needPristine() async throws -> String {
     if let pristine { return pristine }
     let path = path("ours-pristine.store")
@@ -127,7 +127,7 @@ final class OurStores {
     return path
   }
 
-  /// The open store of the workloads that read, its pages read once before.
+  /// Returns the open store of the workloads that read, with all pages read once.
   func needReading() async throws -> PersistentContainer {
     if let reading { return reading }
     let container = try await Self.open(try await copy("ours.store"))
@@ -136,28 +136,28 @@ final class OurStores {
     return container
   }
 
-  /// A fresh copy of the full store.
+  /// Returns a fresh copy of the filled store.
   func copy(_ name: String) async throws -> String { try await copy(toPath: path(name)) }
 
   func copy(toPath path: String) async throws -> String {
     let pristine = try await needPristine()
     Self.remove(path)
     try FileManager.default.copyItem(atPath: pristine, toPath: path)
-    // As C's copy is: else the disk is busy with it while W14b waits for its saves.
+    // Sync the copy, as C does. Otherwise the disk is still writing it while W14b waits for its saves.
     let file = try FileHandle(forUpdating: URL(fileURLWithPath: path))
     defer { try? file.close() }
     try file.synchronize()
     return path
   }
 
-  /// A context of its own, and no row in the coordinator's cache.
+  /// Returns a separate context, with an empty row cache in the coordinator.
   func emptyContext(_ container: PersistentContainer) -> ManagedObjectContext {
     let context = container.newBackgroundContext()
     context.refreshAllObjects()
     return context
   }
 
-  /// The IDs of a tenth of the books.
+  /// Returns the IDs of a tenth of the books.
   func sample(_ seed: UInt64, _ container: PersistentContainer) throws -> [ManagedObjectID] {
     var byIndex = [ManagedObjectID?](repeating: nil, count: data.pointee.book_count)
     for book in try container.newBackgroundContext().fetch(Book.all) { byIndex[Int(Self.index(book))] = book.objectID }
@@ -170,7 +170,7 @@ final class OurStores {
   // MARK: Checksums
 
   static func touch(_ book: Book) -> UInt64 {
-    // The author is asked for as a key, by the slot that the model gives it: no object is made, as none is in C.
+    // Read the author as a key, by its slot in the model: this creates no object, as in C.
     bench_book_touch(
       book.title.utf8.count, book.isbn.utf8.count, book.price, book.published.timeIntervalSinceReferenceDate, book.pages,
       book._toOneID(5) == nil ? 0 : 1)
@@ -219,7 +219,7 @@ final class OurStores {
 
   static func index(_ book: Book) -> UInt32 { withCharacters(book.isbn) { bench_isbn_index($0.baseAddress) } }
 
-  /// Every byte of every row and every pair, read back in a new context.
+  /// Reads every byte of every row and every pair in a new context.
   func checksum(_ container: PersistentContainer) throws -> UInt64 {
     let context = container.newBackgroundContext()
     var sum: UInt64 = 0

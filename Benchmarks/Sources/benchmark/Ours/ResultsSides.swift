@@ -1,10 +1,9 @@
-// W27: results that are kept up to date: 100,000 books in 26 sections.
 import BenchmarkData
 import CipherData
 import Foundation
 import LibraryClasses
 
-/// What W27 does, and the workload that it is compared with.
+/// W27: fetched results that are kept up to date, with 100,000 books in 26 sections; and the workload for comparison.
 @MainActor
 final class ResultsSides {
   private static let sections: Int64 = 26
@@ -27,7 +26,7 @@ final class ResultsSides {
     ]
   }
 
-  /// The workloads: the first one to W4 with the same books.
+  /// The workloads. The first is compared with W4 on the same books.
   static func workloads(_ sides: [String: Side]) -> [Workload] {
     func workload(_ id: String, _ name: String, _ unit: Unit, _ operations: Double = 1, to baseline: String? = nil) -> Workload? {
       guard let side = sides[id] else { return nil }
@@ -44,7 +43,7 @@ final class ResultsSides {
 
   private func request() -> FetchRequest<Book> { Book.all.sorted { $0.pages } }
 
-  /// An open store whose books are in 26 sections, with all rows at hand.
+  /// Returns an open store whose books are in 26 sections, with all rows cached.
   private func needContainer() async throws -> PersistentContainer {
     if let container { return container }
     let container = try await OurStores.open(try await stores.copy("ours-results.store"))
@@ -69,7 +68,7 @@ final class ResultsSides {
     touched = UInt64(controller.numberOfObjects)
   }
 
-  /// What W4 does.
+  /// Runs W4.
   private func fetch() throws {
     books = try context?.fetch(Book.all) ?? []
     var sum: UInt64 = 0
@@ -82,7 +81,7 @@ final class ResultsSides {
     return touched
   }
 
-  /// The results, and every hundredth book in memory.
+  /// Prepares the results, with every hundredth book in memory.
   private func prepareChanges() async throws {
     try await prepareFetch()
     try performFetch()
@@ -91,7 +90,7 @@ final class ResultsSides {
     for book in books { touched &+= OurStores.touch(book) }
   }
 
-  /// Puts each book into another section.
+  /// Moves each book to another section.
   private func change(together: Bool) throws {
     for book in books {
       book.pages = Self.sections - 1 - book.pages

@@ -1,10 +1,9 @@
-// W28: snapshots of objects, and fetches that give snapshots.
 import BenchmarkData
 import CipherData
 import Foundation
 import LibraryClasses
 
-/// What W28 does.
+/// W28: snapshots of objects, and fetches of snapshots.
 @MainActor
 final class SnapshotSides {
   private static let count = 10_000
@@ -23,7 +22,7 @@ final class SnapshotSides {
     ]
   }
 
-  /// The workloads, with what W28b is compared with.
+  /// The workloads, with the baseline of W28b.
   static func workloads(_ sides: [String: Side]) -> [Workload] {
     var workloads: [Workload] = []
     if let side = sides["W28a"] {

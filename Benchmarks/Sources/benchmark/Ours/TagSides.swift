@@ -1,12 +1,12 @@
-// W12 on our side: the tags of books, one book after the other and for many at once.
 import BenchmarkData
 import CipherData
 import Foundation
 import LibraryClasses
 
+/// W12 on our side: the tags of books, one book after the other and for many at once.
 @MainActor
 final class TagSides {
-  /// Every tenth book in the order of their keys.
+  /// Every tenth book in key order.
   private static let step = 10
   private let stores: OurStores
   private var context: ManagedObjectContext?
@@ -26,7 +26,7 @@ final class TagSides {
     ]
   }
 
-  // MARK: Books in memory, no tag and no member
+  // MARK: Books in memory, without tags and members
 
   private func prepareAll() async throws {
     let context = stores.emptyContext(try await stores.needReading())
@@ -88,7 +88,7 @@ final class TagSides {
 
   // MARK: At once
 
-  /// Fetches the books of the IDs with their tags.
+  /// Fetches the books with the given IDs and their tags.
   private func readFetched() throws {
     guard let context else { return }
     var request = Book.fetchRequest()
@@ -97,7 +97,7 @@ final class TagSides {
     read(try context.fetch(request))
   }
 
-  /// Reads the tags of books that are at hand.
+  /// Reads the tags of books in memory.
   private func readPrefetched() throws {
     try context?.prefetch(["tags"], for: books)
     read(books)

@@ -1,9 +1,9 @@
-// W10 and W11 on our side: from each book to its author.
 import BenchmarkData
 import CipherData
 import Foundation
 import LibraryClasses
 
+/// W10 and W11 on our side: from each book to its author.
 @MainActor
 final class TraversalSides {
   private static let passes = 10
@@ -24,7 +24,7 @@ final class TraversalSides {
     ]
   }
 
-  /// All books, and no author in memory.
+  /// Fetches all books, without authors in memory.
   private func prepareBooks() async throws {
     let context = stores.emptyContext(try await stores.needReading())
     books = try context.fetch(Book.all)

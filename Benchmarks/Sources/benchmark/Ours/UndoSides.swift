@@ -1,10 +1,10 @@
-// W26: writes that can be undone, their undoing, and what a recorded number takes.
 import BenchmarkData
 import CipherData
 import Foundation
 import LibraryClasses
 
-/// What W26 does: with books that were changed already, as those of W16c, in a context with an undo manager.
+/// W26: writes that can be undone, undo, and the memory of a recorded number. The books were changed before, as those of W16c, in a context
+/// with an undo manager.
 @MainActor
 final class UndoSides {
   private static let count = 10_000
@@ -34,7 +34,7 @@ final class UndoSides {
     ].compactMap { $0 }
   }
 
-  /// The first books, each with one change, in an event that has ended.
+  /// Changes each of the first books once, in an event that has ended.
   private func prepare() async throws {
     let context = stores.emptyContext(try await stores.needReading())
     self.context = context

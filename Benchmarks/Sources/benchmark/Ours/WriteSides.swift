@@ -1,9 +1,9 @@
-// W1 and W13 to W15 on our side: inserting, updating, deleting; W21 with a history; W25b in a nested context.
 import BenchmarkData
 import CipherData
 import Foundation
 import LibraryClasses
 
+/// W1 and W13 to W15 on our side: inserting, updating, deleting; W21 with a history; W25b in a nested context.
 @MainActor
 final class WriteSides {
   private let stores: OurStores
@@ -11,14 +11,14 @@ final class WriteSides {
   private var container: PersistentContainer?
   private var context: ManagedObjectContext?
   private var path = ""
-  /// The context that the other one is nested in, where it is.
+  /// The parent context, if the context is nested.
   private var parent: ManagedObjectContext?
-  /// Holds a generation of the state before the log was filled.
+  /// Holds a generation from before the log was filled.
   private var holder: ManagedObjectContext?
   /// The books of the workload's sample, each with its new price.
   private var sample: [(book: Book, price: Double)] = []
 
-  /// What the stores keep of each change; nil for no history.
+  /// The history level of the stores; nil for no history.
   private let history: HistoryLevel?
 
   init(_ stores: OurStores, diskFolder: String, history: HistoryLevel? = nil) {
@@ -55,9 +55,9 @@ final class WriteSides {
     try stores.insertLibrary(context)
   }
 
-  /// A fresh copy, all its pages read once by the writing connection; the books of the sample are at hand as a fetch gives them.
+  /// Prepares a fresh copy, with all pages read once by the writing connection, and the sample's books fetched.
   ///
-  /// - Parameter heldPages: The pages that the log has since a generation was begun that is held meanwhile; 0 for none.
+  /// - Parameter heldPages: The pages in the log since the start of a held generation; 0 for none.
   private func prepareSample(
     _ seed: UInt64, _ divisor: Int, _ path: String, durability: StoreDurability = .fast, heldPages: Int = 0,
     isNested: Bool = false
@@ -65,7 +65,7 @@ final class WriteSides {
     self.path = try await stores.copy(toPath: path)
     let container = try await OurStores.open(path, durability: durability, history: history)
     if heldPages > 0 { holder = try GenerationSides.hold(container, path, pages: heldPages) }
-    // In a transaction of the store, so that the pages are read by the connection that writes, as in C.
+    // A transaction of the store makes the writing connection read the pages, as in C.
     let stores = stores
     try container.newBackgroundContext().performTransaction { _ = try stores.checksum(container) }
     var context = container.newBackgroundContext()

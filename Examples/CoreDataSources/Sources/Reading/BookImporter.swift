@@ -1,8 +1,8 @@
-// The import in the background, of objects and of rows.
+// Background imports of objects and of rows.
 // swift-format-ignore-file
 import CoreData
 
-/// What a server sends.
+/// A record from a server.
 public struct BookRecord: Decodable, Sendable {
     public let title: String
     public let author: String
@@ -23,7 +23,7 @@ public final class BookImporter: Sendable {
         self.container = container
     }
 
-    /// Finds or makes the authors.
+    /// Finds or creates the authors.
     public func importBooks(_ records: [BookRecord]) async throws -> Int {
         try await container.performBackgroundTask { context in
             context.mergePolicy = NSMergeByPropertyObjectTrumpMergePolicy
@@ -69,7 +69,7 @@ public final class BookImporter: Sendable {
         }
     }
 
-    /// Deletes everything, and tells the view context.
+    /// Deletes everything, and updates the view context.
     public func deleteAll() throws {
         let context = container.newBackgroundContext()
         try context.performAndWait {

@@ -2,7 +2,7 @@
 // swift-format-ignore-file
 import CoreData
 
-/// What a list on the screen shows, kept up to date by a results controller.
+/// The contents of a list on the screen, kept up to date by a fetched results controller.
 public final class BookList: NSObject, NSFetchedResultsControllerDelegate {
     public var onChange: (() -> Void)?
     public private(set) var insertedTitles: [String] = []

@@ -1,4 +1,4 @@
-// A repository, as guides write one.
+// A repository, as in guides.
 // swift-format-ignore-file
 import CoreData
 
@@ -14,7 +14,7 @@ public enum CoreDataError: Error {
     case invalidManagedObjectType
 }
 
-/// A repository as guides write it, generic over the class of its objects.
+/// A repository as in guides, generic over the class of its objects.
 public class CoreDataRepository<T: NSManagedObject>: Repository {
     public typealias Entity = T
 
@@ -54,7 +54,7 @@ public class CoreDataRepository<T: NSManagedObject>: Repository {
 }
 
 extension NSManagedObjectContext {
-    /// Saves only where there is something to save.
+    /// Saves if there are changes.
     public func saveIfNeeded() throws {
         guard hasChanges else { return }
         try save()

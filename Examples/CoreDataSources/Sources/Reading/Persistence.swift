@@ -1,8 +1,8 @@
-// The stack, as Xcode's template has it.
+// The stack, as in Xcode's template.
 // swift-format-ignore-file
 import CoreData
 
-/// The stack, as Xcode's template has it: `PersistenceController.shared` for the application, one in memory for previews and tests.
+/// The stack, as in Xcode's template: `PersistenceController.shared` for the application, one in memory for previews and tests.
 public struct PersistenceController: Sendable {
     public static let shared = PersistenceController()
 
@@ -33,7 +33,7 @@ public struct PersistenceController: Sendable {
         configure()
     }
 
-    /// A stack over a file of its own.
+    /// Creates a stack with a store at `url`.
     public init(url: URL) {
         container = NSPersistentContainer(name: "Reading")
         let description = NSPersistentStoreDescription(url: url)

@@ -1,11 +1,11 @@
-// The same stack over a file, where it is encrypted.
+// The same stack with an encrypted file.
 // swift-format-ignore-file
 #if !canImport(ObjectiveC)
     import CoreData
     import XCTest
     import Reading
 
-    /// Where the library is `CoreData`: the same stack over an encrypted file.
+    /// The same stack with an encrypted file, on systems where the library provides `CoreData`.
     final class EncryptedStoreTests: XCTestCase {
         override func setUp() {
             NSPersistentContainer.defaultEncryptionKey = .raw(SecretBytes(Array(repeating: 3, count: 32)))

@@ -1,4 +1,4 @@
-// The tests of the model layer, over a store in memory.
+// Tests of the model layer with a store in memory.
 // swift-format-ignore-file
 import CoreData
 import XCTest

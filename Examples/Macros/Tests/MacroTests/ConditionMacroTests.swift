@@ -1,9 +1,8 @@
-// ConditionMacroTests: #FetchCondition says of properties what a typed closure says of key paths.
 import CipherData
 import Foundation
 import XCTest
 
-/// What a note is about.
+/// The subject of a note.
 enum Subject: Int16, Sendable, Codable {
   case work, garden
 }
@@ -54,6 +53,7 @@ enum Subject: Int16, Sendable, Codable {
   @Relationship var note: Note?
 }
 
+/// `#FetchCondition` on properties equals a typed closure on key paths.
 final class ConditionMacroTests: XCTestCase {
   private func check(
     _ condition: FetchCondition<Note>, _ format: String, _ arguments: (any FetchConstantConvertible)?..., line: UInt = #line

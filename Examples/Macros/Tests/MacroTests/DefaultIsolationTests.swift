@@ -1,8 +1,8 @@
-// DefaultIsolationTests: classes and structs with macros compile whatever the default isolation and the language mode of their target are.
 #if compiler(>=6.2)
   import Foundation
   import XCTest
 
+  /// Classes and structs with macros compile with any default isolation and language mode of their target.
   final class DefaultIsolationTests: XCTestCase {
     func testAModelCompilesUnderEachDefault() throws {
       let compiler = try MacroCompiler(for: Self.self)

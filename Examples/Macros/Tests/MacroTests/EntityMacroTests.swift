@@ -1,9 +1,9 @@
-// EntityMacroTests: classes with @Entity declare the model that a file declares, and work as generated classes do.
 import CipherData
 import CipherDataEngine
 import Foundation
 import XCTest
 
+/// Classes with `@Entity` declare the same model as a file, and behave as generated classes.
 final class EntityMacroTests: XCTestCase {
   private static let file = """
     <?xml version="1.0" encoding="UTF-8" standalone="yes"?>

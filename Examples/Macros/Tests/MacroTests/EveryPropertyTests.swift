@@ -1,9 +1,9 @@
-// EveryPropertyTests: classes say everything that a model file and the model builder can say, and say the same.
 import CipherData
 import CipherDataEngine
 import Foundation
 import XCTest
 
+/// Classes can express everything that a model file and the model builder can, with the same result.
 final class EveryPropertyTests: XCTestCase {
   func testTheModelIsThatOfTheBuilder() throws {
     let (declared, built) = (Museum.declared(), Museum.built())
@@ -21,7 +21,7 @@ final class EveryPropertyTests: XCTestCase {
   func testTheModelIsThatOfAFile() throws {
     let declared = Museum.declared()
     let file = try ManagedObjectModel(xmlData: try Museum.built().xmlData())
-    // Files say more than classes can, which a model keeps: a file is compared with a file.
+    // Files contain more than classes can express, and a model keeps that. So a file is compared with a file.
     let written = try ManagedObjectModel(xmlData: try declared.xmlData())
     for entity in file.entities { try assertEqual(try XCTUnwrap(written.entity(named: entity.name)), entity) }
     for composite in file.composites { XCTAssertEqual(written.composite(named: composite.name), composite) }
@@ -29,11 +29,11 @@ final class EveryPropertyTests: XCTestCase {
     XCTAssertEqual(try CompiledModel(declared).checksum, try CompiledModel(file).checksum)
   }
 
-  /// The comparison above would not miss what no class of the model says.
+  /// Ensures that the comparison above covers every property of the descriptions.
   func testTheModelSaysEverythingThatDescriptionsHave() throws {
     let model = Museum.declared()
     let attributes = model.entities.flatMap(\.attributes) + model.composites.flatMap(\.elements)
-    // The file's alone: how editors of before 2017 asked for an index, and Objective-C's scalars.
+    // Properties that only files have: the index flag of editors before 2017, and Objective-C scalars.
     try assertAllSaid(attributes, AttributeDescription(name: "", type: .undefined), but: ["isIndexed", "usesScalarValueType"])
     try assertAllSaid(attributes.map(\.validation), AttributeValidation())
     try assertAllSaid(model.entities.flatMap(\.relationships), RelationshipDescription(name: "", destination: ""))
@@ -47,7 +47,7 @@ final class EveryPropertyTests: XCTestCase {
     XCTAssertEqual(Set(model.entities.flatMap(\.relationships).map(\.deleteRule)), Set(DeleteRule.allCases))
   }
 
-  /// Every stored property of a description has another value than the plain description's in one of several.
+  /// Every stored property differs from the default description's in at least one of several descriptions.
   private func assertAllSaid<Description>(
     _ descriptions: [Description], _ plain: Description, but exceptions: Set<String> = [], line: UInt = #line
   ) throws {
@@ -65,7 +65,7 @@ final class EveryPropertyTests: XCTestCase {
     Mirror(reflecting: description).children.first { $0.label == label }.map { String(reflecting: $0.value) }
   }
 
-  /// Two entities are equal; what differs is named by property.
+  /// Asserts that two entities are equal, and names the properties that differ.
   private func assertEqual(_ entity: EntityDescription, _ other: EntityDescription, line: UInt = #line) throws {
     XCTAssertEqual(entity.properties.map(\.name), other.properties.map(\.name), entity.name, line: line)
     for (property, expected) in zip(entity.properties, other.properties) where property != expected {

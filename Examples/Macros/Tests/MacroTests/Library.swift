@@ -1,8 +1,7 @@
-// Library: a model written as Swift classes.
 import CipherData
 import Foundation
 
-/// Where a book stands with its reader.
+/// A reader's progress with a book.
 enum Progress: Int16, Sendable, Codable {
   case unread, reading, finished
 }
@@ -30,23 +29,23 @@ enum Progress: Int16, Sendable, Codable {
   @Relationship(deleteRule: .deny) var books: Set<Book>
 }
 
-/// Where a shelf stands.
+/// The place of a shelf.
 public struct Place: Codable, Hashable, Sendable {
   /// The room.
   public var room: String
-  /// The row, from the door.
+  /// The row, counted from the door.
   public var row: Int
 }
 
 /// A shelf.
 @Entity public class Shelf: ManagedObject {
-  /// A keyword for a name.
+  /// A property whose name is a keyword.
   @Attribute public var `default`: Int = 7
   /// Kept in memory only.
   @Attribute(.transient) public var scratch: String?
-  /// Where it stands.
+  /// The place of the shelf.
   @Attribute public var place: Place?
-  /// No property of the entity.
+  /// A property that the entity does not have.
   public var note = ""
 }
 

@@ -1,8 +1,7 @@
-// MacroCompiler: compiles programs that use the macros of this build.
 import Foundation
 import XCTest
 
-/// Nothing can be shown without the macros of this build.
+/// The macros of this build are missing, so nothing can be verified.
 struct NoMacros: Error, CustomStringConvertible {
   var description: String {
     "this build keeps the program of the macros elsewhere than beside the test bundle; teach `MacroCompiler` the place"
@@ -13,10 +12,10 @@ struct NoMacros: Error, CustomStringConvertible {
 struct MacroCompiler {
   static let fixtures = URL(fileURLWithPath: #filePath).resolvingSymlinksInPath().deletingLastPathComponent()
     .appendingPathComponent("Fixtures")
-  /// Where the build keeps its modules and the macros' program.
+  /// The folder with the build's modules and the macros' program.
   private let build: URL
 
-  /// - Throws: ``NoMacros`` where the build lies elsewhere.
+  /// - Throws: ``NoMacros`` if the build is in another location.
   init(for test: AnyClass) throws {
     for start in [Bundle(for: test).bundleURL, Bundle.main.bundleURL, URL(fileURLWithPath: CommandLine.arguments[0])] {
       var folder = start
@@ -31,12 +30,13 @@ struct MacroCompiler {
     throw NoMacros()
   }
 
-  /// What the compiler says of a program.
+  /// Returns the compiler's diagnostics for a program.
   ///
   /// - Parameters:
   ///   - source: The program.
-  ///   - name: What its file and module are called.
-  ///   - flags: Further arguments, such as the language mode. `-typecheck` stops before the checks of isolation that follow values, `-emit-sil` behind them.
+  ///   - name: The name of its file and module.
+  ///   - flags: Further arguments, such as the language mode. `-typecheck` stops before region-based isolation checks, `-emit-sil` after
+  ///     them.
   func check(_ source: String, named name: String, flags: [String]) throws -> String {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("\(name)-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -55,7 +55,7 @@ struct MacroCompiler {
     return try run(arguments + flags + [file.path])
   }
 
-  /// The folders of the library's sources that are modules of C.
+  /// The source folders of C modules in the library.
   private static func modulesOfC() throws -> [URL] {
     let sources = (0..<5).reduce(fixtures) { folder, _ in folder.deletingLastPathComponent() }.appendingPathComponent("Sources")
     return try FileManager.default.contentsOfDirectory(at: sources, includingPropertiesForKeys: nil)

@@ -1,12 +1,12 @@
-// MistakeTests: the wrong use of a macro is an error of the compiler that stands where it is and says what to do.
 import Foundation
 import XCTest
 
+/// Wrong use of a macro is a compiler error at its location that states what to do.
 final class MistakeTests: XCTestCase {
   private static let fixture = MacroCompiler.fixtures.appendingPathComponent("Mistakes.swift.txt")
 
-  /// Every line of the fixture that ends in `// ERROR:` is refused with each of the texts there, parted by bars; `// INSIDE:` stands for an error in the
-  /// code that the macro wrote for the line's type. Errors that only follow from these are not looked at.
+  /// Every line of the fixture that ends in `// ERROR:` is rejected with each of the bar-separated texts there. `// INSIDE:` marks an error
+  /// in the code that the macro generated for the line's type. Consequential errors are ignored.
   func testEveryMistakeIsReportedWhereItIs() throws {
     let source = try String(contentsOf: Self.fixture, encoding: .utf8)
     let output = try MacroCompiler(for: Self.self).check(source, named: "Mistakes", flags: ["-typecheck", "-swift-version", "6"])

@@ -1,25 +1,24 @@
-// Museum: a model with every kind of property and every option, written as Swift classes.
 import CipherData
 import Foundation
 
-/// How a thing is bound: raw values that are texts.
+/// How a thing is bound: string raw values.
 enum Binding: String, Sendable {
   case soft, hard
 }
 
-/// What became of a thing: raw values that are numbers.
+/// The fate of a thing: integer raw values.
 enum Fate: Int, Sendable {
   case shown, lent, lost
 }
 
-/// A value without a coding of its own.
+/// A value that is not `Codable`.
 struct Colour: Sendable, Hashable {
   var red: UInt8
   var green: UInt8
   var blue: UInt8
 }
 
-/// Three bytes for a colour.
+/// Encodes a color in three bytes.
 struct ColourTransformer: AttributeTransformer {
   struct Malformed: Error {}
   func data(from value: Colour) -> Data { Data([value.red, value.green, value.blue]) }
@@ -36,7 +35,7 @@ struct ColourTransformer: AttributeTransformer {
   @Attribute(.range(-180...180)) var longitude: Double = 0
 }
 
-/// Where letters go.
+/// A postal address.
 @Composite(name: "PostalAddress", .note("form", "letters")) struct Address {
   @Attribute(.length(...200)) var street: String?
   @Attribute(.length(1...80), .renamed(from: "town")) var city: String
@@ -47,7 +46,7 @@ struct ColourTransformer: AttributeTransformer {
   @Attribute(.transformed(by: "Colour")) var colour: Colour?
   @Attribute var `default`: Bool = false
   @Attribute(.externalStorage) var photo: Data?
-  /// No part.
+  /// Not a part of the composite.
   var label: String { "\(city), \(street ?? "")" }
 }
 
@@ -102,7 +101,7 @@ class Exhibit: ManagedObject {
   func validateKeywords(_ value: inout [String: Int]) { value["checked"] = 1 }
 }
 
-/// What a rule throws.
+/// The error of a validation rule.
 struct Forbidden: Error {}
 
 @Entity final class Statue: Exhibit {

@@ -1,4 +1,4 @@
-// MuseumModel: the model of Museum.swift by the model builder.
+// The model of Museum.swift, made with the model builder.
 import CipherData
 import Foundation
 
@@ -15,7 +15,7 @@ enum Museum {
     }
   }
 
-  /// The same by the builder.
+  /// The same model from the builder.
   static func built() -> ManagedObjectModel {
     ManagedObjectModel(version: "museum-1") {
       thing
@@ -108,7 +108,7 @@ enum Museum {
     Attribute("link", .uri).indexedBySpotlight()
   }
 
-  /// What a transformer gives without a class: the builder has no word for it.
+  /// A transformable attribute without a class, which the builder does not support.
   private static var paint: PropertyDescription {
     var attribute = AttributeDescription(name: "paint", type: .transformable, isOptional: true)
     attribute.valueTransformerName = "Colour"

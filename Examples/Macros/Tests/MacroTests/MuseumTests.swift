@@ -1,8 +1,8 @@
-// MuseumTests: properties of every kind behave as those of generated classes, in both stores.
 import CipherData
 import Foundation
 import XCTest
 
+/// Properties of every kind behave as those of generated classes, in both stores.
 final class MuseumTests: XCTestCase {
   private static func container(_ type: StoreType, _ folder: URL) async throws -> PersistentContainer {
     let description =
@@ -16,7 +16,7 @@ final class MuseumTests: XCTestCase {
     return container
   }
 
-  /// Runs a body with a context of a new store of each kind. Isolated, since contexts are no values to hand around.
+  /// Runs `body` with a context of a new store of each kind. It is isolated to the main actor, because contexts cannot be sent.
   @MainActor private static func withEachStore(_ body: @MainActor (ManagedObjectContext) async throws -> Void) async throws {
     for type in [StoreType.inMemory, .sqlcipher] {
       let folder = FileManager.default.temporaryDirectory.appendingPathComponent("MuseumTests-\(UUID().uuidString)")
@@ -56,7 +56,7 @@ final class MuseumTests: XCTestCase {
       XCTAssertEqual(statue.glow, Colour(red: 1, green: 1, blue: 1))
       XCTAssertEqual(statue.found, Point(latitude: 0, longitude: 0))
       XCTAssertEqual(statue.material, "stone")
-      // The parts with default values make it one.
+      // Parts with default values make the composite non-nil.
       XCTAssertEqual(statue.home, Address(city: "", point: Point()))
     }
   }
@@ -245,7 +245,7 @@ final class MuseumTests: XCTestCase {
       statue.title = String(repeating: "x", count: 81)
       XCTAssertThrowsError(try context.save()) { XCTAssertEqual(($0 as? ValidationError)?.code, .stringTooLong) }
       statue.title = "Hermes"
-      // A rule that takes the enumeration refuses what is none of its cases; without a rule it is left alone.
+      // A validation rule with the enumeration as its parameter rejects unknown raw values; without a rule they are accepted.
       try statue.setValue("leather", forKey: "binding")
       XCTAssertEqual(statue.binding, .soft)
       XCTAssertThrowsError(try context.save())

@@ -1,7 +1,7 @@
-// Rules: what the application adds to the generated classes.
+// The application's additions to the generated classes.
 import Foundation
 
-// Generated code calls it, off the main actor too: extensions are the main actor's unless they say otherwise, as everything here.
+// Generated code calls it, also off the main actor. Without `nonisolated`, an extension is isolated to the main actor here.
 nonisolated extension Book {
   func validateTitle(_ value: inout String) { value = value.trimmingCharacters(in: .whitespaces) }
 }

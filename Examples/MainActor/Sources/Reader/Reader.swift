@@ -1,4 +1,4 @@
-// Reader: an application whose code is the main actor's. Only what says so runs elsewhere.
+// An application with the main actor as default isolation. Only annotated code runs elsewhere.
 import CipherData
 import Foundation
 import Library
@@ -12,7 +12,7 @@ import Library
   }
 }
 
-/// What a window shows.
+/// The contents of a window.
 final class Shelf {
   private let container: PersistentContainer
 
@@ -22,7 +22,7 @@ final class Shelf {
     try await container.loadPersistentStores()
   }
 
-  /// Adds books on a queue of their own.
+  /// Adds books on a background queue.
   func add(_ titles: [String], by name: String) async throws {
     try await container.performBackgroundTask { context in
       let author = Author(context: context)

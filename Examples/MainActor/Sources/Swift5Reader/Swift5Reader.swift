@@ -1,11 +1,11 @@
-// Swift5Reader: an application in the Swift 5 language mode whose code is the main actor's, with a class of its own.
+// An application in the Swift 5 language mode with the main actor as default isolation, and a class of its own.
 import CipherData
 import Foundation
 
-/// What the class's generated property holds.
+/// The type of the class's generated property.
 enum State: Int16, Sendable { case open, done }
 
-/// A class whose properties are generated as an extension: nonisolated, as `ManagedObject` is.
+/// A class whose properties are generated in an extension: nonisolated, as `ManagedObject` is.
 final class Note: ManagedObject {
   override func awakeFromInsert() { text = "new" }
 }

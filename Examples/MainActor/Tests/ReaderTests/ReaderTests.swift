@@ -1,8 +1,7 @@
-// ReaderTests: applications whose code is the main actor's do what they should.
 import Foundation
 import XCTest
 
-// XCTest's classes are nobody's.
+// Tests of applications with the main actor as default isolation. XCTest's classes are nonisolated.
 nonisolated final class ReaderTests: XCTestCase {
   private func output(of name: String) throws -> String {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("Reader-\(UUID().uuidString)")
