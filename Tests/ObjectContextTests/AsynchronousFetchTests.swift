@@ -1,4 +1,3 @@
-// AsynchronousFetchTests: fetches that do not block the isolation of their context (row F18).
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -7,10 +6,11 @@ import ObjectStore
 import XCTest
 import _TestSupport
 
+/// Fetches that do not block the isolation of their context (row F18).
 final class AsynchronousFetchTests: XCTestCase {
   private static let count: Int32 = 1_200
 
-  /// A container of each kind with 1,200 books.
+  /// Runs `body` with a container of each kind with 1,200 books.
   @MainActor private func onContainers(_ body: @MainActor (PersistentContainer) async throws -> Void) async throws {
     for kind in StoreKind.allCases {
       let folder = try TemporaryFolder()
@@ -73,7 +73,7 @@ final class AsynchronousFetchTests: XCTestCase {
     observed.forgetRows()
     let context = observed.makeContext()
     let fetch = try context.asynchronousFetch(request(), as: ObjectSnapshot.self)
-    // A statement for the IDs and one for each 500 rows, on the queue.
+    // One statement for the IDs and one per 500 rows, on the queue.
     let snapshots = try await fetch.value()
     XCTAssertEqual(snapshots.count, 700)
     XCTAssertLessThanOrEqual(
@@ -154,7 +154,7 @@ final class AsynchronousFetchTests: XCTestCase {
       XCTAssertEqual(found.compactMap(\.pages), Array(0..<Self.count))
       let second = try await context.asynchronousFetch(request()).value()
       XCTAssertEqual(second, found)
-      // What the context reads when the fetch has ended counts.
+      // The context's state at the end of the fetch counts.
       let third = try context.asynchronousFetch(request())
       context.reset()
       try await deleteSome(below: 30)
@@ -204,7 +204,7 @@ final class AsynchronousFetchTests: XCTestCase {
         _ = try await fetch.value()
         XCTFail("not cancelled")
       } catch let error as StoreError { XCTAssertEqual(error.code, .cancelled) }
-      // Nothing is left of it.
+      // Nothing of it remains.
       let objects = try await context.asynchronousFetch(request()).value()
       XCTAssertEqual(objects.count, Int(Self.count))
     }
@@ -237,7 +237,7 @@ final class AsynchronousFetchTests: XCTestCase {
   @MainActor func testValuesOfObjectsComeOneAfterTheOther() async throws {
     try await onContainers { container in
       let values = container.values(of: request(), batchSize: 100) { book in book.pages ?? -1 }
-      // Each loop begins anew.
+      // Each loop starts again.
       for _ in 0..<2 {
         var seen: [Int32] = []
         for try await pages in values { seen.append(pages) }
@@ -308,13 +308,13 @@ final class AsynchronousFetchTests: XCTestCase {
           XCTFail("not cancelled")
         } catch is CancellationError {}
       }
-      // Whoever comes next is not.
+      // The next request succeeds.
       let count = try await library.perform { try $0.fetch(request).count }
       XCTAssertEqual(count, Int(Self.count))
     }
   }
 
-  /// Fetches until somebody ends it.
+  /// Fetches until canceled.
   private static func countUntilCancelled(_ request: FetchRequest<Book>, in context: ManagedObjectContext) throws -> Int {
     while true { _ = try context.fetch(request) }
   }

@@ -1,4 +1,3 @@
-// AutosaveTests: contexts save themselves a while after the last change, and lose nothing by errors.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -7,6 +6,7 @@ import ObjectStore
 import Synchronization
 import XCTest
 
+/// Contexts save automatically some time after the last change, and errors lose nothing.
 @MainActor final class AutosaveTests: XCTestCase {
   private let clock = ManualClock()
 
@@ -18,7 +18,7 @@ import XCTest
     return container
   }
 
-  /// How many tags the store has.
+  /// The number of tags in the store.
   private func storedTags(_ container: PersistentContainer) throws -> Int {
     try container.newBackgroundContext().count(for: FetchRequest<Tag>(entityName: "Tag"))
   }
@@ -32,7 +32,7 @@ import XCTest
     let context = container.viewContext
     let changes = context.changes()
     let autosave = context.autosaves(after: .seconds(5), clock: clock) { XCTFail("\($0)") }
-    // Nobody ends the event.
+    // The event ends without an explicit call.
     let tag = Tag(context: context)
     tag.name = "a"
     await clock.waitForSleep(1)
@@ -40,7 +40,7 @@ import XCTest
     tag.name = "b"
     context.processPendingChanges()
     clock.advance(by: .seconds(3))
-    // Three seconds after the last change the first one's time is over, and it sleeps again.
+    // Three seconds after the last change, the first delay ends, and the autosave sleeps again.
     await clock.waitForSleep(2)
     XCTAssertTrue(context.hasChanges)
     XCTAssertEqual(try storedTags(container), 0)
@@ -48,7 +48,7 @@ import XCTest
     await nextSave(changes)
     XCTAssertFalse(context.hasChanges)
     XCTAssertEqual(try storedTags(container), 1)
-    // Then nobody waits for anything, until something is changed again.
+    // Then it waits for nothing, until the next change.
     tag.name = "c"
     await clock.waitForSleep(3)
     clock.advance(by: .seconds(5))
@@ -66,7 +66,7 @@ import XCTest
     let tag = Tag(context: context)
     await clock.waitForSleep(1)
     clock.advance(by: .seconds(1))
-    // It has no name, and needs one.
+    // The tag lacks its required name.
     for await error in errors {
       XCTAssertEqual(error, "ValidationError")
       break
@@ -92,7 +92,7 @@ import XCTest
     context.processPendingChanges()
     autosave.end()
     XCTAssertEqual(try storedTags(container), 1, "It has ended before.")
-    // One that nobody holds ends by itself.
+    // Releasing the autosave ends it.
     var other: Autosave? = context.autosaves(after: .seconds(1), clock: clock) { XCTFail("\($0)") }
     XCTAssertEqual(try storedTags(container), 1)
     withExtendedLifetime(other) {}
@@ -123,7 +123,7 @@ import XCTest
     await library.autosaves(after: .seconds(1), clock: clock) { XCTFail("\($0)") }
     await library.perform { Tag(context: $0).name = "a" }
     await clock.waitForSleep(1)
-    // The time comes while a piece of work that waits for something has made one of its two changes.
+    // The delay ends while a suspended operation has made one of its two changes.
     await library.perform { [clock] context in
       Tag(context: context).name = "b"
       clock.advance(by: .seconds(1))
@@ -131,7 +131,7 @@ import XCTest
       XCTAssertTrue(context.hasChanges)
       Tag(context: context).name = "c"
     }
-    // Who had not come to wait for the actor by then waits for the second change's time.
+    // If the save has not started to wait for the actor by then, it waits for the delay after the second change.
     clock.advance(by: .seconds(1))
     await nextSave(changes)
     XCTAssertEqual(try storedTags(container), 3)

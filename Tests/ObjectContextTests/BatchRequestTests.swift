@@ -1,4 +1,3 @@
-// BatchRequestTests: batch requests executed by contexts: what their objects, other contexts and observers hear of them.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -7,8 +6,9 @@ import ObjectStore
 import Synchronization
 import XCTest
 
+/// Batch requests executed by contexts, and their effect on the context's objects, other contexts and observers.
 final class BatchRequestTests: XCTestCase {
-  /// The change sets that a coordinator publishes while a body runs.
+  /// Returns the change sets that a coordinator publishes while `body` runs.
   private func published(_ coordinator: PersistentStoreCoordinator, _ body: () throws -> Void) rethrows -> [ChangeSet] {
     let heard = Heard()
     let number = coordinator.addObserver { changes in heard.list.withLock { $0.append(changes) } }
@@ -21,7 +21,7 @@ final class BatchRequestTests: XCTestCase {
     let list = Mutex<[ChangeSet]>([])
   }
 
-  /// An author with three books, saved.
+  /// Makes an author with three books, and saves.
   private func library(_ context: ManagedObjectContext) throws -> (author: Author, books: [Book]) {
     let author = Author(context: context)
     author.name = "Ada"
@@ -40,7 +40,7 @@ final class BatchRequestTests: XCTestCase {
       entityName: "Book", predicate: try format.map { try FetchPredicate(format: $0) }, propertiesToUpdate: ["price": price])
   }
 
-  // MARK: The context that executes
+  // MARK: The executing context
 
   func testTheContextsObjectsShowWhatAnUpdateHasSet() async throws {
     try await onEachStore { stack in
@@ -169,7 +169,7 @@ final class BatchRequestTests: XCTestCase {
     }
   }
 
-  // MARK: Others
+  // MARK: Other contexts
 
   func testOtherContextsGetAConflictAndNoStaleRows() async throws {
     try await onEachStore { stack in

@@ -1,4 +1,3 @@
-// BatchStreamTests: rows of an asynchronous sequence, inserted in bounded memory.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -7,10 +6,11 @@ import ObjectStore
 import Synchronization
 import XCTest
 
+/// Rows of an asynchronous sequence are inserted in bounded memory.
 final class BatchStreamTests: XCTestCase {
   private struct Stop: Error {}
 
-  /// Rows that are made when they are asked for.
+  /// Rows that are made on demand.
   private func rows(_ count: Int, failingAt failure: Int? = nil) -> AsyncThrowingStream<[String: any Sendable], any Error> {
     let next = Counter()
     return AsyncThrowingStream {
@@ -135,7 +135,7 @@ final class BatchStreamTests: XCTestCase {
     task.cancel()
     do {
       _ = try await task.value
-      // The stream ends where its task is cancelled: then what came before is everything.
+      // Cancellation ends the stream; the rows before it are kept.
     } catch is CancellationError {
       let count = try await container.performBackgroundTask { try $0.count(for: FetchRequest<Tag>(entityName: "Tag")) }
       XCTAssertEqual(count, 0)

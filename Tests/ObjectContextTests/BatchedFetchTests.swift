@@ -1,10 +1,10 @@
-// BatchedFetchTests: results whose rows come a page at a time, and walks over many objects (rows F7, F22).
 import ObjectContext
 import ObjectModel
 import ObjectQuery
 import ObjectStore
 import XCTest
 
+/// Results whose rows are loaded in pages, and iteration over many objects (rows F7, F22).
 final class BatchedFetchTests: XCTestCase {
   private static let count = 1_000
 
@@ -56,7 +56,7 @@ final class BatchedFetchTests: XCTestCase {
         if (book.pages ?? 0) % 50 == 0 { greatest = max(greatest, context.registeredObjects.count) }
       }
       XCTAssertLessThanOrEqual(greatest, 200)
-      // Changed objects stay.
+      // Changed objects are retained.
       books[3].title = "changed"
       let id = books[3].objectID
       for book in books.suffix(400) { XCTAssertEqual(book.title, "book") }
@@ -81,7 +81,7 @@ final class BatchedFetchTests: XCTestCase {
       let window = try context.fetchBatched(windowed)
       XCTAssertEqual(window.map { $0.pages ?? 0 }, Array(expected[3..<33]))
       XCTAssertEqual(window.objectIDs, try context.fetch(windowed).map(\.objectID))
-      // New objects are found also when they have been saved since.
+      // New objects are found even if they have been saved since.
       try context.save()
       XCTAssertEqual(books.map { $0.pages ?? 0 }, expected)
     }
@@ -173,7 +173,7 @@ final class BatchedFetchTests: XCTestCase {
     }
   }
 
-  // MARK: Walks
+  // MARK: Iteration
 
   func testAWalkVisitsEveryObjectInOrderAndHoldsOneBatch() async throws {
     try await onBooks { stack in
@@ -258,13 +258,13 @@ final class BatchedFetchTests: XCTestCase {
       var seen: [Int32] = []
       try context.enumerateBatches(try request(batch: 0), batchSize: 100) { books, _ in
         if seen.isEmpty {
-          // Each would shift the pages of a walk by offsets.
+          // Each change would shift the pages of an iteration by offset.
           for book in try other.objects("Book", where: "pages >= 150 AND pages < 200 OR pages == 555") { other.delete(book) }
           try other.make("Book", ["title": "new", "pages": 250])
           for book in try other.objects("Book", where: "pages == 160 OR pages == 260") { try book.setValue(5_000, forKey: "pages") }
           try other.save()
         }
-        // The walk's own changes.
+        // Changes by the iteration itself.
         for book in books { book.title += "!" }
         context.delete(books[0])
         try context.save()

@@ -1,10 +1,10 @@
-// CallbackTests: what is called on objects, and in which order (row C20 and table 3c).
 import ObjectContext
 import ObjectModel
 import ObjectQuery
 import ObjectStore
 import XCTest
 
+/// The callbacks of objects and their order (row C20 and table 3c).
 final class CallbackTests: XCTestCase {
   private func onNursery(_ body: (Stack) throws -> Void) async throws {
     try await onEachStore(model: Nursery.model, classes: Nursery.classes, body)

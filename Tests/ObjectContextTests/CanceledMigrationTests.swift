@@ -1,4 +1,3 @@
-// CanceledMigrationTests: a migration is a part of the task that loads the store, and ends with it.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -8,6 +7,7 @@ import SQLCipherStore
 import XCTest
 import _TestSupport
 
+/// A migration is part of the task that loads the store, and is canceled with it.
 final class CanceledMigrationTests: XCTestCase {
   private func assertCancelled(_ message: String = "", line: UInt = #line, _ body: () async throws -> Void) async {
     do {
@@ -50,7 +50,7 @@ final class CanceledMigrationTests: XCTestCase {
     description.migrationProgress = { _ in Self.cancelThisTask() }
     let task = Self.openInTask(Self.things("a", "b"), description)
     await assertCancelled { try await task.value }
-    // The application's own cancellation is the store's error.
+    // Cancellation by the application is the store's error.
     let cancellation = RequestCancellation()
     description.migrationCancellation = cancellation
     description.migrationProgress = { _ in cancellation.cancel() }
@@ -64,7 +64,7 @@ final class CanceledMigrationTests: XCTestCase {
     try again.close()
   }
 
-  /// What a handler does in a canceled task until it is ended.
+  /// The operations of a handler in a canceled task until it ends.
   private static let canceledHandlers: [(name: String, body: @Sendable (CustomMigration) throws -> Void)] = [
     ("check", { _ in try Task.checkCancellation() }),
     ("fetch", { while true { _ = try $0.source.fetch(FetchRequest<ManagedObject>(entityName: "Thing")) } }),

@@ -1,9 +1,8 @@
-// ChangeNotes: what a context's notifications of changed objects say from a moment on.
 import Foundation
 import ObjectContext
 import ObjectModel
 
-/// Collects a context's notifications of changed objects.
+/// Collects a context's notifications of changed objects from its creation on.
 final class ChangeNotes {
   // Notifications are posted in the context's isolation, which is the test's.
   private var infos: [[AnyHashable: Any]] = []
@@ -23,12 +22,12 @@ final class ChangeNotes {
 
   deinit { if let observer { NotificationCenter.default.removeObserver(observer) } }
 
-  /// The objects under a key, of all notifications.
+  /// The objects under a key, from all notifications.
   func objects(_ key: ManagedObjectContext.NotificationKey) -> Set<ManagedObject> {
     infos.reduce(into: []) { $0.formUnion($1[key.rawValue] as? Set<ManagedObject> ?? []) }
   }
 
-  /// The IDs under a key, of all notifications.
+  /// The IDs under a key, from all notifications.
   func ids(_ key: ManagedObjectContext.NotificationKey) -> Set<ManagedObjectID> {
     infos.reduce(into: []) { $0.formUnion($1[key.rawValue] as? Set<ManagedObjectID> ?? []) }
   }

@@ -1,4 +1,3 @@
-// ChangeSetTests: change sets say which slots of which objects were changed, and both ends of each link.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -7,12 +6,13 @@ import ObjectStore
 import Synchronization
 import XCTest
 
+/// Change sets contain the changed slots of each object, and both ends of each link.
 final class ChangeSetTests: XCTestCase {
   private final class Heard: Sendable {
     let list = Mutex<[ChangeSet]>([])
   }
 
-  /// What a body's one save or request publishes.
+  /// Returns the change set of the one save or request in `body`.
   private func changes(_ stack: Stack, _ body: () throws -> Void) throws -> ChangeSet {
     let heard = Heard()
     let number = stack.coordinator.addObserver { changes in heard.list.withLock { $0.append(changes) } }
@@ -23,14 +23,14 @@ final class ChangeSetTests: XCTestCase {
     return try XCTUnwrap(list.first)
   }
 
-  /// The names of the slots changed of an object; nil where nobody knows.
+  /// Returns the names of an object's changed slots; nil if unknown.
   private func slots(_ changes: ChangeSet, _ object: ManagedObject) -> Set<String>? {
     guard let position = changes.updated.firstIndex(of: object.objectID) else { return [] }
     let entity = object.compiledEntity
     return changes.updatedSlots[position].map { mask in Set(mask.slots(below: entity.slots.count).map { entity.slots[$0].name }) }
   }
 
-  /// The links added (+) and removed (-), by the names of their relationships and the names of the objects.
+  /// Returns the added (+) and removed (-) links, by the names of relationships and objects.
   private func links(_ changes: ChangeSet, _ stack: Stack, _ names: [ManagedObject: String]) -> Set<String> {
     let byReference = Dictionary(uniqueKeysWithValues: names.map { ($0.key.objectID.reference, $0.value) })
     func name(_ reference: ObjectReference) -> String { byReference[reference] ?? "?" }
@@ -43,7 +43,7 @@ final class ChangeSetTests: XCTestCase {
     return found
   }
 
-  /// The owners that members have left or reached, by the names of their relationships.
+  /// Returns the owners whose members changed, by the names of relationships.
   private func owners(_ changes: ChangeSet, _ stack: Stack, _ names: [ManagedObject: String]) -> Set<String> {
     let byReference = Dictionary(uniqueKeysWithValues: names.map { ($0.key.objectID.reference, $0.value) })
     let model = stack.coordinator.compiledModel
@@ -76,7 +76,7 @@ final class ChangeSetTests: XCTestCase {
         books[0].title = "new"
         books[0].price = 1
         books[1].price = 2
-        // What is set back is no change.
+        // A value that is set back is not a change.
         books[2].price = 3
         books[2].price = 9.5
         try context.save()
@@ -130,7 +130,7 @@ final class ChangeSetTests: XCTestCase {
       }
       XCTAssertEqual(self.owners(changes, stack, names), ["one.tags", "red.books", "blue.books"])
       XCTAssertEqual(changes.links.map { [$0.added.count, $0.removed.count] }, [[1, 1]])
-      // The rows are what they were.
+      // The rows are unchanged.
       for object in [one, red, blue] as [ManagedObject] { XCTAssertEqual(self.slots(changes, object), []) }
     }
   }

@@ -1,10 +1,10 @@
-// ChangedValuesTests: values that were set are read, put beside those of the row, saved and given up, whatever their sizes.
 import Foundation
 import ObjectContext
 import ObjectModel
 import ObjectStore
 import XCTest
 
+/// Changed values of any size: reading, comparing with the row, saving and discarding.
 final class ChangedValuesTests: XCTestCase {
   private func saved(_ stack: Stack) throws -> Book {
     let context = stack.makeContext()

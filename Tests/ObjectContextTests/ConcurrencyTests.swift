@@ -1,4 +1,3 @@
-// ConcurrencyTests: contexts in their isolations (row C15).
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -7,6 +6,7 @@ import ObjectStore
 import XCTest
 import _TestSupport
 
+/// Contexts in their isolations (row C15).
 final class ConcurrencyTests: XCTestCase {
   private func container() async throws -> PersistentContainer {
     let container = try PersistentContainer(
@@ -151,7 +151,7 @@ final class ConcurrencyTests: XCTestCase {
     let library = ContextActor(container: try await container())
     let done = expectation(description: "every piece of work has had its turn")
     Task.detached {
-      // Whoever is forgotten is found by the next piece: so nothing else comes than two.
+      // The next block finds a waiter that was missed, so only two blocks run.
       for _ in 0..<2_000 {
         await withTaskGroup(of: Void.self) { group in
           for _ in 0..<2 { group.addTask { await library.perform { _ in await Task.yield() } } }

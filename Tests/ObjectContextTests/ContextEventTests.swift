@@ -1,4 +1,3 @@
-// ContextEventTests: at the end of an event, observers within the library get the objects and slots that it has changed, and nothing else.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -6,8 +5,9 @@ import ObjectQuery
 import ObjectStore
 import XCTest
 
+/// At the end of an event, internal observers receive exactly the objects and slots that the event has changed.
 final class ContextEventTests: XCTestCase {
-  /// Keeps what a context tells.
+  /// Records the events of a context.
   private final class Observer {
     let context: ManagedObjectContext
     private var events: [ContextEvent] = []
@@ -20,7 +20,7 @@ final class ContextEventTests: XCTestCase {
 
     func end() { context.removeEventObserver(number) }
 
-    /// What was told since the last call.
+    /// Returns the events since the last call.
     func take() -> [ContextEvent] {
       defer { events = [] }
       return events
@@ -33,7 +33,7 @@ final class ContextEventTests: XCTestCase {
     }
   }
 
-  /// What was changed of each object, by the names of properties; nil for any.
+  /// The changed properties of each object by name; nil for any.
   private func names(_ changes: [ContextEvent.Change]) -> [ManagedObject: Set<String>?] {
     var result: [ManagedObject: Set<String>?] = [:]
     for change in changes {
@@ -49,7 +49,7 @@ final class ContextEventTests: XCTestCase {
     return result
   }
 
-  /// An author with two books and a tag, saved.
+  /// Makes an author with two books and a tag, and saves.
   private func library(_ context: ManagedObjectContext) throws -> (author: Author, books: [Book], tag: Tag) {
     let author = Author(context: context)
     author.name = "Ada"
@@ -87,7 +87,7 @@ final class ContextEventTests: XCTestCase {
       XCTAssertTrue(event.refreshed.isEmpty)
       context.processPendingChanges()
       XCTAssertEqual(observer.take().count, 0, "An event without changes is none.")
-      // What was told is not told again.
+      // Reported changes are not reported again.
       books[0].pages = 3
       other.name = "renamed"
       context.processPendingChanges()
@@ -158,7 +158,7 @@ final class ContextEventTests: XCTestCase {
       XCTAssertEqual(event.deleted, [ownTag])
       XCTAssertEqual(self.names(event.refreshed), [own[0]: ["title"], own[1]: ["author"], ownAuthor: ["books"]])
       XCTAssertTrue(event.inserted.isEmpty && event.updated.isEmpty)
-      // A batch request of its own is merged too.
+      // A batch request of the context itself is merged too.
       try context.execute(BatchUpdateRequest(entityName: "Book", propertiesToUpdate: ["price": 2.0]))
       XCTAssertEqual(self.names(try observer.takeOne().refreshed), [own[0]: ["price"], own[1]: ["price"]])
       withExtendedLifetime((author, saver)) {}

@@ -1,4 +1,3 @@
-// Custom stages: the older and the newer objects side by side, in one transaction and in bounded memory.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -9,6 +8,7 @@ import Synchronization
 import XCTest
 import _TestSupport
 
+/// Custom stages: access to the older and the newer objects in one transaction and in bounded memory.
 final class CustomStageTests: XCTestCase {
   private let log = Log()
 
@@ -20,7 +20,7 @@ final class CustomStageTests: XCTestCase {
     ])
   }
 
-  // MARK: Both sides
+  // MARK: Source and destination
 
   func testTheHandlerSeesOldAndNewAndEachOthersCounterparts() async throws {
     let store = try MigratingStore()
@@ -29,7 +29,7 @@ final class CustomStageTests: XCTestCase {
       let olds = try migration.source.objects("Person", by: "name")
       XCTAssertEqual(olds.map { $0["name"] as? String }, ["Ada Byron King", "Bob"])
       XCTAssertEqual(try migration.source.objects("Note", by: "body").map { $0["body"] as? String }, ["one", "two"])
-      // What can be inferred is there: phones, notes and their persons; what cannot is empty.
+      // Inferred values are present: phones, notes and their persons. The others are empty.
       let ada = try XCTUnwrap(migration.destinationObject(for: olds[0]))
       XCTAssertEqual(ada["phone"] as? String, "100")
       XCTAssertNil(ada["firstName"])
@@ -70,7 +70,7 @@ final class CustomStageTests: XCTestCase {
     }
     stage.willMigrateHandler = { [log] context in
       log.note("will")
-      // Nothing was changed yet, and the older rows may be.
+      // Nothing has changed yet, and the older rows can be changed.
       let bob = try context.objects("Person", where: "name == 'Bob'")[0]
       try bob.setValue("Bill", forKey: "name")
       context.delete(try context.objects("Note", where: "body == 'one'")[0])
@@ -86,7 +86,7 @@ final class CustomStageTests: XCTestCase {
     XCTAssertEqual(try context.objects("Note").map { $0["body"] as? String }, ["two"])
   }
 
-  // MARK: What is left to the handler
+  // MARK: Properties left to the handler
 
   func testAValueOfAnotherTypeIsLeftEmptyForTheHandler() async throws {
     let store = try MigratingStore()
@@ -252,7 +252,7 @@ final class CustomStageTests: XCTestCase {
     store.description.stagedMigrationManager = stage(old, new) { migration in
       for entity in ["Bike", "Car"] {
         try migration.forEachSource(entity) { old in
-          // The objects of one of the trees are there with their keys; the other's would have taken the same.
+          // The objects of one hierarchy exist with their keys; the other hierarchy would have reused the keys.
           let object = try migration.destinationObject(for: old) ?? migration.destination.insertObject(entityName: entity)
           try object.setValue(old["name"], forKey: "name")
         }
@@ -386,7 +386,7 @@ final class CustomStageTests: XCTestCase {
   func testContextsAreOverWithTheStage() async throws {
     let store = try MigratingStore()
     try await store.fill(AddressBook.version2) { try AddressBook.fill($0, version: 2) }
-    // Held against the rule: what a handler keeps must fail, not crash.
+    // Retained against the rules: its use must fail, not crash.
     nonisolated(unsafe) var kept: ManagedObjectContext?
     store.description.stagedMigrationManager = stage(AddressBook.version2, AddressBook.version3) { migration in
       try migration.forEach("Person") { old, new in try new.setValue(old["name"], forKey: "firstName") }

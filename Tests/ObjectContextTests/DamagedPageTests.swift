@@ -1,4 +1,3 @@
-// DamagedPageTests: a store any of whose pages was zeroed, cut off, exchanged or taken from another store, read through contexts: an error, or the right answer.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -8,10 +7,11 @@ import SQLCipherStore
 import XCTest
 import _TestSupport
 
+/// Contexts on a store with a page that was zeroed, truncated, swapped or taken from another store: an error, or the correct result.
 final class DamagedPageTests: XCTestCase {
   private static let pageSize = 4096
 
-  /// To-one, to-many, ordered and many-to-many relationships, values over several pages, an index over words.
+  /// To-one, to-many, ordered and many-to-many relationships, values on overflow pages, a full-text index.
   private static let model = ManagedObjectModel(version: "letters") {
     Entity("Letter") {
       Attribute("name", .string).required()
@@ -34,7 +34,7 @@ final class DamagedPageTests: XCTestCase {
     }
   }
 
-  /// A store with its pages' contents; `seed` tells one from another.
+  /// Makes a store with contents that depend on `seed`.
   private func makeStore(_ description: PersistentStoreDescription, seed: Int) async throws {
     let coordinator = try PersistentStoreCoordinator(managedObjectModel: Self.model)
     let store = try await coordinator.addPersistentStore(with: description)
@@ -50,7 +50,7 @@ final class DamagedPageTests: XCTestCase {
       try letter.setValue((0..<3).map { people[(index * 11 + $0) % 40] }, forKey: "copies")
     }
     try context.save()
-    // Pages that are unused afterwards.
+    // Pages that become unused.
     for label in labels { try label.setValue(String(repeating: "x", count: 3_000), forKey: "name") }
     try context.save()
     for (index, label) in labels.enumerated() { try label.setValue("label \(index)", forKey: "name") }
@@ -63,7 +63,7 @@ final class DamagedPageTests: XCTestCase {
     let bodies: [Data?]
   }
 
-  /// All that is in the store; nil where an error said that it is damaged.
+  /// Returns the contents of the store; nil if an error reports damage.
   private func contents(_ description: PersistentStoreDescription) async throws -> Contents? {
     do {
       let coordinator = try PersistentStoreCoordinator(managedObjectModel: Self.model)

@@ -1,10 +1,10 @@
-// DefaultValueTests: what new objects start with (row M5), and required attributes without a value (row M6).
 import Foundation
 import ObjectContext
 import ObjectModel
 import ObjectStore
 import XCTest
 
+/// Initial values of new objects (row M5), and required attributes without a value (row M6).
 final class DefaultValueTests: XCTestCase {
   private static let instant = Date(timeIntervalSinceReferenceDate: 1_000)
   private let model = ManagedObjectModel {

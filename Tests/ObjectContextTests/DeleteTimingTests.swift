@@ -1,9 +1,9 @@
-// DeleteTimingTests: when delete rules run (row C25).
 import ObjectContext
 import ObjectModel
 import ObjectStore
 import XCTest
 
+/// When delete rules run (row C25).
 final class DeleteTimingTests: XCTestCase {
   private func family(_ stack: Stack) throws -> (ManagedObjectContext, parent: ManagedObject, child: ManagedObject) {
     let context = stack.makeContext()

@@ -1,4 +1,3 @@
-// DeletionTests: deleting, the flags of deleted objects, and delete rules over graphs (rows C2, M15 and table 1b).
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -6,6 +5,7 @@ import ObjectQuery
 import ObjectStore
 import XCTest
 
+/// Deletion, the flags of deleted objects, and delete rules over graphs (rows C2, M15 and table 1b).
 final class DeletionTests: XCTestCase {
   func testAnObjectIsDeletedUntilTheSaveAndThenHasNoContext() async throws {
     try await onEachStore { stack in

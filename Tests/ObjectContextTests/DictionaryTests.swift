@@ -1,4 +1,3 @@
-// DictionaryTests: dictionaries and decoded rows in a context: Swift values, groups, saved values only, several stores (rows F8, F13 to F15, F17, F23, U20).
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -7,6 +6,8 @@ import ObjectStore
 import XCTest
 import _TestSupport
 
+/// Dictionaries and decoded rows in a context: Swift values, groups, saved values only, several stores (rows F8, F13 to F15, F17, F23,
+/// U20).
 final class DictionaryTests: XCTestCase {
   private let model = ManagedObjectModel {
     Entity("Item") {
@@ -305,7 +306,7 @@ final class DictionaryTests: XCTestCase {
       XCTAssertEqual(try names(byName), ["d", "c", "b"])
       XCTAssertEqual(try context.count(for: byName), 3)
       XCTAssertEqual(try context.fetch(byName).map { $0.keys.count }, [2, 1, 2])
-      // What is ordered by need not be fetched, nor be a property.
+      // A sort key need not be a fetched property, nor a property at all.
       var all = try request(order: "name")
       all.sortDescriptors = [FetchSortDescriptor(expression: try FetchExpression(format: "0 - size"))]
       XCTAssertEqual(try names(all), ["E", "c", "b", "d", "a"])

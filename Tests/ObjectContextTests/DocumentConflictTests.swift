@@ -1,4 +1,3 @@
-// DocumentConflictTests: documents on one folder see each other's saves, and somebody decides where they meet.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -6,8 +5,9 @@ import ObjectStore
 import XCTest
 import _TestSupport
 
+/// Documents on one folder observe each other's saves, and conflicts are resolved.
 @MainActor final class DocumentConflictTests: XCTestCase {
-  /// Two documents on one folder with a book, whose copies each has.
+  /// Makes two documents on one folder, each with its copy of a book.
   private func pair(
     _ folder: TemporaryFolder, hearsOfOthers: Bool, mergePolicy: MergePolicy? = nil
   ) async throws -> (mine: ManagedDocument, theirs: ManagedDocument, book: Book, theirBook: Book) {
@@ -53,7 +53,7 @@ import _TestSupport
     }
   }
 
-  /// Both change the title, in a document that hears of others' saves, and in one that meets them when it saves.
+  /// Both documents change the title. The second either observes the other's save, or meets the conflict when it saves.
   private func conflict(_ resolution: DocumentConflictResolution, hearsOfOthers: Bool) async throws -> (title: String, pages: Int32?) {
     let folder = try TemporaryFolder()
     let (mine, theirs, book, theirBook) = try await pair(folder, hearsOfOthers: hearsOfOthers)
@@ -77,7 +77,7 @@ import _TestSupport
     theirs.managedObjectContext.refreshAllObjects()
     XCTAssertEqual(book.title, theirBook.title)
     let result = (book.title, theirBook.pages)
-    // From there both go on.
+    // Both continue from there.
     book.title = "next"
     try mine.save()
     try mine.close()

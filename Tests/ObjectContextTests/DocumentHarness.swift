@@ -1,4 +1,3 @@
-// DocumentHarness: documents for tests, and processes that have one open.
 import Foundation
 import ObjectContext
 import ObjectStore
@@ -10,7 +9,7 @@ import _TestSupport
 extension ManagedDocument {
   static let testKey = StoreKey.databaseKey(SecretBytes([UInt8](repeating: 7, count: 32)))
 
-  /// A document of the library's model.
+  /// Makes a document with the library model.
   static func library(
     _ url: URL, clock: some Clock<Duration> = ManualClock(), mergePolicy: MergePolicy? = nil, hearsOfOthers: Bool = true
   ) throws -> ManagedDocument {
@@ -37,7 +36,7 @@ extension ManagedDocument {
     return document
   }
 
-  /// Waits, from one event of the context to the next, until something holds.
+  /// Waits until a condition holds after an event of the context.
   func waitUntil(_ holds: () throws -> Bool) async rethrows {
     let changes = managedObjectContext.changes()
     if try holds() { return }
@@ -66,7 +65,7 @@ extension ManagedDocument {
   func book() throws -> Book { try XCTUnwrap(managedObjectContext.all(Book.self).first) }
 }
 
-/// Checks that something throws a document's error.
+/// Asserts that `body` throws a document error with a code.
 @MainActor func assertThrows(
   _ code: DocumentError.Code, file: StaticString = #filePath, line: UInt = #line, _ body: () async throws -> Void
 ) async {
@@ -78,7 +77,7 @@ extension ManagedDocument {
   }
 }
 
-/// This test program, started again for a part that a test class has, ``DocumentProcessTests`` for one.
+/// A child process of this test program that runs a part of a test class, such as ``DocumentProcessTests``.
 final class DocumentPart: Sendable {
   static let role = "CIPHERDATA_DOCUMENT_ROLE"
   static let arguments = "CIPHERDATA_DOCUMENT_ARGUMENTS"
@@ -86,9 +85,9 @@ final class DocumentPart: Sendable {
   private let status: AsyncStream<Int32>
 
   /// - Parameters:
-  ///   - role: The part.
-  ///   - arguments: What the part is played with.
-  ///   - test: The class whose `testPlayAPart` plays it.
+  ///   - role: The part to run.
+  ///   - arguments: The arguments of the part.
+  ///   - test: The class whose `testPlayAPart` runs it.
   init(_ role: String, _ arguments: [String], of test: String = "DocumentProcessTests") throws {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: try XCTUnwrap(CommandLine.arguments.first))
@@ -120,19 +119,19 @@ final class DocumentPart: Sendable {
     }
   }
 
-  /// Says something to who has started the process.
+  /// Sends a line to the parent process.
   static func say(_ text: String) {
     let line = Array("SAYS \(text)\n".utf8)
     _ = write(1, line, line.count)
   }
 
-  /// Waits until it has said something.
+  /// Waits for a line from the process.
   func wait(for text: String, file: StaticString = #filePath, line: UInt = #line) async {
     for await said in lines where said == "SAYS \(text)" { return }
     XCTFail("It ended, and never said \(text)", file: file, line: line)
   }
 
-  /// Waits for its end, which is to be a good one.
+  /// Waits for the process to exit successfully.
   func finish(file: StaticString = #filePath, line: UInt = #line) async {
     for await status in status { XCTAssertEqual(status, 0, "its part failed", file: file, line: line) }
   }

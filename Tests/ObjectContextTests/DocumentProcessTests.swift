@@ -1,4 +1,3 @@
-// DocumentProcessTests: documents on one folder in two processes see each other's saves and conflicts.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -6,6 +5,7 @@ import ObjectStore
 import XCTest
 import _TestSupport
 
+/// Documents on one folder in two processes observe each other's saves and conflicts.
 @MainActor final class DocumentProcessTests: XCTestCase {
   private var isPart: Bool { ProcessInfo.processInfo.environment[DocumentPart.role] != nil }
 
@@ -49,7 +49,7 @@ import _TestSupport
     try document.close()
   }
 
-  /// What a process does that another test has started.
+  /// Runs the part of a child process that another test has started.
   func testPlayAPart() async throws {
     guard let role = ProcessInfo.processInfo.environment[DocumentPart.role] else { return }
     let arguments = ProcessInfo.processInfo.environment[DocumentPart.arguments]?.components(separatedBy: "\n") ?? []

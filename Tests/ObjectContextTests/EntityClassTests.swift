@@ -1,4 +1,3 @@
-// EntityClassTests: classes that declare their entities, written out as @Entity would write them.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -19,7 +18,7 @@ private class Item: ManagedObject, EntityClass, TypedManagedObject, FetchKeyPath
     get { _entityValue(1, initial: []) }
     set { _setEntityValue(newValue, at: 1) }
   }
-  /// A property of the class that is none of the entity.
+  /// A property of the class that the entity does not have.
   var entityNameForTests: String { "Item" }
   static var _ItemLayout: _EntityLayout { _EntityLayout(slots: 2, toMany: 0) }
   class var _declaredEntityName: String { "Item" }
@@ -149,6 +148,7 @@ private struct Site: EntityComposite, Hashable {
   }
 }
 
+/// Classes that declare their entities, in the form that `@Entity` expands to.
 final class EntityClassTests: XCTestCase {
   func testTheModelOfClassesIsThatOfTheBuilder() throws {
     let built = ManagedObjectModel(version: "1") {
@@ -202,7 +202,7 @@ final class EntityClassTests: XCTestCase {
     part.title = "b"
     try context.save()
     let told = Mutex<[String]>([])
-    /// Reads, and waits for the property to be told by its name.
+    /// Reads, and records the name when observation reports a change.
     func track(_ name: String, _ read: () -> Void) {
       withObservationTracking(read) { told.withLock { $0.append(name) } }
     }
@@ -280,7 +280,7 @@ final class EntityClassTests: XCTestCase {
     XCTAssertEqual(try context.fetch(Job.all.where { $0[\.parent][\.title] == "a" }.sorted { $0[\.title] }).map(\.title), ["b"])
     try job.setValue(Int16(9), forKey: "state")
     XCTAssertEqual(job.state, .open)
-    // A property that is none of the model's is an error of the fetch.
+    // A property that is not in the model is an error of the fetch.
     XCTAssertThrowsError(try context.fetch(Job.all.where { $0[\.entityNameForTests] == "x" }))
   }
 

@@ -1,8 +1,8 @@
-// EntityClassesTests: the classes of entities by number, and the entities of classes.
 import ObjectContext
 import ObjectModel
 import XCTest
 
+/// The classes of entities by number, and the entities of classes.
 final class EntityClassesTests: XCTestCase {
   func testEveryEntityHasAClassAndEveryRegisteredClassAnEntity() throws {
     let model = try CompiledModel(Library.model)
@@ -11,7 +11,7 @@ final class EntityClassesTests: XCTestCase {
     XCTAssertTrue(classes.type(ofEntity: try number("Book")) == Book.self)
     XCTAssertTrue(classes.type(ofEntity: try number("Author")) == Author.self)
     XCTAssertTrue(classes.type(ofEntity: try number("Tag")) == ManagedObject.self, "An entity without a class of its own")
-    // The one that was asked for last is remembered: the other way round too.
+    // The last lookup is cached, in the other direction too.
     for _ in 0..<2 {
       XCTAssertEqual(classes.entity(of: Book.self)?.name, "Book")
       XCTAssertEqual(classes.entity(of: Book.self)?.name, "Book")

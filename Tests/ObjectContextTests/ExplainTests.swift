@@ -1,10 +1,10 @@
-// ExplainTests: what is told of how a request would be answered.
 import ObjectContext
 import ObjectModel
 import ObjectQuery
 import ObjectStore
 import XCTest
 
+/// Explanations of how requests would be executed.
 final class ExplainTests: XCTestCase {
   private let model = ManagedObjectModel {
     Entity("Package") {

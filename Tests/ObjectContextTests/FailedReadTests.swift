@@ -1,4 +1,3 @@
-// FailedReadTests: a read that fails is told before it returns, by every accessor, and no save passes over it (rows C5 and C24).
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -9,8 +8,9 @@ import Synchronization
 import XCTest
 import _TestSupport
 
+/// A failing read is reported before it returns, by every accessor, and prevents the next save (rows C5 and C24).
 final class FailedReadTests: XCTestCase {
-  /// A store that can be told to fail.
+  /// A store that fails on demand.
   private final class BrokenStore: IncrementalStore {
     static let type = StoreType(rawValue: "Broken")
     private let store: InMemoryStore
@@ -83,7 +83,7 @@ final class FailedReadTests: XCTestCase {
     }
   }
 
-  /// Everything that reads a property, by name.
+  /// All accessors of a property, by name.
   private func accessors(_ model: CompiledModel) throws -> [(String, (ManagedObject) throws -> Void)] {
     let (name, mood, level, data) = (try slot("name", model), try slot("mood", model), try slot("level", model), try slot("data", model))
     let (tags, home, friend) = (try slot("tags", model), try slot("home", model), try slot("friend", model))
@@ -158,11 +158,11 @@ final class FailedReadTests: XCTestCase {
       let other = try context.make("Thing", ["name": name])
       let thing = context.object(with: id)
       store.isBroken = true
-      // Those that throw may do so; they tell all the same.
+      // Throwing accessors may throw, but report as well.
       var hasThrown = false
       do { try access(thing) } catch { hasThrown = true }
       XCTAssertEqual((context.pendingError as? StoreError)?.code, .storeCorrupt, name)
-      // Neither a fetch nor the end of the trouble makes the values right that were read.
+      // The values that were read stay invalid after a fetch, and after the store works again.
       store.isBroken = false
       if hasThrown {
         _ = try? context.objects("Part")
@@ -222,7 +222,7 @@ final class FailedReadTests: XCTestCase {
     try check("existingObject") { context in
       _ = try context.existingObject(with: try context.fetch(request)[0].objectID)
     }
-    // A walk whose body reads what cannot be read ends with that object.
+    // An iteration whose body reads an unreadable value ends with that object.
     let context = ManagedObjectContext(coordinator: coordinator)
     var visited = 0
     XCTAssertThrowsError(
@@ -243,7 +243,7 @@ final class FailedReadTests: XCTestCase {
     func data() throws -> Data { throw StoreError(.externalDataMissing, "The file is gone.", operation: .read) }
   }
 
-  /// What a read throws, or, where it cannot throw, what the context tells and the next save throws: never both.
+  /// Returns the error that a read throws; or, if it cannot throw, the error that the context reports and the next save throws: never both.
   private func told(_ context: ManagedObjectContext, _ read: () throws -> Void) -> (any Error)? {
     do { try read() } catch {
       XCTAssertNil(context.pendingError, "what was thrown is not told again")
@@ -299,7 +299,7 @@ final class FailedReadTests: XCTestCase {
       let found = try context.existingObject(with: paper.objectID)
       XCTAssertNotNil(told(context) { try access(found) }, name)
     }
-    // Whoever filters by it in memory has no answer either.
+    // Filtering by it in memory fails too.
     let context = ManagedObjectContext(coordinator: coordinator)
     var request = FetchRequest<ManagedObject>(entityName: "Paper")
     request.predicate = .block { (object: ManagedObject) in object["data"] == nil }

@@ -1,12 +1,12 @@
-// FaultGroupsTests: which objects fault together, and for how long a context remembers it.
 import ObjectContext
 import ObjectModel
 import XCTest
 
+/// The objects that are faulted in together, and for how long a context remembers their group.
 final class FaultGroupsTests: XCTestCase {
   private func references(_ keys: Range<Int64>) -> [ObjectReference] { keys.map { ObjectReference(entity: 1, key: $0) } }
 
-  /// The objects of a group from a position on.
+  /// The destinations of a group's objects from a position on.
   private func objects(
     of group: FetchGroup, from start: Int = 0, stride: Int = 1, _ destination: (ObjectReference, Int) -> ObjectReference? = { _, _ in nil }
   ) -> [ObjectReference] {
@@ -59,7 +59,7 @@ final class FaultGroupsTests: XCTestCase {
     XCTAssertNotEqual(groups.destinations(of: books, slot: 3), authors)
     let group = try XCTUnwrap(groups.group(authors))
     let found = objects(of: group) { source, slot in
-      // Nobody knows where the second one leads to.
+      // The destination of the second one is unknown.
       source.key == 2 ? nil : ObjectReference(entity: 5, key: source.key * 100 + Int64(slot))
     }
     XCTAssertEqual(found.map(\.key), [102, 302])
@@ -68,7 +68,7 @@ final class FaultGroupsTests: XCTestCase {
       objects(of: agents) { source, slot in ObjectReference(entity: 6, key: source.key * 10 + Int64(slot)) }.map(\.key), [127, 227, 327])
   }
 
-  /// How many rows are read with the one at a position, itself among them.
+  /// The number of rows read together with the one at a position, including it.
   private func miss(_ position: Int, of number: UInt32, in groups: borrowing FaultGroups) -> Int {
     let group = groups.group(number)
     let found = group?.missRow(Int64(position + 1), at: position, destination: { _, _ in nil }) { _ in true }
@@ -82,13 +82,13 @@ final class FaultGroupsTests: XCTestCase {
     XCTAssertEqual(miss(0, of: first, in: groups), 4)
     for position in 1..<4 { groups.group(first)?.noteRowUse(at: position) }
     let second = add()
-    // Another relationship's begins with a few.
+    // Another relationship's group starts with a few.
     let other = groups.add(references(1..<1_001), membersOf: 4, space: 9)
     XCTAssertEqual(miss(0, of: other, in: groups), 4)
     XCTAssertEqual(miss(500, of: second, in: groups), 16)
-    // Of these sixteen one was asked for.
+    // Of these sixteen, one was read.
     XCTAssertEqual(miss(0, of: add(), in: groups), 4)
-    // One that nobody has looked into says nothing.
+    // A group without reads provides no information.
     _ = add()
     XCTAssertEqual(miss(0, of: add(), in: groups), 4)
   }

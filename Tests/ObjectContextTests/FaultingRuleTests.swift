@@ -1,12 +1,12 @@
-// FaultingRuleTests: what fires a fault and what does not (table 3a).
 import ObjectContext
 import ObjectModel
 import ObjectQuery
 import ObjectStore
 import XCTest
 
+/// The accesses that fire a fault (table 3a).
 final class FaultingRuleTests: XCTestCase {
-  /// A fault of a saved author with two books, in a context that has read nothing yet.
+  /// Runs `body` with a fault of a saved author with two books, in a context that has read nothing yet.
   private func onFault(_ body: (Stack, ManagedObjectContext, ManagedObject) throws -> Void) async throws {
     try await onEachStore { stack in
       let writer = stack.makeShortLivedContext()

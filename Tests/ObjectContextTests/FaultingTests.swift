@@ -1,10 +1,10 @@
-// FaultingTests: when rows are read, and how many requests that costs.
 import ObjectContext
 import ObjectModel
 import ObjectQuery
 import ObjectStore
 import XCTest
 
+/// When rows are read, and in how many requests.
 final class FaultingTests: LibraryTestCase {
   private func fill(_ context: ManagedObjectContext, authors: Int, books: Int) throws {
     let made = (0..<authors).map { number in

@@ -1,10 +1,10 @@
-// FetchFormTests: fetches as SwiftData names them: IDs, pages, walks that let no changes escape, deletions by class.
 import ObjectContext
 import ObjectModel
 import ObjectQuery
 import ObjectStore
 import XCTest
 
+/// Fetches with SwiftData's names: IDs, pages, iteration that rejects changes, deletion by class.
 final class FetchFormTests: XCTestCase {
   private func onBooks(_ body: (ManagedObjectContext, Stack) throws -> Void) async throws {
     try await onEachStore { stack in

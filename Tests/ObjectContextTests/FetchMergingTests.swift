@@ -1,10 +1,10 @@
-// FetchMergingTests: unsaved changes in the answers of fetches.
 import ObjectContext
 import ObjectModel
 import ObjectQuery
 import ObjectStore
 import XCTest
 
+/// Unsaved changes in the results of fetches.
 final class FetchMergingTests: XCTestCase {
   private let model = ManagedObjectModel {
     Entity("Thing") {
@@ -19,7 +19,7 @@ final class FetchMergingTests: XCTestCase {
     }
   }
 
-  /// Ten saved things with ranks 0, 10, … 90, of which two are deleted, two changed, and three new ones come between.
+  /// Ten saved things with ranks 0, 10, … 90, of which two are deleted and two changed, with three new ones in between.
   private func onChangedThings(_ body: (Stack, ManagedObjectContext) throws -> Void) async throws {
     try await onEachStore(model: model, classes: ManagedObjectClasses()) { stack in
       let writer = stack.makeContext()

@@ -1,4 +1,3 @@
-// FetchWindowTests: limits and offsets under random unsaved changes, in one store and in several (rows F6, F8, F16, F17).
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -8,6 +7,7 @@ import SQLCipherStore
 import XCTest
 import _TestSupport
 
+/// Limits and offsets under random unsaved changes, in one store and in several (rows F6, F8, F16, F17).
 final class FetchWindowTests: XCTestCase {
   private let model = ManagedObjectModel {
     Entity("Thing") {
@@ -23,7 +23,7 @@ final class FetchWindowTests: XCTestCase {
     nil, "rank < 5", "rank == nil OR name == 'b'", "name IN {'a', 'c'} AND NOT rank BETWEEN {3, 6}", "rank > 100", "FALSEPREDICATE",
   ]
 
-  /// What a test expects of an object.
+  /// The expected values of an object.
   private struct Expected {
     var name: String
     var rank: Int64?
@@ -123,7 +123,7 @@ final class FetchWindowTests: XCTestCase {
     }
   }
 
-  /// All ways to ask for a window agree.
+  /// Asserts that all ways to fetch a window agree.
   private func check(_ request: FetchRequest<ManagedObject>, _ window: [Int64], _ context: ManagedObjectContext) throws {
     let text = "\(request)"
     func numbers(_ objects: some Sequence<ManagedObject>) -> [Int64] { objects.compactMap { $0["number"] as? Int64 } }
@@ -178,7 +178,7 @@ final class FetchWindowTests: XCTestCase {
       try context.save()
       var request = FetchRequest<ManagedObject>(entityName: "Thing")
       request.sortDescriptors = [FetchSortDescriptor("rank")]
-      // A small one first: the plan that is made for it must not be that of a large one.
+      // A small limit comes first, to check that its plan is not reused for a large one.
       for (limit, offset, count) in [(10, 3, 10), (.max, 0, 30), (.max, 5, 25), (10, .max, 0), (.max, .max, 0), (6_000, 2, 28)] {
         (request.fetchLimit, request.fetchOffset) = (limit, offset)
         XCTAssertEqual(try context.fetch(request).count, count, "\(limit) \(offset)")

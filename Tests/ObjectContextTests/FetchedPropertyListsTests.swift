@@ -1,9 +1,9 @@
-// FetchedPropertyListsTests: what fetched properties have found is kept by owner and name until it is forgotten.
 import ObjectContext
 import ObjectModel
 import ObjectStore
 import XCTest
 
+/// The results of fetched properties are cached by owner and name until they are released.
 final class FetchedPropertyListsTests: XCTestCase {
   func testListsAreKeptByOwnerAndName() throws {
     let coordinator = try PersistentStoreCoordinator(managedObjectModel: Library.model)

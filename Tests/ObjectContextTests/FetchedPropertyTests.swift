@@ -1,10 +1,10 @@
-// FetchedPropertyTests: properties that are the results of a fetch (row M18).
 import ObjectContext
 import ObjectModel
 import ObjectQuery
 import ObjectStore
 import XCTest
 
+/// Properties that are the results of a fetch (row M18).
 final class FetchedPropertyTests: XCTestCase {
   private var model: ManagedObjectModel {
     var model = ManagedObjectModel {
@@ -33,7 +33,7 @@ final class FetchedPropertyTests: XCTestCase {
     return model
   }
 
-  /// A shelf with ten books of prices 0 to 9, and a limit of 4.
+  /// A shelf with ten books with prices 0 to 9, and a limit of 4.
   private func onShelf(_ body: (Stack, ManagedObjectContext, ManagedObject) throws -> Void) async throws {
     try await onEachStore(model: model, classes: ManagedObjectClasses()) { stack in
       let writer = stack.makeShortLivedContext()
@@ -87,7 +87,7 @@ final class FetchedPropertyTests: XCTestCase {
       XCTAssertEqual(shelf._fetchedProperty("cheap").count, 5)
       try context.save()
       XCTAssertEqual(try titles(try shelf.value(forKey: "cheap")), ["b0", "b1", "b2", "b3", "new"])
-      // Of an owner that is new itself.
+      // With a new owner.
       let other = try context.make("Shelf", ["name": "o", "limit": 100])
       try context.make("Book", ["title": "other", "price": 1, "shelf": other])
       XCTAssertEqual(try titles(try other.value(forKey: "cheap")), ["other"])

@@ -1,4 +1,3 @@
-// FindOrCreateTests: objects by their unique values (row F21).
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -6,6 +5,7 @@ import ObjectQuery
 import ObjectStore
 import XCTest
 
+/// Lookup of objects by their unique values (row F21).
 final class FindOrCreateTests: XCTestCase {
   private let model = ManagedObjectModel {
     Entity("Item", class: "Item") {
@@ -55,7 +55,7 @@ final class FindOrCreateTests: XCTestCase {
       }
       XCTAssertTrue(new.isInserted)
       XCTAssertEqual(made, 1)
-      // Unsaved objects are found, too.
+      // Unsaved objects are found too.
       XCTAssertTrue(try context.findOrCreate(Item.self, where: ["code": "new"]) === new)
       try found.setValue("renamed", forKey: "code")
       XCTAssertTrue(try context.findOrCreate(Item.self, where: ["code": "renamed"]) === found)
@@ -119,7 +119,7 @@ final class FindOrCreateTests: XCTestCase {
       let context = stack.makeContext()
       XCTAssertEqual(try context.findOrCreate(Item.self, where: ["rate": Decimal(1) / 4]).text("code"), "c1")
       XCTAssertEqual(try context.findOrCreate(Item.self, where: ["rate": 1]).text("code"), "c4")
-      // Texts that look alike and are not.
+      // Texts that look alike but differ.
       let items = try context.findOrCreate(Item.self, key: "code", values: ["caf\u{E9}", "cafe\u{301}", "caf\u{E9}"])
       XCTAssertTrue(items[0] === items[2])
       XCTAssertFalse(items[0] === items[1])

@@ -1,9 +1,9 @@
-// FreeObjectTests: objects made without a context (row C1).
 import ObjectContext
 import ObjectModel
 import ObjectStore
 import XCTest
 
+/// Objects made without a context (row C1).
 final class FreeObjectTests: XCTestCase {
   private func free(_ name: String, _ stack: Stack) throws -> ManagedObject {
     let entity = try XCTUnwrap(stack.coordinator.managedObjectModel.entity(named: name))

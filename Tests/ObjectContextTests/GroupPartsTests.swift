@@ -1,4 +1,3 @@
-// GroupPartsTests: groups by values of to-one destinations: the same answers in SQL as in memory, where destinations are equal, empty or missing.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -7,6 +6,7 @@ import ObjectStore
 import XCTest
 import _TestSupport
 
+/// Grouping by values of to-one destinations has the same results in SQL as in memory, with equal, empty or missing destinations.
 final class GroupPartsTests: XCTestCase {
   private let model = ManagedObjectModel {
     Entity("Item") {
@@ -22,7 +22,7 @@ final class GroupPartsTests: XCTestCase {
     }
   }
 
-  /// Two sections of one name, one without a name, and items of none.
+  /// Two sections with one name, one without a name, and items without a section.
   private func fill(_ context: ManagedObjectContext) throws {
     let first = try context.make("Section", ["name": "a", "rank": 1])
     let second = try context.make("Section", ["name": "a", "rank": 2])
@@ -72,7 +72,7 @@ final class GroupPartsTests: XCTestCase {
         try rows(
           context, "section.name AS s, count(*) AS n", by: "section.name", order: ["n", "s"], where: "size > 1 AND section.rank < 3"),
         ["n=1", "n=2 s=a"])
-      // Needs each object: reals are summed in their order, and equal values count once.
+      // Requires each object: reals are summed in their order, and equal values count once.
       XCTAssertEqual(
         try rows(context, "section.name AS s, sum(weight) AS w, count(distinct size) AS n", by: "section.name", order: ["w"]),
         ["n=3 s=a w=3.75", "n=2 w=4.0", "n=1 s=b w=8.0"])

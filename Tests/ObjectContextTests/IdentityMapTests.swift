@@ -1,4 +1,3 @@
-// IdentityMapTests: a key has the object that was registered last, whatever keys there are and whoever goes.
 import ObjectModel
 import ObjectStore
 import XCTest
@@ -6,12 +5,13 @@ import _TestSupport
 
 @testable import ObjectContext
 
+/// The identity map returns the last registered object of each key, for any keys and removals.
 final class IdentityMapTests: XCTestCase {
   private func makeObject(_ key: Int64) -> ManagedObject {
     ManagedObject(ManagedObjectSeed(goneObjectOf: ManagedObjectID(space: 0, entityNumber: 0, key: key)))
   }
 
-  /// Keys of every sort: neighbours, far ones, below zero, at the ends of pages and of the array.
+  /// Keys of every kind: adjacent, distant, negative, at the ends of pages and of the array.
   private func randomKey(_ generator: inout SeededGenerator) -> Int64 {
     switch Int.random(in: 0..<6, using: &generator) {
     case 0: .random(in: 1...1_000, using: &generator)
@@ -52,7 +52,7 @@ final class IdentityMapTests: XCTestCase {
           guard let known, let object = expected.removeValue(forKey: known) else { continue }
           map.remove(known, ifSame: object)
         default:
-          // Somebody else's going takes nobody's place.
+          // Removing another object does not affect the key's object.
           guard let known, let other = living.randomElement(using: &generator), expected[known] !== other else { continue }
           map.remove(known, ifSame: other)
         }
@@ -71,7 +71,7 @@ final class IdentityMapTests: XCTestCase {
     for key in [0, 1, 511, 512, -1, Int64.max, .min] { XCTAssertNil(map.object(key)) }
     map.remove(7, ifSame: makeObject(7))
     XCTAssertEqual(map.count, 0)
-    // When all have gone it begins anew, wherever the next key lies.
+    // When the map is empty, it starts again at any key.
     for key in [7, 1 << 45, -9] as [Int64] {
       let object = makeObject(key)
       map.insert(object, key: key)

@@ -1,4 +1,3 @@
-// InMemoryFilterTests: fetches that no store can answer alone (rows P15, F8).
 import ObjectContext
 import ObjectModel
 import ObjectQuery
@@ -6,6 +5,7 @@ import ObjectStore
 import Synchronization
 import XCTest
 
+/// Fetches that need evaluation in memory (rows P15, F8).
 final class InMemoryFilterTests: XCTestCase {
   private let model = ManagedObjectModel {
     Entity("Thing", class: "Mooded") {
@@ -16,7 +16,7 @@ final class InMemoryFilterTests: XCTestCase {
   }
   private let classes = ManagedObjectClasses(["Thing": Mooded.self])
 
-  /// A thing whose transient mood follows from its rank when it is read.
+  /// A thing whose transient mood is computed from its rank.
   final class Mooded: ManagedObject {
     override func awakeFromFetch() { setMood() }
     override func awakeFromInsert() { setMood() }
@@ -46,7 +46,7 @@ final class InMemoryFilterTests: XCTestCase {
 
   private func ranks(_ objects: [ManagedObject]) -> [Int64] { objects.compactMap { $0["rank"] as? Int64 } }
 
-  /// Ranks that are divisible, and how many objects were asked.
+  /// Returns a predicate for divisible ranks, and a counter of its evaluations.
   private func divisible(by divisor: Int64) -> (predicate: FetchPredicate, calls: Counter) {
     let calls = Counter()
     let predicate = FetchPredicate.block("divisible by \(divisor)") { (thing: ManagedObject) in
@@ -109,12 +109,12 @@ final class InMemoryFilterTests: XCTestCase {
       let predicate = try FetchPredicate(format: "rank < 20") && (block || FetchPredicate(format: "rank == 3"))
       XCTAssertEqual(ranks(try context.fetch(request(predicate))), [0, 3, 5, 10, 15])
       XCTAssertEqual(calls.value, 20)
-      // Of a disjunction, each side's part.
+      // For a disjunction, the stored part of each side.
       let (other, others) = divisible(by: 7)
       let both = try (FetchPredicate(format: "rank < 10") && other) || (FetchPredicate(format: "rank > 1990") && other)
       XCTAssertEqual(ranks(try context.fetch(request(both))), [0, 7, 1_995])
       XCTAssertLessThanOrEqual(others.value, 19 * 2)
-      // The opposite of a conjunction is a disjunction.
+      // The negation of a conjunction is a disjunction.
       let (third, thirds) = divisible(by: 10)
       let opposite = try !(FetchPredicate(format: "rank >= 30") || third)
       XCTAssertEqual(try context.count(for: request(opposite)), 27)
@@ -129,7 +129,7 @@ final class InMemoryFilterTests: XCTestCase {
       var request = request(block)
       (request.fetchLimit, request.fetchOffset) = (3, 2)
       XCTAssertEqual(ranks(try context.fetch(request)), [6, 9, 12])
-      // No further than the window.
+      // Evaluation stops at the end of the window.
       XCTAssertEqual(calls.value, 13)
       var ids = FetchRequest<ManagedObjectID>(entityName: "Thing")
       ids.specification = request.specification

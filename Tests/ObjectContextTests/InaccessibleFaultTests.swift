@@ -1,12 +1,12 @@
-// InaccessibleFaultTests: faults whose rows are gone (row C24).
 import ObjectContext
 import ObjectModel
 import ObjectQuery
 import ObjectStore
 import XCTest
 
+/// Faults whose rows were deleted (row C24).
 final class InaccessibleFaultTests: XCTestCase {
-  /// A fault whose row was deleted by another context.
+  /// Makes a fault whose row another context has deleted.
   private func goneFault(_ stack: Stack) throws -> (ManagedObjectContext, Book) {
     let writer = stack.makeContext()
     let author = try writer.make("Author", ["name": "A"])

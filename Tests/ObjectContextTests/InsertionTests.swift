@@ -1,10 +1,10 @@
-// InsertionTests: new objects: registration, defaults, flags (rows C1 and M5).
 import Foundation
 import ObjectContext
 import ObjectModel
 import ObjectStore
 import XCTest
 
+/// New objects: registration, defaults, flags (rows C1 and M5).
 final class InsertionTests: XCTestCase {
   func testANewObjectIsRegisteredUnderATemporaryID() async throws {
     try await onEachStore { stack in

@@ -1,10 +1,10 @@
-// InverseTests: the other side of to-one relationships (row M14).
 import ObjectContext
 import ObjectModel
 import ObjectQuery
 import ObjectStore
 import XCTest
 
+/// The inverse side of to-one relationships (row M14).
 final class InverseTests: XCTestCase {
   func testAMemberIsTakenFromItsOldOwner() async throws {
     try await onEachStore { stack in

@@ -1,4 +1,3 @@
-// KeyPathOperatorTests: properties named by strings as people write them: operators, subscripts, integers of any width, and what the errors say.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -6,6 +5,7 @@ import ObjectQuery
 import ObjectStore
 import XCTest
 
+/// Key-value access in common forms: operators, subscripts, integers of any width, and error messages.
 final class KeyPathOperatorTests: XCTestCase {
   private func library(_ context: ManagedObjectContext) throws -> ManagedObject {
     let author = try context.make("Author", ["name": "Ada", "born": 1815])
@@ -113,7 +113,7 @@ final class KeyPathOperatorTests: XCTestCase {
     }
   }
 
-  // MARK: What errors say
+  // MARK: Error messages
 
   func testAWrongValueIsToldWithBothTypes() async throws {
     try await onEachStore([.inMemory]) { stack in
@@ -195,7 +195,7 @@ final class KeyPathOperatorTests: XCTestCase {
     }
   }
 
-  // MARK: Contexts that are gone
+  // MARK: Released contexts
 
   func testAContextOutlivesItsContainer() async throws {
     func context() async throws -> ManagedObjectContext {
@@ -234,7 +234,7 @@ final class KeyPathOperatorTests: XCTestCase {
     return nil
   }
 
-  // MARK: Changes of others
+  // MARK: Changes by other contexts
 
   func testAListOfChangesIsMerged() async throws {
     try await onEachStore { stack in

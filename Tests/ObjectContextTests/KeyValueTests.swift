@@ -1,4 +1,3 @@
-// KeyValueTests: properties named by strings (rows C3, C4 and M10).
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -6,13 +5,14 @@ import ObjectQuery
 import ObjectStore
 import XCTest
 
+/// Key-value access to properties (rows C3, C4 and M10).
 final class KeyValueTests: XCTestCase {
   struct Point: Codable, Sendable, Equatable {
     var x: Double
     var y: Double
   }
 
-  /// Colours as their three bytes.
+  /// Colors as three bytes.
   struct ColourTransformer: AttributeTransformer {
     struct Colour: Sendable, Equatable { var red, green, blue: UInt8 }
     struct Damaged: Error {}
@@ -247,7 +247,7 @@ final class KeyValueTests: XCTestCase {
       XCTAssertFalse(context.hasChanges)
       try context.save()
       XCTAssertNil(try stack.makeContext().existingObject(with: book.objectID)["pages"])
-      // It goes with another change.
+      // It is set together with another change.
       try book.setValue("U", forKey: "title")
       XCTAssertTrue(book.hasPersistentChangedValues)
       XCTAssertEqual(Set(book.changedValues().keys), ["title", "pages"])

@@ -1,10 +1,10 @@
-// KnownRowsTests: fetches share the rows that are at hand as they are stored, and read all others.
 import ObjectContext
 import ObjectModel
 import ObjectQuery
 import ObjectStore
 import XCTest
 
+/// Fetches reuse the cached rows that equal the stored ones, and read all others.
 final class KnownRowsTests: XCTestCase {
   private func fill(_ stack: Stack) throws {
     let context = stack.makeContext()
@@ -67,7 +67,7 @@ final class KnownRowsTests: XCTestCase {
     }
   }
 
-  /// Books are given to authors who are known by their IDs: their rows are looked at before the save.
+  /// Assigns books to authors by ID. The authors' rows are checked before the save.
   private func giveBooks(toAuthors count: Int, in stack: Stack) throws -> [ManagedObjectID] {
     try fill(stack)
     let ids = Array(try stack.makeContext().objects("Author", by: "name").map(\.objectID).prefix(count))

@@ -1,4 +1,3 @@
-// Large values outside the rows go through custom stages and mapping models.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -8,6 +7,7 @@ import SQLCipherStore
 import XCTest
 import _TestSupport
 
+/// Large values in files during custom stages and migrations with mapping models.
 final class LargeValueStageTests: XCTestCase {
   private static func model(_ version: Int) -> ManagedObjectModel {
     ManagedObjectModel(version: "\(version)") {
@@ -86,9 +86,9 @@ final class LargeValueStageTests: XCTestCase {
     }
   }
 
-  // MARK: What the application writes
+  // MARK: Values that the application sets
 
-  /// Photos with a small copy each, which may be large too.
+  /// Photos with a small copy each, which can also be large.
   private static func album(_ version: Int) -> ManagedObjectModel {
     ManagedObjectModel(version: "\(version)") {
       Entity("Photo") {
@@ -102,7 +102,7 @@ final class LargeValueStageTests: XCTestCase {
 
   private func makeAlbum(_ count: Int) async throws -> MigratingStore {
     let store = try MigratingStore()
-    // The files of what is deleted go at once.
+    // The files of deleted values are removed immediately.
     store.description.durability = .full
     store.description.externalStorageThreshold = 1_000
     try await store.fill(Self.album(1)) { context in
@@ -112,7 +112,7 @@ final class LargeValueStageTests: XCTestCase {
   }
 
   private func checkAlbum(_ store: MigratingStore, _ count: Int, line: UInt = #line) async throws {
-    // Before anything else is saved: each value has its file, and no other is there.
+    // Before the next save, each value has its file, and there are no others.
     let inFiles = try files(store)
     XCTAssertEqual(inFiles.count, 3 * count, line: line)
     let before = try await findings(store)
@@ -143,7 +143,7 @@ final class LargeValueStageTests: XCTestCase {
     store.description.stagedMigrationManager = stage { old, new in
       let number = Int(try XCTUnwrap(old["number"] as? Int32))
       try new.setValue(Data(Self.image(number + 2).prefix(2_000)), forKey: "preview")
-      // A value of the older store becomes another one of the newer store: it has a file of its own.
+      // A value of the older store that is copied to another property of the newer store gets its own file.
       try new.setExternalData(old.externalData(forKey: "image"), forKey: "scan")
     }
     try await store.open(Self.album(2))

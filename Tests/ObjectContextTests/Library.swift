@@ -1,4 +1,3 @@
-// Library: the model, classes and stack that the context's tests share.
 import ObjectContext
 import ObjectModel
 import ObjectQuery
@@ -6,7 +5,8 @@ import ObjectStore
 import Synchronization
 import XCTest
 
-/// Authors with books, books with tags, shelves in order, people who like each other.
+/// The model, classes and stack that the context's tests share: authors with books, books with tags, ordered shelves, and people who like
+/// each other.
 enum Library {
   static let model = ManagedObjectModel(version: "library") {
     Entity("Author", class: "Author") {
@@ -57,7 +57,7 @@ enum Library {
   }
 }
 
-/// The in-memory store with its requests counted.
+/// The in-memory store with a counter of its requests.
 final class CountingStore: IncrementalStore {
   static let type = StoreType(rawValue: "Counting")
   let store: InMemoryStore
@@ -65,7 +65,7 @@ final class CountingStore: IncrementalStore {
 
   init(configuration: StoreConfiguration) throws { store = try InMemoryStore(configuration: configuration) }
 
-  /// The requests since the last call.
+  /// Returns the number of requests since the last call.
   func takeCount() -> Int {
     counter.withLock { count in
       defer { count = 0 }
@@ -159,15 +159,15 @@ final class Tag: ManagedObject {
   }
 }
 
-/// A test with a coordinator and a context of its own.
+/// A test with its own coordinator and context.
 class LibraryTestCase: XCTestCase {
-  /// Runs a test's body with a coordinator whose store is empty.
+  /// Runs `body` with a coordinator whose store is empty.
   func withLibrary(_ body: (ManagedObjectContext, PersistentStoreCoordinator) throws -> Void) async throws {
     let coordinator = try await Library.coordinator()
     try body(ManagedObjectContext(coordinator: coordinator, classes: Library.classes), coordinator)
   }
 
-  /// Another context over the same stores.
+  /// Another context on the same stores.
   func another(_ coordinator: PersistentStoreCoordinator) -> ManagedObjectContext {
     ManagedObjectContext(coordinator: coordinator, classes: Library.classes)
   }

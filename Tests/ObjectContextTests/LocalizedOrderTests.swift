@@ -1,4 +1,3 @@
-// LocalizedOrderTests: sort descriptors with a locale order saved and unsaved objects, dictionaries and live results alike.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -6,6 +5,7 @@ import ObjectQuery
 import ObjectStore
 import XCTest
 
+/// Sort descriptors with a locale order saved and unsaved objects, dictionaries and live results consistently.
 final class LocalizedOrderTests: XCTestCase {
   private let swedish = Locale(identifier: "sv_SE")
   private let german = Locale(identifier: "de_DE")

@@ -1,10 +1,10 @@
-// LockingTests: rows that others changed since they were read (row C18).
 import ObjectContext
 import ObjectModel
 import ObjectQuery
 import ObjectStore
 import XCTest
 
+/// Rows changed by other contexts after they were read (row C18).
 final class LockingTests: XCTestCase {
   private func conflict(_ body: () throws -> Void) -> StoreError? {
     do { try body() } catch let error as StoreError where error.code == .mergeConflict { return error } catch {

@@ -1,4 +1,3 @@
-// LongLivedContextTests: a context that lives for weeks still knows its objects, and forgets what is gone.
 import ObjectContext
 import ObjectModel
 import ObjectQuery
@@ -6,6 +5,7 @@ import ObjectStore
 import XCTest
 import _TestSupport
 
+/// A long-lived context still finds its objects, and releases the state of released ones.
 final class LongLivedContextTests: XCTestCase {
   func testObjectsThatComeAndGoAreFoundWhileTheyLive() async throws {
     try await onEachStore { stack in
@@ -92,7 +92,7 @@ final class LongLivedContextTests: XCTestCase {
       var books = 0
       for author in authors { books += author.many("books").count }
       XCTAssertEqual(books, count)
-      // 250 authors' members are read with one statement, which makes more groups than a context remembers.
+      // One statement reads the members of 250 authors, which makes more groups than a context keeps.
       XCTAssertLessThanOrEqual(stack.statements?.count ?? 0, 150)
     }
   }

@@ -1,10 +1,10 @@
-// LookupTests: objects by their IDs (row C8).
 import ObjectContext
 import ObjectModel
 import ObjectQuery
 import ObjectStore
 import XCTest
 
+/// Lookup of objects by ID (row C8).
 final class LookupTests: XCTestCase {
   private func makeTag(_ stack: Stack) throws -> ManagedObjectID {
     let context = stack.makeContext()
@@ -56,7 +56,7 @@ final class LookupTests: XCTestCase {
         XCTAssertTrue(found.isFault)
         XCTAssertTrue(try context.existingObject(with: author.objectID) === found)
         XCTAssertFalse(found.isFault)
-        // One that a fetch has given as a fault, with its row at hand or a part of it.
+        // A fault from a fetch, with its row or a part of it cached.
         let other = stack.makeContext()
         var request = FetchRequest<ManagedObject>(entityName: "Author")
         request.propertiesToFetch = ["name"]

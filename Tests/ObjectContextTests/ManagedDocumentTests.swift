@@ -1,4 +1,3 @@
-// ManagedDocumentTests: documents are created, opened, saved, copied and closed, and refuse what would lose something.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -10,6 +9,7 @@ import StoreKeys
 import XCTest
 import _TestSupport
 
+/// Documents are created, opened, saved, copied and closed, and reject operations that would lose data.
 @MainActor final class ManagedDocumentTests: XCTestCase {
   private let clock = ManualClock()
 
@@ -37,7 +37,7 @@ import _TestSupport
     let again = try await ManagedDocument.opened(url)
     XCTAssertEqual(try again.tagNames(), ["a", "b"])
     try again.close()
-    // It may be opened as often as one likes, with the same context.
+    // It can be opened repeatedly, with the same context.
     try await again.open()
     XCTAssertEqual(try again.tagNames(), ["a", "b"])
     again.addTag("c")
@@ -97,7 +97,7 @@ import _TestSupport
     await assertThrows(.closed) { try document.save() }
     await assertThrows(.closed) { try await document.save(to: url, for: .overwriting) }
     await assertThrows(.closed) { try await document.save(to: folder.file("other"), for: .creating) }
-    // A creation that fails leaves nothing.
+    // A failed creation leaves no files.
     let keyless = try ManagedDocument(url: folder.file("keyless"), model: Library.model)
     do {
       try await keyless.save(to: keyless.url, for: .creating)
@@ -257,7 +257,7 @@ import _TestSupport
     try await other.open()
     XCTAssertEqual(try other.tagNames(), ["a", "b"])
     XCTAssertEqual(other.additionalContentNames, [])
-    // Whoever has the document open that is overwritten notices.
+    // A document that is open while it is overwritten detects that.
     try await document.save(to: copy, for: .overwriting)
     other.addTag("lost?")
     await assertThrows(.replaced) { try other.save() }

@@ -1,4 +1,3 @@
-// ManualClock: a clock that a test moves, and that says when somebody sleeps by it.
 import Synchronization
 
 final class ManualClock: Clock {
@@ -48,7 +47,7 @@ final class ManualClock: Clock {
     state.withLock { $0.sleepers.removeValue(forKey: number) }?.continuation.resume(throwing: CancellationError())
   }
 
-  /// Moves the clock, and wakes those whose time has come.
+  /// Advances the clock, and resumes the tasks whose sleep has ended.
   func advance(by duration: Duration) {
     let woken = state.withLock { state in
       state.now = state.now.advanced(by: duration)
@@ -59,10 +58,10 @@ final class ManualClock: Clock {
     for sleeper in woken { sleeper.resume() }
   }
 
-  /// How often somebody has gone to sleep so far.
+  /// The number of sleeps started so far.
   var sleepCount: Int { state.withLock { $0.sleepCount } }
 
-  /// Waits until somebody has gone to sleep so often, in all.
+  /// Waits until the total number of started sleeps reaches `count`.
   func waitForSleep(_ count: Int) async {
     await withCheckedContinuation { continuation in
       let isReached = state.withLock { state in

@@ -1,4 +1,3 @@
-// Mapping models: what becomes of the objects of each entity, by expressions and Swift code.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -9,7 +8,7 @@ import Synchronization
 import XCTest
 import _TestSupport
 
-/// People with an address in themselves, of two kinds; later customers with addresses of their own.
+/// Persons of two kinds with an embedded address, which become customers with separate addresses.
 enum Shop {
   static let old = ManagedObjectModel(version: "old") {
     Entity("Person") {
@@ -60,7 +59,7 @@ enum Shop {
     try context.make("Draft", ["text": "gone"])
   }
 
-  /// People and companies become customers (a merge), addresses come out of them (a split), ages become numbers (a change of type).
+  /// Persons and companies become customers (a merge), addresses become objects (a split), ages become numbers (a type change).
   static func mappings() throws -> MappingModel {
     MappingModel([
       EntityMapping(
@@ -99,6 +98,7 @@ enum Shop {
   }
 }
 
+/// Migrations with mapping models, using expressions and Swift code.
 final class MappingModelTests: XCTestCase {
   private let log = Log()
 
@@ -125,7 +125,7 @@ final class MappingModelTests: XCTestCase {
     try await store.fill(Shop.old) { context in
       try Shop.fill(context)
       try context.save()
-      // Keys with holes, in no order of the values.
+      // Keys with gaps, in an order unrelated to the values.
       context.delete(try context.objects("Order", where: "price == 5")[0])
       let order = try context.make("Order", ["price": 7.0, "quantity": 1])
       try context.save()
@@ -146,7 +146,7 @@ final class MappingModelTests: XCTestCase {
     let mapping = try MappingModel.inferred(forSourceModel: AddressBook.version1, destinationModel: AddressBook.version2)
     XCTAssertEqual(mapping.entityMappings.map(\.name).sorted(), ["NoteToNote", "PersonToPerson"])
     XCTAssertEqual(mapping.entityMappingsByName["NoteToNote"]?.attributeMappings.map(\.name), ["body"])
-    // It does what inference does.
+    // The result equals that of inference.
     for mappings in [[], [mapping]] {
       let store = try MigratingStore()
       try await store.fill(AddressBook.version1) { try AddressBook.fill($0, version: 1) }
@@ -275,7 +275,7 @@ final class MappingModelTests: XCTestCase {
     XCTAssertEqual(all.map(\.objectID.key).sorted(), Array(Set(all.map(\.objectID.key))).sorted())
   }
 
-  // MARK: Which is taken
+  // MARK: Selection
 
   func testAMappingModelThatNamesBothModelsIsTakenEvenWhereInferenceIsPossible() async throws {
     var mapping = try MappingModel.inferred(forSourceModel: AddressBook.version1, destinationModel: AddressBook.version2)
@@ -313,7 +313,7 @@ final class MappingModelTests: XCTestCase {
     store.description.mappingModels = [model]
     let error = await store.failure(Shop.new)
     XCTAssertEqual(error?.code, .mappingModelMissing, "The orders would be gone.")
-    // Named for the two models it is as it is wanted.
+    // If it names the two models, it is valid.
     (model.sourceModel, model.destinationModel) = (ManagedObjectModelReference(Shop.old), ManagedObjectModelReference(Shop.new))
     store.description.mappingModels = [model]
     let context = try await store.open(Shop.new)

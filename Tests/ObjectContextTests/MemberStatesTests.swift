@@ -1,8 +1,8 @@
-// MemberStatesTests: which relationships have been looked at, and which members are gone.
 import ObjectContext
 import ObjectModel
 import XCTest
 
+/// The relationships that were accessed, and the deleted members.
 final class MemberStatesTests: XCTestCase {
   private struct Numbers {
     let model: CompiledModel

@@ -1,4 +1,3 @@
-// MergePolicyTests: merge policies beside the table, which MergePolicySpecification has (rows C17, C19, U8 and U14).
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -7,6 +6,7 @@ import ObjectStore
 import XCTest
 import _TestSupport
 
+/// Merge policies beyond the table, which MergePolicySpecification tests (rows C17, C19, U8 and U14).
 final class MergePolicyTests: XCTestCase {
   private static let model = ManagedObjectModel {
     Entity("User", class: "User") {
@@ -19,7 +19,7 @@ final class MergePolicyTests: XCTestCase {
     }
   }
 
-  /// The clash of one new object in a context of a container.
+  /// Causes a conflict with one new object in a container's context.
   private static func clash(_ context: ManagedObjectContext) throws {
     try context.make("User", ["name": "ann", "visits": 2])
     try context.save()
@@ -159,9 +159,10 @@ final class MergePolicyTests: XCTestCase {
     }
   }
 
-  // MARK: What a conflict shows
+  // MARK: The contents of conflicts
 
-  /// The values of `visits` that a conflict shows: original, the object's, the coordinator's, the store's; and what a ported policy takes for theirs.
+  /// The values of `visits` in a conflict: original, the object's, the coordinator's, the store's; and the one that a ported policy takes
+  /// for the other side's.
   private func visits(_ error: (any Error)?) -> [Int?]? {
     (error as? StoreError)?.mergeConflicts.first.map { conflict in
       [conflict.originalSnapshot, conflict.objectSnapshot, conflict.cachedSnapshot, conflict.persistedSnapshot, conflict.storeSnapshot].map
@@ -188,17 +189,17 @@ final class MergePolicyTests: XCTestCase {
       try same[0].setValue(3, forKey: "visits")
       try other.save()
       XCTAssertEqual(visits(conflict(context)), [1, 2, 3, nil, 3])
-      // Again, with a coordinator that has forgotten the row meanwhile.
+      // Again, with a coordinator whose cache no longer has the row.
       XCTAssertEqual(visits(conflict(context)), [1, 2, 3, nil, 3])
       context.rollback()
-      // A deletion has the values that the object had.
+      // A deletion contains the values that the object had.
       try users[1].setValue(2, forKey: "visits")
       context.delete(users[1])
       try same[1].setValue(3, forKey: "visits")
       try other.save()
       XCTAssertEqual(visits(conflict(context)), [1, 2, 3, nil, 3])
       context.rollback()
-      // Of a row that is gone neither has any.
+      // For a deleted row, neither has values.
       try users[2].setValue(2, forKey: "visits")
       other.delete(same[2])
       try other.save()
@@ -221,7 +222,7 @@ final class MergePolicyTests: XCTestCase {
     try other.named("ann", "User").setValue(3, forKey: "visits")
     try other.save()
     XCTAssertEqual(visits(conflict(context)), [1, 2, 1, 3, 3])
-    // Now it knows.
+    // Now the cached value is known.
     XCTAssertEqual(visits(conflict(context)), [1, 2, 3, nil, 3])
     context.rollback()
     try users[1].setValue(2, forKey: "visits")
@@ -231,7 +232,7 @@ final class MergePolicyTests: XCTestCase {
     for coordinator in coordinators { for store in coordinator.persistentStores { try coordinator.remove(store) } }
   }
 
-  // MARK: Objects that are of no use any more
+  // MARK: Invalid objects
 
   func testObjectsSayWhetherTheyAreOfUse() async throws {
     try await onEachStore(model: Self.model, classes: ManagedObjectClasses()) { stack in

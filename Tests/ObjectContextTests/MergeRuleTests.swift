@@ -1,4 +1,3 @@
-// MergeRuleTests: rules of merge policies that do not fit the model are refused, and what policies make of values is validated (rows C17, C19 and C23).
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -6,6 +5,7 @@ import ObjectQuery
 import ObjectStore
 import XCTest
 
+/// Merge rules that do not fit the model are rejected, and merged values are validated (rows C17, C19 and C23).
 final class MergeRuleTests: XCTestCase {
   private enum Mood: String, Sendable { case glad, sad }
 
@@ -31,7 +31,7 @@ final class MergeRuleTests: XCTestCase {
     }
   }
 
-  /// Has rules of its own: the least must not be above the greatest, and titles have no spaces at their ends.
+  /// A class with validation: the minimum must not exceed the maximum, and titles are trimmed.
   final class Chat: ManagedObject {
     override class var keysWithCustomValidation: [String] { ["title"] }
     override func validateValue(_ value: inout Any?, forKey key: String) throws {
@@ -61,9 +61,9 @@ final class MergeRuleTests: XCTestCase {
     try await onEachStore(model: Self.model, classes: Self.classes, body)
   }
 
-  // MARK: Rules that do not fit
+  // MARK: Invalid rules
 
-  /// Policies with a mistake, and what the error says.
+  /// Policies with an error, and its message.
   private static let mistakes: [(MergePolicy, String)] = {
     let base = MergePolicy.mergeByPropertyObjectTrump
     struct Mine: MergeResolver {}
@@ -146,9 +146,9 @@ final class MergeRuleTests: XCTestCase {
     }
   }
 
-  // MARK: Merged values are validated
+  // MARK: Validation of merged values
 
-  /// A chat that two contexts change, and whose conflict the first meets.
+  /// Changes a chat in two contexts, so that the first one's save meets the conflict.
   private func clash(
     _ stack: Stack, _ policy: MergePolicy, mine: [String: Any], theirs: [String: Any],
     _ check: (ManagedObject, ManagedObjectContext) throws -> Void
@@ -184,7 +184,7 @@ final class MergeRuleTests: XCTestCase {
             XCTAssertEqual(($0 as? ValidationError)?.key, key)
             XCTAssertEqual(($0 as? ValidationError)?.objectID, chat.objectID)
           }
-          // The object is as it was, and so is the store.
+          // The object and the store are unchanged.
           XCTAssertTrue(chat.isUpdated)
           XCTAssertEqual(chat.text("title"), "mine")
           XCTAssertEqual(chat["count"] as? Int32, 6)
@@ -204,7 +204,7 @@ final class MergeRuleTests: XCTestCase {
 
   func testRulesOverSeveralPropertiesSeeBothSides() async throws {
     try await onChats { stack in
-      // Each side alone is right: 8...9 and 1...3.
+      // Each side alone is valid: 8...9 and 1...3.
       try clash(stack, .mergeByPropertyObjectTrump, mine: ["low": 8], theirs: ["high": 3]) { chat, context in
         XCTAssertThrowsError(try context.save()) { XCTAssertEqual(($0 as? ValidationError)?.key, "low", "\($0)") }
         XCTAssertEqual(chat["high"] as? Int32, 9, "It is as it was.")
@@ -260,7 +260,7 @@ final class MergeRuleTests: XCTestCase {
         XCTAssertTrue(new.isInserted)
         XCTAssertEqual(new.text("title"), "new")
         XCTAssertFalse(held?.hasChanges ?? false)
-        // Rules of the class, over values of both.
+        // The class's validation applies to values of both sides.
         context.mergePolicy = .mergeByPropertyObjectTrump
         try new.setValue(2, forKey: "high")
         XCTAssertThrowsError(try context.save()) { XCTAssertEqual(($0 as? ValidationError)?.key, "low", "\($0)") }

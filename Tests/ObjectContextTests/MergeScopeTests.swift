@@ -1,4 +1,3 @@
-// MergeScopeTests: a merge touches the objects and owners that its change set names, and no others.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -6,16 +5,17 @@ import ObjectQuery
 import ObjectStore
 import XCTest
 
+/// A merge affects only the objects and owners in its change set.
 final class MergeScopeTests: XCTestCase {
   private static let authorCount = 200
 
-  /// Many authors with two books each, and a reader that knows the books of all.
+  /// Many authors with two books each, and a reader that has loaded all books.
   private struct Library {
     let saver: ManagedObjectContext
     let reader: ManagedObjectContext
     let theirs: [Author]
     let own: [Author]
-    /// What was told to observers of the reader.
+    /// The events that the reader's observers received.
     let events = Events()
 
     init(_ stack: Stack) throws {
@@ -39,17 +39,17 @@ final class MergeScopeTests: XCTestCase {
       stack.statements?.reset()
     }
 
-    /// Merges what waits; events told before are forgotten.
+    /// Merges pending changes, after clearing the recorded events.
     func merge() {
       events.list = []
       reader.processPendingChanges()
     }
 
-    /// The owners whose members the last event has touched.
+    /// The owners whose members the last event has affected.
     var owners: [ManagedObject] {
       events.list.last?.refreshed.filter { !($0.toMany?.isEmpty ?? false) }.map(\.object) ?? []
     }
-    /// The authors whose books are still known.
+    /// The number of authors whose books are still loaded.
     var loaded: Int { own.count { !$0.hasFault(forRelationshipNamed: "books") } }
   }
 
@@ -121,10 +121,10 @@ final class MergeScopeTests: XCTestCase {
       book.tags = Set(tags)
       try saver.save()
       let own = try reader.all(Book.self)[0]
-      // Nobody holds the tags themselves.
+      // The tags themselves are not retained.
       XCTAssertEqual(own._toManyCount(0), 2)
       reader.automaticallyMergesChangesFromParent = true
-      // Who has not looked at the books of a tag does not know which they are, and the store need not be asked.
+      // If the books of a tag were never loaded, no request to the store is necessary.
       let other = stack.makeContext()
       other.delete(try other.named("red", "Tag"))
       try other.save()

@@ -1,4 +1,3 @@
-// MergedGroupTests: groups and aggregates over several stores have the answers of one store with the same rows (rows F13 to F15, F17, F23).
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -8,6 +7,7 @@ import SQLCipherStore
 import XCTest
 import _TestSupport
 
+/// Groups and aggregates over several stores equal those of one store with the same rows (rows F13 to F15, F17, F23).
 final class MergedGroupTests: XCTestCase {
   private let model = ManagedObjectModel {
     Entity("Book") {
@@ -38,11 +38,11 @@ final class MergedGroupTests: XCTestCase {
   private struct Row {
     var entity: String
     var values: [String: Any]
-    /// The number of the row that it refers to, of the same part.
+    /// The number of the related row in the same part.
     var target: (key: String, number: Int)?
   }
 
-  /// Rows in as many parts as there are stores: an object refers to none of another store.
+  /// Rows in as many parts as there are stores: objects only refer to objects of the same store.
   private func makeParts(_ count: Int) -> [[Row]] {
     (0..<count).map { part in
       var rows: [Row] = (0..<5).map { number in
@@ -81,7 +81,7 @@ final class MergedGroupTests: XCTestCase {
     return ManagedObjectContext(coordinator: coordinator)
   }
 
-  /// Puts each part into a store of its own, or all into the only one.
+  /// Inserts each part into a separate store, or all into the only one.
   private func fill(_ context: ManagedObjectContext, _ parts: [[Row]]) throws {
     let stores = context.persistentStoreCoordinator.persistentStores
     for (number, part) in parts.enumerated() {
@@ -173,10 +173,10 @@ final class MergedGroupTests: XCTestCase {
     }
     if chance(4) { fetch.includesSubentities = false }
     if chance(4) { fetch.returnsDistinctResults = true }
-    // The keys of objects, which decide between equal ones, are others in several stores.
+    // The keys of objects, which break ties, differ with several stores.
     if groups.contains(where: { ["author", "author.mentor"].contains($0) }), !fetch.returnsDistinctResults { return (fetch, text) }
     for _ in 0..<Int.random(in: 0...2, using: &random) {
-      // Distinct rows are ordered by what is fetched.
+      // Distinct rows can only be sorted by fetched properties.
       let key = chance(2) || fetch.returnsDistinctResults ? "n" : scalar(of: groups)
       fetch.sortDescriptors.append(
         FetchSortDescriptor(
@@ -188,7 +188,7 @@ final class MergedGroupTests: XCTestCase {
     return (fetch, text)
   }
 
-  /// Rows as comparable texts; in any order where the fetch gives none.
+  /// Rows as comparable texts, sorted if the fetch specifies no order.
   private func texts(_ fetch: FetchSpecification, _ context: ManagedObjectContext) throws -> [String] {
     let texts = try context.dictionaryResults(of: fetch).rows.map { "\($0.values)" }
     let isOrdered = !fetch.sortDescriptors.isEmpty || fetch.fetchLimit > 0 || fetch.fetchOffset > 0
@@ -222,7 +222,7 @@ final class MergedGroupTests: XCTestCase {
     }
   }
 
-  // MARK: Ways
+  // MARK: Execution paths
 
   private func fetch(_ properties: String, by keys: String = "", _ context: ManagedObjectContext) throws -> [[Slot]] {
     var fetch = FetchSpecification(entityName: "Book")

@@ -1,4 +1,3 @@
-// MergingTests: what other contexts save comes into a context that asks for it.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -7,12 +6,13 @@ import ObjectStore
 import Synchronization
 import XCTest
 
+/// Contexts merge the saves of other contexts on request.
 final class MergingTests: XCTestCase {
   private final class Heard: Sendable {
     let list = Mutex<[ChangeSet]>([])
   }
 
-  /// What a body's saves publish.
+  /// Returns the change set that the saves in `body` publish.
   private func changes(_ coordinator: PersistentStoreCoordinator, _ body: () throws -> Void) throws -> ChangeSet {
     let heard = Heard()
     let number = coordinator.addObserver { changes in heard.list.withLock { $0.append(changes) } }
@@ -23,7 +23,7 @@ final class MergingTests: XCTestCase {
     return try XCTUnwrap(list.first)
   }
 
-  /// Two contexts that both hold the same books: a saver's and a reader's.
+  /// Two contexts with the same books: one that saves and one that reads.
   private func contexts(_ stack: Stack) throws -> (saver: ManagedObjectContext, theirs: [Book], reader: ManagedObjectContext, own: [Book]) {
     let (saver, reader) = (stack.makeContext(), stack.makeContext())
     for number in 0..<3 { try saver.make("Book", ["title": "book \(number)"]) }
@@ -234,7 +234,7 @@ final class MergingTests: XCTestCase {
     }
   }
 
-  /// The user info of what a context posts while a body runs.
+  /// Returns the user info of the notifications that a context posts while `body` runs.
   private func infos(_ context: ManagedObjectContext, _ body: () throws -> Void) rethrows -> [[AnyHashable: Any]] {
     let heard = Mutex<Int>(0)
     var found: [[AnyHashable: Any]] = []
@@ -323,7 +323,7 @@ final class MergingTests: XCTestCase {
       XCTAssertEqual(mine.map(\.books.count), [0, 0])
       own[0].author = mine[0]
       own[1].author = mine[0]
-      // One goes to another owner there, and one to the same and away again.
+      // One book moves to another owner there, and one moves there and back.
       theirs[0].author = berta as? Author
       theirs[1].author = anna as? Author
       reader.mergeChanges(from: try self.changes(stack.coordinator) { try saver.save() })
@@ -360,14 +360,14 @@ final class MergingTests: XCTestCase {
     let book = try container.viewContext.make("Book", ["title": "book"])
     try container.viewContext.save()
     container.viewContext.automaticallyMergesChangesFromParent = true
-    // The stream keeps what comes before anybody waits for it.
+    // The stream buffers elements until they are awaited.
     let changes = container.viewContext.changes()
     _ = try await container.performBackgroundTask { context in
       try context.execute(BatchUpdateRequest(entityName: "Book", propertiesToUpdate: ["title": "new"]))
     }
     for await change in changes where change.refreshed.contains(book.objectID) { break }
     XCTAssertEqual(book.text("title"), "new")
-    // The context lives as long as the container.
+    // Keeps the container alive, and with it the context.
     XCTAssertFalse(container.viewContext.hasChanges)
   }
 

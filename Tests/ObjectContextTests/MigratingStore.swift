@@ -1,4 +1,3 @@
-// MigratingStore: a store file that tests open under one version of a model after the other; five versions of an address book.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -9,7 +8,7 @@ import Synchronization
 import XCTest
 import _TestSupport
 
-/// A store file, opened under one model after the other.
+/// A store file that tests open with successive versions of a model.
 final class MigratingStore {
   let folder: TemporaryFolder
   var description: PersistentStoreDescription
@@ -22,7 +21,7 @@ final class MigratingStore {
 
   deinit { try? close() }
 
-  /// Opens the store under a model; another coordinator that has it open is closed first.
+  /// Opens the store with a model, after closing another coordinator that has it open.
   @discardableResult
   func open(_ model: ManagedObjectModel) async throws -> ManagedObjectContext {
     try close()
@@ -37,7 +36,7 @@ final class MigratingStore {
     coordinator = nil
   }
 
-  /// Opens the store under a model, fills it and closes it.
+  /// Opens the store with a model, fills it and closes it.
   func fill(_ model: ManagedObjectModel, _ body: (ManagedObjectContext) throws -> Void) async throws {
     let context = try await open(model)
     try body(context)
@@ -45,7 +44,7 @@ final class MigratingStore {
     try close()
   }
 
-  /// The error of opening the store under a model.
+  /// Returns the error of opening the store with a model.
   func failure(_ model: ManagedObjectModel, file: StaticString = #filePath, line: UInt = #line) async -> StoreError? {
     do {
       try await open(model)
@@ -56,7 +55,7 @@ final class MigratingStore {
     return nil
   }
 
-  /// Whether the file is a store of a model: it opens without any migration.
+  /// Whether the file is a store of the model, which opens without a migration.
   func has(_ model: ManagedObjectModel) async throws -> Bool {
     var plain = description
     plain.stagedMigrationManager = nil
@@ -74,7 +73,7 @@ final class MigratingStore {
   }
 }
 
-/// What tests note from closures that run elsewhere.
+/// Records messages from closures on other threads.
 final class Log: Sendable {
   private let lines = Mutex<[String]>([])
   func note(_ line: String) { lines.withLock { $0.append(line) } }
@@ -87,7 +86,8 @@ struct HandlerError: Error, Equatable {
   var text = "no"
 }
 
-/// Five versions: a property added and one renamed, a name split into two, an entity renamed, a text made a number.
+/// Five versions of an address book: a property added and one renamed, a name split in two, an entity renamed, a text converted to a
+/// number.
 enum AddressBook {
   static let version1 = ManagedObjectModel(version: "1") {
     Entity("Person") {
@@ -171,7 +171,7 @@ enum AddressBook {
     }
   }
 
-  /// Makes numbers of texts.
+  /// Converts texts to numbers.
   static func number(_ log: Log) -> CustomMigrationStage {
     CustomMigrationStage(migratingFrom: reference(4), to: reference(5), label: "number phones") { migration in
       log.note("number")
@@ -188,7 +188,7 @@ enum AddressBook {
     ]
   }
 
-  /// Ada with two notes and Bob without, under any version.
+  /// Inserts Ada with two notes and Bob without, for any version.
   static func fill(_ context: ManagedObjectContext, version: Int) throws {
     for (first, last, phone) in [("Ada", "Byron King", "100"), ("Bob", nil, "7") as (String, String?, String)] {
       let person = try context.insertObject(entityName: "Person")
@@ -208,7 +208,7 @@ enum AddressBook {
     }
   }
 
-  /// What ``fill(_:version:)`` made, under the newest version, as text.
+  /// Returns the objects of ``fill(_:version:)`` in the newest version, as text.
   static func contents(_ context: ManagedObjectContext) throws -> [String] {
     try context.objects("Person", by: "firstName").map { person in
       let memos = try XCTUnwrap(person.value(forKey: "memos") as? Set<ManagedObject>)

@@ -1,4 +1,3 @@
-// Migration policies: the order of their steps, what they may do, and what happens when they fail.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -9,8 +8,9 @@ import Synchronization
 import XCTest
 import _TestSupport
 
+/// Migration policies: the order of their steps, their capabilities, and their failures.
 final class MigrationPolicyTests: XCTestCase {
-  /// Notes its steps in the manager's notes.
+  /// Records its steps in the manager.
   class NotingPolicy: EntityMigrationPolicy {
     func note(_ step: String, _ manager: MigrationManager) {
       manager.userInfo["log", default: [String]()] = (manager.userInfo["log"] as? [String] ?? []) + [step]
@@ -56,7 +56,7 @@ final class MigrationPolicyTests: XCTestCase {
     store.description.mappingModels = [try mapping(NotingPolicy.self)]
     try await store.open(AddressBook.version2)
     var log = Self.noted.withLock { $0 }
-    // Which of two new objects came first is nobody's concern.
+    // The order of the two new objects is unspecified.
     for range in [1..<3, 5..<7, 8..<10, 11..<13] { log.replaceSubrange(range, with: log[range].sorted()) }
     XCTAssertEqual(
       log,
@@ -136,7 +136,7 @@ final class MigrationPolicyTests: XCTestCase {
     XCTAssertEqual(try person.value(forKeyPath: "address.street") as? String, "Street 4444")
   }
 
-  /// Watches how many objects live.
+  /// Records the maximum number of objects in memory.
   final class WatchingPolicy: EntityMigrationPolicy {
     static let most = Mutex((source: 0, destination: 0, progress: [Double]()))
 

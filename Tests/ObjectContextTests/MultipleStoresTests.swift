@@ -1,4 +1,3 @@
-// MultipleStoresTests: configurations, assigning objects to stores, and relationships that must not cross (rows M20 and C26).
 import ObjectContext
 import ObjectModel
 import ObjectQuery
@@ -6,6 +5,7 @@ import ObjectStore
 import XCTest
 import _TestSupport
 
+/// Configurations, assignment of objects to stores, and relationships that must not cross stores (rows M20 and C26).
 final class MultipleStoresTests: XCTestCase {
   private let model = ManagedObjectModel {
     Entity("Note") {

@@ -1,4 +1,3 @@
-// NestedContextTests: nested contexts with typed classes, validation, large values, constraints and counts of statements.
 import Foundation
 import ObjectModel
 import ObjectQuery
@@ -8,6 +7,7 @@ import _StoreSpecification
 
 @testable import ObjectContext
 
+/// Nested contexts with typed classes, validation, large values, constraints and counts of statements.
 final class NestedContextTests: XCTestCase {
   func testObjectsHaveTheParentsClasses() async throws {
     try await onEachStore { stack in
@@ -67,7 +67,7 @@ final class NestedContextTests: XCTestCase {
       let there = try parent.existingObject(with: film.objectID)
       XCTAssertEqual(there["poster"] as? Data, large)
       try parent.save()
-      // What the parent has not saved is shown by another child; what was stored stays where it is.
+      // Another child sees the parent's unsaved values; stored values stay in place.
       try there.setValue("G", forKey: "title")
       let other = ManagedObjectContext(parent: parent)
       let same = try other.existingObject(with: film.objectID)
@@ -206,7 +206,7 @@ final class NestedContextTests: XCTestCase {
     let child = ManagedObjectContext(parent: container.viewContext)
     child.automaticallyMergesChangesFromParent = true
     let book = try child.existingObject(with: made.objectID)
-    // The stream keeps what comes before anybody waits for it.
+    // The stream buffers elements until they are awaited.
     let changes = child.changes()
     _ = try await container.performBackgroundTask { context in
       try context.execute(BatchUpdateRequest(entityName: "Book", propertiesToUpdate: ["title": "new"]))
@@ -232,7 +232,7 @@ final class NestedContextTests: XCTestCase {
     let direct = try count(stack.makeContext())
     XCTAssertEqual(try count(ManagedObjectContext(parent: parent)), direct)
     XCTAssertEqual(try count(ManagedObjectContext(parent: ManagedObjectContext(parent: parent))), direct)
-    // A save of objects that the child has read asks the stores nothing.
+    // Saving objects that the child has read makes no request to the stores.
     let child = ManagedObjectContext(parent: parent)
     let books = try child.all(Book.self, sortedBy: "title")
     for book in books { book.title = "new" }

@@ -1,4 +1,3 @@
-// NoOpenStoreTests: what is asked before stores are loaded, after they are closed, or of an entity that no open store holds, is an error.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -7,6 +6,7 @@ import ObjectStore
 import XCTest
 import _TestSupport
 
+/// Requests are errors before stores are loaded, after they are closed, or for an entity that no open store contains.
 final class NoOpenStoreTests: XCTestCase {
   private func container(_ descriptions: [PersistentStoreDescription]) throws -> PersistentContainer {
     try PersistentContainer(
@@ -15,7 +15,7 @@ final class NoOpenStoreTests: XCTestCase {
 
   private let authors = FetchRequest<Author>(entityName: "Author")
 
-  /// Every way to ask a context for something that only a store knows.
+  /// All requests to a context that need a store.
   private func requests() throws -> [(name: String, ask: (ManagedObjectContext) throws -> Void)] {
     let authors = authors
     var groups = FetchRequest<[String: Any]>(entityName: "Author")
@@ -79,7 +79,7 @@ final class NoOpenStoreTests: XCTestCase {
         _ = try await container.newBackgroundContext().insert(rows: rows, into: "Tag")
         XCTFail("no error")
       } catch let error as StoreError { XCTAssertEqual(error.code, .noOpenStore) }
-      // Once there is a store, everything is answered.
+      // With a store, all requests succeed.
       if descriptions.isEmpty { container.persistentStoreDescriptions = [PersistentStoreDescription(type: .inMemory)] }
       try await container.loadPersistentStores()
       for (name, ask) in try requests() where name != "save" && name != "permanent IDs" {
@@ -110,7 +110,8 @@ final class NoOpenStoreTests: XCTestCase {
       }
       let other = container.newBackgroundContext()
       for id in ids {
-        // A fault tells by what the context throws next; what it says meanwhile is nothing, and never a deletion.
+        // A fault reports the error through the context's next throwing call. Until then its values are nil, and it never counts as
+        // deleted.
         let fault = other.object(with: id)
         XCTAssertNil(fault["name"] ?? fault["title"])
         XCTAssertFalse(fault.isDeleted)
@@ -123,7 +124,7 @@ final class NoOpenStoreTests: XCTestCase {
       XCTAssertEqual(unread.books.count, 0)
       assertNoOpenStore("members") { try other.save() }
 
-      // What is at hand can be read, and not saved.
+      // Loaded values can be read, but not saved.
       XCTAssertEqual(author.name, "A")
       XCTAssertNil(context.pendingError)
       author.name = "B"
@@ -154,14 +155,15 @@ final class NoOpenStoreTests: XCTestCase {
     try await container.loadPersistentStores()
     XCTAssertEqual(author.name, "A")
     author.name = "B"
-    // A name that could not be read came as an empty text: what was made of it is not saved unasked.
+    // A name that could not be read was returned as an empty text. The first save fails, so that values derived from it are not saved
+    // unnoticed.
     assertNoOpenStore("save") { try context.save() }
     try context.save()
     XCTAssertEqual(try context.fetch(authors).map(\.name), ["B"])
     try container.close()
   }
 
-  // MARK: Other stores are open
+  // MARK: With other stores open
 
   private let divided = ManagedObjectModel {
     Entity("Party", abstract: true) { Attribute("name", .string) }
@@ -203,7 +205,7 @@ final class NoOpenStoreTests: XCTestCase {
       try context.make("Setting", ["name": "s"])
       assertNotInStore("save") { try context.save() }
       context.rollback()
-      // The parent is abstract, and its objects are there.
+      // The parent entity is abstract, and its objects exist.
       XCTAssertEqual(try context.objects("Party").count, 1)
 
       var elsewhere = FetchRequest<ManagedObject>(entityName: "Person")

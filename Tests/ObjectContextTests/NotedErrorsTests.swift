@@ -1,8 +1,8 @@
-// NotedErrorsTests: what went wrong where nothing could be thrown is told to a fetch once, and to a save until it was thrown there.
 import ObjectContext
 import ObjectStore
 import XCTest
 
+/// Errors from calls that cannot throw are thrown by one later fetch, and by the next save in any case.
 final class NotedErrorsTests: XCTestCase {
   private struct Problem: Error, Equatable {
     let number: Int

@@ -1,4 +1,3 @@
-// NotificationTests: what contexts tell, as notifications and as a sequence (row C21 and table 3e).
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -7,10 +6,11 @@ import ObjectStore
 import Synchronization
 import XCTest
 
+/// Changes that contexts publish, as notifications and as a sequence (row C21 and table 3e).
 final class NotificationTests: XCTestCase {
   private typealias Key = ManagedObjectContext.NotificationKey
 
-  /// Collects the user info of a context's notifications of a name while work runs.
+  /// Collects the user info of a context's notifications with a name while `work` runs.
   private func collect(
     _ name: Notification.Name, of context: ManagedObjectContext, during work: () throws -> Void
   ) rethrows -> [[AnyHashable: Any]] {

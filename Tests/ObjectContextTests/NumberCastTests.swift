@@ -1,4 +1,3 @@
-// NumberCastTests: numbers that come as `Any` are cast to whatever type holds them (row C3).
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -6,6 +5,7 @@ import ObjectQuery
 import ObjectStore
 import XCTest
 
+/// Numbers of type `Any` are cast to any type that can represent them (row C3).
 final class NumberCastTests: XCTestCase {
   private let model = ManagedObjectModel {
     Composite("Size") {

@@ -1,10 +1,10 @@
-// ObjectChangeTests: the changes of one object, with old and new values, as a sequence.
 import Foundation
 import ObjectContext
 import ObjectModel
 import ObjectStore
 import XCTest
 
+/// The changes of one object, with old and new values, as a sequence.
 final class ObjectChangeTests: XCTestCase {
   private func library(_ context: ManagedObjectContext) throws -> (author: Author, book: Book) {
     let author = Author(context: context)
@@ -15,7 +15,7 @@ final class ObjectChangeTests: XCTestCase {
     return (author, book)
   }
 
-  /// Runs a body that makes changes with a sequence, and gives what came until that ended: for sequences that end in the body.
+  /// Collects a sequence that ends during the test.
   private func changes(_ stream: AsyncStream<ObjectChange>) async -> [ObjectChange] {
     var all: [ObjectChange] = []
     for await change in stream { all.append(change) }

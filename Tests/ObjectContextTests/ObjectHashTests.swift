@@ -1,4 +1,3 @@
-// ObjectHashTests: objects are found in sets and dictionaries by their identity, and spread over them.
 import ObjectModel
 import ObjectStore
 import XCTest
@@ -6,6 +5,7 @@ import _TestSupport
 
 @testable import ObjectContext
 
+/// Objects are hashed by identity, with a good distribution.
 final class ObjectHashTests: XCTestCase {
   private final class Special: ManagedObject {}
 
@@ -35,7 +35,7 @@ final class ObjectHashTests: XCTestCase {
     XCTAssertEqual(members[0].hashValue, members[0].hashValue)
   }
 
-  /// Of as many random numbers 63 of 100 places are taken; where objects lie side by side, some more or fewer.
+  /// Random numbers would fill 63 of 100 buckets. With adjacent addresses, a few more or fewer are filled.
   func testObjectsSpreadOverThePlacesOfASet() {
     let members = objects(4_096)
     for seed in [0, 1, 0x7F00_1234_5670, -48] {

@@ -1,4 +1,3 @@
-// ObjectIDTests: temporary and permanent IDs, and their URIs (row C16).
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -6,6 +5,7 @@ import ObjectQuery
 import ObjectStore
 import XCTest
 
+/// Temporary and permanent IDs, and their URIs (row C16).
 final class ObjectIDTests: XCTestCase {
   func testASaveGivesAPermanentIDThatDiffersFromTheTemporaryOne() async throws {
     try await onEachStore { stack in
@@ -96,7 +96,7 @@ final class ObjectIDTests: XCTestCase {
       let context = stack.makeContext()
       let model = try context.make("Author", ["name": "A"])
       let book = try context.make("Book", ["title": "1", "author": model])
-      // The save has got IDs when the store refuses.
+      // The save has obtained IDs before the store rejects it.
       let clash = try context.make("Tag", ["name": "x"])
       let other = stack.makeContext()
       try context.save()

@@ -1,9 +1,9 @@
-// ObjectRegistryTests: the living objects by their IDs, and the permanent IDs that new ones get.
 import ObjectContext
 import ObjectModel
 import ObjectStore
 import XCTest
 
+/// Registered objects by ID, and the permanent IDs of new ones.
 final class ObjectRegistryTests: XCTestCase {
   private func makeCoordinator() throws -> PersistentStoreCoordinator { try PersistentStoreCoordinator(managedObjectModel: Library.model) }
 
@@ -35,7 +35,7 @@ final class ObjectRegistryTests: XCTestCase {
     XCTAssertEqual(book.objectID, permanent)
     XCTAssertNil(registry.newObject(temporary.reference))
     XCTAssertTrue(registry.object(permanent.reference, space: 41) === book)
-    // Relationships that were set before know it by its temporary ID still.
+    // Relationships that were set before still contain its temporary ID.
     XCTAssertEqual(registry.permanentID(temporary.reference), permanent)
     XCTAssertEqual(registry.savedReference(temporary.reference), permanent.reference)
     XCTAssertEqual(registry.savedReference(permanent.reference), permanent.reference)

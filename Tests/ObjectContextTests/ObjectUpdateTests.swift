@@ -1,4 +1,3 @@
-// ObjectUpdateTests: objects that are updated as a batch update updates rows.
 import ObjectModel
 import ObjectQuery
 import ObjectStore
@@ -6,8 +5,9 @@ import XCTest
 
 @testable import ObjectContext
 
+/// Updating objects with a batch update request.
 final class ObjectUpdateTests: XCTestCase {
-  /// Two authors with books, saved.
+  /// Makes two authors with books, and saves.
   private func library(_ context: ManagedObjectContext) throws -> (authors: [Author], books: [Book]) {
     let authors = ["Ada", "Bob"].map { name in
       let author = Author(context: context)
@@ -37,7 +37,7 @@ final class ObjectUpdateTests: XCTestCase {
         ])
       for book in books { try book.setValue(Int32(1), forKey: "pages") }
       try context.save()
-      // What the objects would be.
+      // The values from updating objects.
       let objects = books.filter { $0.price > 1 }
       try context.update(objects, by: request)
       let names = books.map { $0.author?.name }
@@ -47,7 +47,7 @@ final class ObjectUpdateTests: XCTestCase {
       XCTAssertEqual(authors[1].books.count, 5)
       XCTAssertEqual(context.updatedObjects.intersection(objects), Set(objects))
       context.rollback()
-      // What the rows are.
+      // The values from updating rows.
       try context.execute(request)
       XCTAssertEqual(books.map { "\($0.title) \($0.price)" }, values)
       XCTAssertEqual(books.map { $0.author?.name }, names)

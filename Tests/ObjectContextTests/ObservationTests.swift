@@ -1,4 +1,3 @@
-// ObservationTests: who has read a property of an object is told once an event that it was changed, and of nothing else.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -8,15 +7,16 @@ import Observation
 import Synchronization
 import XCTest
 
+/// Readers of a property are notified once per event if it has changed, and of nothing else.
 final class ObservationTests: XCTestCase {
-  /// Counts what it is told.
+  /// Counts notifications.
   private final class Counter: Sendable {
     private let count = Mutex(0)
     func note() { count.withLock { $0 += 1 } }
     var value: Int { count.withLock { $0 } }
   }
 
-  /// Reads, and counts what is told of it: at most one notice, as Observation has it.
+  /// Runs `read` with observation tracking, and counts the notifications: at most one, as Observation specifies.
   private func track(_ read: () -> Void) -> Counter {
     let counter = Counter()
     withObservationTracking(read) { counter.note() }
@@ -193,7 +193,7 @@ final class ObservationTests: XCTestCase {
     }
   }
 
-  /// A random object reads as in a context that observes nothing.
+  /// Random objects read the same as in a context without observation.
   func testObservedObjectsReadAndWriteAsOthersDo() async throws {
     try await onEachStore { stack in
       let plain = stack.makeContext()
@@ -235,7 +235,7 @@ final class ObservationTests: XCTestCase {
       context.processPendingChanges()
       XCTAssertEqual(off.value, 0)
       XCTAssertFalse(context.tracksObservation)
-      // Objects that were there before it was set take part.
+      // Objects registered before it was set are observed too.
       context.tracksObservation = true
       let on = self.track { _ = books[0].title }
       books[0].title = "newer"
@@ -266,7 +266,7 @@ final class ObservationTests: XCTestCase {
   }
 }
 
-/// The view context ends its events by itself.
+/// The view context ends its events automatically.
 @MainActor final class ViewObservationTests: XCTestCase {
   private func container() async throws -> PersistentContainer {
     let container = try PersistentContainer(

@@ -1,10 +1,10 @@
-// PartialFaultTests: fetches of objects that read some of their properties only (row F13).
 import ObjectContext
 import ObjectModel
 import ObjectQuery
 import ObjectStore
 import XCTest
 
+/// Fetches of objects that read only some properties (row F13).
 final class PartialFaultTests: XCTestCase {
   private func onBooks(_ kinds: [StoreKind] = StoreKind.allCases, _ body: (Stack) throws -> Void) async throws {
     try await onEachStore(kinds) { stack in
@@ -94,7 +94,7 @@ final class PartialFaultTests: XCTestCase {
       XCTAssertEqual(try other.objects("Book", where: "pages >= 100", by: "pages").map { $0.text("title") }, ["book 0", "primitive"])
       XCTAssertEqual(try other.objects("Book", where: "author == nil").map { $0.text("title") }, ["book 1"])
       XCTAssertEqual(try other.objects("Book").count, 19)
-      // Both sides know of it.
+      // Both sides have the change.
       XCTAssertEqual(books[4].title, "book 4")
       XCTAssertEqual(books[4].author?.books, [books[4]])
     }
@@ -143,7 +143,7 @@ final class PartialFaultTests: XCTestCase {
       XCTAssertEqual(books[0].title, "other")
       context.refresh(books[1], mergeChanges: false)
       XCTAssertEqual(books[1].title, "other")
-      // The row that comes with another property counts.
+      // The row that is read for another property counts.
       XCTAssertEqual(books[2].pages, 2)
       XCTAssertEqual(books[2].title, "other")
       XCTAssertEqual(try context.fetch(request(["title"])).first?.title, "other")

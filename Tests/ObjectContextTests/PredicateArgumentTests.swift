@@ -1,4 +1,3 @@
-// PredicateArgumentTests: objects as arguments of predicates, unsaved ones too, and places in relationships with unsaved changes.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -6,6 +5,7 @@ import ObjectQuery
 import ObjectStore
 import XCTest
 
+/// Objects as predicate arguments, including unsaved ones, and indexes into relationships with unsaved changes.
 final class PredicateArgumentTests: XCTestCase {
   private let model = ManagedObjectModel {
     Entity("Author") {

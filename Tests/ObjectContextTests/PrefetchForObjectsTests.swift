@@ -1,14 +1,14 @@
-// PrefetchForObjectsTests: relationships of objects at hand read at once.
 import ObjectContext
 import ObjectModel
 import ObjectQuery
 import ObjectStore
 import XCTest
 
+/// Prefetching relationships of loaded objects.
 final class PrefetchForObjectsTests: XCTestCase {
   private static let count = 40
 
-  /// Books of ten authors, each with two tags.
+  /// Books by ten authors, each with two tags.
   private func onBooks(_ kinds: [StoreKind] = StoreKind.allCases, _ body: (Stack, ManagedObjectContext) throws -> Void) async throws {
     try await onEachStore(kinds) { stack in
       let writer = stack.makeShortLivedContext()

@@ -1,10 +1,10 @@
-// PrefetchTests: relationships read ahead (row C6).
 import ObjectContext
 import ObjectModel
 import ObjectQuery
 import ObjectStore
 import XCTest
 
+/// Prefetching relationships with a fetch (row C6).
 final class PrefetchTests: XCTestCase {
   private func fill(_ stack: Stack) throws {
     let context = stack.makeShortLivedContext()
@@ -74,7 +74,7 @@ final class PrefetchTests: XCTestCase {
       let context = stack.makeContext()
       stack.statements?.reset()
       let books = try fetch("Book", ["author.books.tags"], context)
-      // Books, authors, their books' keys (the rows are at hand), tags' keys, tags.
+      // Books, authors, the keys of their books (whose rows are cached), the keys of tags, tags.
       XCTAssertLessThanOrEqual(stack.statements?.count ?? 0, 6, "\(stack.statements?.texts ?? [])")
       stack.statements?.reset()
       for book in books {

@@ -1,9 +1,9 @@
-// PrintedFormTests: objects as text, without firing faults (row C5).
 import ObjectContext
 import ObjectModel
 import ObjectStore
 import XCTest
 
+/// Descriptions of objects, without firing faults (row C5).
 final class PrintedFormTests: XCTestCase {
   func testAFaultPrintsItsEntityAndIDOnly() async throws {
     try await onEachStore { stack in

@@ -1,4 +1,3 @@
-// PublishingTests: what a store has committed is told by the coordinator, whoever has written it, in order, and not before.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -8,16 +7,17 @@ import SQLCipherStore
 import Synchronization
 import XCTest
 
+/// The coordinator publishes every commit of a store, from any writer, in order, and not before the commit.
 final class PublishingTests: XCTestCase {
   private struct Stop: Error {}
 
-  /// Listens to a coordinator.
+  /// Observes a coordinator.
   private final class Listener: Sendable {
     let coordinator: PersistentStoreCoordinator
     private let list = Mutex<[ChangeSet]>([])
     private let number = Mutex<UInt64>(0)
 
-    /// - Parameter note: Called with each change set, while the store waits.
+    /// - Parameter note: Called with each change set, while the store is locked.
     init(_ coordinator: PersistentStoreCoordinator, _ note: @escaping @Sendable (ChangeSet) -> Void = { _ in }) {
       self.coordinator = coordinator
       let number = coordinator.addObserver { [weak self] changes in
@@ -33,7 +33,7 @@ final class PublishingTests: XCTestCase {
     var count: Int { heard.count }
   }
 
-  // MARK: Who publishes
+  // MARK: Publishers
 
   func testASaveWithoutAnyContextIsTold() async throws {
     try await onEachStore { stack in
@@ -106,7 +106,7 @@ final class PublishingTests: XCTestCase {
     }
   }
 
-  // MARK: In which order
+  // MARK: Order
 
   func testTheRowCacheHasTheRowsBeforeAnybodyHears() async throws {
     try await onEachStore { stack in

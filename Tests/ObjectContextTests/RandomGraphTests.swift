@@ -1,4 +1,3 @@
-// RandomGraphTests: random operations on a graph, compared with a model that is too simple to be wrong.
 import ObjectContext
 import ObjectModel
 import ObjectQuery
@@ -6,7 +5,7 @@ import ObjectStore
 import XCTest
 import _TestSupport
 
-/// What a graph of nodes should be: values by name.
+/// The expected graph: values by name.
 private struct NaiveGraph: Equatable {
   struct Node: Equatable {
     var value: Int64 = 0
@@ -15,7 +14,7 @@ private struct NaiveGraph: Equatable {
     var partner: String?
   }
   var nodes: [String: Node] = [:]
-  /// The children of nodes in their order, as far as the order is known: by the order of attaching.
+  /// The children of nodes in their known order, which is the order of attaching.
   var order: [String: [String]] = [:]
 
   mutating func setParent(_ parent: String?, of child: String) {
@@ -44,7 +43,7 @@ private struct NaiveGraph: Equatable {
     }
   }
 
-  /// Deleting takes the children with it.
+  /// Deletion cascades to children.
   mutating func delete(_ name: String) {
     var waiting = [name]
     while let next = waiting.popLast() {
@@ -59,6 +58,7 @@ private struct NaiveGraph: Equatable {
   }
 }
 
+/// Random operations on a graph, compared with a trivial model.
 final class RandomGraphTests: XCTestCase {
   private let model = ManagedObjectModel {
     Entity("Node") {
@@ -72,7 +72,7 @@ final class RandomGraphTests: XCTestCase {
     Entity("Leaf", parent: "Node") { Attribute("colour", .string) }
   }
 
-  /// What a context shows, with a check that every relationship has its inverse and every row one object.
+  /// Returns the graph that a context shows, after checking that every relationship has its inverse and every row one object.
   private func read(_ context: ManagedObjectContext, _ place: String) throws -> NaiveGraph {
     var graph = NaiveGraph()
     let objects = try context.objects("Node")
@@ -104,7 +104,7 @@ final class RandomGraphTests: XCTestCase {
     return graph
   }
 
-  /// Says where two graphs differ.
+  /// Reports the differences between two graphs.
   private func isEqual(_ found: NaiveGraph, _ expected: NaiveGraph, _ place: String) -> Bool {
     let (found, expected) = (normal(found), normal(expected))
     if found == expected { return true }

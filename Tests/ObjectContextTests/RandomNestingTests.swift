@@ -1,4 +1,3 @@
-// RandomNestingTests: contexts nested three levels deep, worked with at random, against a model of them in plain dictionaries.
 import Foundation
 import ObjectModel
 import ObjectQuery
@@ -11,6 +10,7 @@ import _TestSupport
 
 @testable import ObjectContext
 
+/// Random operations in contexts nested three levels deep, compared with a model of dictionaries.
 final class RandomNestingTests: XCTestCase {
   func testNestedContextsAreWhatAModelOfThemSaysInMemory() throws {
     try run(PersistentStoreDescription(type: .inMemory), seed: 14, operations: 10_000)
@@ -24,7 +24,7 @@ final class RandomNestingTests: XCTestCase {
     try run(description, seed: 15, operations: 3_000)
   }
 
-  /// The root, two children and a child of the first.
+  /// The root, two children, and a child of the first.
   private func run(_ description: PersistentStoreDescription, seed: UInt64, operations: Int) throws {
     let open = try OpenStore(description, model: SpecificationModels.library)
     var random = SeededGenerator(seed: seed)
@@ -53,7 +53,7 @@ final class RandomNestingTests: XCTestCase {
   }
 }
 
-/// What is known of an object.
+/// The expected values of an object.
 private struct Thing: Equatable {
   var entity: String
   var year: Int64 = 0
@@ -61,7 +61,7 @@ private struct Thing: Equatable {
   var tags: Set<String> = []
 }
 
-/// A context, and what was changed in it since it was saved.
+/// A context, and its changes since the last save.
 private final class Level {
   let context: ManagedObjectContext
   private let parent: Level?
@@ -78,10 +78,10 @@ private final class Level {
   private var base: [String: Thing] { parent?.visible ?? stored }
   /// Objects that were changed here.
   private var touched: Set<String> { Set(years.keys).union(authors.keys).union(added.keys).union(removed.keys) }
-  /// Objects that were changed here and that the parent has no more: what they look like is nobody's business.
+  /// Objects that were changed here and deleted in the parent. Their state is unspecified.
   private var conflicted: Set<String> { touched.subtracting(base.keys).subtracting(inserted.keys) }
 
-  /// What a fetch shows.
+  /// The expected result of a fetch.
   var visible: [String: Thing] {
     var things = base.merging(inserted) { $1 }
     for (name, year) in years { things[name]?.year = year }
@@ -111,7 +111,7 @@ private final class Level {
   /// Objects in conflict here or in a parent.
   private var hidden: Set<String> { conflicted.union(parent?.hidden ?? []) }
 
-  /// What a context that is nested in this one shows.
+  /// Returns the result of a fetch in a nested context.
   func found() throws -> [String] {
     settle()
     let probe = ManagedObjectContext(parent: context)
@@ -138,13 +138,13 @@ private final class Level {
     "\(name) \(year) \(author ?? "-") \(tags.sorted()) \(books.sorted())"
   }
 
-  /// Changed objects take what their parents have by now below their changes.
+  /// Merges the parents' current values below the changes of changed objects.
   private func settle() {
     parent?.settle()
     let gone = conflicted
     for object in context.updatedObjects where !gone.contains(object.text(object.entity.name == "Book" ? "title" : "name") ?? "") {
       context.refresh(object, mergeChanges: true)
-      // What was added and is there, or removed and is not, is no change any more.
+      // An added member that exists, or a removed one that does not, is no longer a change.
       _ = object.members(object.entity.name == "Book" ? "tags" : "books")
     }
     let base = base
@@ -152,7 +152,7 @@ private final class Level {
     for (book, tags) in removed where base[book] != nil { removed[book] = tags.intersection(base[book]?.tags ?? []) }
   }
 
-  // MARK: Acting
+  // MARK: Operations
 
   func act(_ random: inout SeededGenerator, _ number: inout Int) throws -> String {
     let things = visible.filter { !hidden.contains($0.key) }
@@ -220,7 +220,7 @@ private final class Level {
     let key = entity == "Book" ? "title" : "name"
     let found = try context.fetch(FetchRequest<ManagedObject>(entityName: entity, predicate: .compare(key, .equal, name)))
     let object = try XCTUnwrap(found.first, "\(name) is not found")
-    // Its changes begin with what the parent has now.
+    // Its changes start from the parent's current values.
     if !object.hasChanges { context.refresh(object, mergeChanges: true) }
     return object
   }
@@ -261,10 +261,10 @@ private final class Level {
     return "saved"
   }
 
-  /// Whether values were set of an object that the parent has no more.
+  /// Whether values were set on an object that the parent no longer has.
   private var definite: [String] { conflicted.subtracting(parent?.touched ?? []).filter { years[$0] != nil } }
 
-  /// Whether something refers to an object that the parent has deleted.
+  /// Whether a reference leads to an object that the parent has deleted.
   private var hasLostDestination: Bool {
     let base = base
     let tags = inserted.values.flatMap(\.tags) + added.values.flatMap { $0 }
@@ -274,14 +274,14 @@ private final class Level {
 
   private func push(to parent: Level) {
     for (name, thing) in inserted { parent.inserted[name] = thing }
-    // What the parent has anyhow is no change of its own.
+    // Values that equal the parent's are not changes.
     let there = parent.visible
     for (name, year) in years where there[name].map({ $0.year != year }) ?? false {
       if parent.inserted[name] == nil { parent.years[name] = year } else { parent.inserted[name]?.year = year }
     }
     for (name, author) in authors where there[name].map({ $0.author != author }) ?? false { parent.setAuthor(author, of: name) }
     for (name, tags) in added {
-      // What is gone is no member here either.
+      // Deleted tags are not members here either.
       for tag in tags where there[tag] != nil || parent.inserted[tag] != nil {
         if parent.inserted[name] == nil { parent.take(tag, of: name, isAdded: true) } else { parent.inserted[name]?.tags.insert(tag) }
       }
@@ -298,7 +298,7 @@ private final class Level {
     }
   }
 
-  /// A link that a nested context has added or removed; the parent may have done the same.
+  /// Applies a link that a nested context has added or removed; the parent may have done the same.
   private func take(_ tag: String, of book: String, isAdded: Bool) {
     let has = visible[book]?.tags.contains(tag) ?? false
     if has != isAdded { note(tag, of: book, isAdded: isAdded) }
@@ -306,7 +306,7 @@ private final class Level {
 }
 
 extension ManagedObjectContext {
-  /// Unchanged objects become faults.
+  /// Turns unchanged objects into faults.
   fileprivate func refreshAllUnchanged() {
     for object in registeredObjects where !object.hasChanges { refresh(object, mergeChanges: false) }
   }

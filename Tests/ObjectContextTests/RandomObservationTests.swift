@@ -1,4 +1,3 @@
-// RandomObservationTests: random changes, by two contexts: whoever has read what differs is told, and nobody of what was not touched.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -8,6 +7,7 @@ import Synchronization
 import XCTest
 import _TestSupport
 
+/// Random changes by two contexts: readers of changed properties are notified, readers of others are not.
 final class RandomObservationTests: XCTestCase {
   /// A property of an object.
   private struct Place: Hashable {
@@ -15,7 +15,7 @@ final class RandomObservationTests: XCTestCase {
     let key: String
   }
 
-  /// Some objects, and what may be changed of them.
+  /// Some objects and their changeable properties.
   private struct Graph {
     let context: ManagedObjectContext
     let authors: [Author]
@@ -30,7 +30,7 @@ final class RandomObservationTests: XCTestCase {
         tags: try tags.map { try XCTUnwrap(other.existingObject(with: $0.objectID) as? Tag) })
     }
 
-    /// Changes something; the properties that it touches.
+    /// Makes a random change, and returns the affected properties.
     func change(_ random: inout SeededGenerator) -> Set<Place> {
       guard let book = books.randomElement(using: &random) else { return [] }
       func place(_ object: ManagedObject, _ key: String) -> Place { Place(object: object.objectID, key: key) }
@@ -55,7 +55,7 @@ final class RandomObservationTests: XCTestCase {
       }
     }
 
-    /// All that may be read.
+    /// All readable values.
     func values() -> [Place: () -> AnyHashable?] {
       var all: [Place: () -> AnyHashable?] = [:]
       for book in books {
@@ -117,7 +117,7 @@ final class RandomObservationTests: XCTestCase {
         for (place, read) in readers where read() != before[place] {
           XCTAssertTrue(heard.contains(place), "\(stack.kind), round \(round): nobody was told of \(place.key)")
         }
-        // A rollback tells of whole objects, and a merge of the ends of relationships that were changed before and are kept over it.
+        // A rollback notifies for whole objects, and a merge for the ends of relationships with local changes.
         if !isRolledBack && !savesOthers { XCTAssertEqual(heard.subtracting(touched), [], "\(stack.kind), round \(round)") }
       }
     }

@@ -1,4 +1,3 @@
-// RandomResultsTests: results that are kept up to date are what is found by looking at every object, after each of very many changes of every kind.
 import Foundation
 import ObjectModel
 import ObjectQuery
@@ -8,6 +7,7 @@ import _TestSupport
 
 @testable import ObjectContext
 
+/// After each of many random changes, live results equal those found by examining every object.
 final class RandomResultsTests: XCTestCase {
   private static let changes = RandomSteps.count(2_500)
 
@@ -27,8 +27,8 @@ final class RandomResultsTests: XCTestCase {
     try await runContexts(.sqlcipher, seed: 1_500, count: 40)
   }
 
-  /// Contexts with one to four lists each, and changes that are seldom saved. Sets of objects have other orders in each context, and each list may be the first
-  /// one that looks at a new object.
+  /// Contexts with one to four lists each, and changes that are rarely saved. The iteration order of sets differs between contexts, so that
+  /// any list can be the first to examine a new object.
   private func runContexts(_ kind: StoreKind, seed: UInt64, count: Int) async throws {
     for number in 0..<UInt64(RandomSteps.count(count)) {
       try await onEachStore([kind]) { stack in
@@ -80,11 +80,11 @@ private enum Key: Comparable {
   }
 }
 
-/// Results, and what they are by looking at every object.
+/// Live results, and the expected ones from examining every object.
 private protocol Watched: AnyObject {
   var name: String { get }
   var changeCount: Int { get }
-  /// What is wrong; nil if nothing is.
+  /// Returns a description of the problem, or nil.
   func difference(isWhole: Bool, among objects: [ManagedObject]) throws -> String?
 }
 
@@ -124,7 +124,7 @@ private final class List<Object: ManagedObject>: Watched, FetchedResultsControll
       known = controller.snapshot
       return
     }
-    // Whoever has come had gone, and no more has moved than has to.
+    // Insertions and removals are consistent, and only the necessary results have moved.
     let (old, new) = (Set(known.itemIdentifiers), Set(applied.itemIdentifiers))
     if Set(change.inserted.map(\.objectID)) != new.subtracting(old) || Set(change.removed.map(\.objectID)) != old.subtracting(new) {
       failures.append("what has come or gone is told otherwise: \(change)")
@@ -152,7 +152,7 @@ private final class List<Object: ManagedObject>: Watched, FetchedResultsControll
     if request.fetchLimit > 0 {
       let fetched = try context.fetch(request)
       expected = fetched.map(\.objectID)
-      // Which of equal objects are in a window is left to the fetch of the moment.
+      // Which of equal objects are in a window depends on the fetch.
       let objects = controller.fetchedObjects ?? []
       let isSame = objects.map { object in keys.map { $0.value(object) } } == fetched.map { object in keys.map { $0.value(object) } }
       if isSame, objects.allSatisfy(matches) { expected = objects.map(\.objectID) }
@@ -174,7 +174,7 @@ private final class List<Object: ManagedObject>: Watched, FetchedResultsControll
       }
       if isWhole {
         let answer = try context.fetch(request)
-        // Of objects that are equal in the order, a fetch gives those with unsaved changes last.
+        // Among objects that are equal in the order, a fetch returns those with unsaved changes last.
         let sorted = answer.sorted(by: precedes)
         let isInOrder = sorted.map { object in keys.map { $0.value(object) } } == answer.map { object in keys.map { $0.value(object) } }
         let fetched = (context.hasChanges && isInOrder ? sorted : answer).map(\.objectID)
@@ -201,7 +201,7 @@ private final class List<Object: ManagedObject>: Watched, FetchedResultsControll
   }
 }
 
-/// A context with results of many kinds, and others that change what it shows.
+/// A context with live results of many kinds, and others that change its objects.
 private final class World {
   private let context: ManagedObjectContext
   private let sibling: ManagedObjectContext
@@ -211,7 +211,7 @@ private final class World {
   private(set) var lists: [any Watched] = []
   private(set) var deeds: [String: Int] = [:]
 
-  /// - Parameter listCount: The number of lists, chosen at random; nil for all, in order.
+  /// - Parameter listCount: The number of randomly selected lists; nil for all, in order.
   init(_ stack: Stack, seed: UInt64, listCount: Int? = nil) throws {
     random = SeededGenerator(seed: seed)
     context = stack.makeContext()
@@ -316,7 +316,7 @@ private final class World {
     ]
   }
 
-  // MARK: Checking
+  // MARK: Checks
 
   func check(isWhole: Bool) throws -> String? {
     let objects = try context.all(Book.self) + context.all(Author.self)
@@ -326,13 +326,13 @@ private final class World {
     return nil
   }
 
-  // MARK: Changing
+  // MARK: Changes
 
   private func number(_ range: Range<Int>) -> Int { Int.random(in: range, using: &random) }
   private func name() -> String { ["a", "b", "aa", "ab", "ba", "c"][number(0..<6)] }
 
   private func any<Object: ManagedObject>(_ type: Object.Type, in context: ManagedObjectContext) throws -> Object? {
-    // A fetch without an order may give changed objects in any.
+    // A fetch without an order can return changed objects in any order.
     let object = try context.all(type).sorted { $0.objectID.key < $1.objectID.key }.randomElement(using: &random)
     if let object, context === self.context, number(0..<3) == 0 { held.append(object) }
     if held.count > 6 { held.removeFirst(number(1..<6)) }
@@ -356,10 +356,10 @@ private final class World {
     if let tag = try any(Tag.self, in: context), number(0..<2) == 0 { book.tags.insert(tag) }
   }
 
-  /// Whether others may delete: a save that links to what others have deleted is none of the results' matter.
+  /// Whether other contexts may delete. Conflicts between links and deletions are not tested here.
   private func mayDelete(in context: ManagedObjectContext) -> Bool { context !== sibling || !self.context.hasChanges }
 
-  /// Changes something in a context.
+  /// Makes a random change in a context.
   private func change(in context: ManagedObjectContext) throws -> String {
     let book = try any(Book.self, in: context)
     switch number(0..<20) {
@@ -402,7 +402,7 @@ private final class World {
 
   @discardableResult
   private func save(_ context: ManagedObjectContext) -> Bool {
-    // What others have done meanwhile may leave what cannot be saved.
+    // Changes by others can make a save fail.
     do { try context.save() } catch {
       context.rollback()
       return false
@@ -436,7 +436,7 @@ private final class World {
     }
   }
 
-  /// Does something that is unlikely to be saved, and updates the results.
+  /// Makes a change that is rarely saved, and updates the results.
   func actWithoutSaving() throws -> String {
     switch number(0..<10) {
     case 0..<5: _ = try change(in: context)
@@ -451,7 +451,7 @@ private final class World {
     return "unsaved changes"
   }
 
-  /// Does something, and brings the results in step.
+  /// Makes a change, and updates the results.
   func act() throws -> String {
     log = []
     let deed: String

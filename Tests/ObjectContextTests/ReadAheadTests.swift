@@ -1,9 +1,9 @@
-// ReadAheadTests: how many siblings are read with a missing object, and which (no store, no objects).
 import ObjectContext
 import XCTest
 
+/// The number and choice of siblings that are read with a missing object, without a store or objects.
 final class ReadAheadTests: XCTestCase {
-  /// A walk through positions of a group of which nothing is at hand.
+  /// Simulates reads at positions of a group of which nothing is cached.
   private func walk(
     _ positions: some Sequence<Int>, count: Int, limit: Int = 500, patience: Int = .max
   ) -> (statements: Int, rows: Int, strides: [Int]) {
@@ -31,7 +31,7 @@ final class ReadAheadTests: XCTestCase {
 
   func testAWalkThroughAllReadsFourTimesAsManyEachTime() {
     let all = walk(0..<10_000, count: 10_000)
-    // 4, 16, 64, 256, and then as many as a statement takes.
+    // 4, 16, 64, 256, and then the maximum per statement.
     XCTAssertEqual(all.statements, 4 + (10_000 - 340 + 499) / 500)
     XCTAssertEqual(all.rows, 10_000)
     XCTAssertEqual(walk(0..<4, count: 10_000).rows, 4)
@@ -42,7 +42,7 @@ final class ReadAheadTests: XCTestCase {
     XCTAssertLessThanOrEqual(all.statements, 26)
     XCTAssertEqual(all.rows, 10_000)
     XCTAssertEqual(all.strides[1], -1)
-    // From the middle the first batch lies on the wrong side.
+    // From the middle, the first batch is on the wrong side.
     XCTAssertEqual(walk((0..<5_000).reversed(), count: 10_000).rows, 5_003)
   }
 
@@ -63,7 +63,7 @@ final class ReadAheadTests: XCTestCase {
   }
 
   func testStepsAreSeenWhereSomeOfTheirObjectsAreAtHand() {
-    // As authors are who wrote several books: of every hundredth position nearly half need nothing.
+    // As with authors of several books: of every hundredth position, nearly half need nothing.
     var generator = SystemRandomNumberGenerator()
     let positions = stride(from: 0, to: 100_000, by: 100).filter { _ in Bool.random(using: &generator) }
     let some = walk(positions, count: 100_000)
@@ -83,7 +83,7 @@ final class ReadAheadTests: XCTestCase {
     XCTAssertLessThanOrEqual(all.statements, 400)
     let some = walk((0..<100_000).shuffled().prefix(60), count: 100_000, patience: 64)
     XCTAssertLessThanOrEqual(some.rows, 70)
-    // However long it goes on: so many rows for each statement, and no more.
+    // For any length, the number of rows per statement is limited.
     let many = walk((0..<1_000_000).shuffled().prefix(2_000), count: 1_000_000, patience: 64)
     XCTAssertLessThanOrEqual(many.rows, 2_000 * 65 + 500)
   }

@@ -1,12 +1,12 @@
-// RecentObjectsTests: how long a context holds the objects that relationships have led to.
 import ObjectContext
 import ObjectModel
 import ObjectQuery
 import ObjectStore
 import XCTest
 
+/// How long a context retains the destinations of relationships.
 final class RecentObjectsTests: XCTestCase {
-  /// Saved books, each of an author of its own, in a context that has read nothing yet.
+  /// Saved books, each with its own author, in a context that has read nothing yet.
   private func onBooks(_ count: Int = 20, _ body: (Stack, ManagedObjectContext) throws -> Void) async throws {
     try await onEachStore { stack in
       let writer = stack.makeShortLivedContext()
@@ -22,7 +22,7 @@ final class RecentObjectsTests: XCTestCase {
 
   private func books(_ context: ManagedObjectContext) throws -> [ManagedObject] { try context.objects("Book") }
 
-  /// How many living objects are authors.
+  /// The number of registered authors.
   private func authors(_ context: ManagedObjectContext) -> Int { context.registeredObjects.count { $0.entity.name == "Author" } }
 
   func testReachedObjectsLiveUntilTheEventEnds() async throws {
@@ -93,7 +93,7 @@ final class RecentObjectsTests: XCTestCase {
       XCTAssertGreaterThan(authors(context), RecentObjects.limit - 200)
       weak let last = books[count - 1].one("author")
       XCTAssertNotNil(last)
-      // The one that came first went first.
+      // The first one was released first.
       XCTAssertEqual(context.registeredObjects.count, books.count + authors(context))
     }
   }
@@ -127,7 +127,7 @@ final class RecentObjectsTests: XCTestCase {
       let other = stack.makeContext()
       try other.existingObject(with: id).setValue("new", forKey: "name")
       try other.save()
-      // A fetch merges what waits; the author is the same object, with its new values.
+      // A fetch merges pending changes; the author is the same object, with its new values.
       _ = try context.objects("Tag")
       XCTAssertEqual(book.one("author")?.text("name"), "new")
       let author = try XCTUnwrap(context.registeredObject(for: id))

@@ -1,4 +1,3 @@
-// Recorder: objects that write down what is called on them.
 import ObjectContext
 import ObjectModel
 
@@ -21,7 +20,7 @@ enum Nursery {
   static let classes = ManagedObjectClasses(["Bed": Recorder.self, "Plant": Recorder.self])
 }
 
-/// Writes its callbacks down, and runs what a test gives it.
+/// Records its callbacks, and runs a test's closures.
 final class Recorder: ManagedObject {
   var log: [String] = []
   var onWillSave: ((Recorder) -> Void)?

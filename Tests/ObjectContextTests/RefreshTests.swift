@@ -1,10 +1,10 @@
-// RefreshTests: bringing objects in step with their rows (row C9).
 import ObjectContext
 import ObjectModel
 import ObjectQuery
 import ObjectStore
 import XCTest
 
+/// Refreshing objects from their rows (row C9).
 final class RefreshTests: XCTestCase {
   final class Awakening: ManagedObject {
     var events: [SnapshotEvents] = []

@@ -1,4 +1,3 @@
-// RefusedWriteTests: what cannot be set is an error where it is set, or told by the context at once; nothing is lost in silence (rows C3, C24 and M25).
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -6,10 +5,12 @@ import ObjectQuery
 import ObjectStore
 import XCTest
 
+/// Invalid values are errors where they are set, or are reported by the context immediately; nothing is lost silently (rows C3, C24 and
+/// M25).
 final class RefusedWriteTests: XCTestCase {
   private func code(_ error: (any Error)?) -> StoreError.Code? { (error as? StoreError)?.code }
 
-  // MARK: Objects that a relationship does not take
+  // MARK: Objects that a relationship rejects
 
   func testAListWithAnObjectOfAnotherEntityChangesNothing() async throws {
     try await onEachStore { stack in
@@ -73,7 +74,7 @@ final class RefusedWriteTests: XCTestCase {
     XCTAssertThrowsError(try authors[1].setValue([free, books[0]], forKey: "books")) { XCTAssertEqual(code($0), .crossStoreRelationship) }
     XCTAssertThrowsError(try books[0].setValue(authors[1], forKey: "author")) { XCTAssertEqual(code($0), .crossStoreRelationship) }
     XCTAssertEqual(authors[1].many("books"), [])
-    // The new one was not moved to the other store for a list that was refused.
+    // The new one was not moved to the other store for a rejected list.
     try authors[0].setValue([free], forKey: "books")
     try context.save()
     XCTAssertEqual(authors[0].many("books"), [free])
@@ -97,7 +98,7 @@ final class RefusedWriteTests: XCTestCase {
     }
   }
 
-  // MARK: Places
+  // MARK: Positions
 
   func testPlacesThatAreNotThereAreErrors() async throws {
     let model = ManagedObjectModel {
@@ -134,7 +135,7 @@ final class RefusedWriteTests: XCTestCase {
         XCTAssertNil(new.one("list"), name)
         XCTAssertThrowsError(try context.save(), name)
       }
-      // The end is a place.
+      // The end is a valid position.
       members.insert(new, at: 3)
       members.remove(at: 0)
       list._replaceInToMany(2..<3, with: [], at: 0)
@@ -143,7 +144,7 @@ final class RefusedWriteTests: XCTestCase {
     }
   }
 
-  // MARK: Objects that are of no use
+  // MARK: Invalid objects
 
   func testWritesToADeletedObjectAreTold() async throws {
     try await onEachStore { stack in
@@ -175,7 +176,7 @@ final class RefusedWriteTests: XCTestCase {
       }
       XCTAssertThrowsError(try author.setPrimitiveValue("new", forKey: "name"))
       XCTAssertNil(context.pendingError, "It was thrown.")
-      // Something that is gone is no member either.
+      // A deleted object is not a valid member either.
       book.author = author
       XCTAssertNil(book.author)
       XCTAssertEqual(code(context.pendingError), .invalidRequest)

@@ -1,10 +1,10 @@
-// RelationshipTests: inverses, orders and delete rules.
 import ObjectContext
 import ObjectModel
 import ObjectQuery
 import ObjectStore
 import XCTest
 
+/// Inverses, orders and delete rules.
 final class RelationshipTests: LibraryTestCase {
   private func person(_ name: String, in context: ManagedObjectContext) throws -> ManagedObject {
     let person = try context.insertObject(entityName: "Person")
@@ -106,7 +106,7 @@ final class RelationshipTests: LibraryTestCase {
     try await withLibrary { context, coordinator in
       let root = try person("0", in: context)
       var last = root
-      // Held, so that their members are at hand: reading 20,000 relationships one by one is another test's matter.
+      // Retained, so that their members stay loaded; another test covers reading 20,000 relationships one by one.
       var people = [root]
       for number in 1..<20_000 {
         let child = try person("\(number)", in: context)

@@ -1,14 +1,14 @@
-// ReplacingValidationTests: rules that put another value in the place of the one they are given (row C23).
 import Foundation
 import ObjectContext
 import ObjectModel
 import ObjectStore
 import XCTest
 
+/// Validation that replaces the value (row C23).
 final class ReplacingValidationTests: XCTestCase {
   enum Mood: String { case calm, wild }
 
-  /// A class whose rules tidy values up, as generated classes call typed hooks.
+  /// A class whose validation normalizes values, in the way that generated classes call typed hooks.
   final class Tidy: ManagedObject {
     static nonisolated(unsafe) var isRestless = false
     var calls: [String] = []
@@ -33,7 +33,7 @@ final class ReplacingValidationTests: XCTestCase {
       if value == "root" { throw ValidationError(object: self, key: "title", reason: "is reserved") }
     }
     func validateCount(_ value: inout Int?) throws {
-      // It depends on another key, which comes before it or after it.
+      // It depends on another key, validated before or after it.
       if value == nil { value = self["title"] as? String == "many" ? 100 : 1 }
     }
     func validateMood(_ value: inout Mood?) throws { if value == .wild { value = .calm } }
@@ -82,7 +82,7 @@ final class ReplacingValidationTests: XCTestCase {
       let object = try make(context, ["title": " a", "count": 1])
       object.calls = []
       try context.save()
-      // Once to replace, once to see that all is well; and once more because the save has changed an object.
+      // Once to replace, once to confirm, and once more because the save has changed an object.
       XCTAssertEqual(object.calls.filter { $0 == "title" }.count, 3)
       object.calls = []
       try object.setValue(2, forKey: "count")

@@ -1,10 +1,10 @@
-// ResetTests: a context that starts over (row C10).
 import ObjectContext
 import ObjectModel
 import ObjectQuery
 import ObjectStore
 import XCTest
 
+/// Resetting a context (row C10).
 final class ResetTests: XCTestCase {
   func testAllObjectsAndChangesGoAndNothingIsSaved() async throws {
     try await onEachStore { stack in

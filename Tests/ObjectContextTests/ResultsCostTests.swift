@@ -1,4 +1,3 @@
-// ResultsCostTests: what it costs to keep results up to date: comparisons, results moved, statements.
 import Foundation
 import ObjectModel
 import ObjectQuery
@@ -8,6 +7,7 @@ import _TestSupport
 
 @testable import ObjectContext
 
+/// The cost of keeping results up to date: comparisons, moved results, statements.
 final class ResultsCostTests: XCTestCase {
   // MARK: The list
 
@@ -38,7 +38,7 @@ final class ResultsCostTests: XCTestCase {
       list.remove(item.id)
       list.insert(self.item(Int64.random(in: 0..<100_000, using: &random), item.id.key))
     }
-    // The logarithm of 100,000 is 17; a piece has at most 256 results, and half of a full one moves to a new one.
+    // The binary logarithm of 100,000 is 17. A node has at most 256 results, and half of a full one moves to a new one.
     XCTAssertLessThanOrEqual(list.work.comparisons, changes * 19)
     XCTAssertLessThanOrEqual(list.work.moved, changes * 2 * ResultList.greatestPiece)
     XCTAssertEqual(list.count, 100_000)
@@ -69,7 +69,7 @@ final class ResultsCostTests: XCTestCase {
     check()
     var key: Int64 = 10_000
     for step in 0..<4_000 {
-      // It grows, and then shrinks to nothing.
+      // The list grows, and then shrinks to nothing.
       if items.isEmpty || step < 1_500 && Bool.random(using: &random) {
         key += 1
         let new = item(Int64.random(in: 0..<100_000, using: &random), key)
@@ -97,7 +97,7 @@ final class ResultsCostTests: XCTestCase {
 
   private static let count = 2_000
 
-  /// 2,000 books of 1,000 authors, and a context that follows what others save.
+  /// 2,000 books by 1,000 authors, and a context that merges the saves of others.
   private func onBooks(_ body: (ManagedObjectContext, Stack) throws -> Void) async throws {
     try await onEachStore([.sqlcipher]) { stack in
       do {
@@ -190,7 +190,7 @@ final class ResultsCostTests: XCTestCase {
       try other.execute(BatchUpdateRequest(entityName: "Author", propertiesToUpdate: ["name": "nobody"]))
       stack.statements?.reset()
       context.processPendingChanges()
-      // 1,000 authors lead to their books, of which one fetch asks.
+      // 1,000 authors lead to their books, which one fetch returns.
       XCTAssertEqual(stack.statements?.count, 3, "\(stack.statements?.texts ?? [])")
       XCTAssertEqual(controller.numberOfObjects, 0)
     }
@@ -222,7 +222,7 @@ final class ResultsCostTests: XCTestCase {
       context.processPendingChanges()
       let count = try XCTUnwrap(stack.statements?.count)
       XCTAssertEqual(controller.numberOfObjects, 10)
-      // The store reads the order and the rows of the window by themselves.
+      // The store reads the order and the rows of the window separately.
       stack.statements?.reset()
       XCTAssertEqual(controller.fetchedObjectIDs, try stack.makeContext().fetch(request).map(\.objectID))
       XCTAssertEqual(count, stack.statements?.count, "One fetch, whatever it takes.")

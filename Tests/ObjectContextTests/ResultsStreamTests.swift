@@ -1,9 +1,9 @@
-// ResultsStreamTests: changes and snapshots of results as sequences that end with their controller.
 import ObjectContext
 import ObjectModel
 import ObjectQuery
 import XCTest
 
+/// Changes and snapshots of results as sequences that end with their controller.
 @MainActor
 final class ResultsStreamTests: XCTestCase {
   /// Follows results on the main actor.

@@ -1,10 +1,10 @@
-// RollbackTests: giving up changes, and starting over (rows C10 and C11).
 import ObjectContext
 import ObjectModel
 import ObjectQuery
 import ObjectStore
 import XCTest
 
+/// Discarding changes (rows C10 and C11).
 final class RollbackTests: XCTestCase {
   final class Awakening: ManagedObject {
     var events: [SnapshotEvents] = []

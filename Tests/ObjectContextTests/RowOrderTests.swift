@@ -1,14 +1,14 @@
-// RowOrderTests: rows in the order of their own values, all of them or the first, whoever brings them into it.
 import ObjectContext
 import ObjectModel
 import ObjectQuery
 import XCTest
 import _TestSupport
 
+/// Sorting rows by their own values, completely or only the first ones, in SQL and in memory.
 final class RowOrderTests: XCTestCase {
   private static let count = 2_000
 
-  /// What the tests order by: texts that begin alike, few numbers, some without a value, pages that tell books apart.
+  /// The sort keys: texts with common prefixes, few distinct numbers, some missing values, and pages that distinguish books.
   private struct Values {
     let title: String
     let price: Double
@@ -71,7 +71,7 @@ final class RowOrderTests: XCTestCase {
         ),
       ]
       for (keys, precedes) in orders {
-        // Equal ones in the order in which they were made.
+        // Equal ones stay in insertion order.
         let expected = values.sorted { precedes($0, $1) || (!precedes($1, $0) && $0.number < $1.number) }.map(text)
         XCTAssertEqual(try titles(context, keys), expected)
         XCTAssertEqual(try titles(context, keys, limit: 700, offset: 30), Array(expected.dropFirst(30).prefix(700)))

@@ -1,4 +1,3 @@
-// SaveOrderTests: the steps of a save, and what is left when one of them fails (row C12 and table 3c).
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -7,6 +6,7 @@ import ObjectStore
 import Synchronization
 import XCTest
 
+/// The steps of a save, and the state after one of them fails (row C12 and table 3c).
 final class SaveOrderTests: XCTestCase {
   private func onNursery(_ body: (Stack) throws -> Void) async throws {
     try await onEachStore(model: Nursery.model, classes: Nursery.classes, body)

@@ -1,10 +1,10 @@
-// SavingTests: what a save writes, and what objects are before and after it.
 import ObjectContext
 import ObjectModel
 import ObjectQuery
 import ObjectStore
 import XCTest
 
+/// Saves, and the state of objects before and after.
 final class SavingTests: LibraryTestCase {
   func testAnObjectIsFoundAgainByAnotherContextWithItsValues() async throws {
     try await withLibrary { context, coordinator in

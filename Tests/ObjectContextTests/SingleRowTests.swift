@@ -1,4 +1,3 @@
-// SingleRowTests: rows that are read one at a time share memory, and stay what they were.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -8,6 +7,7 @@ import SQLCipherStore
 import XCTest
 import _TestSupport
 
+/// Rows that are read one at a time share memory without affecting each other.
 final class SingleRowTests: XCTestCase {
   private let model = ManagedObjectModel {
     Entity("Note") {
@@ -69,7 +69,7 @@ final class SingleRowTests: XCTestCase {
     XCTAssertEqual(second.text("text"), "second")
     try elsewhere.existingObject(with: note.objectID).setValue("new", forKey: "text")
     try elsewhere.save()
-    // Read in the snapshot that the fault before left, it would be the old one.
+    // In the snapshot of the previous fault, it would be the old value.
     context.refreshAllObjects()
     XCTAssertEqual(note.text("text"), "new")
     for coordinator in [one, other] { for store in coordinator.persistentStores { try coordinator.remove(store) } }

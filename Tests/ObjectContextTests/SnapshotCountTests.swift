@@ -1,4 +1,3 @@
-// SnapshotCountTests: what snapshots cost in statements, what they share, and snapshots of classes that declare their entities.
 import Foundation
 import ObjectModel
 import ObjectQuery
@@ -7,6 +6,7 @@ import XCTest
 
 @testable import ObjectContext
 
+/// The statements that snapshots take, their shared storage, and snapshots of classes that declare their entities.
 final class SnapshotCountTests: XCTestCase {
   private func makeBooks(_ count: Int, _ stack: Stack) throws {
     let context = stack.makeShortLivedContext()

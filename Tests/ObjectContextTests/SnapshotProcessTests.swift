@@ -1,4 +1,3 @@
-// SnapshotProcessTests: a snapshot that one process has written is read, set and applied by another.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -9,6 +8,7 @@ import StoreKeys
 import XCTest
 import _TestSupport
 
+/// A snapshot that one process has written is read, changed and applied by another.
 final class SnapshotProcessTests: XCTestCase {
   private var isPart: Bool { ProcessInfo.processInfo.environment[DocumentPart.role] != nil }
 
@@ -31,14 +31,14 @@ final class SnapshotProcessTests: XCTestCase {
     let author = try context.make("Author", ["name": "James"])
     let book = try context.make("Book", ["title": "old", "pages": 1 as Int32, "tags": Set([red])])
     try context.save()
-    // One process takes and sets it.
+    // One process takes and changes it.
     await (try DocumentPart("take", [store.path, file.path], of: "SnapshotProcessTests")).finish()
     let text = try String(contentsOf: file, encoding: .utf8)
     XCTAssertTrue(text.contains("new"), "what was set is in it: \(text)")
-    // What others have changed meanwhile stays.
+    // Changes by others in the meantime are kept.
     try book.setValue(2 as Int32, forKey: "pages")
     try context.save()
-    // Another process, in which the object was never in memory, applies it.
+    // Another process, which never had the object in memory, applies it.
     await (try DocumentPart("apply", [store.path, file.path], of: "SnapshotProcessTests")).finish()
     let reader = container.newBackgroundContext()
     reader.stalenessInterval = 0
@@ -48,14 +48,14 @@ final class SnapshotProcessTests: XCTestCase {
     XCTAssertEqual(try found.value(forKey: "pages") as? Int32, 2)
     XCTAssertEqual((try found.value(forKey: "author") as? ManagedObject)?.objectID, author.objectID)
     XCTAssertEqual((try found.value(forKey: "tags") as? Set<ManagedObject>)?.map(\.objectID), [blue.objectID])
-    // It is read here too, though the object was changed since.
+    // It can be read here too, although the object has changed since.
     let snapshot = try JSONDecoder().decode(ObjectSnapshot.self, from: Data(contentsOf: file))
     XCTAssertEqual(snapshot.objectID, book.objectID)
     XCTAssertEqual(Set(snapshot.changedKeys), ["author", "tags", "title"])
     try container.close()
   }
 
-  /// What a process does that another test has started.
+  /// Runs the part of a child process that another test has started.
   func testPlayAPart() async throws {
     guard let role = ProcessInfo.processInfo.environment[DocumentPart.role] else { return }
     let arguments = ProcessInfo.processInfo.environment[DocumentPart.arguments]?.components(separatedBy: "\n") ?? []

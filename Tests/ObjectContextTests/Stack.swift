@@ -1,4 +1,3 @@
-// Stack: coordinators over a store of each kind, for tests that must hold on both, and short ways to objects without classes.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -10,7 +9,7 @@ import StoreKeys
 import XCTest
 import _TestSupport
 
-/// A kind of store that tests run over.
+/// A kind of store that tests run on.
 enum StoreKind: String, CaseIterable {
   case inMemory
   case sqlcipher
@@ -29,7 +28,7 @@ final class Stack {
   let kind: StoreKind
   let coordinator: PersistentStoreCoordinator
   let classes: ManagedObjectClasses
-  /// Hears of the statements; nil in memory.
+  /// The recorded statements; nil in memory.
   let statements: Statements?
   private let folder: TemporaryFolder?
 
@@ -52,24 +51,24 @@ final class Stack {
 
   private var contexts: [ManagedObjectContext] = []
 
-  /// A context that lives as long as the stack: objects do not hold theirs.
+  /// Makes a context that lives as long as the stack, since objects do not retain their context.
   func makeContext() -> ManagedObjectContext {
     let context = makeShortLivedContext()
     contexts.append(context)
     return context
   }
 
-  /// A context that nobody else holds.
+  /// Makes a context that is not retained.
   func makeShortLivedContext() -> ManagedObjectContext { ManagedObjectContext(coordinator: coordinator, classes: classes) }
 
   var store: PersistentStore { coordinator.persistentStores[0] }
 
-  /// Makes the next reads go to the store.
+  /// Empties the row cache, so that the next reads access the store.
   func forgetRows() { for store in coordinator.persistentStores { store.cache.removeAll() } }
 
-  /// Changes objects as another process does: the row cache has of them what it had before.
+  /// Changes objects as another process does: the row cache is not updated.
   ///
-  /// - Parameter rows: What it has afterwards, and nothing else.
+  /// - Parameter rows: The contents of the row cache afterwards.
   func changeElsewhere(keeping rows: [RowImage], _ change: (ManagedObjectContext) throws -> Void) throws {
     let other = makeContext()
     try change(other)
@@ -92,7 +91,7 @@ extension PersistentStoreDescription {
 }
 
 extension XCTestCase {
-  /// Runs a test's body once for each kind of store.
+  /// Runs `body` once for each kind of store.
   func onEachStore(
     _ kinds: [StoreKind] = StoreKind.allCases, model: ManagedObjectModel = Library.model, classes: ManagedObjectClasses = Library.classes,
     _ body: (Stack) throws -> Void
@@ -108,7 +107,6 @@ extension XCTestCase {
 }
 
 extension ManagedObjectContext {
-  /// Inserts an object and sets its values.
   @discardableResult
   func make(_ entityName: String, _ values: [String: Any] = [:]) throws -> ManagedObject {
     let object = try insertObject(entityName: entityName)
@@ -116,7 +114,7 @@ extension ManagedObjectContext {
     return object
   }
 
-  /// The objects of an entity that meet a condition.
+  /// The objects of an entity that match a condition.
   func objects(_ entityName: String, where format: String? = nil, by key: String? = nil) throws -> [ManagedObject] {
     var request = FetchRequest<ManagedObject>(entityName: entityName)
     request.predicate = try format.map { try FetchPredicate(format: $0) }
@@ -124,7 +122,6 @@ extension ManagedObjectContext {
     return try fetch(request)
   }
 
-  /// The object of an entity with a name.
   func named(_ name: String, _ entityName: String) throws -> ManagedObject {
     var request = FetchRequest<ManagedObject>(entityName: entityName)
     request.predicate = try FetchPredicate(format: "name == %@", name)

@@ -1,4 +1,3 @@
-// StagedDryRunTests: what a dry run says of stages and mapping models before any of them has run.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -8,6 +7,7 @@ import SQLCipherStore
 import XCTest
 import _TestSupport
 
+/// Dry runs of stages and mapping models, before any of them runs.
 final class StagedDryRunTests: XCTestCase {
   private let log = Log()
 
@@ -17,7 +17,7 @@ final class StagedDryRunTests: XCTestCase {
     return store
   }
 
-  /// The plan; the file is looked at before and after.
+  /// Returns the plan, and checks that the file does not change.
   private func plan(_ store: MigratingStore, _ model: ManagedObjectModel) async throws -> MigrationPlan {
     let url = try XCTUnwrap(store.description.url)
     let before = try Data(contentsOf: url)
@@ -89,7 +89,7 @@ final class StagedDryRunTests: XCTestCase {
       store.description.sqlObserver = observer
       try await store.open(AddressBook.version5)
       var rest = observer.statements[...]
-      // Indexes and what follows rows are made unseen.
+      // Indexes and derived rows are not reported individually.
       let wanted = plan.steps.flatMap(\.statements).filter { !$0.hasPrefix("CREATE INDEX") }
       XCTAssertFalse(wanted.isEmpty)
       for statement in wanted {
@@ -104,7 +104,7 @@ final class StagedDryRunTests: XCTestCase {
     }
   }
 
-  /// Entities of one tree, of which some go, and links, through lightweight stages alone: nothing is left to guess.
+  /// Through lightweight stages alone, the numbers are exact for entities of one hierarchy, some of which are removed, and for links.
   func testNumbersAreExactAsFarAsInferenceGoes() async throws {
     func model(_ version: String, _ property: String, hasNote: Bool, isSplit: Bool) -> ManagedObjectModel {
       ManagedObjectModel(version: version) {
@@ -178,7 +178,7 @@ final class StagedDryRunTests: XCTestCase {
     let unknowns = try XCTUnwrap(prepared.stages.first?.unknowns)
     XCTAssertTrue(unknowns.contains { $0.hasPrefix("The application prepares the older rows first") }, "\(unknowns)")
     XCTAssertTrue(unknowns.contains { $0.hasPrefix("As the data is now, it does not allow the stage") }, "\(unknowns)")
-    // The handler mends nothing, so the migration itself says the same.
+    // The handler fixes nothing, so the migration itself reports the same.
     let error = await store.failure(constrained)
     XCTAssertEqual(error?.code, .migrationConstraintViolation)
   }
@@ -224,7 +224,7 @@ final class StagedDryRunTests: XCTestCase {
     XCTAssertEqual(
       mapped.stages.first?.unknowns, ["A mapping model makes all newer objects: how many is only known when it has run."])
     XCTAssertTrue(mapped.steps.contains { $0.rowCountPrecision == .unknown })
-    // Where everything can be inferred it is not needed: then the plan has no stages, as without a description.
+    // If everything can be inferred, the stages are not needed, and the plan has none.
     let inferred = try await plan(store, AddressBook.version2)
     XCTAssertTrue(inferred.stages.isEmpty)
     XCTAssertFalse(inferred.isEmpty)

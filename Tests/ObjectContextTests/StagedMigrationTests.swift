@@ -1,4 +1,3 @@
-// Staged migration: the stages that are left from the version on disk, all of them or none.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -8,6 +7,7 @@ import SQLCipherStore
 import XCTest
 import _TestSupport
 
+/// Staged migration: the remaining stages from the version on disk, all or none.
 final class StagedMigrationTests: XCTestCase {
   private let log = Log()
 
@@ -95,7 +95,7 @@ final class StagedMigrationTests: XCTestCase {
     XCTAssertEqual(log.all, ["split"], "An earlier stage was run, and taken back.")
     let hasFirst = try await store.has(AddressBook.version1)
     XCTAssertTrue(hasFirst, "The store is openable by the model that it had.")
-    // The next attempt begins anew.
+    // The next attempt starts again.
     store.description.stagedMigrationManager = StagedMigrationManager(AddressBook.stages(log))
     let context = try await store.open(AddressBook.version5)
     XCTAssertEqual(try AddressBook.contents(context), AddressBook.expected)
@@ -147,7 +147,7 @@ final class StagedMigrationTests: XCTestCase {
   // MARK: Unknown and newer versions
 
   func testAVersionInNoStageGoesToTheNearestByInference() async throws {
-    // A model that was shipped, and forgotten: version 2 with one attribute more.
+    // A model that was released and forgotten: version 2 with an additional attribute.
     var shipped = AddressBook.version2
     let person = try XCTUnwrap(shipped.entities.firstIndex { $0.name == "Person" })
     shipped.entities[person].properties.append(.attribute(AttributeDescription(name: "city", type: .string, isOptional: true)))

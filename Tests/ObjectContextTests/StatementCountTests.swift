@@ -1,4 +1,3 @@
-// StatementCountTests: how many SQL statements loops over a graph cost.
 import ObjectContext
 import ObjectModel
 import ObjectQuery
@@ -6,11 +5,12 @@ import ObjectStore
 import XCTest
 import _TestSupport
 
+/// The number of SQL statements that loops over a graph take.
 final class StatementCountTests: XCTestCase {
   private static let authorCount = 5_000
   private static let bookCount = 10_000
 
-  /// 10,000 books in an order that has nothing to do with that of their 5,000 authors.
+  /// 10,000 books in an order unrelated to that of their 5,000 authors.
   private func onLargeLibrary(_ body: (Stack) throws -> Void) async throws {
     try await onEachStore([.sqlcipher]) { stack in
       do {

@@ -1,4 +1,3 @@
-// StoreFilesTests: stores as files: metadata without opening, destroying, replacing, moving to another place or type (rows S6, S8 and S20).
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -8,6 +7,7 @@ import StoreKeys
 import XCTest
 import _TestSupport
 
+/// Stores as files: metadata without opening, destroying, replacing, moving to another location or type (rows S6, S8 and S20).
 final class StoreFilesTests: XCTestCase {
   private var folder: TemporaryFolder!
 
@@ -21,7 +21,7 @@ final class StoreFilesTests: XCTestCase {
     return description
   }
 
-  /// Everything of a library, in words.
+  /// The contents of a library as text.
   private func contents(_ context: ManagedObjectContext) throws -> [String] {
     var lines: [String] = []
     for book in try context.objects("Book", by: "title") {
@@ -109,13 +109,13 @@ final class StoreFilesTests: XCTestCase {
     }
   }
 
-  // MARK: Destroying
+  // MARK: Destruction
 
   func testADestroyedStoreLeavesNothing() async throws {
     var description = description("a.store", passphrase: "one")
     try await make(description)
     XCTAssertEqual(try files(), ["a.store", "a.store.keys"])
-    // Who forgot the passphrase can begin anew.
+    // A store whose passphrase was forgotten can be replaced by a new one.
     description.key = nil
     try await coordinator().destroyPersistentStore(with: description)
     XCTAssertEqual(try files(), [])
@@ -125,7 +125,7 @@ final class StoreFilesTests: XCTestCase {
 
   func testAStoreThatIsNotThereIsNotDestroyed() async throws {
     await assertThrows(.storeNotFound) { try await self.coordinator().destroyPersistentStore(with: self.description("a.store")) }
-    // A neighbour is no part of it.
+    // A store with a similar name does not belong to it.
     try await make(description("a.store2", passphrase: "one"))
     await assertThrows(.storeNotFound) { try await self.coordinator().destroyPersistentStore(with: self.description("a.store")) }
     XCTAssertEqual(try files(), ["a.store2", "a.store2.keys"])
@@ -171,7 +171,7 @@ final class StoreFilesTests: XCTestCase {
     await assertThrows(.notAStore) { try await self.coordinator().destroyPersistentStore(with: self.description("b.store")) }
   }
 
-  // MARK: Replacing
+  // MARK: Replacement
 
   func testAStoreIsReplacedByACopyOfAnother() async throws {
     let (old, new) = (description("old.store", passphrase: "old"), description("new.store", passphrase: "new"))
@@ -218,7 +218,7 @@ final class StoreFilesTests: XCTestCase {
     XCTAssertFalse(try files().contains { $0.hasPrefix(".") })
   }
 
-  // MARK: Moving
+  // MARK: Migration to another location
 
   func testAStoreMovesToAnotherPlaceWithItsObjectIDs() async throws {
     let (old, new) = (description("old.store", passphrase: "one"), description("new.store", passphrase: "two"))
@@ -231,7 +231,7 @@ final class StoreFilesTests: XCTestCase {
     let moved = try await coordinator.migratePersistentStore(store, to: new)
     XCTAssertEqual(moved.identifier, store.identifier)
     XCTAssertTrue(coordinator.persistentStores.elementsEqual([moved], by: ===))
-    // Objects at hand go on living, in the new file.
+    // Existing objects stay valid, in the new file.
     try book.setValue("A moved", forKey: "title")
     try context.save()
     try coordinator.remove(moved)

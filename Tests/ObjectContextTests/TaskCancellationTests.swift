@@ -1,4 +1,3 @@
-// TaskCancellationTests: background work is a part of the task that asked for it: asynchronous, and called off with it.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -9,6 +8,7 @@ import Synchronization
 import XCTest
 import _TestSupport
 
+/// Background operations are part of the task that starts them: asynchronous, and canceled with it.
 final class TaskCancellationTests: XCTestCase {
   private typealias Work = @Sendable (ManagedObjectContext) async throws -> Int
 
@@ -21,7 +21,7 @@ final class TaskCancellationTests: XCTestCase {
     return container
   }
 
-  /// Runs a test over each kind of store, for each way of working in the background.
+  /// Runs a test on each kind of store, for each kind of background operation.
   private func onEachWay(
     _ body: (PersistentContainer, @escaping @Sendable (@escaping Work) async throws -> Int) async throws -> Void
   ) async throws {
@@ -189,7 +189,7 @@ final class TaskCancellationTests: XCTestCase {
 
   // MARK: Saves
 
-  /// Calls the task off in the middle of a save's statements.
+  /// A store that cancels the task in the middle of a save's statements.
   private func cancellingStore(in folder: TemporaryFolder) -> (description: PersistentStoreDescription, countdown: Countdown) {
     let countdown = Countdown()
     var description = PersistentStoreDescription.encrypted(in: folder)
@@ -268,7 +268,7 @@ final class TaskCancellationTests: XCTestCase {
     }
   }
 
-  /// A store in memory that calls the task off as soon as something was saved.
+  /// An in-memory store that cancels the task as soon as something was saved.
   private final class CancellingStore: IncrementalStore {
     static let type = StoreType(rawValue: "Cancelling")
     static var derivesAttributes: Bool { true }
@@ -361,7 +361,7 @@ final class TaskCancellationTests: XCTestCase {
     }
   }
 
-  // MARK: Turns
+  // MARK: Waiting
 
   func testWorkThatWaitsKeepsAnActorsContextToItself() async throws {
     let container = try await container([PersistentStoreDescription(type: .inMemory)])

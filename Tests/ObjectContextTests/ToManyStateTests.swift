@@ -1,10 +1,10 @@
-// ToManyStateTests: the members of a relationship as they are now, from those stored and what was changed since.
 import ObjectModel
 import XCTest
 import _TestSupport
 
 @testable import ObjectContext
 
+/// The current members of a relationship, from the stored ones and later changes.
 final class ToManyStateTests: XCTestCase {
   private func makeRelationship() throws -> CompiledRelationship {
     let model = try CompiledModel(
@@ -40,7 +40,7 @@ final class ToManyStateTests: XCTestCase {
         case 4...6: XCTAssertEqual(state.remove(member), expected.remove(member) != nil)
         case 7: state.commit { $0 }
         default:
-          // Its row is gone, and nobody has added it anew.
+          // Its row was deleted, and it was not added again.
           if state.added.contains(member) { continue }
           state.forget([member])
           expected.remove(member)

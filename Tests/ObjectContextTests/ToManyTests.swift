@@ -1,10 +1,10 @@
-// ToManyTests: members added, removed and arranged, read before or not (row M14 and ordered relationships).
 import ObjectContext
 import ObjectModel
 import ObjectQuery
 import ObjectStore
 import XCTest
 
+/// Members are added, removed and reordered, loaded or not (row M14 and ordered relationships).
 final class ToManyTests: XCTestCase {
   private let model = ManagedObjectModel {
     Entity("List") {
@@ -30,7 +30,7 @@ final class ToManyTests: XCTestCase {
     try await onEachStore(model: model, classes: ManagedObjectClasses(), body)
   }
 
-  /// A saved list with items named 0, 1, … under each ordered relationship, in a context of its own.
+  /// A saved list with items named 0, 1, … in each ordered relationship, in its own context.
   private func list(_ count: Int, key: String, _ stack: Stack) throws -> (ManagedObjectContext, ManagedObject) {
     let writer = stack.makeContext()
     let items = try (0..<count).map { try writer.make("Item", ["name": "\($0)"]) }

@@ -1,4 +1,3 @@
-// TransformableTests: transformable and Codable values: changes made in place, errors that lose nothing, nothing decoded but what was asked for (M10, M28).
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -6,6 +5,7 @@ import ObjectStore
 import Synchronization
 import XCTest
 
+/// Transformable and Codable values: changes in place, errors without data loss, and lazy decoding (M10, M28).
 final class TransformableTests: XCTestCase {
   /// A value of a reference type.
   final class Notes: Codable, Sendable {
@@ -17,7 +17,7 @@ final class TransformableTests: XCTestCase {
     func encode(to encoder: any Encoder) throws { try all.encode(to: encoder) }
   }
 
-  /// Keeps lines as text.
+  /// Encodes lines as text.
   struct NotesTransformer: AttributeTransformer {
     struct Damaged: Error {}
     func data(from value: Notes) throws -> Data { Data(value.all.joined(separator: "\n").utf8) }
@@ -53,7 +53,7 @@ final class TransformableTests: XCTestCase {
     try XCTUnwrap(page.value(forKey: key, as: Notes.self))
   }
 
-  /// A page with notes, read by a context of its own.
+  /// A page with notes, in a context of its own.
   private func page(_ stack: Stack) throws -> (ManagedObjectContext, ManagedObject) {
     let setup = stack.makeContext()
     let page = try setup.make("Page", ["title": "t", "notes": Notes(["a"]), "named": Notes(["n"])])
@@ -164,7 +164,7 @@ final class TransformableTests: XCTestCase {
       }
       try setup.save()
       let context = stack.makeContext()
-      // More than are watched at a time: those that nobody holds are looked at once more and forgotten.
+      // More than can be tracked at a time: unretained values are checked once more and released.
       for page in ids { try notes(try context.existingObject(with: page.objectID)).add("b") }
       try context.save()
       XCTAssertLessThan(context.registeredObjects.count, 600)
@@ -247,7 +247,7 @@ final class TransformableTests: XCTestCase {
   func testNothingIsDecodedButWhatIsAskedFor() async throws {
     try await onPages { stack in
       let context = stack.makeContext()
-      // An archive of Foundation's, and JSON that is nested without end: bytes, no objects.
+      // An archive of Foundation's, and endlessly nested JSON: bytes, not objects.
       let archive = Data("bplist00\u{d4}".utf8) + Data("X$versionY$archiverT$topX$objects".utf8)
       let deep = Data(String(repeating: "[", count: 100_000).utf8)
       for bytes in [archive, deep, Data(), Data("{".utf8), Data("null".utf8)] {
@@ -261,7 +261,7 @@ final class TransformableTests: XCTestCase {
     }
   }
 
-  // MARK: Codable types of others
+  // MARK: Codable types of other modules
 
   func testCodableTypesOfAnyOriginAreKept() async throws {
     try await onPages { stack in

@@ -1,10 +1,10 @@
-// TransientTests: properties that are kept in memory only (row M8).
 import ObjectContext
 import ObjectModel
 import ObjectQuery
 import ObjectStore
 import XCTest
 
+/// Properties in memory only (row M8).
 final class TransientTests: XCTestCase {
   private let model = ManagedObjectModel {
     Entity("Thing") {

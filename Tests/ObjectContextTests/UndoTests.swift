@@ -1,4 +1,3 @@
-// UndoTests: what undoing asks stores, tells objects and observers, and leaves in a history.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -6,6 +5,7 @@ import ObjectQuery
 import ObjectStore
 import XCTest
 
+/// The effect of undo on requests to stores, objects, observers, and the history.
 final class UndoTests: XCTestCase {
   private func library(_ context: ManagedObjectContext) throws -> (author: Author, books: [Book]) {
     let author = Author(context: context)

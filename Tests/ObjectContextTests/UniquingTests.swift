@@ -1,10 +1,10 @@
-// UniquingTests: one object for each row, held only as long as somebody holds it (row C7).
 import ObjectContext
 import ObjectModel
 import ObjectQuery
 import ObjectStore
 import XCTest
 
+/// One object for each row, which the context does not retain (row C7).
 final class UniquingTests: XCTestCase {
   private func fill(_ stack: Stack) throws {
     let context = stack.makeContext()

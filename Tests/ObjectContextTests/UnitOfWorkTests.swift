@@ -1,11 +1,11 @@
-// UnitOfWorkTests: which objects are changed, which of them in the event under way, and what is left after saves.
 import ObjectContext
 import ObjectModel
 import ObjectStore
 import XCTest
 
+/// The changed objects, those of the current event, and the state after saves.
 final class UnitOfWorkTests: XCTestCase {
-  /// Saved objects, of a context that has nothing to do.
+  /// Saved objects of a context without changes.
   private func withSaved(_ count: Int, _ body: ([ManagedObject]) throws -> Void) async throws {
     let coordinator = try PersistentStoreCoordinator(managedObjectModel: Library.model)
     try await coordinator.addPersistentStore(with: PersistentStoreDescription(type: .inMemory))
@@ -23,7 +23,7 @@ final class UnitOfWorkTests: XCTestCase {
   }
 
   func testNewObjectsThatAreDeletedLeaveOnceTheirRulesWereApplied() throws {
-    // A few are looked for one by one, many at once.
+    // Few objects are searched for one by one, many in one pass.
     for count in [3, 9] {
       let books = try makeNew(count)
       var work = UnitOfWork()
@@ -80,7 +80,7 @@ final class UnitOfWorkTests: XCTestCase {
       work.noteDeleted(books[0])
       work.noteDeleted(books[1])
       XCTAssertTrue(work.takeUnpropagated() === books[0])
-      // Rules cascade while they are applied.
+      // Delete rules cascade while they are applied.
       work.noteDeleted(books[2])
       XCTAssertTrue(work.takeUnpropagated() === books[1])
       XCTAssertTrue(work.takeUnpropagated() === books[2])

@@ -1,4 +1,3 @@
-// ValidationTests: the model's rules and the application's, with all errors at once (rows C23, M6, M7, M13 and table 3b).
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -6,13 +5,14 @@ import ObjectQuery
 import ObjectStore
 import XCTest
 
+/// Validation by the model and the application, with all errors together (rows C23, M6, M7, M13 and table 3b).
 final class ValidationTests: XCTestCase {
   /// An error of an application.
   private struct Refusal: LocalizedError, Equatable {
     var errorDescription: String? { "the range is reversed" }
   }
 
-  /// A class with rules of its own.
+  /// A class with its own validation.
   final class Checked: ManagedObject {
     override class var keysWithCustomValidation: [String] { ["nick", "text"] }
     override func validateValue(_ value: inout Any?, forKey key: String) throws {
@@ -63,7 +63,7 @@ final class ValidationTests: XCTestCase {
     try await onEachStore(model: model, classes: ManagedObjectClasses(["Thing": Checked.self]), body)
   }
 
-  /// The codes with which a save fails, by key.
+  /// Returns the codes with which a save fails, by key.
   private func failures(_ context: ManagedObjectContext) -> [String: ValidationError.Code] {
     do { try context.save() } catch let error as ValidationError {
       let errors = error.code == .multipleErrors ? error.errors : [error]
@@ -214,7 +214,7 @@ final class ValidationTests: XCTestCase {
         XCTAssertEqual(Set(error?.errors.compactMap(\.objectID) ?? []), [thing.objectID, other.objectID, third.objectID])
         XCTAssertTrue(error?.description.contains("Thing: the range is reversed (2 objects") ?? false, "\(error?.description ?? "")")
       }
-      // What is no matter of validation is thrown at once.
+      // Errors other than validation are thrown immediately.
       try thing.setValue(8, forKey: "low")
       XCTAssertThrowsError(try context.save()) { XCTAssertEqual(($0 as? StoreError)?.code, .objectNotFound) }
     }

@@ -1,14 +1,14 @@
-// WalkTests: how many statements walks through a graph cost that say nothing beforehand.
 import ObjectContext
 import ObjectModel
 import ObjectQuery
 import ObjectStore
 import XCTest
 
+/// The number of statements for traversals without prefetching.
 final class WalkTests: XCTestCase {
   private static let count = 2_000
 
-  /// The books of 500 authors, each with two of 40 tags, in a context that has read the books only.
+  /// The books of 500 authors, each with two of 40 tags, in a context that has read only the books.
   private func onBooks(_ body: (_ books: [ManagedObject], ManagedObjectContext, Stack) throws -> Void) async throws {
     try await onEachStore([.sqlcipher]) { stack in
       let writer = stack.makeShortLivedContext()
@@ -37,7 +37,7 @@ final class WalkTests: XCTestCase {
     for book in books { XCTAssertEqual(book.many("tags").compactMap { $0.text("name") }.count, 2) }
   }
 
-  /// How many rows of an entity were read.
+  /// The number of rows of an entity that were read.
   private func rows(_ entity: String, _ stack: Stack) throws -> Int {
     let context = stack.makeContext()
     let ids = try context.fetch(FetchRequest<ManagedObjectID>(entityName: entity))
@@ -79,7 +79,7 @@ final class WalkTests: XCTestCase {
   func testTheTagsOfEveryBook() async throws {
     try await onBooks { books, _, stack in
       readTags(books)
-      // The members of 4, 16, 64 and then 250 books. Of the 40 tags those of the first books are read, in whatever order sets have, a few at a time.
+      // The members of 4, 16, 64 and then 250 books. The 40 tags are read a few at a time, in the iteration order of sets.
       XCTAssertLessThanOrEqual(stack.statements?.count ?? 0, 11 + 20)
     }
   }
