@@ -1,9 +1,8 @@
-// HostileWords: names and values that look like SQL, end a literal or a name too early, or mean something in a pattern.
 import _TestSupport
 
-/// Names and values that look like SQL. The lists are the same in every run.
+/// Names and values that look like SQL, end a literal or a name early, or have a meaning in patterns. The lists are the same in every run.
 public enum HostileWords {
-  /// Pieces that words are put together from.
+  /// Fragments that words consist of.
   private static let pieces = [
     "'", "\"", "`", "[", "]", ";", "--", "/*", "*/", "\\", "%", "_", "*", "?", "?1", ":name", "$1", "(", ")", ",", "=", "||", "<>", "#",
     "{", "}",
@@ -20,7 +19,7 @@ public enum HostileWords {
     "\u{65E5}\u{672C}", "\u{41F}", " ", "  ", "a", "Z", "7",
   ]
 
-  /// Of words, those that are not there yet; texts that are written in two normal forms are one.
+  /// Makes distinct words. Texts that are canonically equivalent count as equal.
   private static func make(_ count: Int, seed: UInt64, _ pieces: [String], _ isAllowed: (String) -> Bool) -> [String] {
     var random = SeededGenerator(seed: seed)
     var (words, known) = ([String](), Set<String>())
@@ -34,7 +33,7 @@ public enum HostileWords {
     return words
   }
 
-  /// 500 names that a model may have. One is long.
+  /// 500 valid model names, one of them long.
   public static let names: [String] = {
     let long = String(repeating: "\"; DROP TABLE Thing; -- ", count: 400)
     return [long]
@@ -43,7 +42,7 @@ public enum HostileWords {
       }
   }()
 
-  /// 2,000 values. Some have zero bytes and line ends, and one is long.
+  /// 2,000 values, some with zero bytes and line ends, one of them long.
   public static let values: [String] = {
     let long = String(repeating: "'; DROP TABLE Thing; -- ", count: 4_000)
     return ["", long] + make(1_998, seed: 2_000, pieces + ["\u{0}", "\n", "\r\n", "\t", "\u{1A}", "\u{7F}"]) { !$0.isEmpty }

@@ -1,4 +1,3 @@
-// OpenStore: an open store with its coordinator, and requests to it in few words.
 import Foundation
 public import ObjectModel
 public import ObjectQuery
@@ -6,7 +5,7 @@ public import ObjectStore
 import XCTest
 import _TestSupport
 
-/// An open store with its coordinator, asked through the public contract alone.
+/// An open store with its coordinator, with shorthands for requests. It uses the public contract only.
 public final class OpenStore: Sendable {
   /// The coordinator.
   public let coordinator: PersistentStoreCoordinator
@@ -23,7 +22,7 @@ public final class OpenStore: Sendable {
     scope = RequestScope(objectIDSpace: .register(storeIdentifier: persistentStore.identifier, model: model))
   }
 
-  /// The store object itself.
+  /// The store object.
   public var store: any IncrementalStore { persistentStore.incrementalStore }
   /// The model.
   public var model: CompiledModel { coordinator.compiledModel }
@@ -31,22 +30,22 @@ public final class OpenStore: Sendable {
   /// Closes the store.
   public func close() throws { try coordinator.remove(persistentStore) }
 
-  /// The entity of a name.
+  /// Returns the entity with a name.
   public func entity(_ name: String) throws -> CompiledEntity {
     try XCTUnwrap(model.entity(named: name), "The model has no entity \(name).")
   }
 
-  /// The relationship of an entity by name.
+  /// Returns the relationship of an entity with a name.
   public func relationship(_ entityName: String, _ name: String) throws -> CompiledRelationship {
     try XCTUnwrap(entity(entityName).relationships.first { $0.name == name }, "\(entityName) has no relationship \(name).")
   }
 
   // MARK: Saving
 
-  /// A permanent ID for a new object.
+  /// Returns a permanent ID for a new object.
   public func newID(_ entityName: String) throws -> ManagedObjectID { try newIDs(entityName, count: 1)[0] }
 
-  /// Permanent IDs for new objects.
+  /// Returns permanent IDs for new objects.
   public func newIDs(_ entityName: String, count: Int) throws -> [ManagedObjectID] {
     let number = UInt32(try entity(entityName).number)
     let temporary = (1...max(count, 1)).prefix(count).map {
@@ -57,10 +56,10 @@ public final class OpenStore: Sendable {
     return ids
   }
 
-  /// Begins a save.
+  /// Starts a save.
   public func newSave() -> PendingSave { PendingSave(self) }
 
-  /// Saves what a closure says.
+  /// Saves the changes that a closure makes.
   @discardableResult public func save<Result>(_ changes: (PendingSave) throws -> Result) throws -> Result {
     let pending = newSave()
     let result = try changes(pending)
@@ -68,30 +67,30 @@ public final class OpenStore: Sendable {
     return result
   }
 
-  /// Inserts one object in a save of its own.
+  /// Inserts one object in a separate save.
   @discardableResult public func insert(_ entityName: String, _ values: [String: Slot]) throws -> ManagedObjectID {
     try save { try $0.insert(entityName, values) }
   }
 
   // MARK: Reading
 
-  /// The row of an object; nil when there is none.
+  /// Returns the row of an object; nil if it does not exist.
   public func row(_ objectID: ManagedObjectID) throws -> RowImage? {
     try store.newValuesForObjects(with: [objectID], in: scope).first
   }
 
-  /// A value of a stored object; nil when the object has no row.
+  /// Returns a value of a stored object; nil if the object has no row.
   public func value(_ objectID: ManagedObjectID, _ property: String) throws -> Slot? {
     try row(objectID).map { try value($0, property) }
   }
 
-  /// A value of a row.
+  /// Returns a value of a row.
   public func value(_ row: RowImage, _ property: String) throws -> Slot {
     let slot = try XCTUnwrap(model.entities[row.entityNumber].slots.first { $0.name == property }, "There is no \(property).")
     return try row.slot(slot.index, kind: slot.kind)
   }
 
-  /// The rows of a fetch.
+  /// Returns the rows of a fetch.
   public func rows(_ specification: FetchSpecification) throws -> RowList {
     guard case .rows(let rows) = try store.execute(.fetch(specification), in: scope) else {
       XCTFail("The answer holds no rows.")
@@ -100,17 +99,17 @@ public final class OpenStore: Sendable {
     return rows
   }
 
-  /// The values of one property of a fetch's rows, in order.
+  /// Returns the values of one property of a fetch's rows, in order.
   public func values(_ property: String, _ specification: FetchSpecification) throws -> [Slot] {
     try rows(specification).map { try value($0, property) }
   }
 
-  /// The texts of one property of a fetch's rows, in order.
+  /// Returns the texts of one property of a fetch's rows, in order.
   public func texts(_ property: String, _ specification: FetchSpecification) throws -> [String] {
     try values(property, specification).map { if case .text(let text) = $0 { text } else { "(none)" } }
   }
 
-  /// The IDs of a fetch of IDs.
+  /// Returns the IDs of a fetch.
   public func ids(_ specification: FetchSpecification) throws -> [ManagedObjectID] {
     var specification = specification
     specification.resultType = .objectIDs
@@ -121,7 +120,7 @@ public final class OpenStore: Sendable {
     return ids
   }
 
-  /// The number of a count.
+  /// Returns the count of a fetch.
   public func count(_ specification: FetchSpecification) throws -> Int {
     var specification = specification
     specification.resultType = .count
@@ -132,10 +131,10 @@ public final class OpenStore: Sendable {
     return count
   }
 
-  /// The number of all objects of an entity.
+  /// Returns the number of objects of an entity.
   public func count(_ entityName: String) throws -> Int { try count(FetchSpecification(entityName: entityName)) }
 
-  /// The dictionaries of a fetch of properties.
+  /// Returns the dictionaries of a fetch of properties.
   public func dictionaries(_ specification: FetchSpecification) throws -> DictionaryRows {
     var specification = specification
     specification.resultType = .dictionaries
@@ -146,7 +145,7 @@ public final class OpenStore: Sendable {
     return rows
   }
 
-  /// The members of a to-many relationship, in the store's order.
+  /// Returns the members of a to-many relationship, in the store's order.
   public func members(_ objectID: ManagedObjectID, _ name: String) throws -> [ObjectReference] {
     let relationship = try relationship(objectID.entityName, name)
     let values = try store.newValues(forRelationship: relationship, forObjectsWith: [objectID], in: scope)
@@ -156,11 +155,11 @@ public final class OpenStore: Sendable {
 }
 
 extension ManagedObjectID {
-  /// The value of a to-one relationship to the object.
+  /// The value of a to-one relationship to this object.
   public var slot: Slot { .int(reference.rawValue) }
 }
 
-/// Expects a ``StoreError`` of a kind, and returns it.
+/// Asserts that `body` throws a ``StoreError`` with a code, and returns the error.
 @discardableResult public func assertStoreError<Result>(
   _ code: StoreError.Code, file: StaticString = #filePath, line: UInt = #line, _ body: () throws -> Result
 ) -> StoreError? {

@@ -1,9 +1,8 @@
-// PendingSave: builds a save request as a context would.
 public import ObjectModel
 public import ObjectStore
 import XCTest
 
-/// Builds a save request as a context would.
+/// Builds a save request as a context does.
 public final class PendingSave {
   private let open: OpenStore
   private let inserted = RowWriter()
@@ -12,14 +11,14 @@ public final class PendingSave {
 
   init(_ open: OpenStore) { self.open = open }
 
-  /// Inserts an object; properties that are not named get their defaults.
+  /// Inserts an object. Omitted properties get their default values.
   @discardableResult public func insert(_ entityName: String, _ values: [String: Slot]) throws -> ManagedObjectID {
     let objectID = try open.newID(entityName)
     try insert(objectID, values)
     return objectID
   }
 
-  /// Inserts an object under an ID that was obtained.
+  /// Inserts an object with an ID that was obtained before.
   public func insert(_ objectID: ManagedObjectID, _ values: [String: Slot]) throws {
     let entity = open.model.entities[Int(objectID.entityNumber)]
     try check(values.keys, of: entity)
@@ -28,12 +27,12 @@ public final class PendingSave {
     inserted.endRow()
   }
 
-  /// Changes an object as it stands in the store.
+  /// Changes an object based on its current row in the store.
   public func update(_ objectID: ManagedObjectID, _ values: [String: Slot]) throws {
     try update(XCTUnwrap(open.row(objectID), "There is no row of \(objectID)."), values)
   }
 
-  /// Changes an object as it was read.
+  /// Changes an object based on the given row.
   public func update(_ row: RowImage, _ values: [String: Slot]) throws {
     let entity = open.model.entities[row.entityNumber]
     try check(values.keys, of: entity)
@@ -51,22 +50,23 @@ public final class PendingSave {
     request.updated.append(SaveChangesRequest.Update(row: writer.endRow(), changedSlots: changed, oldVersion: row.version))
   }
 
-  /// Deletes an object as it stands in the store.
+  /// Deletes an object based on its current row in the store.
   public func delete(_ objectID: ManagedObjectID) throws {
     delete(try XCTUnwrap(open.row(objectID), "There is no row of \(objectID)."))
   }
 
-  /// Deletes an object as it was read.
+  /// Deletes an object based on the given row.
   public func delete(_ row: RowImage) {
     request.deleted.append(SaveChangesRequest.VersionedReference(reference: row.reference, version: row.version))
   }
 
-  /// Checks an object's version as it was read.
+  /// Checks an object's version in the given row.
   public func lock(_ row: RowImage) {
     request.locked.append(SaveChangesRequest.VersionedReference(reference: row.reference, version: row.version))
   }
 
-  /// Changes a to-many relationship. Membership of a many-to-many relationship goes under the one of the lower number, as the contract says.
+  /// Changes a to-many relationship. As the contract requires, membership of a many-to-many relationship is recorded for the one with the
+  /// lower number.
   public func change(
     _ objectID: ManagedObjectID, _ name: String, add: [ManagedObjectID] = [], remove: [ManagedObjectID] = [],
     order: [ManagedObjectID]? = nil

@@ -1,14 +1,15 @@
-// SpecificationModels: the models that the suites work with.
 import Foundation
 public import ObjectModel
 
-/// The models that the suites work with.
+/// The models of the suites.
 public enum SpecificationModels {
   /// Books with every kind of relationship: to-one with to-many inverse, many-to-many, ordered, without inverse, one-to-one, to itself.
   ///
   /// - `Author` —<> `books`; `spouse` one-to-one to itself; `mentor`/`pupils`; `friends` many-to-many, its own inverse.
-  /// - `Book` — `author`, `tags` many-to-many with `Tag.books`, `chapters` ordered with `Chapter.book`; unique by `isbn`, and by title and year.
-  /// - `Shelf` — `books` ordered many-to-many with `Book.shelves` ordered, `hidden` to-many without inverse, `first` to-one without inverse.
+  /// - `Book` — `author`, `tags` many-to-many with `Tag.books`, `chapters` ordered with `Chapter.book`; unique by `isbn`, and by title and
+  ///   year.
+  /// - `Shelf` — `books` ordered many-to-many with `Book.shelves` ordered, `hidden` to-many without inverse, `first` to-one without
+  ///   inverse.
   public static let library: CompiledModel = compile([
     entity(
       "Author",
@@ -28,7 +29,8 @@ public enum SpecificationModels {
     entity("Tag", [text("name"), toMany("books", "Book", "tags")], unique: [["name"]]),
   ])
 
-  /// Inheritance three levels deep: abstract `Asset` (unique by `code`) with `Photo`, `Video` with `Clip`, abstract `Document` with `Letter`; `Note.asset` refers to any.
+  /// Inheritance three levels deep: abstract `Asset` (unique by `code`) with `Photo`, `Video` with `Clip`, abstract `Document` with
+  /// `Letter`. `Note.asset` can refer to any of them.
   public static let assets: CompiledModel = {
     var asset = entity("Asset", [text("name"), text("code"), integer("size"), toMany("notes", "Note", "asset")], unique: [["code"]])
     asset.isAbstract = true
@@ -44,7 +46,7 @@ public enum SpecificationModels {
     ])
   }()
 
-  /// One entity with an attribute of every type that is stored; none is required.
+  /// One entity with an optional attribute of every stored type.
   public static let types: CompiledModel = compile([
     entity(
       "Sample",
@@ -52,25 +54,25 @@ public enum SpecificationModels {
     )
   ])
 
-  // MARK: Building
+  // MARK: Construction
 
-  /// An attribute that may have no value.
+  /// Returns an optional attribute.
   public static func attribute(_ name: String, _ type: AttributeType) -> PropertyDescription {
     .attribute(AttributeDescription(name: name, type: type, isOptional: true))
   }
-  /// A text.
+  /// Returns a text attribute.
   public static func text(_ name: String) -> PropertyDescription { attribute(name, .string) }
-  /// A 64-bit integer.
+  /// Returns a 64-bit integer attribute.
   public static func integer(_ name: String) -> PropertyDescription { attribute(name, .integer64) }
-  /// A to-one relationship.
+  /// Returns a to-one relationship.
   public static func toOne(_ name: String, _ destination: String, _ inverse: String? = nil) -> PropertyDescription {
     .relationship(RelationshipDescription(name: name, destination: destination, inverse: inverse))
   }
-  /// A to-many relationship.
+  /// Returns a to-many relationship.
   public static func toMany(_ name: String, _ destination: String, _ inverse: String? = nil, ordered: Bool = false) -> PropertyDescription {
     .relationship(RelationshipDescription(name: name, destination: destination, inverse: inverse, isToMany: true, isOrdered: ordered))
   }
-  /// An entity.
+  /// Returns an entity.
   public static func entity(
     _ name: String, _ properties: [PropertyDescription], parent: String? = nil, unique: [[String]] = []
   ) -> EntityDescription {
@@ -78,17 +80,17 @@ public enum SpecificationModels {
     entity.uniquenessConstraints = unique
     return entity
   }
-  /// A frozen model of entities.
+  /// Returns a compiled model with the given entities.
   public static func compiled(_ entities: [EntityDescription]) throws -> CompiledModel {
     try CompiledModel(ManagedObjectModel(entities: entities))
   }
 
-  /// A frozen model of entities that are known to be right.
+  /// Returns a compiled model. The model must be valid.
   static func compile(_ model: ManagedObjectModel) -> CompiledModel {
     do { return try CompiledModel(model) } catch { preconditionFailure("\(error)") }
   }
 
-  /// A frozen model of entities that are known to be right.
+  /// Returns a compiled model with the given entities, which must be valid.
   static func compile(_ entities: [EntityDescription]) -> CompiledModel {
     do { return try compiled(entities) } catch { preconditionFailure("\(error)") }
   }

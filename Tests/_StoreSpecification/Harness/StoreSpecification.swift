@@ -1,14 +1,13 @@
-// StoreSpecification: the base of all suites of the specification, and how a test runs them.
 public import Foundation
 public import ObjectModel
 public import ObjectStore
 public import XCTest
 import _TestSupport
 
-/// A suite of the specification: what every store must do, whoever wrote it.
+/// The base class of all suites of the specification, which every store must meet.
 ///
-/// XCTest on Linux finds no test methods that a class inherits from another module, so the suites list their cases, and one method of a test class runs
-/// all of them: ``XCTest/XCTestCase/verify(_:meets:exceptions:)``. Each case is reported by its own name all the same.
+/// XCTest on Linux does not find test methods that a class inherits from another module. So the suites list their cases, and one method of
+/// a test class runs them all: ``XCTest/XCTestCase/verify(_:meets:exceptions:)``. Each case is still reported by its own name.
 open class StoreSpecification: XCTestCase {
   /// A case: its name and the method of an instance.
   public typealias Case = (name: String, body: (StoreSpecification) throws -> Void)
@@ -16,12 +15,12 @@ open class StoreSpecification: XCTestCase {
   /// The cases.
   open class var cases: [Case] { [] }
 
-  /// The store that the suite is run over.
+  /// The store that the suite tests.
   public fileprivate(set) var storeUnderTest: any StoreUnderTest = InMemoryStoreUnderTest()
   private var folders: [TemporaryFolder] = []
   private var openStores: [OpenStore] = []
 
-  /// The cases of a suite from its methods.
+  /// Returns the cases of a suite from its methods.
   public class func list<Suite: StoreSpecification>(_ methods: [(String, (Suite) -> () throws -> Void)]) -> [Case] {
     methods.map { name, method in
       (
@@ -34,19 +33,19 @@ open class StoreSpecification: XCTestCase {
     }
   }
 
-  /// A new empty folder that goes with the test.
+  /// Makes an empty folder that is removed after the test.
   public func makeFolder() throws -> URL {
     let folder = try TemporaryFolder("StoreSpecification")
     folders.append(folder)
     return folder.url
   }
 
-  /// A new store in a folder of its own.
+  /// Makes a store in a separate folder.
   public func makeStore(_ model: CompiledModel = SpecificationModels.library) throws -> OpenStore {
     try openStore(in: makeFolder(), model)
   }
 
-  /// Opens or creates the store of a folder.
+  /// Opens or creates the store in a folder.
   ///
   /// - Parameter configure: Changes the description.
   public func openStore(
@@ -70,13 +69,13 @@ open class StoreSpecification: XCTestCase {
 }
 
 extension XCTestCase {
-  /// Runs suites over a store; each of their cases is reported by itself.
+  /// Runs suites on a store, and reports each of their cases separately.
   ///
-  /// The environment variable `SPECIFICATION_CASE` narrows the cases to those whose suite or name contains its value.
+  /// The environment variable `SPECIFICATION_CASE` limits the cases to those whose suite or name contains its value.
   /// - Parameters:
   ///   - store: The store.
   ///   - suites: The suites: ``StoreSpecification/storeSuites`` or ``StoreSpecification/objectSuites``.
-  ///   - exceptions: The cases that the store is not held to. An exception that names no case is a failure.
+  ///   - exceptions: The cases that the store need not pass. An exception that names no case is a failure.
   public func verify(
     _ store: any StoreUnderTest, meets suites: [StoreSpecification.Type], exceptions: [SpecificationException] = [],
     file: StaticString = #filePath, line: UInt = #line
@@ -106,7 +105,7 @@ extension XCTestCase {
         if test.testRun?.hasSucceeded != true { failed.append(full) }
       }
     }
-    // The assertions of XCTest look for the running test, which each case above has replaced.
+    // XCTest's assertions use the current test, which each case above has replaced.
     if !failed.isEmpty {
       recordFailure(
         withDescription: "\(store.name) fails: \(failed.joined(separator: ", "))", inFile: "\(file)", atLine: Int(line), expected: true)

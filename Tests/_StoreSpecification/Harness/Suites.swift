@@ -1,7 +1,5 @@
-// Suites: the list of all suites.
-
 extension StoreSpecification {
-  /// What stores must do, asked through the public contract.
+  /// The suites for stores, which use the public contract.
   public static var storeSuites: [StoreSpecification.Type] {
     [
       SavingSpecification.self, IdentitySpecification.self, RelationshipSpecification.self, OrderingSpecification.self,
@@ -14,10 +12,10 @@ extension StoreSpecification {
     ]
   }
 
-  /// What stores that keep a history tell.
+  /// The suites for stores with a history.
   public static var historySuites: [StoreSpecification.Type] { [HistorySpecification.self, HistoryPlacesSpecification.self] }
 
-  /// What living objects over a store must do.
+  /// The suites for managed objects on a store.
   public static var objectSuites: [StoreSpecification.Type] {
     [
       UniquingSpecification.self, FaultingSpecification.self, ContextSavingSpecification.self, GraphSpecification.self,

@@ -1,4 +1,3 @@
-// HistoryPlacesSpecification: places in histories, conditions over them, and what is deleted from them.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -7,7 +6,7 @@ import ObjectStore
 import XCTest
 import _TestSupport
 
-/// Places in the histories of stores: what lies behind them, and what is deleted before them.
+/// Tokens in the histories of stores: the transactions after them, conditions, and purges before them.
 public final class HistoryPlacesSpecification: ObjectSpecification {
   public override class var cases: [Case] {
     list(
@@ -29,7 +28,7 @@ public final class HistoryPlacesSpecification: ObjectSpecification {
       ] as [(String, (HistoryPlacesSpecification) -> () throws -> Void)])
   }
 
-  // MARK: Places
+  // MARK: Tokens
 
   func testABatchUpdateRecordsTheDefaultsOfAComposite() throws {
     for level in HistoryLevel.allCases {
@@ -62,7 +61,7 @@ public final class HistoryPlacesSpecification: ObjectSpecification {
     XCTAssertEqual(all[0].token.isOlder(than: all[1].token, inStore: open.persistentStore.identifier), true)
     XCTAssertEqual(all[1].token.isOlder(than: all[0].token, inStore: open.persistentStore.identifier), false)
     XCTAssertNil(all[0].token.isOlder(than: all[1].token, inStore: "another"))
-    // A place that this history never had.
+    // A token that this history never had.
     let strange = PersistentHistoryToken(HistoryPosition(number: 1_000, mark: 7), of: open.persistentStore.identifier)
     assertStoreError(.historyTokenUnknown) { try transactions(open, after: strange) }
     let copied = PersistentHistoryToken(HistoryPosition(number: all[0].transactionNumber, mark: 7), of: open.persistentStore.identifier)
@@ -154,7 +153,7 @@ public final class HistoryPlacesSpecification: ObjectSpecification {
     XCTAssertThrowsError(try fetch(nil, "author == 'a'")) { XCTAssertTrue($0 is FetchPredicateError, "\($0)") }
   }
 
-  // MARK: Shortening
+  // MARK: Purges
 
   func testDeletingHistoryLeavesThePlaceItself() throws {
     let open = try makeTracked()
@@ -189,7 +188,7 @@ public final class HistoryPlacesSpecification: ObjectSpecification {
     XCTAssertEqual(try coordinator.execute(.fetchHistory(after: .distantPast)).transactions, [])
     XCTAssertNil(try coordinator.execute(.fetchHistory(after: nil)).lastToken)
     XCTAssertEqual(try count(.transactionsOnly, "author != 'app'"), 0)
-    // A condition over the kind finds the record.
+    // A condition on the kind finds the record.
     XCTAssertEqual(try count(.transactionsOnly, "kind == 'begin'"), 1)
     XCTAssertEqual(try count(.transactionsOnly, "kind IN {'begin', 'save'} AND author == nil"), 1)
     XCTAssertEqual(try count(.transactionsOnly, "NOT kind == 'save'"), 1)
@@ -224,7 +223,7 @@ public final class HistoryPlacesSpecification: ObjectSpecification {
     let open = try makeTracked()
     let coordinator = open.coordinator
     let start = try token(open)
-    // A consumer that has read nothing is behind no transaction.
+    // A consumer that has read nothing does not count as having read a transaction.
     try coordinator.registerHistoryConsumer("index")
     for name in ["1", "2"] { try open.insert("Tag", ["name": .text(name)]) }
     let all = try transactions(open)
@@ -274,7 +273,7 @@ public final class HistoryPlacesSpecification: ObjectSpecification {
     assertStoreError(.historyConsumerBehind) { try coordinator.historyConsumed(all[2].token, by: "nobody") }
     XCTAssertTrue(try coordinator.removeHistoryConsumer("sync"))
     XCTAssertFalse(try coordinator.removeHistoryConsumer("sync"))
-    // Forced, it goes past whoever has not read.
+    // Forcing it ignores consumers that have not read.
     try coordinator.registerHistoryConsumer("late")
     try open.insert("Tag", ["name": .text("4")])
     var request = PersistentHistoryChangeRequest.deleteHistory(before: nil)
@@ -302,7 +301,7 @@ public final class HistoryPlacesSpecification: ObjectSpecification {
     XCTAssertEqual(try transactions(open).count, 1)
     let error = try? transactions(open, after: place)
     XCTAssertNil(error, "a place in a history that was switched off is none in the next")
-    // Another level is the same history.
+    // A change of the level continues the same history.
     let present = try token(open)
     try history.setHistory(HistorySettings(level: .properties))
     try open.insert("Tag", ["name": .text("white")])

@@ -1,4 +1,3 @@
-// HistorySpecification: what stores that keep a history tell of what was written.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -7,7 +6,7 @@ import ObjectStore
 import Synchronization
 import XCTest
 
-/// What stores that keep a history tell of what was written, through contexts and coordinators.
+/// The history that stores record of changes through contexts and coordinators.
 public final class HistorySpecification: ObjectSpecification {
   public override class var cases: [Case] {
     list(
@@ -62,7 +61,7 @@ public final class HistorySpecification: ObjectSpecification {
     XCTAssertEqual(ids, Set(try context.all("Book").map(\.objectID) + [author.objectID]))
     XCTAssertEqual((found[0].changes ?? []).map(\.id.index), [0, 1, 2, 3])
     XCTAssertLessThan(abs(found[0].timestamp.timeIntervalSinceNow), 60)
-    // A save of nothing is no transaction.
+    // A save without changes is not a transaction.
     try context.save()
     XCTAssertEqual(try transactions(open).count, 1)
   }
@@ -117,7 +116,7 @@ public final class HistorySpecification: ObjectSpecification {
     let found = try transactions(open, after: place)
     XCTAssertEqual(found.count, 2)
     XCTAssertEqual(lines(found[0]), ["update Book pages,title"])
-    // The authors' sets stand in the book's column: it is told once, there.
+    // The authors' sets are stored in the book's column, so the change is recorded once, there.
     XCTAssertEqual(lines(found[1]).filter { $0.hasPrefix("update Book") }, ["update Book author"])
     let change = try XCTUnwrap(found[0].changes?.first)
     XCTAssertEqual(change.changedObjectID, book.objectID)
@@ -171,7 +170,7 @@ public final class HistorySpecification: ObjectSpecification {
     }
   }
 
-  /// Films, of which the number and the title are kept when one is deleted.
+  /// Films whose number and title are preserved on deletion.
   private static let films: CompiledModel = {
     var number = AttributeDescription(name: "number", type: .uuid, isOptional: true)
     number.preservesValueInHistoryOnDeletion = true
@@ -256,7 +255,7 @@ public final class HistorySpecification: ObjectSpecification {
       })
     assertStoreError(.constraintConflict) { try open.insert("Tag", ["name": .text("red")]) }
     XCTAssertEqual(try transactions(open), before)
-    // A part that fails leaves nothing either.
+    // A failed nested transaction leaves nothing either.
     try open.store.performTransaction {
       try open.insert("Tag", ["name": .text("green")])
       assertStoreError(.constraintConflict) { try open.insert("Tag", ["name": .text("red")]) }
@@ -286,7 +285,7 @@ public final class HistorySpecification: ObjectSpecification {
     let found = try transactions(open, after: place)
     XCTAssertEqual(found.map(\.author), ["a", "b", "a"])
     XCTAssertEqual(found.map { $0.changes?.count }, [2, 1, 1])
-    // What comes afterwards is another one.
+    // Later changes form another transaction.
     try context.insert("Tag", ["name": "5"])
     try context.save()
     XCTAssertEqual(try transactions(open, after: place).map { $0.changes?.count }, [2, 1, 1, 1])
@@ -389,7 +388,7 @@ public final class HistorySpecification: ObjectSpecification {
     try below.save()
     try child.save()
     XCTAssertEqual(try transactions(open, after: place).count, 0, "nothing is stored yet")
-    // What is given up leaves nothing.
+    // Discarded changes leave nothing.
     try child.insert("Tag", ["name": "given up"])
     child.rollback()
     try book.setValue(Int64(2), forKey: "pages")
@@ -407,7 +406,7 @@ public final class HistorySpecification: ObjectSpecification {
     XCTAssertEqual(changes.first { $0.changeType == .insert }?.changedObjectID, tag.objectID)
     XCTAssertEqual(changes.first { $0.changeType == .delete }?.oldValues?["name"] as? String, "gone")
     XCTAssertEqual(Set(changes.flatMap(\.links).map(\.relationship)).isSubset(of: ["books", "tags"]), true)
-    // Who merges by the history alone has all of it.
+    // A replica that merges from the history alone has all changes.
     let replica = open.newContext()
     XCTAssertEqual(try XCTUnwrap(replica.all("Book").first).members("tags").map(\.objectID), [tag.objectID])
   }

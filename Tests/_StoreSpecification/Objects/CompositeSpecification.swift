@@ -1,4 +1,3 @@
-// CompositeSpecification: composite attributes are kept part by part and asked by key paths into them.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -6,7 +5,7 @@ import ObjectQuery
 import ObjectStore
 import XCTest
 
-/// Composite attributes are kept part by part, and their parts can be asked for wherever an attribute can.
+/// Composite attributes are stored in parts, and their parts can be used wherever an attribute can.
 public final class CompositeSpecification: ObjectSpecification {
   public override class var cases: [Case] {
     list(
@@ -96,7 +95,7 @@ public final class CompositeSpecification: ObjectSpecification {
     XCTAssertEqual((home["place"] as? [String: Any])?["longitude"] as? Double, 7.1)
     XCTAssertNil(home["zip"])
     XCTAssertNil(try find("Person", "name", "Cat", in: context).value(forKey: "home"))
-    // What the dictionary does not name has no value then.
+    // Parts that are missing in the dictionary become nil.
     try bob.setValue(["city": "Köln"], forKey: "home")
     XCTAssertNil(try bob.value(forKeyPath: "home.place"))
     XCTAssertEqual((try bob.committedValues(forKeys: ["home"])["home"] as? [String: Any])?["city"] as? String, "Bonn")
@@ -194,7 +193,7 @@ public final class CompositeSpecification: ObjectSpecification {
     return compiled
   }()
 
-  /// A saved person whose composites are nil, read again.
+  /// Makes a saved person whose composites are nil, and reads it again.
   private func makeHomeless(_ store: OpenStore) throws -> (context: ManagedObjectContext, person: ManagedObject) {
     let context = store.newContext()
     try context.insert("Person", ["name": "Ann", "home": nil, "estate": nil])
@@ -226,7 +225,7 @@ public final class CompositeSpecification: ObjectSpecification {
     let again = try find("Person", "name", "Ann", in: store.newContext())
     XCTAssertEqual(try dictionary(again, "home"), ["city": "Ulm", "zip": "89073", "floor": 2])
     XCTAssertEqual(try dictionary(again, "estate"), south)
-    // A value that is there keeps what it has.
+    // An existing value keeps its parts.
     try again.setValue("Bonn", forKeyPath: "home.city")
     try again.setValue(nil, forKeyPath: "home.zip")
     XCTAssertEqual(try dictionary(again, "home"), ["city": "Bonn", "floor": 2])
@@ -244,7 +243,7 @@ public final class CompositeSpecification: ObjectSpecification {
       XCTAssertNoThrow(try person.validateForUpdate(), line: line)
     }
     try check()
-    // Nothing begins a value by having none.
+    // Setting parts to nil does not create a composite.
     try person.setValue(nil, forKeyPath: "home.zip")
     try person.setValue([String: Any](), forKey: "home")
     try check()
@@ -286,7 +285,7 @@ public final class CompositeSpecification: ObjectSpecification {
     XCTAssertEqual(try dictionary(cat, "home"), ["city": "Ulm", "zip": "3", "floor": 2])
   }
 
-  /// Sets parts of all objects that a format finds.
+  /// Sets parts of all objects that match a predicate.
   private func update(_ parts: [String: (any Sendable)?], where format: String = "TRUEPREDICATE", in context: ManagedObjectContext) throws
     -> Int
   {
@@ -319,16 +318,16 @@ public final class CompositeSpecification: ObjectSpecification {
     XCTAssertEqual(try dictionary(ann, "home"), ["city": "Ulm", "zip": "1", "floor": 2], "a registered object takes the new values")
     try expect(["city": "Ulm", "zip": "1", "floor": 2], "Ann", in: store)
     try expect(["city": "Bonn", "zip": "1", "floor": 7], "Bob", in: store)
-    // Values that the update sets itself stay.
+    // Values that the update sets itself are kept.
     XCTAssertEqual(try update(["home": nil], in: context), 2)
     try expect(nil, "Ann", in: store)
     XCTAssertEqual(try update(["home.city": "Bern", "home.note": "x"], in: context), 2)
     try expect(["city": "Bern", "note": "x", "floor": 2], "Ann", in: store)
-    // Removing parts begins no value.
+    // Setting parts to nil does not create a composite.
     _ = try update(["home": nil], in: context)
     _ = try update(["home.zip": nil, "home.note": nil], in: context)
     try expect(nil, "Bob", in: store)
-    // Computed values, which are missing for some.
+    // Computed values, which are nil for some objects.
     try find("Person", "name", "Bob", in: context).setValue("west", forKeyPath: "estate.label")
     try context.save()
     XCTAssertEqual(try update(["home.note": FetchExpression(format: "estate.label")], in: context), 2)

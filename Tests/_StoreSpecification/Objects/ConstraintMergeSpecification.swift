@@ -1,4 +1,3 @@
-// ConstraintMergeSpecification: unique values that are taken, under every merge policy (rows C19 and M16, table 3d).
 import ObjectContext
 import ObjectModel
 import ObjectQuery
@@ -6,7 +5,7 @@ import ObjectStore
 import XCTest
 import _TestSupport
 
-/// What a save does about unique values that are taken.
+/// Saves with unique values that exist already, under every merge policy (rows C19 and M16, table 3d).
 public final class ConstraintMergeSpecification: ObjectSpecification {
   public override class var cases: [Case] {
     list(
@@ -44,7 +43,7 @@ public final class ConstraintMergeSpecification: ObjectSpecification {
 
   func testTheTableOfPolicies() throws {
     for (policy, expected): (MergePolicy, [Int64?]) in [
-      // Unset values count for nothing, but with the policy that overwrites everything.
+      // Unset values do not count, except under the policy that overwrites everything.
       (.mergeByPropertyObjectTrump, [2, 1, 7]), (.overwrite, [2, 0, nil]), (.mergeByPropertyStoreTrump, [1, 1, 7]), (.rollback, [1, 1, 7]),
     ] {
       let open = try makeStore(MergeModel.compiled)
@@ -113,7 +112,7 @@ public final class ConstraintMergeSpecification: ObjectSpecification {
       let id = try open.insert("Item", row(1, 1, "k"))
       let context = open.context(policy)
       let stored = try context.existingObject(with: id)
-      // It has a change of its own, which is saved beside.
+      // It has a change of its own, which is saved as well.
       try stored.setValue(5, forKey: "c")
       let new = try context.insert("Item", ["key": "k", "a": 2])
       try context.save()
@@ -291,7 +290,7 @@ public final class ConstraintMergeSpecification: ObjectSpecification {
       XCTAssertEqual(try open.numbers(first), [1, 1, nil])
       XCTAssertEqual(try open.numbers(second)?[0], 2)
     }
-    // By two constraints it may well match one object.
+    // By two constraints, it can match one object.
     let open = try makeStore(MergeModel.compiled)
     let id = try open.insert("Item", row(1, 1, "k").merging(["code": .text("c")]) { $1 })
     let context = open.context(.mergeByPropertyObjectTrump)
@@ -328,7 +327,7 @@ public final class ConstraintMergeSpecification: ObjectSpecification {
       XCTAssertEqual(try open.value(sample, "grade"), .int(1))
       XCTAssertEqual(part.object("item")?.objectID, sample)
       XCTAssertNil(new.managedObjectContext, "It is no object of the survivor's entity.")
-      // One of a subentity has values that a stored object of the superentity cannot hold.
+      // One of a subentity has values that a stored object of the superentity cannot have.
       try context.insert("Sample", ["key": "l", "grade": 3, "a": 9])
       if isStores(policy) {
         try context.save()

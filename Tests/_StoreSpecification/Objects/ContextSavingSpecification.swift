@@ -1,4 +1,3 @@
-// ContextSavingSpecification: what a context saves, gives up and refuses.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -7,7 +6,7 @@ import ObjectStore
 import XCTest
 import _TestSupport
 
-/// What a context saves, gives up and refuses; what it does when somebody else saved first.
+/// Saves, discarded changes and errors of a context, also after another context has saved.
 public final class ContextSavingSpecification: ObjectSpecification {
   public override class var cases: [Case] {
     list(
@@ -188,7 +187,7 @@ public final class ContextSavingSpecification: ObjectSpecification {
     XCTAssertEqual(Set(try open.texts("name", FetchSpecification(entityName: "Tag"))), ["red", "blue"])
   }
 
-  /// Two contexts that have read the same author.
+  /// Makes two contexts that have read the same author.
   private func rivals() throws -> (open: OpenStore, mine: ManagedObject, theirs: ManagedObject, contexts: [ManagedObjectContext]) {
     let open = try makeStore()
     try open.insert("Author", ["name": .text("Ada"), "born": .int(1)])

@@ -1,11 +1,10 @@
-// DeleteRuleSpecification: what deleting an object does to the others.
 import ObjectContext
 import ObjectModel
 import ObjectQuery
 import ObjectStore
 import XCTest
 
-/// What deleting an object does to the objects around it, in memory and in the store.
+/// The effect of deleting an object on related objects, in memory and in the store.
 public final class DeleteRuleSpecification: ObjectSpecification {
   public override class var cases: [Case] {
     list(
@@ -26,7 +25,8 @@ public final class DeleteRuleSpecification: ObjectSpecification {
       ] as [(String, (DeleteRuleSpecification) -> () throws -> Void)])
   }
 
-  /// Folders cascade to folders and files; an owner is denied deletion while it has files; a file's owner forgets it; `origin` has no action.
+  /// Folders cascade to folders and files; an owner cannot be deleted while it has files; deleting a file nullifies its owner's reference;
+  /// `origin` has no action.
   static let files: CompiledModel = {
     func relationship(
       _ name: String, _ destination: String, _ inverse: String?, many: Bool = false, ordered: Bool = false, optional: Bool = true,

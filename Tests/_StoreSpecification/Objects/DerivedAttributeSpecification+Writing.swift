@@ -1,4 +1,3 @@
-// DerivedAttributeSpecification+Writing: derived attributes on every way of writing, as others see them, and in random graphs.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -18,7 +17,7 @@ extension DerivedAttributeSpecification {
       XCTAssertThrowsError(try author.setValue(nil, forKey: "bookCount")) { XCTAssertEqual(($0 as? KeyValueError)?.code, .readOnly) }
       XCTAssertThrowsError(try author.setPrimitiveValue(Int32(7), forKey: "bookCount"))
       XCTAssertNil(context.pendingError)
-      // What generated code has no setter for can be written by hand.
+      // Hand-written code can set an attribute for which generated code has no setter.
       guard case .attribute(let slot)? = author.compiledEntity.property(named: "nameKey") else { return XCTFail("no attribute") }
       author._setOptionalValue("wrong", at: slot.index)
       XCTAssertEqual(author.text("nameKey"), isSaved ? "ann" : nil)
@@ -32,7 +31,7 @@ extension DerivedAttributeSpecification {
     XCTAssertEqual(author.text("nameKey"), "bob")
     XCTAssertEqual(try stored(store, author, "nameKey"), .text("bob"))
     XCTAssertFalse(context.hasChanges)
-    // Nor does what is given past the objects.
+    // Values passed directly to the store have no effect either.
     let row = try XCTUnwrap(store.row(author.objectID))
     try store.save { try $0.update(author.objectID, ["nameKey": .text("wrong"), "name": .text("Cid"), "bookCount": .int(5)]) }
     XCTAssertGreaterThan(try XCTUnwrap(store.row(author.objectID)).version, row.version)
@@ -107,7 +106,7 @@ extension DerivedAttributeSpecification {
     request.predicate = try FetchPredicate(format: "ANY books.siblings == 3 OR nameKey == 'bob'")
     request.sortDescriptors = [FetchSortDescriptor("nameKey")]
     XCTAssertEqual(try context.texts("name", request), ["Bob", "Cid"])
-    // With unsaved changes the values are those of the last save.
+    // With unsaved changes, the values are those of the last save.
     try context.insert("Book", ["author": try find("Author", "name", "Bob", in: context)])
     request.predicate = try FetchPredicate(format: "bookCount == 0")
     XCTAssertEqual(try context.texts("name", request), ["Bob"])
@@ -118,7 +117,7 @@ extension DerivedAttributeSpecification {
     let author = try context.insert("Author", ["name": "Ann"])
     try context.save()
     let version = try XCTUnwrap(store.row(author.objectID)).version
-    // Somebody else has the author as it was.
+    // Another context has the old author.
     let other = store.newContext()
     let same = try find("Author", "name", "Ann", in: other)
     XCTAssertEqual(same["bookCount"] as? Int32, 0)
@@ -167,7 +166,7 @@ extension DerivedAttributeSpecification {
     try other.save()
     XCTAssertEqual(try stored(store, author, "bookCount"), .int(1))
     XCTAssertEqual(same["bookCount"] as? Int32, 1)
-    // What the row cache hands to others is as it is stored.
+    // The row cache contains the stored values.
     let third = store.newContext()
     XCTAssertEqual(try third.existingObject(with: author.objectID)["bookCount"] as? Int32, 1)
   }
@@ -316,7 +315,7 @@ extension DerivedAttributeSpecification {
     }
   }
 
-  /// Every derived value in the store is what its relationships and attributes say.
+  /// Checks that every derived value in the store matches its relationships and attributes.
   private func check(_ store: OpenStore, file: StaticString = #filePath, line: UInt = #line) throws {
     let context = ManagedObjectContext(coordinator: store.coordinator)
     for entity in ["Author", "Book", "Chapter", "Tag", "List"] {

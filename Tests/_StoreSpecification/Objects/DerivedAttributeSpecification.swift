@@ -1,4 +1,3 @@
-// DerivedAttributeSpecification: derived attributes are computed by the store, on every way of writing.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -7,7 +6,7 @@ import ObjectStore
 import Synchronization
 import XCTest
 
-/// Derived attributes are computed by the store on every way of writing, and objects have them right after their save.
+/// The store computes derived attributes on every kind of write, and objects have the correct values after their save.
 public final class DerivedAttributeSpecification: ObjectSpecification {
   public override class var cases: [Case] {
     list(
@@ -110,7 +109,7 @@ public final class DerivedAttributeSpecification: ObjectSpecification {
     return (store, store.newContext())
   }
 
-  /// A stored value, past all caches.
+  /// A stored value, bypassing all caches.
   func stored(_ store: OpenStore, _ object: ManagedObject, _ key: String) throws -> Slot {
     try XCTUnwrap(try store.value(object.objectID, key), "The object has no row.")
   }
@@ -311,7 +310,7 @@ public final class DerivedAttributeSpecification: ObjectSpecification {
     let second = try XCTUnwrap(author["saved"] as? Date)
     XCTAssertGreaterThan(second, first)
     XCTAssertEqual(other["saved"] as? Date, first)
-    // A new book changes what is computed of the author, who is not saved by it.
+    // A new book changes the author's derived values without saving the author itself.
     Thread.sleep(forTimeInterval: 0.01)
     try context.insert("Book", ["author": author])
     try context.save()
@@ -348,7 +347,7 @@ public final class DerivedAttributeSpecification: ObjectSpecification {
     let book = try context.insert("Book", ["author": author])
     try context.save()
     XCTAssertEqual(book.text("authorCountry"), "Chile")
-    // The relationship has no inverse: nobody lets go of the country.
+    // The relationship has no inverse, so the reference to the country is not nullified.
     context.delete(country)
     try context.save()
     XCTAssertEqual(try stored(store, book, "authorCountry"), .null)

@@ -1,4 +1,3 @@
-// DerivedFilterSpecification: aggregates of derived attributes that take only the members that a filter allows.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -6,7 +5,7 @@ import ObjectQuery
 import ObjectStore
 import XCTest
 
-/// A filtered aggregate is right after every way of writing its members.
+/// Filtered aggregates of derived attributes are correct after every kind of write to their members.
 public final class DerivedFilterSpecification: ObjectSpecification {
   public override class var cases: [Case] {
     list(
@@ -88,12 +87,12 @@ public final class DerivedFilterSpecification: ObjectSpecification {
     return (store, store.newContext())
   }
 
-  /// A stored value, past all caches.
+  /// A stored value, bypassing all caches.
   private func stored(_ store: OpenStore, _ object: ManagedObject, _ key: String) throws -> Slot {
     try XCTUnwrap(try store.value(object.objectID, key), "The object has no row.")
   }
 
-  /// How many objects a fetch finds.
+  /// The number of objects that a fetch finds.
   private func count(_ store: OpenStore, _ entity: String, _ format: String) throws -> Int {
     try store.count(FetchSpecification(entityName: entity, predicate: try FetchPredicate(format: format)))
   }
@@ -322,7 +321,7 @@ public final class DerivedFilterSpecification: ObjectSpecification {
     XCTAssertEqual(try stored(store, account, "unsealed"), .int(Int64(same)))
   }
 
-  // MARK: What filters may say
+  // MARK: Filter expressions
 
   private static let formats = [
     "isPaid == YES", "isPaid != YES", "NOT (isPaid == NO)", "isPaid == nil", "state == nil", "state != nil", "state == 'open'",

@@ -1,4 +1,3 @@
-// ExternalDataSpecification: large binary values are read when asked for, written from files and streams, and compared as bytes, wherever they are.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -7,7 +6,8 @@ import ObjectStore
 import XCTest
 import _TestSupport
 
-/// Large binary values behave as bytes, wherever a store keeps them.
+/// Large binary values behave as bytes, wherever a store keeps them: they are read lazily, written from files and streams, and compared by
+/// content.
 public final class ExternalDataSpecification: ObjectSpecification {
   public override class var cases: [Case] {
     list(
@@ -47,7 +47,7 @@ public final class ExternalDataSpecification: ObjectSpecification {
     return compiled
   }()
 
-  /// Bytes that no two numbers share.
+  /// Bytes that depend on both numbers.
   private func bytes(_ count: Int, _ seed: UInt8 = 1) -> Data {
     var value = UInt32(seed) &* 2_654_435_761
     return Data(
@@ -97,7 +97,7 @@ public final class ExternalDataSpecification: ObjectSpecification {
     let again = try film("A", store.newContext())
     XCTAssertEqual(try again.value(forKey: "year") as? Int32, 2)
     XCTAssertEqual(try again.value(forKey: "poster") as? Data, bytes(300_000))
-    // Set to what it was: nothing is written.
+    // Setting an equal value writes nothing.
     try again.setValue(bytes(300_000), forKey: "poster")
     XCTAssertFalse(again.hasPersistentChangedValues)
   }
@@ -164,7 +164,7 @@ public final class ExternalDataSpecification: ObjectSpecification {
     let whole = (0..<10).reduce(Data()) { $0 + bytes(50_000, UInt8($1)) }
     XCTAssertEqual(try value.data(), whole)
     try film.setExternalData(value, forKey: "poster")
-    // One value for two objects: each has its own.
+    // One value for two objects: each gets its own copy.
     let second = try context.insert("Film", ["title": "B"])
     try second.setExternalData(value, forKey: "cut")
     try context.save()
@@ -172,7 +172,7 @@ public final class ExternalDataSpecification: ObjectSpecification {
     context.delete(film)
     try context.save()
     XCTAssertEqual(try self.film("B", store.newContext()).value(forKey: "cut") as? Data, whole)
-    // Small ones are collected like large ones.
+    // Small values use the same writer as large ones.
     let small = try second.makeExternalDataWriter()
     try small.write(bytes(9))
     try second.setExternalData(small.finish(), forKey: "cut")

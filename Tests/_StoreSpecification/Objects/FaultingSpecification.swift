@@ -1,4 +1,3 @@
-// FaultingSpecification: values are read when they are asked for.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -6,7 +5,7 @@ import ObjectQuery
 import ObjectStore
 import XCTest
 
-/// Values are read when they are asked for, and given up again.
+/// Values are read lazily, and released again.
 public final class FaultingSpecification: ObjectSpecification {
   public override class var cases: [Case] {
     list(

@@ -1,4 +1,3 @@
-// GraphSpecification: relationships between living objects, saved and read again.
 import ObjectContext
 import ObjectModel
 import ObjectQuery
@@ -6,7 +5,7 @@ import ObjectStore
 import XCTest
 import _TestSupport
 
-/// Relationships between living objects: inverses, order, inheritance; saved and read again.
+/// Relationships between managed objects: inverses, order, inheritance; saved and read again.
 public final class GraphSpecification: ObjectSpecification {
   public override class var cases: [Case] {
     list(

@@ -1,4 +1,3 @@
-// LiveResultsSpecification+Snapshots: delegates that take whole results.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -7,7 +6,7 @@ import ObjectStore
 import XCTest
 
 extension LiveResultsSpecification {
-  /// Has every method, and takes down which are called.
+  /// Implements every delegate method, and records the calls.
   private final class Taker: FetchedResultsControllerDelegate {
     typealias Object = ManagedObject
     var snapshots: [ResultsSnapshot] = []
@@ -48,7 +47,7 @@ extension LiveResultsSpecification {
     XCTAssertEqual(taker.snapshots, [controller.snapshot], "the results as they are fetched")
     XCTAssertEqual(taker.snapshots.first?.sectionIdentifiers, ["1", "2"])
     XCTAssertEqual(controller.sectionIndexTitles, ["title 1", "title 2"])
-    // Once for each event, whatever is changed in it.
+    // Once per event, regardless of the number of changes.
     let books = try XCTUnwrap(controller.fetchedObjects)
     try books[0].setValue("z", forKey: "title")
     try books[1].setValue(Int64(3), forKey: "year")
@@ -61,7 +60,7 @@ extension LiveResultsSpecification {
       [[books[0].objectID], [new.objectID, books[3].objectID], [books[1].objectID]])
     context.processPendingChanges()
     XCTAssertEqual(taker.snapshots.count, 2, "nothing was changed")
-    // What changes while it is told is told next.
+    // A change during the notification is reported by the next one.
     taker.onSnapshot = {
       taker.onSnapshot = nil
       try books[3].setValue("zz", forKey: "title")
@@ -73,12 +72,12 @@ extension LiveResultsSpecification {
     XCTAssertEqual(taker.snapshots.count, 4)
     XCTAssertEqual(taker.snapshots.last, controller.snapshot)
     try context.save()
-    // Fetching again tells what has changed since.
+    // Fetching again reports the changes since.
     let other = open.newContext()
     try find("Book", "title", "zz", in: other).setValue("yy", forKey: "title")
     try other.save()
     XCTAssertEqual(taker.others, [])
-    // One without the method is told the steps.
+    // A delegate without the method receives the individual changes.
     let steps = StepTaker()
     controller.delegate = steps
     try books[0].setValue("a", forKey: "title")
@@ -89,7 +88,7 @@ extension LiveResultsSpecification {
     try books[0].setValue("b", forKey: "title")
     context.processPendingChanges()
     XCTAssertEqual([taker.snapshots.count, steps.lines.count], [5, 1])
-    // The end is told.
+    // The end of the changes is reported.
     try books[0].setValue(Int64(9), forKey: "year")
     context.processPendingChanges()
     XCTAssertEqual(taker.others, [])

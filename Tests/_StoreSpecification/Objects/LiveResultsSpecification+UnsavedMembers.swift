@@ -1,4 +1,3 @@
-// LiveResultsSpecification+UnsavedMembers: results that depend on objects that were never saved.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -46,7 +45,7 @@ extension LiveResultsSpecification {
     }
   }
 
-  /// Which list looks at a new object first depends on hashes, which differ from context to context.
+  /// Which list examines a new object first depends on hashes, which differ between contexts.
   func testSeveralListsOfOneContextHoldEachObjectOnce() throws {
     let formats = [
       "ANY author.books.title == 'new'", "author.books.@count > 0", "ANY author.books.title == 'old'", "author.name != 'x'",
@@ -99,14 +98,14 @@ extension LiveResultsSpecification {
     context.processPendingChanges()
     XCTAssertNil(context.pendingError)
     XCTAssertEqual(list.fetchedObjects, [])
-    // A member without an inverse that was deleted has to be taken out by hand.
+    // Without an inverse, a deleted member has to be removed explicitly.
     try shelf.setValue(Set<ManagedObject>(), forKey: "hidden")
     try shelf.setValue(nil, forKey: "first")
     try context.save()
     XCTAssertEqual(list.fetchedObjects, [])
   }
 
-  /// Sections by a count, and by one behind a relationship, of objects that are not in memory when their members change.
+  /// Sections by a count, and by one across a relationship, for objects that are not in memory when their members change.
   func testUnsavedMembersOfUnregisteredOwnersDecideSections() throws {
     for key in ["chapters.@count", "author.books.@count"] {
       for isFetchedBefore in [false, true] {
@@ -130,7 +129,7 @@ extension LiveResultsSpecification {
         if isFetchedBefore {
           try check(key == "chapters.@count" ? ["1": ["a"], "2": ["b", "c"]] : ["1": ["c"], "2": ["a", "b"]], "at first")
         }
-        // A deletion, an insertion and a move, whose owners the context need not have.
+        // A deletion, an insertion and a move, whose owners need not be in the context.
         if key == "chapters.@count" {
           context.delete(try find("Chapter", "title", "b0", in: context))
           let moved = try find("Chapter", "title", "c0", in: context)

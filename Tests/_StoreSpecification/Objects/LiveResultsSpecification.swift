@@ -1,4 +1,3 @@
-// LiveResultsSpecification: the results of a fetch that stay what a fetch would find: sections, places, and who is told of what.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -6,7 +5,7 @@ import ObjectQuery
 import ObjectStore
 import XCTest
 
-/// The results of a request follow everything that changes them, and tell how.
+/// The results of a request stay up to date under all changes, and report how they change.
 public final class LiveResultsSpecification: ObjectSpecification {
   public override class var cases: [Case] {
     list(
@@ -34,7 +33,7 @@ public final class LiveResultsSpecification: ObjectSpecification {
       ] as [(String, (LiveResultsSpecification) -> () throws -> Void)])
   }
 
-  /// Keeps what it is told as lines.
+  /// Records its notifications as text.
   private final class Listener: FetchedResultsControllerDelegate {
     typealias Object = ManagedObject
     var lines: [String] = []
@@ -75,7 +74,7 @@ public final class LiveResultsSpecification: ObjectSpecification {
     FetchRequest<ManagedObject>(entityName: "Book", predicate: predicate, sortDescriptors: keys.map { FetchSortDescriptor($0) })
   }
 
-  /// Four stored books in two years, and a context that has none of them in memory.
+  /// Four stored books in two years, and a context with none of them in memory.
   func makeBooks() throws -> (OpenStore, ManagedObjectContext) {
     let open = try makeStore()
     let context = open.newContext()
@@ -104,7 +103,7 @@ public final class LiveResultsSpecification: ObjectSpecification {
     (controller.sections ?? []).map { $0.objects.map { $0.text("title") ?? "?" } }
   }
 
-  // MARK: What there is
+  // MARK: Contents
 
   func testResultsStandInSections() throws {
     let (_, context) = try makeBooks()
@@ -154,13 +153,13 @@ public final class LiveResultsSpecification: ObjectSpecification {
     fail(request(nil, "title"), section: "year", .sectionsOutOfOrder(section: "year", entity: "Book"))
   }
 
-  // MARK: What is told
+  // MARK: Notifications
 
   func testADelegateIsToldStepByStep() throws {
     let (_, context) = try makeBooks()
     let (controller, listener) = try makeController(context, request(nil, "year", "title"), section: "year")
     let books = try XCTUnwrap(controller.fetchedObjects)
-    // A new section, and one that goes; a move with another value, one without, an update.
+    // A new section and a removed one; a move with another value, one without, an update.
     try context.insert("Book", ["title": "n", "year": Int64(0)])
     try books[0].setValue(Int64(2), forKey: "year")
     context.delete(books[1])
@@ -175,7 +174,7 @@ public final class LiveResultsSpecification: ObjectSpecification {
       ])
     XCTAssertEqual(titles(controller), [["n"], ["a", "d", "z"]])
     XCTAssertEqual(controller.sections?.map(\.name), ["0", "2"])
-    // Saving is none of the list's matter.
+    // Saving does not affect the list.
     try context.save()
     XCTAssertEqual(listener.take(), [])
     try books[3].setValue(try context.insert("Author", ["name": "other"]), forKey: "author")
@@ -227,7 +226,7 @@ public final class LiveResultsSpecification: ObjectSpecification {
     XCTAssertEqual(titles(controller), [["xbb", "xc", "xd", "xz"]])
   }
 
-  /// Sections that follow another value than their name's.
+  /// Sections whose order follows another value than their name.
   func testSectionsMoveWithTheirOrder() throws {
     let open = try makeStore()
     let context = open.newContext()
@@ -284,7 +283,7 @@ public final class LiveResultsSpecification: ObjectSpecification {
     XCTAssertEqual(controller.indexPath(of: second), IndexPath(indexes: [0, 5]))
   }
 
-  // MARK: Whose changes
+  // MARK: Sources of changes
 
   func testOthersChangesAreFollowedOnceTheyAreMerged() throws {
     let (open, context) = try makeBooks()

@@ -1,4 +1,3 @@
-// LostLinkSpecification: new links to objects that another context deletes before the links are saved.
 import ObjectContext
 import ObjectModel
 import ObjectQuery
@@ -54,7 +53,7 @@ public final class LostLinkSpecification: ObjectSpecification {
   private struct Trial: CustomStringConvertible {
     var policy: MergePolicy
     var link: (source: String, key: String)
-    /// The entity whose object is deleted.
+    /// The entity of the deleted object.
     var victim: String
     var owner: Owner
     var isBatch = false
@@ -91,9 +90,9 @@ public final class LostLinkSpecification: ObjectSpecification {
     }
   }
 
-  /// Links two objects, of which another context deletes one.
+  /// Links two objects, one of which another context deletes.
   ///
-  /// - Returns: What the save throws.
+  /// - Returns: The error of the save.
   private func run(_ trial: Trial, in open: OpenStore, merges: Bool) throws -> (any Error)? {
     let context = ManagedObjectContext(coordinator: open.coordinator, mergePolicy: trial.policy)
     context.automaticallyMergesChangesFromParent = merges
@@ -138,7 +137,7 @@ public final class LostLinkSpecification: ObjectSpecification {
     return nil
   }
 
-  /// Nothing refers to what is not there, whichever way it is looked at; then everything is deleted.
+  /// Checks that no reference dangles in either direction; then deletes everything.
   private func checkStore(_ open: OpenStore, _ trial: Trial) throws {
     let context = open.newContext()
     for entity in ["A", "B"] {
@@ -165,7 +164,7 @@ public final class LostLinkSpecification: ObjectSpecification {
     let open = try makeStore(Self.model)
     for trial in Self.trials([.error, .mergeByPropertyStoreTrump, .rollback], Self.links, linksFirst: [true, false]) {
       let error = try run(trial, in: open, merges: true)
-      // A batch request may name no objects: then the save finds the conflict.
+      // A batch request can omit the object IDs; then the save finds the conflict.
       if let error { XCTAssertTrue(trial.isBatch, "\(trial): \(error)") }
       try checkStore(open, trial)
     }
@@ -180,7 +179,7 @@ public final class LostLinkSpecification: ObjectSpecification {
       }
       try checkStore(open, trial)
     }
-    // With merging the objects that a policy decides for may outlive their rows.
+    // With merging, objects that a policy resolves can outlive their rows.
     for trial in Self.trials([.mergeByPropertyObjectTrump, .overwrite], Self.links, linksFirst: [true]) {
       _ = try run(trial, in: open, merges: true)
       try checkStore(open, trial)
@@ -230,7 +229,7 @@ public final class LostLinkSpecification: ObjectSpecification {
     for isNested in [false, true] {
       let parent = open.newContext()
       let context = isNested ? ManagedObjectContext(parent: parent) : parent
-      // Faults, whose rows nothing has read, and objects that are new.
+      // Faults whose rows were never read, and new objects.
       let targets = stored.map { context.object(with: $0.objectID) } + [try context.insert("B")]
       let a = try context.insert("A")
       try a.setValue(targets[0], forKey: "loose")

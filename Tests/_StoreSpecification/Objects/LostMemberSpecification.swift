@@ -1,4 +1,3 @@
-// LostMemberSpecification: members of to-many relationships whose rows others have deleted, or brought back.
 import ObjectContext
 import ObjectModel
 import ObjectQuery
@@ -6,7 +5,7 @@ import ObjectStore
 import XCTest
 import _TestSupport
 
-/// The members of living objects are those that a fetch finds, also where others have deleted, and conflicts have brought back, what they lead to.
+/// The members of managed objects are those that a fetch finds, even if others have deleted the members or conflicts have restored them.
 public final class LostMemberSpecification: ObjectSpecification {
   public override class var cases: [Case] {
     list(
@@ -21,7 +20,7 @@ public final class LostMemberSpecification: ObjectSpecification {
 
   private static let policies: [MergePolicy] = [.error, .mergeByPropertyStoreTrump, .mergeByPropertyObjectTrump, .overwrite, .rollback]
 
-  /// An item and a tag that are stored, and two contexts: one with the objects, and another one.
+  /// Makes a stored item and a tag, and two contexts: one with the objects, and another one.
   private func makePair(
     _ policy: MergePolicy, merges: Bool, linked: Bool = false
   ) throws -> (open: OpenStore, context: ManagedObjectContext, other: ManagedObjectContext, item: ManagedObject, tag: ManagedObject) {
@@ -36,7 +35,7 @@ public final class LostMemberSpecification: ObjectSpecification {
     return (open, context, other, item, tag)
   }
 
-  // MARK: One at a time
+  // MARK: Single changes
 
   func testAMemberThatOthersHaveDeletedIsNotSaved() throws {
     for policy in Self.policies {
@@ -44,7 +43,7 @@ public final class LostMemberSpecification: ObjectSpecification {
         let (open, context, other, item, tag) = try makePair(policy, merges: false)
         other.delete(try other.existingObject(with: tag.objectID))
         try other.save()
-        // The context has not heard of it, and no version is checked of a row that is not written.
+        // The context has not merged the change, and no version is checked for a row that is not written.
         if isOfTag { try tag.mutableSetValue(forKey: "items").add(item) } else { try item.mutableSetValue(forKey: "tags").add(tag) }
         if changesRow { try item.setValue(2, forKey: "a") }
         let error = assertStoreError(.objectNotFound) { try context.save() }
@@ -94,7 +93,7 @@ public final class LostMemberSpecification: ObjectSpecification {
       other.processPendingChanges()
       XCTAssertEqual(theirs[2].list("items").map(\.objectID), [item.objectID], "\(policy)")
       XCTAssertEqual(try open.members(box.objectID, "items"), [item.objectID.reference])
-      // Its links went with the row that was deleted.
+      // Its links were deleted with the row.
       XCTAssertEqual(theirs[1].members("items"), [], "\(policy)")
       XCTAssertEqual(tag.members("items"), [], "\(policy)")
       XCTAssertEqual(try open.members(tag.objectID, "items"), [])
@@ -118,7 +117,7 @@ public final class LostMemberSpecification: ObjectSpecification {
     }
   }
 
-  // MARK: At random
+  // MARK: Random changes
 
   func testLivingMembersAreThoseOfTheStoreAfterConflicts() throws {
     for (number, policy) in Self.policies.enumerated() { try run(policy, seed: UInt64(139 + number)) }
@@ -136,7 +135,7 @@ public final class LostMemberSpecification: ObjectSpecification {
         try change(step, in: context, &random)
         continue
       }
-      // What cannot be saved is given up.
+      // Changes that cannot be saved are discarded.
       do {
         try context.save()
         saveCount += 1
@@ -179,7 +178,7 @@ public final class LostMemberSpecification: ObjectSpecification {
     }
   }
 
-  /// What a context shows of all objects' relationships.
+  /// The relationships of all objects in a context.
   private func lines(_ context: ManagedObjectContext) throws -> [String] {
     var lines: [String] = []
     for (entity, key) in [("Item", "tags"), ("Tag", "items"), ("Box", "items")] {

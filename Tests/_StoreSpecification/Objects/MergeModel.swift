@@ -1,12 +1,12 @@
-// MergeModel: the model of the suites about merge policies.
 import ObjectContext
 import ObjectModel
 import ObjectStore
 
-/// Items with the three numbers of the table of merge policies, unique values of every kind, and every kind of relationship.
+/// The model of the suites on merge policies: items with the three numbers of the table, unique values of every kind, and every kind of
+/// relationship.
 ///
-/// `Item`: `a`, `b` (0 unless set), `c`; unique `key`, unique `code`, unique `x` with `y`; `box` with the ordered `Box.items`, `twin` one-to-one, `tags` many-to-many,
-/// `parts` that are deleted with it. `Sample` is an item with a `grade`.
+/// `Item`: `a`, `b` (default 0), `c`; unique `key`, unique `code`, unique `x` with `y`; `box` with the ordered `Box.items`, `twin`
+/// one-to-one, `tags` many-to-many, `parts` with cascading deletion. `Sample` is an item with a `grade`.
 enum MergeModel {
   static let compiled: CompiledModel = {
     var b = AttributeDescription(name: "b", type: .integer64, isOptional: true)
@@ -33,19 +33,19 @@ enum MergeModel {
   static let classes = ManagedObjectClasses(["Item": MergedItem.self])
 }
 
-/// An item that writes down what it is told.
+/// An item that records its notifications.
 final class MergedItem: ManagedObject {
   var events: [SnapshotEvents] = []
   override func awake(fromSnapshotEvents events: SnapshotEvents) { self.events.append(events) }
 }
 
 extension OpenStore {
-  /// A context with a merge policy.
+  /// Returns a context with a merge policy.
   func context(_ policy: MergePolicy = .error) -> ManagedObjectContext {
     ManagedObjectContext(coordinator: coordinator, classes: MergeModel.classes, mergePolicy: policy)
   }
 
-  /// The values of an item in the store, `a`, `b`, `c`; nil when it has no row.
+  /// Returns the values `a`, `b`, `c` of an item in the store; nil if it has no row.
   func numbers(_ objectID: ManagedObjectID) throws -> [Int64?]? {
     guard let row = try row(objectID) else { return nil }
     return try ["a", "b", "c"].map { name in

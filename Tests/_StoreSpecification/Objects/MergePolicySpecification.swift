@@ -1,4 +1,3 @@
-// MergePolicySpecification: rows that others have changed or deleted, under every merge policy (rows C17 and C18, table 3d).
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -8,7 +7,7 @@ import Synchronization
 import XCTest
 import _TestSupport
 
-/// What a save does about rows that others have changed or deleted since they were read.
+/// Saves of rows that others have changed or deleted since they were read, under every merge policy (rows C17 and C18, table 3d).
 public final class MergePolicySpecification: ObjectSpecification {
   public override class var cases: [Case] {
     list(
@@ -66,7 +65,7 @@ public final class MergePolicySpecification: ObjectSpecification {
       XCTAssertEqual(rivals.mine.numbers, expected, "\(policy)")
       XCTAssertEqual(try rivals.open.numbers(rivals.id), expected, "\(policy)")
       XCTAssertFalse(rivals.context.hasChanges || rivals.mine.hasChanges, "\(policy)")
-      // It goes on from there.
+      // It continues from there.
       try set(rivals.mine, ["a": 9])
       try rivals.context.save()
       XCTAssertEqual(try rivals.open.numbers(rivals.id)?[0], 9, "\(policy)")
@@ -198,13 +197,13 @@ public final class MergePolicySpecification: ObjectSpecification {
     }
   }
 
-  // MARK: Rounds
+  // MARK: Retries
 
   func testAWriterInBetweenMakesAnotherRound() throws {
     for (type, expected, expectedRounds) in [
       (MergePolicy.MergeType.mergeByPropertyStoreTrump, [3, 1, 4] as [Int64?], 2), (.mergeByPropertyObjectTrump, [2, 1, 2], 2),
       (.overwrite, [2, 1, 2], 2),
-      // It writes nothing, so nobody can come in between.
+      // It writes nothing, so no other save can interfere.
       (.rollback, [3, 1, 1], 1),
     ] {
       let coordinator = Mutex<(PersistentStoreCoordinator, ManagedObjectID)?>(nil)
@@ -271,7 +270,7 @@ public final class MergePolicySpecification: ObjectSpecification {
     try rivals.context.save()
     XCTAssertEqual(rivals.mine.numbers, [111, 5, 7])
     XCTAssertEqual(try rivals.open.numbers(rivals.id), [111, 5, 7])
-    // Where only one side has changed it, the rule is not asked.
+    // If only one side has changed the value, the rule is not applied.
     try set(rivals.mine, ["a": 5])
     rivals.other.refresh(rivals.theirs, mergeChanges: false)
     try set(rivals.theirs, ["b": 6])
@@ -338,7 +337,7 @@ public final class MergePolicySpecification: ObjectSpecification {
     XCTAssertEqual([conflict.oldVersion, conflict.newVersion], [1, 2])
     XCTAssertEqual(try conflict.originalSnapshot?["key"] as? String, "k")
     XCTAssertEqual(try conflict.objectSnapshot?["key"] as? String, "my secret")
-    // The other context is of the same coordinator, which has its values.
+    // The other context uses the same coordinator, whose cache has its values.
     XCTAssertEqual(try conflict.cachedSnapshot?["key"] as? String, "their secret")
     XCTAssertNil(conflict.persistedSnapshot)
     let (original, stored) = (try XCTUnwrap(conflict.originalSnapshot), try XCTUnwrap(conflict.storeSnapshot))
@@ -402,7 +401,7 @@ public final class MergePolicySpecification: ObjectSpecification {
     XCTAssertEqual(try rivals.open.numbers(rivals.id), [3, 8, 2])
   }
 
-  // MARK: Random
+  // MARK: Random changes
 
   /// Random changes and deletions by two contexts, compared with the table applied to plain dictionaries.
   func testRandomEditsEndAsTheTableSays() throws {
@@ -442,7 +441,7 @@ public final class MergePolicySpecification: ObjectSpecification {
     }
   }
 
-  /// What one side has done: nothing, new values, or a deletion.
+  /// The change by one side: none, new values, or a deletion.
   private enum Edit {
     case none
     case values([Int64?])
@@ -475,7 +474,7 @@ public final class MergePolicySpecification: ObjectSpecification {
     case (.none, .deletion), (.deletion, .deletion), (.deletion, .none): return nil
     case (.deletion, .values(let values)): return values != base && storeWins ? values : nil
     case (.values(let values), .deletion):
-      // What is set back to what it was is no change.
+      // A value that is set back is not a change.
       return values == base || storeWins ? nil : values
     case (.values(let mine), .values(let theirs)):
       if mine == base { return theirs }
@@ -492,7 +491,7 @@ public final class MergePolicySpecification: ObjectSpecification {
   }
 }
 
-/// A resolver from a function.
+/// A resolver that calls a function.
 private struct Deciding: MergeResolver {
   let decide: @Sendable (MergeConflict) throws -> MergeDecision
   func decision(for conflict: MergeConflict) throws -> MergeDecision { try decide(conflict) }

@@ -1,4 +1,4 @@
-// MergedRelationshipSpecification+Known: what changes nothing as far as a context knows leaves the links alone that others change.
+// Local changes without a net effect do not overwrite link changes by others.
 import ObjectContext
 import ObjectModel
 import ObjectStore
@@ -32,7 +32,7 @@ extension MergedRelationshipSpecification {
     key == "picks" ? try owner.mutableOrderedSetValue(forKey: key) : try owner.mutableSetValue(forKey: key)
   }
 
-  /// Adds or removes a member in another context, and saves that.
+  /// Adds or removes a member in another context, and saves.
   private func link(_ owner: ManagedObject, _ key: String, _ member: ManagedObject, _ isMember: Bool, in open: OpenStore) throws {
     let other = open.newContext()
     let members = try members(key, of: other.existingObject(with: owner.objectID))
@@ -46,7 +46,7 @@ extension MergedRelationshipSpecification {
     return Set(try fresh.existingObject(with: owner.objectID).objectIDs(forRelationshipNamed: key))
   }
 
-  /// Saves an object, and another one that is its member or not, and makes faults of both.
+  /// Saves an object and another one, which is or is not its member, and turns both into faults.
   private func makePair(
     _ entity: String, _ key: String, _ destination: String, isMember: Bool, in open: OpenStore
   ) throws -> (context: ManagedObjectContext, owner: ManagedObject, member: ManagedObject) {
@@ -72,7 +72,7 @@ extension MergedRelationshipSpecification {
     for (entity, key, destination) in Self.relationships {
       for isMember in [false, true] {
         for isTwice in [false, true] {
-          // A member that is removed and added again has moved to the end of an ordered relationship.
+          // Removing and adding a member again moves it to the end of an ordered relationship.
           if isTwice, ["picks", "pickedBy"].contains(key) { continue }
           let message = "\(entity).\(key), member \(isMember), twice \(isTwice)"
           let (context, owner, member) = try makePair(entity, key, destination, isMember: isMember, in: open)
@@ -131,7 +131,8 @@ extension MergedRelationshipSpecification {
     }
   }
 
-  /// Links are added and removed at random in a context and in others, with members read or not: after each save the context shows what the store has.
+  /// Links are added and removed at random in a context and in others, with members loaded or not. After each save, the context agrees with
+  /// the store.
   func testAContextAndItsStoreAgreeAfterASave() throws {
     let open = try makeLinkedStore()
     var random = SeededGenerator(seed: 77)

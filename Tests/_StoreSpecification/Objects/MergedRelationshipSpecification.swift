@@ -1,11 +1,10 @@
-// MergedRelationshipSpecification: both ends of relationships agree after a merge policy has decided a conflict (row C18).
 import ObjectContext
 import ObjectModel
 import ObjectQuery
 import ObjectStore
 import XCTest
 
-/// Both ends of relationships agree after a merge policy has decided a conflict.
+/// Both ends of relationships agree after a merge policy has resolved a conflict (row C18).
 public final class MergedRelationshipSpecification: ObjectSpecification {
   public override class var cases: [Case] {
     list(
@@ -26,7 +25,7 @@ public final class MergedRelationshipSpecification: ObjectSpecification {
 
   private static let policies: [MergePolicy] = [.mergeByPropertyStoreTrump, .mergeByPropertyObjectTrump, .overwrite, .rollback]
 
-  /// The objects of IDs in a context.
+  /// Returns the objects with the given IDs in a context.
   private func objects(_ ids: [ManagedObjectID], in context: ManagedObjectContext) throws -> [ManagedObject] {
     let objects = try ids.map { try context.existingObject(with: $0) }
     hold(objects)
@@ -164,7 +163,7 @@ public final class MergedRelationshipSpecification: ObjectSpecification {
     let box = try context.insert("Box", ["name": "box"])
     try context.save()
     let same = try objects([item.objectID, box.objectID], in: other)
-    // They put the item into the box that is deleted here, while another value of it is changed.
+    // The other context puts the item into the box that is deleted here, while this context changes another value of it.
     try same[0].setValue(same[1], forKey: "box")
     try other.save()
     try item.setValue(2, forKey: "a")

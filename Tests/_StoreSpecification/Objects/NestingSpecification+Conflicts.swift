@@ -1,4 +1,4 @@
-// NestingSpecification+Conflicts: what becomes of nested contexts when their parents, siblings and others go on.
+// Nested contexts when their parents, siblings and other contexts change objects.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -94,7 +94,7 @@ extension NestingSpecification {
       try sibling.save()
       try parent.save()
       XCTAssertFalse(a.hasChanges)
-      // Nobody holds the parent's object: what the children have read is all that is known of it.
+      // The parent's object is released: only the values that the children have read are known.
       parent.reset()
     }
     let stored = try XCTUnwrap(open.newContext().fetch(byTitle(.compare("title", .equal, "a3"))).first?.objectID)
@@ -104,7 +104,7 @@ extension NestingSpecification {
     XCTAssertEqual(found.integer("pages"), 1)
   }
 
-  // MARK: Ends
+  // MARK: End of life
 
   func testGivingUpConcernsTheChildAlone() throws {
     let (_, parent) = try makeParent()
@@ -143,7 +143,7 @@ extension NestingSpecification {
       try child.save()
       if resets { parent.reset() } else { parent.rollback() }
       XCTAssertEqual(try titles(parent), ["A", "B", "C"])
-      // What the child has of them is what it saved, until it asks anew.
+      // The child has the values that it saved, until it reads again.
       XCTAssertEqual(new.text("title"), "new")
       try new.setValue("newer", forKey: "title")
       let error = assertStoreError(.mergeConflict) { try child.save() }
@@ -178,7 +178,7 @@ extension NestingSpecification {
     for context in contexts { XCTAssertFalse(context.hasChanges) }
   }
 
-  // MARK: Others
+  // MARK: Other contexts
 
   func testSiblingsMergeWhatIsSavedToTheirParent() throws {
     let (_, parent) = try makeParent()
@@ -226,7 +226,7 @@ extension NestingSpecification {
     try parent.save()
     child.processPendingChanges()
     XCTAssertEqual(here.text("title"), "parent's")
-    // What a parent gives up its children had seen.
+    // The children have seen values that the parent discards.
     try there.setValue("given up", forKey: "title")
     child.refresh(here, mergeChanges: true)
     XCTAssertEqual(here.text("title"), "given up")
@@ -285,7 +285,7 @@ extension NestingSpecification {
   }
 }
 
-/// What notifications have said.
+/// The contents of notifications.
 private final class NestedNotes: Sendable {
   private let counts = Mutex<[[Int]]>([])
   var all: [[Int]] { counts.withLock { $0 } }

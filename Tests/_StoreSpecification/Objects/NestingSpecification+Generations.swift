@@ -1,4 +1,4 @@
-// NestingSpecification+Generations: nested contexts read the states that the contexts above them are pinned to.
+// Nested contexts read the query generation that the contexts above them are pinned to.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -7,8 +7,8 @@ import ObjectStore
 import XCTest
 
 extension NestingSpecification {
-  /// A parent that is pinned to three books, a child and a grandchild, after another context has deleted one, renamed one and written a new one; nil on stores
-  /// without such states.
+  /// Makes a parent pinned to three books, a child and a grandchild, after another context has deleted one book, renamed one and inserted
+  /// one. Returns nil for stores without query generations.
   private func makePinned() throws -> (
     open: OpenStore, parent: ManagedObjectContext, child: ManagedObjectContext, below: ManagedObjectContext
   )? {
@@ -38,7 +38,7 @@ extension NestingSpecification {
       let author = try find("Author", "name", "Ursula", in: context)
       XCTAssertEqual(Set(author.members("books").compactMap { $0.text("title") }), ["A", "B", "C"])
     }
-    // Below unsaved changes of the parent as well. What relationships have led to is let go first, and read anew.
+    // The same below unsaved changes of the parent. Retained destinations of relationships are released first, and read again.
     for context in [below, child] { context.processPendingChanges() }
     try find("Book", "title", "A", in: parent).setValue("mine", forKey: "title")
     XCTAssertEqual(try titles(below), ["B", "C", "mine"])

@@ -1,4 +1,3 @@
-// NestingSpecification: contexts over other contexts: what they read of their parents, and what their saves do there.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -182,7 +181,7 @@ public final class NestingSpecification: ObjectSpecification {
     XCTAssertEqual(new.integer("year"), 7)
     XCTAssertEqual(new["inPrint"] as? Bool, true)
     XCTAssertNil(new["price"])
-    // The child goes on.
+    // The child continues.
     try a.setValue("Y", forKey: "title")
     try child.save()
     try parent.save()
@@ -233,7 +232,7 @@ public final class NestingSpecification: ObjectSpecification {
     try parent.save()
     let stored = try find("Book", "title", "mine", in: open.newContext())
     XCTAssertEqual(stored.integer("pages"), 77)
-    // A property set back to what the parent has is pushed no less.
+    // A property set back to the parent's value is pushed as well.
     try there.setValue("again theirs", forKey: "title")
     try here.setValue("again mine", forKey: "title")
     try child.save()
@@ -277,7 +276,7 @@ public final class NestingSpecification: ObjectSpecification {
     try check(ManagedObjectContext(parent: parent))
     try parent.save()
     try check(open.newContext())
-    // One by one they go again.
+    // They are removed again one by one.
     try other.setValue(nil, forKey: "spouse")
     try other.setValue(Set<ManagedObject>(), forKey: "friends")
     try a.setValue(Set([red]), forKey: "tags")
@@ -313,7 +312,7 @@ public final class NestingSpecification: ObjectSpecification {
     let (open, parent) = try makeParent()
     let child = ManagedObjectContext(parent: parent)
     let author = try find("Author", "name", "Ursula", in: child)
-    // One that the child does not know when it deletes the author.
+    // A book that the child does not have when it deletes the author.
     try parent.insert("Book", ["title": "D", "author": try XCTUnwrap(parent.all("Author").first)])
     child.delete(author)
     try child.save()
@@ -322,7 +321,7 @@ public final class NestingSpecification: ObjectSpecification {
     for book in try parent.fetch(byTitle()) { XCTAssertNil(book.object("author"), book.text("title") ?? "") }
     try parent.save()
     for book in try open.newContext().fetch(byTitle()) { XCTAssertNil(book.object("author")) }
-    // What was new in the parent leaves without a trace.
+    // Objects that were new in the parent disappear without a trace.
     let new = try parent.insert("Tag", ["name": "new"])
     child.delete(try find("Tag", "name", "new", in: child))
     try child.save()

@@ -1,11 +1,10 @@
-// OneSidedInverseSpecification: relationships whose named inverse does not lead back, as Core Data accepts them.
 import ObjectContext
 import ObjectModel
 import ObjectQuery
 import ObjectStore
 import XCTest
 
-/// Relationships whose named inverse does not lead back: setting one sets its inverse, and not the other way round.
+/// Relationships whose declared inverse does not lead back, which Core Data accepts: setting one sets its inverse, but not the reverse.
 public final class OneSidedInverseSpecification: ObjectSpecification {
   public override class var cases: [Case] {
     list(
@@ -35,8 +34,8 @@ public final class OneSidedInverseSpecification: ObjectSpecification {
       ] as [(String, (OneSidedInverseSpecification) -> () throws -> Void)])
   }
 
-  /// `Chat.pinned` names `Message.chat`, which belongs to `Chat.messages`; `Chat.latest` names `Message.latestIn`, which names none; `Message.author` has no
-  /// inverse but is named by `Person.written`; the relationships of `Circle` name each other in a ring.
+  /// `Chat.pinned` names `Message.chat`, which belongs to `Chat.messages`; `Chat.latest` names `Message.latestIn`, which names none;
+  /// `Message.author` has no inverse but `Person.written` names it; the relationships of `Circle` name each other in a cycle.
   static let model: CompiledModel = {
     func relationship(_ name: String, _ destination: String, _ inverse: String?, many: Bool = false) -> PropertyDescription {
       .relationship(RelationshipDescription(name: name, destination: destination, inverse: inverse, isToMany: many))
@@ -170,14 +169,14 @@ public final class OneSidedInverseSpecification: ObjectSpecification {
     try other.save()
     XCTAssertEqual(try find("Message", "name", "m", in: other).members("latestIn"), [])
     XCTAssertNil(try find("Message", "name", "n", in: store.newContext()).object("chat"))
-    // Without a way back the deletion of the destination is not seen: as in Core Data the reference stays.
+    // Without a way back, the deletion of the destination goes unnoticed: as in Core Data, the reference stays.
     let last = store.newContext()
     let again = try last.insert("Chat", ["name": "e", "latest": try find("Message", "name", "m", in: last)])
     try last.save()
     XCTAssertNotNil(again.object("latest"))
   }
 
-  /// Deletes the objects of a name by a batch request; the result has the objects' IDs.
+  /// Deletes the objects with given names by a batch request. The result contains the objects' IDs.
   private func deleteAtOnce(_ entity: String, _ names: [String], in store: OpenStore) throws -> BatchResult {
     var request = BatchDeleteRequest(entityName: entity, predicate: try FetchPredicate(format: "name IN %@", names))
     request.resultType = .objectIDs
@@ -284,7 +283,7 @@ public final class OneSidedInverseSpecification: ObjectSpecification {
     let (x, y) = (try context.insert("Circle", ["name": "x"]), try context.insert("Circle", ["name": "y"]))
     try x.setValue(y, forKey: "a")
     XCTAssertEqual(y.object("b"), x)
-    // One step is followed, and no further one.
+    // Only one step is followed.
     XCTAssertNil(x.object("c"))
     try context.save()
     XCTAssertEqual(try find("Circle", "name", "y", in: store.newContext()).object("b")?.text("name"), "x")

@@ -1,4 +1,3 @@
-// PendingChangesSpecification: fetches see what is not saved yet, and it means the same there.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -6,7 +5,7 @@ import ObjectQuery
 import ObjectStore
 import XCTest
 
-/// Fetches see what is not saved yet; a predicate means the same in memory as in the store.
+/// Fetches include unsaved changes; a predicate has the same meaning in memory as in the store.
 public final class PendingChangesSpecification: ObjectSpecification {
   public override class var cases: [Case] {
     list(

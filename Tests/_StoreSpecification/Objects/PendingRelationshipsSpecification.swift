@@ -1,4 +1,3 @@
-// PendingRelationshipsSpecification: unsaved changes of related objects count for fetches, whichever objects are in memory.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -7,7 +6,8 @@ import ObjectStore
 import XCTest
 import _TestSupport
 
-/// What a fetch finds before a save is what it finds after it, also where it depends on other objects than those that it fetches.
+/// A fetch finds the same objects before a save as after it, even if the result depends on unsaved changes of related objects, in memory or
+/// not.
 public final class PendingRelationshipsSpecification: ObjectSpecification {
   public override class var cases: [Case] {
     list(
@@ -29,7 +29,7 @@ public final class PendingRelationshipsSpecification: ObjectSpecification {
       ] as [(String, (PendingRelationshipsSpecification) -> () throws -> Void)])
   }
 
-  /// Three books with two chapters and two tags each, one author for two of them; nothing is in memory.
+  /// Three books with two chapters and two tags each, and one author for two of them. Nothing is in memory.
   private func makeBooks() throws -> (OpenStore, ManagedObjectContext) {
     let open = try makeStore()
     let context = open.newContext()
@@ -50,7 +50,7 @@ public final class PendingRelationshipsSpecification: ObjectSpecification {
       entityName: "Book", predicate: try FetchPredicate(format: format), sortDescriptors: keys.map { FetchSortDescriptor($0) })
   }
 
-  /// Checks what fetches of each kind find, with nothing in memory but what was changed, with the books in memory, and after the save.
+  /// Checks the results of each kind of fetch with only changed objects in memory, with the books in memory, and after the save.
   private func check(
     _ context: ManagedObjectContext, _ expected: [(String, [String])], message: String = "", line: UInt = #line
   ) throws {
@@ -177,7 +177,7 @@ public final class PendingRelationshipsSpecification: ObjectSpecification {
     XCTAssertFalse(try isSaid("chapters.@count == 1"))
   }
 
-  /// Objects that unsaved changes do not concern stay what the store says.
+  /// The store alone decides on objects without relevant unsaved changes.
   func testAFetchWithoutRelationshipsReadsNothingMore() throws {
     let (_, context) = try makeBooks()
     context.delete(try find("Chapter", "title", "A0", in: context))
@@ -191,13 +191,13 @@ public final class PendingRelationshipsSpecification: ObjectSpecification {
     XCTAssertEqual(try context.texts("title", saved), ["A", "B", "C"])
   }
 
-  // MARK: At random
+  // MARK: Random changes
 
   func testEveryFetchFindsTheSameBeforeAndAfterTheSave() throws { try run(seed: 4_000, isNested: false) }
 
   func testEveryFetchOfANestedContextFindsTheSameBeforeAndAfterTheSave() throws { try run(seed: 4_100, isNested: true) }
 
-  /// The numbers of the objects that a request finds, as objects, as IDs and as a window, and how many a count says.
+  /// Returns the numbers of the objects that a request finds, as objects, as IDs and as a window, and its count.
   private func answers(_ requests: [FetchSpecification], _ context: ManagedObjectContext) throws -> [[Int64]] {
     try requests.map { specification in
       var request = FetchRequest<ManagedObject>(entityName: specification.entityName)
@@ -246,7 +246,7 @@ public final class PendingRelationshipsSpecification: ObjectSpecification {
         }
       }
       differences += zip(saved, before).count { $0 != $1 }
-      // Everything is in memory, members too.
+      // Everything is in memory, including members.
       let held = try UndoGraph.model.entities.flatMap { try tested.all($0.name) }
       _ = try UndoGraph.state(of: tested)
       compare(try answers(requests, tested), "with all objects in memory")

@@ -1,4 +1,4 @@
-// QueryGenerationSpecification+Advancing: what takes a pinned context to the newest state, what does not, and who holds what.
+// The operations that advance a pinned context to the current state, those that do not, and the lifetime of generations.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -40,7 +40,7 @@ extension QueryGenerationSpecification {
     XCTAssertEqual(book.text("title"), "Finnegans Wake")
     XCTAssertEqual(book.integer("pages"), 9)
     XCTAssertEqual(try titles(open.newContext()), Self.after)
-    // A tag that another context has made since has the name.
+    // Another context has inserted a tag with the name since.
     try writer.insert("Tag", ["name": "drama"])
     XCTAssertEqual(try context.all("Tag").count, 1)
     try writer.save()

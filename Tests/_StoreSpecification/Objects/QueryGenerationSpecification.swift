@@ -1,4 +1,3 @@
-// QueryGenerationSpecification: contexts that are pinned to a state of the store, and when they go on.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -7,7 +6,7 @@ import ObjectStore
 import XCTest
 import _TestSupport
 
-/// What a pinned context reads holds still until it goes on.
+/// A pinned context reads an unchanging state of the store until it advances.
 public final class QueryGenerationSpecification: ObjectSpecification {
   public override class var cases: [Case] {
     list(
@@ -44,7 +43,7 @@ public final class QueryGenerationSpecification: ObjectSpecification {
     }
   }
 
-  /// Whether the store has generations, after a look at how one that has none says so.
+  /// Whether the store supports query generations. If not, checks the error.
   private func storeHasGenerations() throws -> Bool {
     let open = try makeStore()
     if type(of: open.store).hasQueryGenerations { return true }
@@ -57,7 +56,7 @@ public final class QueryGenerationSpecification: ObjectSpecification {
 
   struct Stop: Error {}
 
-  /// A store with books, their author and tags, and a context that changes it.
+  /// Makes a store with books, their author and tags, and a context that changes it.
   func makeLibrary(_ model: CompiledModel = SpecificationModels.library) throws -> (OpenStore, ManagedObjectContext) {
     let open = try makeStore(model)
     let writer = open.newContext()
@@ -80,7 +79,7 @@ public final class QueryGenerationSpecification: ObjectSpecification {
 
   func titles(_ context: ManagedObjectContext) throws -> [String] { try context.texts("title", books()) }
 
-  /// Renames one book, deletes one and adds one.
+  /// Renames one book, deletes one and inserts one.
   func change(_ writer: ManagedObjectContext) throws {
     try find("Book", "title", "Ulysses", in: writer).setValue("Finnegans Wake", forKey: "title")
     writer.delete(try find("Book", "title", "Exiles", in: writer))

@@ -1,11 +1,10 @@
-// RandomUndoSpecification: random work on a graph, undone to any depth and redone, against contexts that have never gone further.
 import ObjectContext
 import ObjectModel
 import ObjectStore
 import XCTest
 import _TestSupport
 
-/// Whatever was done: undone to any depth and made again, a context shows, and saves, what a context shows that was never beyond.
+/// After random changes, undo to any depth and redo, a context shows and saves the same as one that never went further.
 public final class RandomUndoSpecification: ObjectSpecification {
   public override class var cases: [Case] {
     list(
@@ -20,7 +19,8 @@ public final class RandomUndoSpecification: ObjectSpecification {
 
   func testUndoneWorkThatWasSavedBetweenIsWhatItWas() throws { try run(seed: 131, rounds: 60, savesInTheMiddle: true) }
 
-  /// Each round does some groups of steps twice: in a context that shows what is right after each, and without reading anything in the one that is tested.
+  /// Each round runs groups of steps twice: in a reference context that shows the expected state after each, and, without reading anything,
+  /// in the tested one.
   private func run(seed: UInt64, rounds: Int, savesInTheMiddle: Bool) throws {
     var random = SeededGenerator(seed: seed)
     let (right, open) = (try makeStore(UndoGraph.model).newContext(), try makeStore(UndoGraph.model))
@@ -29,7 +29,7 @@ public final class RandomUndoSpecification: ObjectSpecification {
     tested.undoManager = manager
     var nextNumber: Int64 = 0
     var last: [String] = []
-    // What there was before each group, by the name of its action.
+    // The state before each group, by the name of its action.
     var before: [String: [String]] = [:]
     var (stepCount, undoCount) = (0, 0)
     for round in 0..<RandomSteps.count(rounds) {
@@ -55,11 +55,11 @@ public final class RandomUndoSpecification: ObjectSpecification {
         XCTAssertFalse(last.contains { $0.contains("does not have it") }, "\(last)")
       }
       if Int.random(in: 0..<3, using: &random) == 0 {
-        // What was read is forgotten, and is unread when it is undone.
+        // Loaded values are released, and are unloaded when changes are undone.
         tested.refreshAllObjects()
       }
       var undone: [[String]] = []
-      // To any depth now and then.
+      // Occasionally to any depth.
       let depth = Int.random(in: 1...(round % 20 == 19 ? before.count : min(before.count, 12)), using: &random)
       while undone.count < depth, manager.canUndo {
         undone.append(try UndoGraph.state(of: tested))
@@ -96,7 +96,7 @@ public final class RandomUndoSpecification: ObjectSpecification {
     XCTAssertGreaterThan(undoCount, 300)
   }
 
-  /// Each round does some groups of steps over a saved graph, undoes all of them, makes them again, and undoes them again.
+  /// Each round runs groups of steps on a saved graph, undoes all of them, redoes them, and undoes them again.
   func testWorkThatIsUndoneWhollyLeavesNothingChanged() throws {
     var random = SeededGenerator(seed: 132)
     let (right, tested) = (try makeStore(UndoGraph.model).newContext(), try makeStore(UndoGraph.model).newContext())
@@ -105,13 +105,13 @@ public final class RandomUndoSpecification: ObjectSpecification {
     var (nextNumber, kinds, assignmentCount): (Int64, [String: Int], Int) = (0, [:], 0)
     for round in 0..<RandomSteps.count(120) {
       let saved = try UndoGraph.state(of: right)
-      // Members are unread, or read, or the objects are not in memory.
+      // Members are unloaded or loaded, or the objects are not in memory.
       if round % 3 == 0 { tested.reset() } else if round % 3 == 1 { tested.refreshAllObjects() }
       manager.removeAllActions()
       var log: [UndoGraph.Step] = []
       var bereft: (number: Int64, key: String)?
       for _ in 0..<Int.random(in: 1...5, using: &random) {
-        // An owner whose member was deleted in the event before is assigned others, as a rule without having read any.
+        // An owner whose member was deleted in the previous event gets others assigned, usually without reading any.
         var first = try bereft.flatMap { try UndoGraph.assignment(to: $0, in: right, using: &random) }
         if first != nil { assignmentCount += 1 }
         bereft = nil

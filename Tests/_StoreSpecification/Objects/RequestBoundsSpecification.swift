@@ -1,4 +1,3 @@
-// RequestBoundsSpecification: negative limits, offsets and batch sizes are mistakes of a request, and the largest numbers are not.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -7,7 +6,7 @@ import ObjectStore
 import XCTest
 import _TestSupport
 
-/// A negative limit, offset or batch size makes every kind of request throw; numbers near the largest integer mean what they say.
+/// A negative limit, offset or batch size makes every kind of request throw; numbers near the largest integer are valid.
 public final class RequestBoundsSpecification: ObjectSpecification {
   public override class var cases: [Case] {
     list(
@@ -57,7 +56,7 @@ public final class RequestBoundsSpecification: ObjectSpecification {
     }
   }
 
-  /// Asks for everything that takes a request.
+  /// Runs every operation that takes a request.
   private func expectMistakes(in context: ManagedObjectContext, explains: Bool = true, line: UInt = #line) {
     for (clause, change) in Self.mistakes {
       let objects = request(change)

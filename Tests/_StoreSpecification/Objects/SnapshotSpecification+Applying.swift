@@ -1,4 +1,4 @@
-// SnapshotSpecification+Applying: what was set in a snapshot in a context, over what others have done meanwhile.
+// Applying the changes in a snapshot to a context, over changes by others.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -31,7 +31,7 @@ extension SnapshotSpecification {
 
   // MARK: Conflicts
 
-  /// A snapshot of an item with a=1 b=1 c=1 that sets a=2 c=2, after somebody else has saved a=3 b=3; and a context with a policy.
+  /// A snapshot of an item with a=1 b=1 c=1 that sets a=2 c=2, after another context has saved a=3 b=3; and a context with a policy.
   private func rivals(_ policy: MergePolicy) throws -> (open: OpenStore, context: ManagedObjectContext, snapshot: ObjectSnapshot) {
     let open = try makeStore(MergeModel.compiled)
     let id = try open.insert("Item", ["a": .int(1), "b": .int(1), "c": .int(1), "key": .text("k")])
@@ -72,7 +72,7 @@ extension SnapshotSpecification {
     XCTAssertEqual(try conflict.storeSnapshot?["a"] as? Int64, 3)
     XCTAssertFalse(context.hasChanges)
     XCTAssertNil(context.pendingError)
-    // Without the property that both have changed there is nothing in the way.
+    // Without the property that both have changed, there is no conflict.
     var other = try context.existingObject(with: try XCTUnwrap(snapshot.objectID)).snapshot()
     try other.setValue(2, forKey: "a")
     XCTAssertEqual(try context.apply(other).numbers, [2, 3, 1])
@@ -149,7 +149,7 @@ extension SnapshotSpecification {
     XCTAssertEqual(one.integer("grade"), 4)
     XCTAssertNil(one["b"])
     XCTAssertEqual(tag.members("items"), [one, two])
-    // All that an object has which was never saved.
+    // All values of an object that was never saved.
     try one.setValue("k", forKey: "key")
     let second = open.context()
     let copy = try second.apply(try JSONDecoder().decode(ObjectSnapshot.self, from: JSONEncoder().encode(one.snapshot())))
@@ -203,7 +203,7 @@ extension SnapshotSpecification {
     try context.save()
     writer.refreshAllObjects()
     XCTAssertEqual(book.members("tags"), [red, green, grey])
-    // Where the snapshot does not know who was a member, those are the members.
+    // If the snapshot does not contain the members, the assigned ones are the members.
     var whole = try book.snapshot()
     try whole.setValue([blue.objectID], forKey: "tags")
     XCTAssertEqual(try writer.apply(whole).members("tags"), [blue])
@@ -246,7 +246,7 @@ extension SnapshotSpecification {
     assertStoreError(.invalidRequest) { try context.apply(snapshot) }
     XCTAssertFalse(context.hasChanges, "nothing was changed")
     XCTAssertNil(context.pendingError)
-    // The context that has the new object knows it.
+    // The context with the new object can resolve it.
     var known = try book.snapshot()
     try known.setValue(unsaved, forKey: "author")
     XCTAssertEqual(try writer.apply(known).object("author")?.objectID, unsaved)
@@ -314,7 +314,7 @@ extension SnapshotSpecification {
 
   // MARK: Random edits
 
-  /// Two sides set some of three numbers each; what comes of it is what a table over properties says.
+  /// Two sides set some of three numbers each; the result matches a table by property.
   func testRandomEditsEndAsTheTableSays() throws {
     var random = SeededGenerator(seed: 1_728)
     let policies: [MergePolicy] = [.error, .mergeByPropertyStoreTrump, .mergeByPropertyObjectTrump, .overwrite, .rollback]

@@ -1,4 +1,3 @@
-// SnapshotSpecification: values of objects that go anywhere: what they have, how they are fetched, and their coded form.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -7,7 +6,7 @@ import ObjectStore
 import XCTest
 import _TestSupport
 
-/// Snapshots have an object's values as they were, and sets of them become changes of a context.
+/// Snapshots contain an object's values at one time; values set in them become changes of a context.
 public final class SnapshotSpecification: ObjectSpecification {
   public override class var cases: [Case] {
     list(
@@ -68,7 +67,7 @@ public final class SnapshotSpecification: ObjectSpecification {
     try XCTUnwrap(ids).map { try context.existingObject(with: $0).text(key) ?? "(none)" }
   }
 
-  // MARK: Taking
+  // MARK: Creation
 
   func testASnapshotHasTheValuesAsTheyWere() throws {
     let (open, _, book) = try makeLibrary()
@@ -142,7 +141,7 @@ public final class SnapshotSpecification: ObjectSpecification {
     XCTAssertEqual(error?.objectID, id)
   }
 
-  // MARK: Setting
+  // MARK: Changes
 
   func testSettersNoteWhatWasSet() throws {
     let (_, _, book) = try makeLibrary()
@@ -353,7 +352,7 @@ public final class SnapshotSpecification: ObjectSpecification {
       XCTAssertEqual(read.hashValue, snapshot.hashValue)
       let list = try PropertyListEncoder().encode(snapshot)
       XCTAssertEqual(try PropertyListDecoder().decode(ObjectSnapshot.self, from: list), snapshot)
-      // Set by another snapshot's values.
+      // Set from another snapshot's values.
       var copy = try ObjectSnapshot(entityName: "Sample", model: open.model.model)
       for key in snapshot.keys { try copy.setValue(snapshot[key], forKey: key) }
       let made = try context.apply(copy)

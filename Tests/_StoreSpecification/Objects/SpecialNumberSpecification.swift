@@ -1,4 +1,3 @@
-// SpecialNumberSpecification: NaN is refused wherever values come in; infinity, and zero with either sign, mean the same in every store.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -7,7 +6,8 @@ import ObjectStore
 import XCTest
 import _TestSupport
 
-/// NaN, infinity and negative zero in attributes, predicates, aggregates, indexes, constraints and orders.
+/// NaN, infinity and negative zero in attributes, predicates, aggregates, indexes, constraints and sort orders. NaN is rejected as input;
+/// the others have the same meaning in every store.
 public final class SpecialNumberSpecification: ObjectSpecification {
   public override class var cases: [Case] {
     list(
@@ -61,7 +61,7 @@ public final class SpecialNumberSpecification: ObjectSpecification {
 
   private func decimal(_ text: String) -> Decimal { Decimal(string: text, locale: Locale(identifier: "en_US_POSIX")) ?? 0 }
 
-  /// A shop with sales of 1.5 and 2.5, and of what an older version of the library has saved.
+  /// Makes a shop with sales of 1.5 and 2.5, and of amounts that an older version of the library saved.
   private func makeSales(_ amounts: [Slot]) throws -> OpenStore {
     let open = try makeStore(Self.model)
     try open.save { save in
@@ -82,7 +82,7 @@ public final class SpecialNumberSpecification: ObjectSpecification {
 
   private func isNaN(_ value: Any?) -> Bool { (value as? Decimal)?.isNaN ?? false }
 
-  // MARK: Refused
+  // MARK: Rejection
 
   func testNaNIsRefusedByASave() throws {
     let open = try makeStore(Self.model)
@@ -113,7 +113,7 @@ public final class SpecialNumberSpecification: ObjectSpecification {
     try expect(Float.nan, "small")
     try expect(Double.nan, "small")
     try context.save()
-    // A saved object is validated as a new one.
+    // A saved object is validated like a new one.
     try expect(Decimal.nan, "amount")
     try expect(Double.nan, "real")
   }
@@ -201,7 +201,7 @@ public final class SpecialNumberSpecification: ObjectSpecification {
       XCTAssertEqual(try context.count(for: shops), 0, line: line)
     }
     try check()
-    // Also where unsaved changes are merged in.
+    // The same with merged unsaved changes.
     try context.insert("Sale", ["amount": Decimal(3), "shop": find("Shop", "name", "x", in: context)])
     let sums = FetchRequest<ManagedObject>(entityName: "Shop", predicate: try FetchPredicate(format: "sales.@sum.amount == 0"))
     XCTAssertEqual(try context.count(for: sums), 0)
@@ -213,9 +213,9 @@ public final class SpecialNumberSpecification: ObjectSpecification {
     let shop = try find("Shop", "name", "x", in: open.newContext())
     XCTAssertTrue(isNaN(shop["total"]), "\(String(describing: shop["total"]))")
     XCTAssertTrue(isNaN(shop["mean"]))
-    // A double that is not a number is no value in a store.
+    // A stored double that is NaN is read as nil.
     XCTAssertNil(shop["totalReal"])
-    // The sale that has it is corrected.
+    // The sale with NaN is corrected.
     let context = open.newContext()
     try find("Sale", "name", "2", in: context).setValue(Decimal(6), forKey: "amount")
     try context.save()
@@ -310,7 +310,7 @@ public final class SpecialNumberSpecification: ObjectSpecification {
     let found = try values("min(real) AS lo, max(real) AS hi", in: context)
     XCTAssertEqual(found["lo"] as? Double, -.infinity)
     XCTAssertEqual(found["hi"] as? Double, .infinity)
-    // The constraint takes infinity for one value.
+    // For the constraint, infinity is a value like any other.
     try context.insert("Sale", ["name": "again", "real": Double.infinity])
     assertStoreError(.constraintConflict) { try context.save() }
   }
@@ -369,7 +369,7 @@ public final class SpecialNumberSpecification: ObjectSpecification {
     try context.insert("Sale", ["name": "b", "real": 0.0])
     assertStoreError(.constraintConflict) { try context.save() }
     context.rollback()
-    // What is computed, too.
+    // Computed values too.
     try context.insert("Sale", ["name": "c", "real": 7.0])
     try context.save()
     let update = BatchUpdateRequest(

@@ -1,4 +1,4 @@
-// UndoSpecification+Deleted: members that were deleted come back with their deletion, whatever was done to their owner since.
+// Undoing a deletion restores members, whatever happened to their owner since.
 import ObjectContext
 import ObjectModel
 import ObjectStore
@@ -37,7 +37,7 @@ extension UndoSpecification {
     for (entity, key, destination) in Self.relationships {
       for (name, change) in Self.changes {
         for (isRead, isSaved) in [(false, false), (true, false), (false, true), (true, true)] {
-          // No other row tells of links without an inverse once their object is deleted.
+          // Links without an inverse cannot be found in other rows after their object is deleted.
           if isSaved, key == "notes" { continue }
           let message = "\(entity).\(key), \(name), read \(isRead), saved \(isSaved)"
           let context = open.newContext()

@@ -1,4 +1,4 @@
-// UndoSpecification+Groups: groups, names, the application's own actions, bounds, and misuse.
+// Groups, names, the application's own actions, limits, and misuse.
 import ObjectContext
 import ObjectModel
 import ObjectQuery
@@ -56,7 +56,7 @@ extension UndoSpecification {
     assertStoreError(.invalidRequest) { try manager.endUndoGrouping() }
     try context.redo()
     XCTAssertEqual(book.text("title"), "one")
-    // In an event in which something was changed before, the group is not the only one.
+    // In an event with earlier changes, the group is not the only one.
     try book.setValue("two", forKey: "title")
     manager.beginUndoGrouping()
     assertStoreError(.invalidRequest) { try context.undo() }
@@ -163,9 +163,9 @@ extension UndoSpecification {
       let short = Selection(manager)
       short.set(5)
     }
-    // Its target is gone; nobody is called.
+    // Its target was released, so the action is not called.
     try context.undo()
-    // A manager without a context knows such actions alone.
+    // A manager without a context supports only such actions.
     let alone = ContextUndoManager()
     let other = Selection(alone)
     other.set(7)
@@ -175,7 +175,7 @@ extension UndoSpecification {
     XCTAssertEqual(other.value, 7)
   }
 
-  /// Something of the application's that can be undone.
+  /// An undoable value of the application.
   private final class Selection {
     private(set) var value = 0
     private let manager: ContextUndoManager

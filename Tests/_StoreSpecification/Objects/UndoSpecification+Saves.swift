@@ -1,4 +1,4 @@
-// UndoSpecification+Saves: undoing over saves, what others did meanwhile, and nested contexts.
+// Undo across saves, with changes by others, and in nested contexts.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -27,7 +27,7 @@ extension UndoSpecification {
     try context.redo()
     try context.save()
     XCTAssertEqual(try titles(open.newContext()), ["B", "C", "two"])
-    // Nobody holds the object any more: it is read again.
+    // The object is released, so it is read again.
     context.refreshAllObjects()
     try context.undo()
     XCTAssertEqual(try titles(context), ["B", "C", "one"])
@@ -44,7 +44,7 @@ extension UndoSpecification {
     try context.save()
     context.undoManager?.removeAllActions()
     for round in 0..<2 {
-      // Nothing of it is in memory but the object.
+      // Only the object is in memory, without its values.
       context.refreshAllObjects()
       context.delete(book)
       try context.save()
@@ -85,7 +85,7 @@ extension UndoSpecification {
     manager.setActionName("two")
     context.processPendingChanges()
     XCTAssertNil(manager.lastDroppedGroup)
-    // What they had is in the store as long as they are.
+    // Their former values are in the store as long as they exist.
     try context.save()
     XCTAssertEqual(manager.lastDroppedGroup?.actionName, "two")
     XCTAssertEqual(manager.lastDroppedGroup?.reason, .largerThanLimit)
@@ -97,7 +97,7 @@ extension UndoSpecification {
     let (open, context, manager) = try makeContext()
     let book = try find("Book", "title", "A", in: open.newContext()).objectID
     for isHeld in [false, true] {
-      // The parent has nothing of it in memory, or the object.
+      // The parent has neither its values nor the object in memory.
       let held = isHeld ? try context.existingObject(with: book) : nil
       let child = ManagedObjectContext(parent: context)
       child.delete(try child.existingObject(with: book))
@@ -192,7 +192,7 @@ extension UndoSpecification {
     XCTAssertGreaterThan(manager.byteCount, bytes.count)
     try context.undo()
     XCTAssertEqual(try item.externalData(forKey: "blob")?.data(), bytes)
-    // One that is larger than all that may be kept is not read for it.
+    // One that exceeds the limit is not read for it.
     try context.save()
     context.refreshAllObjects()
     manager.undoByteLimit = 100_000

@@ -1,4 +1,4 @@
-// UndoSpecification+Unchanged: an object whose changes were all undone is not changed.
+// An object whose changes were all undone is unchanged.
 import Foundation
 import ObjectContext
 import ObjectModel

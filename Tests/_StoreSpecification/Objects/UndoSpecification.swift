@@ -1,4 +1,3 @@
-// UndoSpecification: changes taken back and made again, in one context before its saves.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -7,7 +6,7 @@ import ObjectStore
 import Synchronization
 import XCTest
 
-/// What was changed in a context can be taken back, and made again.
+/// Changes in a context can be undone and redone, before its saves.
 public final class UndoSpecification: ObjectSpecification {
   public override class var cases: [Case] {
     list(
@@ -54,7 +53,7 @@ public final class UndoSpecification: ObjectSpecification {
       ] as [(String, (UndoSpecification) -> () throws -> Void)])
   }
 
-  /// Three stored books of one author, of which two have a tag, in a context that has an undo manager.
+  /// Three stored books of one author, two of them with a tag, in a context with an undo manager.
   func makeContext() throws -> (OpenStore, ManagedObjectContext, ContextUndoManager) {
     let open = try makeStore()
     let context = open.newContext()
@@ -90,7 +89,7 @@ public final class UndoSpecification: ObjectSpecification {
     XCTAssertEqual(book.text("title"), "Z")
     context.undoManager = manager
     XCTAssertFalse(manager.canUndo)
-    // A number that was written in place before is not from now on.
+    // A number that was written in place before is recorded from now on.
     try book.setValue(Int64(5), forKey: "pages")
     try book.setValue(Int64(6), forKey: "pages")
     try context.undo()
@@ -131,7 +130,7 @@ public final class UndoSpecification: ObjectSpecification {
     try context.perform { try book.setValue("one", forKey: "title") }
     try context.perform { try book.setValue("two", forKey: "title") }
     try book.setValue("three", forKey: "title")
-    // A fetch settles changes, and ends no group.
+    // A fetch processes changes, but ends no group.
     XCTAssertEqual(try titles(context), ["B", "C", "three"])
     try book.setValue("four", forKey: "title")
     context.processPendingChanges()
@@ -220,7 +219,7 @@ public final class UndoSpecification: ObjectSpecification {
     let (_, context, _) = try makeContext()
     let (tag, book) = (try find("Tag", "name", "red", in: context), try find("Book", "title", "A", in: context))
     let other = try find("Book", "title", "C", in: context)
-    // Nobody has read the members: that the first is one of them is not known.
+    // The members were not loaded: it is unknown whether the first is one of them.
     try tag.mutableSetValue(forKey: "books").add(book)
     try tag.mutableSetValue(forKey: "books").add(other)
     try context.undo()
@@ -260,7 +259,7 @@ public final class UndoSpecification: ObjectSpecification {
     for isRead in [true, false] { try deleteAndComeBack(isRead: isRead) }
   }
 
-  /// Deletes an owner, whose objects were read or not.
+  /// Deletes an owner whose objects were loaded or not, and undoes the deletion.
   private func deleteAndComeBack(isRead: Bool) throws {
     let open = try makeStore(UndoGraph.model)
     let context = open.newContext()
@@ -319,7 +318,7 @@ public final class UndoSpecification: ObjectSpecification {
     XCTAssertEqual(try open.newContext().all("Chapter").count, 9)
   }
 
-  // MARK: What goes with it
+  // MARK: Related state
 
   func testAChangeForgetsWhatCouldBeRedone() throws {
     let (_, context, manager) = try makeContext()
@@ -405,7 +404,7 @@ public final class UndoSpecification: ObjectSpecification {
   }
 }
 
-/// What notifications have said.
+/// The contents of notifications.
 final class UndoNotes: Sendable {
   private let counts = Mutex<[[Int]]>([])
   func take() -> [[Int]] {

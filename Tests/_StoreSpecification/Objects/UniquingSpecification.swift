@@ -1,11 +1,10 @@
-// UniquingSpecification: one object for each row in a context.
 import ObjectContext
 import ObjectModel
 import ObjectQuery
 import ObjectStore
 import XCTest
 
-/// One object for each row in a context; finding objects by ID.
+/// One object for each row in a context; lookup of objects by ID.
 public final class UniquingSpecification: ObjectSpecification {
   public override class var cases: [Case] {
     list(

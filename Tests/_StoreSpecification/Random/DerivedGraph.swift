@@ -1,4 +1,3 @@
-// DerivedGraph: random changes of a graph with derived attributes, and what their values should be.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -7,11 +6,11 @@ import ObjectStore
 import XCTest
 import _TestSupport
 
-/// Random saves, batch requests and deletions over the model of ``DerivedAttributeSpecification``.
+/// Random saves, batch requests and deletions on the model of ``DerivedAttributeSpecification``.
 struct DerivedGraph {
   private let context: ManagedObjectContext
   private var random: SeededGenerator
-  /// Objects that stay alive over the rounds.
+  /// Objects that stay alive across rounds.
   private var held: [ManagedObject] = []
 
   init(seed: UInt64, context: ManagedObjectContext) {
@@ -43,7 +42,7 @@ struct DerivedGraph {
 
   private static let entities = ["Author", "Book", "Novel", "Chapter", "Tag", "Country", "List", "Book", "Chapter"]
 
-  /// One save or batch request.
+  /// Runs one save or batch request.
   mutating func change() throws {
     if chance(4) { return try batch() }
     for _ in 0..<Int.random(in: 1...6, using: &random) {
@@ -94,7 +93,7 @@ struct DerivedGraph {
     }
   }
 
-  /// The objects that were alive all the time say the same as the store.
+  /// Checks that the retained objects agree with the store.
   func checkLivingObjects(_ round: String) throws {
     for object in held where object.managedObjectContext != nil && !object.isDeleted {
       for (key, value) in Self.expected(object) {
@@ -104,7 +103,7 @@ struct DerivedGraph {
     }
   }
 
-  /// What the derived attributes of an object should be, by its relationships.
+  /// The expected derived attributes of an object, from its relationships.
   static func expected(_ object: ManagedObject) -> [String: Slot] {
     func text(_ value: String?) -> Slot { value.map { .text($0) } ?? .null }
     func integer(_ value: Int64?) -> Slot { value.map { .int($0) } ?? .null }

@@ -1,4 +1,3 @@
-// FilteredGraph: random changes of a graph with filtered aggregates, and what their values should be.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -6,7 +5,7 @@ import ObjectQuery
 import ObjectStore
 import _TestSupport
 
-/// Random saves, batch requests and deletions over the model of ``DerivedFilterSpecification``.
+/// Random saves, batch requests and deletions on the model of ``DerivedFilterSpecification``.
 struct FilteredGraph {
   private let context: ManagedObjectContext
   private var random: SeededGenerator
@@ -41,7 +40,7 @@ struct FilteredGraph {
 
   private static let entities = ["Account", "Invoice", "CreditNote", "Invoice", "Clerk", "Tag", "Pile", "Invoice"]
 
-  /// One save or batch request.
+  /// Runs one save or batch request.
   mutating func change() throws {
     if chance(3) { return try batch() }
     for _ in 0..<Int.random(in: 1...6, using: &random) {
@@ -88,7 +87,7 @@ struct FilteredGraph {
     context.refreshAllObjects()
   }
 
-  /// What the derived attributes of an object should be, by its relationships and the conditions in Swift.
+  /// The expected derived attributes of an object, from its relationships and the conditions in Swift.
   static func expected(_ object: ManagedObject) -> [String: Slot] {
     func number(_ member: ManagedObject, _ key: String) -> Decimal { member[key] as? Decimal ?? 0 }
     func sum(_ members: some Sequence<ManagedObject>) -> Slot {

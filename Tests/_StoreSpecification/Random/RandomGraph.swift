@@ -1,4 +1,3 @@
-// RandomGraph: objects with random values of every type, kept beside the store that they were saved to, and read by the evaluator.
 import Foundation
 package import ObjectModel
 package import ObjectQuery
@@ -41,7 +40,7 @@ package enum RandomModel {
   ) -> PropertyDescription { SpecificationModels.toMany(name, destination, inverse, ordered: ordered) }
 }
 
-/// A graph of ``RandomModel``, in a store and in plain arrays.
+/// A random graph of ``RandomModel``, in a store and in plain arrays, which the evaluator reads.
 package final class RandomGraph: ObjectResolver {
   private struct Row {
     let entity: CompiledEntity
@@ -58,8 +57,8 @@ package final class RandomGraph: ObjectResolver {
   /// Makes a graph and saves it.
   ///
   /// - Parameters:
-  ///   - seed: What decides every value.
-  ///   - count: How many things there are; of the others there are fewer.
+  ///   - seed: Determines every value.
+  ///   - count: The number of things; there are fewer other objects.
   ///   - store: An empty store of ``RandomModel``.
   package init(seed: UInt64, count: Int, in store: OpenStore) throws {
     random = SeededGenerator(seed: seed)
@@ -96,7 +95,7 @@ package final class RandomGraph: ObjectResolver {
   private func connect(_ relationship: CompiledRelationship, _ sources: [Int], _ targets: [Int]) {
     let inverse = model.inverse(of: relationship)
     if !relationship.isToMany {
-      // The inverse is filled from here.
+      // The inverse is set from here.
       for source in sources where !chance(3) {
         guard let target = targets.randomElement(using: &random), target != source else { continue }
         rows[source].toOne[relationship.index] = target
@@ -137,7 +136,7 @@ package final class RandomGraph: ObjectResolver {
           let members = row.toMany[relationship.index].map { rows[$0].id }
           guard !members.isEmpty else { continue }
           let inverse = model.inverse(of: relationship)
-          // A side of a many-to-many relationship is saved once, its order with each.
+          // One side of a many-to-many relationship saves the links, each side its order.
           let isAdded = inverse.map { $0.isToMany && $0.id >= relationship.id } ?? true
           guard isAdded || relationship.isOrdered else { continue }
           try save.change(row.id, relationship.name, add: isAdded ? members : [], order: relationship.isOrdered ? members : nil)
@@ -146,9 +145,9 @@ package final class RandomGraph: ObjectResolver {
     }
   }
 
-  // MARK: Asking
+  // MARK: Queries
 
-  /// The keys of the objects of an entity that meet a predicate.
+  /// Returns the keys of the objects of an entity that match a predicate.
   package func keys(_ entityName: String, _ predicate: FetchPredicate) throws -> Set<Int64> {
     let fetch = try FetchResolver(model: model).resolve(FetchSpecification(entityName: entityName, predicate: predicate))
     let evaluator = PredicateEvaluator(fetch, resolver: self)
@@ -159,21 +158,21 @@ package final class RandomGraph: ObjectResolver {
     return keys
   }
 
-  /// The ID of some object of an entity or below it.
+  /// Returns the ID of a random object of an entity or its subentities.
   package func someID(of entity: CompiledEntity, using random: inout SeededGenerator) -> ManagedObjectID? {
     rows.filter { $0.entity.isKind(of: entity) }.randomElement(using: &random)?.id
   }
 
   // MARK: ObjectResolver
 
-  /// The entity of an object.
+  /// Returns the entity of an object.
   package func entity(of object: Int) -> CompiledEntity { rows[object].entity }
-  /// Its ID in the store.
+  /// Returns the object's ID in the store.
   package func objectID(of object: Int) -> ManagedObjectID { rows[object].id }
-  /// An attribute's value.
+  /// Returns the value of an attribute.
   package func value(of object: Int, slot: Int) -> Slot { rows[object].values[slot] }
-  /// The object that a to-one relationship refers to.
+  /// Returns the object of a to-one relationship.
   package func destination(of object: Int, slot: Int) -> Int? { rows[object].toOne[slot] }
-  /// The members of a to-many relationship.
+  /// Returns the members of a to-many relationship.
   package func members(of object: Int, toMany index: Int) -> [Int] { rows[object].toMany[index] }
 }

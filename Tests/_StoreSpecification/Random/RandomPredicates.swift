@@ -1,19 +1,18 @@
-// RandomPredicates: predicates of every construct of the language, well typed for the most part.
 import Foundation
 package import ObjectModel
 package import ObjectQuery
 import ObjectStore
 import _TestSupport
 
-/// Makes predicates about the things of a ``RandomGraph``.
+/// Generates predicates of every construct of the language, mostly well typed, on the things of a ``RandomGraph``.
 package struct RandomPredicates {
-  /// Where paths may start.
+  /// A start of paths.
   private struct Source {
-    /// A variable, or nothing for the object asked about.
+    /// A variable; nil for the evaluated object.
     var variable: String?
     var entity: CompiledEntity
   }
-  /// What an expression is.
+  /// The type of an expression.
   private enum Kind: CaseIterable {
     case integer, real, decimal, text, date, uuid, uri, binary, boolean
   }
@@ -24,21 +23,21 @@ package struct RandomPredicates {
   private var sources: [Source] = []
   private var variableCount = 0
 
-  /// Makes a generator; its predicates have objects of the graph in them.
+  /// Creates a generator whose predicates contain objects of the graph.
   package init(seed: UInt64, graph: RandomGraph) {
     self.graph = graph
     model = graph.model
     random = SeededGenerator(seed: seed)
   }
 
-  /// The next predicate about objects of an entity.
+  /// Returns the next predicate on objects of an entity.
   package mutating func next(_ entity: CompiledEntity) -> FetchPredicate {
     sources = [Source(variable: nil, entity: entity)]
     variableCount = 0
     return predicate(pick([0, 0, 1, 1, 2, 3]) ?? 0)
   }
 
-  // MARK: Chance
+  // MARK: Randomness
 
   private mutating func chance(_ of: Int) -> Bool { Int.random(in: 0..<of, using: &random) == 0 }
   private mutating func number(_ range: Range<Int>) -> Int { Int.random(in: range, using: &random) }
@@ -58,7 +57,7 @@ package struct RandomPredicates {
     }
   }
 
-  /// One value compared with several, beside another condition.
+  /// One value compared with several, combined with another condition.
   private mutating func equalities(_ depth: Int) -> FetchPredicate {
     let (kind, isConjunction) = (kind(), chance(2))
     let value = leaf(kind)
@@ -105,7 +104,7 @@ package struct RandomPredicates {
 
   private mutating func kind() -> Kind { pick(Kind.allCases + [.integer, .text, .decimal, .real]) ?? .integer }
 
-  /// A kind that compares with another.
+  /// A type that can be compared with another.
   private mutating func partner(of kind: Kind) -> Kind {
     let numbers: [Kind] = [.integer, .real, .decimal, .boolean]
     if numbers.contains(kind) { return chance(2) ? kind : pick(numbers) ?? kind }
@@ -141,7 +140,7 @@ package struct RandomPredicates {
     return compare(value(kind, depth), .in, aggregate(items), .direct, kind == .text ? options() : [])
   }
 
-  /// A list as the parser makes it: one constant where all members are.
+  /// A list in the parser's form: one constant if all members are constants.
   private func aggregate(_ items: [FetchExpression]) -> FetchExpression {
     let constants = items.compactMap { if case .constant(let value) = $0 { value } else { nil } }
     return constants.count == items.count ? .constant(.list(constants)) : .aggregate(items)
@@ -175,7 +174,7 @@ package struct RandomPredicates {
     return (expression, entity)
   }
 
-  /// A path of to-one relationships and places.
+  /// A path of to-one relationships and indexes.
   private mutating func member(_ source: Source, _ count: Int) -> (FetchExpression, CompiledEntity) {
     var entity = source.entity
     var expression = source.variable.map { FetchExpression.variable($0) } ?? .evaluatedObject
@@ -193,7 +192,7 @@ package struct RandomPredicates {
     pick([.first, .last, .at(0), .at(1), .at(2), .at(7), .at(-1)]) ?? .first
   }
 
-  /// A path in the form that the parser gives it.
+  /// A path in the parser's form.
   private func extended(_ base: FetchExpression, _ names: [String]) -> FetchExpression {
     switch base {
     case .evaluatedObject: .keyPath(names)
@@ -241,7 +240,7 @@ package struct RandomPredicates {
 
   // MARK: Collections
 
-  /// A path that ends in a to-many relationship, its only one.
+  /// A path that ends in its only to-many relationship.
   private mutating func collection(_ source: Source) -> (FetchExpression, CompiledEntity) {
     let (expression, entity) = chance(3) ? member(source, 1) : (source.variable.map { .variable($0) } ?? .evaluatedObject, source.entity)
     guard let relationship = pick(entity.relationships.filter(\.isToMany)) else {
@@ -344,7 +343,7 @@ package struct RandomPredicates {
     return RandomValues.constant(type, using: &random)
   }
 
-  /// The value of an attribute of the object or of one that it leads to; a constant where there is none of the kind.
+  /// An attribute of the object or of a related one; a constant if none has the type.
   private mutating func leaf(_ kind: Kind) -> FetchExpression {
     if chance(3) { return .constant(chance(15) ? .null : constant(kind)) }
     let (base, entity) = member(source(), pick([0, 0, 0, 1, 1, 2]) ?? 0)
@@ -436,7 +435,7 @@ package struct RandomPredicates {
     }
   }
 
-  /// A value that is no constant, whose type is known by itself.
+  /// A value other than a constant, whose type is known.
   private mutating func leafOfColumn(_ kind: Kind) -> FetchExpression {
     let (base, entity) = member(source(), 0)
     return attribute(kind, of: entity).map { extended(base, [$0]) } ?? .constant(constant(kind))

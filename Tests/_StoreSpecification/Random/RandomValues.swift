@@ -1,10 +1,9 @@
-// RandomValues: a few values of each type, those at the edges among them, so that equal ones meet.
 import Foundation
 package import ObjectModel
 package import ObjectQuery
 package import _TestSupport
 
-/// Values of each type.
+/// A few values of each type, including edge cases, so that equal ones occur.
 package enum RandomValues {
   static let texts = [
     "", "a", "A", "ab", "Ab", "aB", "abc", "é", "e\u{301}", "É", "E", "ß", "ss", "SS", "100%", "a_b", "ab*", "a?b", "日本", "\u{1F600}",
@@ -25,7 +24,7 @@ package enum RandomValues {
   }
   private static let blobs = [Data(), Data([0]), Data([0, 1]), Data([1]), Data([255]), Data([0x61])]
 
-  /// A stored value of an attribute's type.
+  /// Returns a stored value of an attribute's type.
   package static func slot(_ type: AttributeType, using random: inout SeededGenerator) -> Slot {
     switch type {
     case .integer16: .int([-32_768, -1, 0, 1, 2, 3, 5, 32_767].randomElement(using: &random) ?? 0)
@@ -36,7 +35,7 @@ package enum RandomValues {
     }
   }
 
-  /// A constant of a type.
+  /// Returns a constant of a type.
   package static func constant(_ type: AttributeType, using random: inout SeededGenerator) -> FetchConstant {
     switch type {
     case .integer16, .integer32: .int(Int64.random(in: -2...6, using: &random))

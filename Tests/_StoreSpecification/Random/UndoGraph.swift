@@ -1,4 +1,3 @@
-// UndoGraph: a graph that is changed at random by its objects' numbers, so that the same can be done in two contexts, and read as texts.
 import Foundation
 package import ObjectContext
 package import ObjectModel
@@ -6,9 +5,11 @@ import ObjectQuery
 import ObjectStore
 package import _TestSupport
 
-/// What can be done to a graph of ``model``. Objects are named by a number that they get with their insertion.
+/// Random changes of a graph of ``model``, which can be repeated in another context and compared as text. Objects are identified by a
+/// number from their insertion.
 package enum UndoGraph {
-  /// Every kind of relationship: cascade and nullify, ordered and not, one-to-one, many-to-many, without inverse; and attributes of every kind.
+  /// Every kind of relationship: cascade and nullify, ordered and not, one-to-one, many-to-many, without inverse; and attributes of every
+  /// kind.
   package static let model = {
     var model = ManagedObjectModel(entities: entities)
     model.composites = [CompositeDescription(name: "Place", elements: [part("city"), part("zip")])]
@@ -77,7 +78,7 @@ package enum UndoGraph {
     case setText(Int64, String?)
     case setNumber(Int64, Int64)
     case setBytes(Int64, count: Int)
-    /// Sets an attribute of an owner to a value that a number stands for; 0 for none.
+    /// Sets an attribute of an owner to the value for a number; 0 for nil.
     case setValue(Int64, key: String, Int)
     case setToOne(Int64, key: String, Int64?)
     case add(Int64, key: String, Int64)
@@ -90,9 +91,9 @@ package enum UndoGraph {
     case save
   }
 
-  // MARK: Choosing
+  // MARK: Selection
 
-  /// Chooses a change of the objects that a context has.
+  /// Selects a random change of the objects in a context.
   package static func step(in context: ManagedObjectContext, nextNumber: inout Int64, using random: inout SeededGenerator) throws -> Step? {
     var objects: [ManagedObject] = []
     for entity in model.entities { objects += try all(entity.name, in: context) }
@@ -111,7 +112,7 @@ package enum UndoGraph {
       let length = Int.random(in: 0..<40, using: &random)
       return .setText(number, length == 0 ? nil : String(repeating: "abcdefghij".randomElement(using: &random) ?? "a", count: length))
     case ..<37 where object.entity.name == "Item": return .setBytes(number, count: [0, 20, 2_000].randomElement(using: &random) ?? 0)
-    // Links to a note without an inverse are gone with it once that is saved: nobody knows them then.
+    // Links to a note without an inverse are lost once its deletion is saved.
     case ..<44 where object.entity.name != "Note": return .delete(number)
     case 44..<48: return .save
     default: break
@@ -146,7 +147,8 @@ package enum UndoGraph {
     return some(relationship.destinationEntityName).map { .add(number, key: key, $0) }
   }
 
-  /// An owner of an object, and the relationship that has the object as a member: chosen before the object is deleted; nil where it is a member of nothing.
+  /// Returns an owner of an object and the relationship with the object as a member, selected before the object is deleted; nil if it is
+  /// not a member.
   package static func owner(
     of member: Int64, in context: ManagedObjectContext, using random: inout SeededGenerator
   ) throws -> (number: Int64, key: String)? {
@@ -163,7 +165,7 @@ package enum UndoGraph {
     return owners.randomElement(using: &random)
   }
 
-  /// Assigns some of the members that an owner shows, or all of them; nil where the owner is deleted too.
+  /// Assigns some or all of the members that an owner shows; nil if the owner is deleted too.
   package static func assignment(
     to owner: (number: Int64, key: String), in context: ManagedObjectContext, using random: inout SeededGenerator
   ) throws -> Step? {
@@ -174,9 +176,9 @@ package enum UndoGraph {
     return .setMembers(owner.number, key: owner.key, Bool.random(using: &random) ? numbers : Array(numbers.dropFirst()))
   }
 
-  // MARK: Doing
+  // MARK: Execution
 
-  /// Does a change in a context. The objects that it needs are fetched by their numbers, and nothing else of the graph is read.
+  /// Makes a change in a context. Objects are fetched by their numbers, and nothing else of the graph is read.
   package static func run(_ step: Step, in context: ManagedObjectContext) throws {
     switch step {
     case .insert(let entity, let number):
@@ -213,7 +215,7 @@ package enum UndoGraph {
     }
   }
 
-  /// The value of an attribute that a number stands for; nil for 0.
+  /// Returns the value of an attribute for a number; nil for 0.
   private static func value(_ attribute: AttributeDescription, _ number: Int) -> (any Sendable)? {
     if number == 0 { return nil }
     switch attribute.type {
@@ -223,7 +225,7 @@ package enum UndoGraph {
     case .uuid: return UUID(uuid: (UInt8(number), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))
     case .double: return Double(number) / 3
     case .uri: return URL(string: "https://example.org/\(number)")
-    // Large values stand in files.
+    // Large values are stored in files.
     case .binary: return Data(repeating: UInt8(number), count: number == 3 ? 200_000 : number * 900)
     case .transformable: return Data(repeating: UInt8(number), count: number * 7)
     case .composite: return number == 1 ? ["city": "Ulm"] : ["city": "Bonn", "zip": "5311\(number)"]
@@ -254,7 +256,7 @@ package enum UndoGraph {
 
   // MARK: Reading
 
-  /// Everything that a context shows, a line an object, and what is wrong with it: ends of relationships that do not know of each other.
+  /// Returns the contents of a context, one line per object, and inconsistencies between the ends of relationships.
   package static func state(of context: ManagedObjectContext) throws -> [String] {
     var lines: [String] = []
     for entity in model.entities {

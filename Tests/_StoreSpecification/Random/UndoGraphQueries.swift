@@ -1,17 +1,16 @@
-// UndoGraphQueries: random predicates and orders over the relationships of an undo graph.
 import ObjectModel
 package import ObjectQuery
 import _TestSupport
 
-/// Makes requests whose answers depend on related objects: over one relationship or several, to-one and to-many.
+/// Generates requests whose results depend on related objects, across one or more to-one and to-many relationships.
 package struct UndoGraphQueries {
   private var random: SeededGenerator
   private let model = UndoGraph.model
 
-  /// Makes a generator.
+  /// Creates a generator.
   package init(seed: UInt64) { random = SeededGenerator(seed: seed) }
 
-  /// The next request, in an order that no two objects are equal in. It has no limit.
+  /// Returns the next request, with a total order and without a limit.
   package mutating func next() throws -> FetchSpecification {
     let entity = pick(["Owner", "Item", "Tag", "Note"])
     var request = FetchSpecification(entityName: entity, predicate: try FetchPredicate(format: condition(entity, depth: 2)))
@@ -25,7 +24,7 @@ package struct UndoGraphQueries {
   private mutating func number() -> Int { Int.random(in: 0..<100, using: &random) }
   private mutating func comparison() -> String { pick(["==", "!=", "<", ">", ">="]) }
 
-  /// A walk over relationships: at most one of them to-many unless several are allowed, and that the last where it has to be.
+  /// A path of relationships: at most one to-many unless several are allowed, in the last position if required.
   private mutating func walk(_ entity: String, length: Int, toMany: ClosedRange<Int>) -> (path: [String], entity: String)? {
     var (path, at, count): ([String], String, Int) = ([], entity, 0)
     for step in 0..<length {
@@ -41,13 +40,13 @@ package struct UndoGraphQueries {
     return count >= toMany.lowerBound ? (path, at) : nil
   }
 
-  /// A walk over to-one relationships to a to-many one.
+  /// A path of to-one relationships to a to-many one.
   private mutating func collection(_ entity: String) -> (path: String, entity: String) {
     while true {
       guard let (toOne, at) = walk(entity, length: Int.random(in: 0...2, using: &random), toMany: 0...0),
         let (last, end) = walk(at, length: 1, toMany: 1...1)
       else {
-        // A note leads to a collection by its owner.
+        // A note leads to a collection through its owner.
         if let (last, end) = walk("Owner", length: 1, toMany: 1...1), entity == "Note" { return ("owner." + last[0], end) }
         continue
       }

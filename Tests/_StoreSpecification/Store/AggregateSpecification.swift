@@ -1,4 +1,3 @@
-// AggregateSpecification: expressions and aggregates among the properties of dictionary results.
 import Foundation
 import ObjectModel
 import ObjectQuery
@@ -112,7 +111,7 @@ public final class AggregateSpecification: StoreSpecification {
   func testSumsOfIntegersStayIntegersWhileTheyFit() throws {
     let open = try makeStore()
     for value in [Int64.max, 1, -5] { try open.insert("Chapter", ["pages": .int(value)]) }
-    // The way to the sum leads beyond 64 bits in some orders.
+    // In some orders, intermediate sums exceed 64 bits.
     XCTAssertEqual(try row("sum(pages)", entity: "Chapter", in: open), [.int(.max - 4)])
     XCTAssertEqual(try row("sum(pages)", "pages > 0", entity: "Chapter", in: open), [.real(0x1p63)])
     XCTAssertEqual(try row("average(pages)", "pages > 0", entity: "Chapter", in: open), [.real(0x1p62)])
@@ -135,7 +134,7 @@ public final class AggregateSpecification: StoreSpecification {
     for (index, value) in [1e16, 1, -1e16, 0.1, 0.2, -0.3].enumerated() {
       try open.insert("Book", ["title": .text("\(index)"), "rating": .real(value)])
     }
-    // 0.1 + 0.2 - 0.3 of doubles is no 0.
+    // 0.1 + 0.2 - 0.3 of doubles is not 0.
     XCTAssertEqual(try row("sum(rating)", in: open), [.real(1)])
     XCTAssertEqual(try row("sum(rating)", "rating < 1 AND rating > -1", in: open), [.real(2.7755575615628914e-17)])
   }
@@ -193,7 +192,7 @@ public final class AggregateSpecification: StoreSpecification {
     XCTAssertEqual(try row("count(author.mentor), count(distinct author.mentor.name)", in: open), [.int(2), .int(1)])
     XCTAssertEqual(
       try row("sum(books.@count), max(books.@sum.pages), sum(sum(books.pages))", entity: "Author", in: open), [.int(4), .int(5), .int(8)])
-    // Of one object's members an aggregate is no aggregate of objects.
+    // An aggregate of one object's members is not an aggregate of objects.
     var specification = try select("name, count(books) AS n, max(books.pages)", entity: "Author")
     specification.sortDescriptors = [FetchSortDescriptor("name")]
     XCTAssertEqual(try open.dictionaries(specification).rows, [[.text("Ada"), .int(2), .int(3)], [.text("Bob"), .int(2), .int(2)]])
@@ -294,7 +293,7 @@ public final class AggregateSpecification: StoreSpecification {
         ($0 as? StoreError)?.message, "A value of “v” does not fit in the result type Integer 16: choose a greater one.")
     }
     XCTAssertThrowsError(try value("average(rating) * 1e300", as: .integer64))
-    // Of groups, too.
+    // With groups, too.
     var groups = FetchSpecification(entityName: "Book")
     groups.propertiesToGroupBy = ["author.name"]
     groups.sortDescriptors = [FetchSortDescriptor("author.name")]
@@ -315,7 +314,7 @@ public final class AggregateSpecification: StoreSpecification {
     XCTAssertEqual(try open.dictionaries(specification).rows.map { $0[0] }, ["b", "e", "c", "d", "a"].map { .text($0) })
     specification.sortDescriptors = [FetchSortDescriptor(expression: try FetchExpression(format: "price * -1"))]
     XCTAssertEqual(try open.dictionaries(specification).rows.map { $0[0] }, ["a", "b", "d", "e", "c"].map { .text($0) })
-    // A name goes before a property that is spelled alike.
+    // A name takes precedence over a property with the same spelling.
     specification.propertiesToFetch = [.expression(try FetchExpression(format: "0 - pages"), as: "pages"), "title"]
     specification.sortDescriptors = [FetchSortDescriptor("pages"), FetchSortDescriptor("title")]
     XCTAssertEqual(try open.dictionaries(specification).rows.map { $0[1] }, ["a", "d", "c", "e", "b"].map { .text($0) })

@@ -1,4 +1,3 @@
-// BatchDeleteSpecification: many rows deleted at once, with their delete rules.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -6,7 +5,7 @@ import ObjectQuery
 import ObjectStore
 import XCTest
 
-/// Many rows are deleted at once, and their delete rules hold as they do for objects.
+/// Many rows are deleted with one request, with the same delete rules as for objects.
 public final class BatchDeleteSpecification: ObjectSpecification {
   public override class var cases: [Case] {
     list(
@@ -150,7 +149,7 @@ public final class BatchDeleteSpecification: ObjectSpecification {
     try open.save { save in
       for (number, id) in ids.enumerated() {
         var values: [String: Slot] = ["name": .text("\(number)")]
-        // A chain by parents; the last hundred are a circle by `next`.
+        // A chain of parents; the last hundred form a cycle through `next`.
         if number > 0, number < 500 { values["parent"] = ids[number - 1].slot }
         if number >= 500 {
           values["next"] = ids[number == 599 ? 500 : number + 1].slot

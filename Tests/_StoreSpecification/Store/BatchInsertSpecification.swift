@@ -1,4 +1,3 @@
-// BatchInsertSpecification: many rows inserted without objects.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -6,7 +5,7 @@ import ObjectQuery
 import ObjectStore
 import XCTest
 
-/// Many rows are inserted without objects, and meet stored ones by the rule asked for.
+/// Many rows are inserted without objects; conflicts with stored ones follow the requested policy.
 public final class BatchInsertSpecification: ObjectSpecification {
   public override class var cases: [Case] {
     list(
@@ -46,7 +45,7 @@ public final class BatchInsertSpecification: ObjectSpecification {
     return try open.newContext().execute(request)
   }
 
-  /// Expects a ``BatchError`` of a kind.
+  /// Asserts that `body` throws a ``BatchError`` with a code.
   private func assertBatchError(
     _ code: BatchError.Code, row: Int?, key: String, line: UInt = #line, _ body: () throws -> BatchResult
   ) {

@@ -1,4 +1,3 @@
-// BatchUpdateSpecification: properties set on many rows at once.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -6,7 +5,7 @@ import ObjectQuery
 import ObjectStore
 import XCTest
 
-/// Properties are set on all rows that meet a predicate, to constants and to what expressions give.
+/// Properties are set on all rows that match a predicate, to constants and to the values of expressions.
 public final class BatchUpdateSpecification: ObjectSpecification {
   public override class var cases: [Case] {
     list(
@@ -58,7 +57,7 @@ public final class BatchUpdateSpecification: ObjectSpecification {
   private func function(_ name: String, _ arguments: FetchExpression...) -> FetchExpression { .function(name, arguments) }
   private func key(_ path: String) -> FetchExpression { .keyPath(path) }
 
-  /// Ten books, by two authors in turn; the last has none.
+  /// Ten books by two alternating authors; the last has none.
   private func books(_ open: OpenStore) throws -> (books: [ManagedObjectID], authors: [ManagedObjectID]) {
     try open.save { save in
       let authors = try ["Ada", "Bob"].enumerated().map {

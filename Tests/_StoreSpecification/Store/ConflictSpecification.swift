@@ -1,10 +1,9 @@
-// ConflictSpecification: a save notices what others have changed.
 import ObjectModel
 import ObjectQuery
 import ObjectStore
 import XCTest
 
-/// A save notices what others have changed since its rows were read.
+/// A save detects changes by others since its rows were read.
 public final class ConflictSpecification: StoreSpecification {
   public override class var cases: [Case] {
     list(
@@ -21,7 +20,7 @@ public final class ConflictSpecification: StoreSpecification {
       ] as [(String, (ConflictSpecification) -> () throws -> Void)])
   }
 
-  /// A store with an author, and the author's row before somebody else changed it.
+  /// A store with an author, and the author's row before another save changed it.
   private func staleAuthor() throws -> (open: OpenStore, id: ManagedObjectID, stale: RowImage) {
     let open = try makeStore()
     let id = try open.insert("Author", ["name": .text("Ada"), "born": .int(1)])

@@ -1,4 +1,3 @@
-// ConstraintSpecification: no two objects have the same values under a uniqueness constraint.
 import ObjectModel
 import ObjectQuery
 import ObjectStore

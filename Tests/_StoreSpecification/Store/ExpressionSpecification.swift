@@ -1,11 +1,11 @@
-// ExpressionSpecification: places, functions, casts and aggregates in predicates, in tables of questions in format language.
 import Foundation
 import ObjectModel
 import ObjectQuery
 import ObjectStore
 import XCTest
 
-/// What expressions mean: each line is a question in format language and the titles of the books that answer it.
+/// The meaning of expressions: indexes, functions, casts and aggregates in predicates. Each line is a predicate format and the titles of
+/// the matching books.
 public final class ExpressionSpecification: StoreSpecification {
   public override class var cases: [Case] {
     list(
@@ -30,7 +30,7 @@ public final class ExpressionSpecification: StoreSpecification {
       ] as [(String, (ExpressionSpecification) -> () throws -> Void)])
   }
 
-  /// Books a to e. a has chapters a0, a1, a2 in that order, b has b0, c none; the shelf "left" holds b then a, "right" holds a.
+  /// Books a to e. a has chapters a0, a1, a2 in that order, b has b0, c none; the shelf "left" contains b then a, "right" contains a.
   private func makeLibrary() throws -> OpenStore {
     let open = try makeStore()
     try open.save { save in
@@ -51,7 +51,7 @@ public final class ExpressionSpecification: StoreSpecification {
       _ = try book("d", ["isbn": .text("")])
       _ = try book("e", ["isbn": .text("12")])
       func chapters(_ book: ManagedObjectID, _ titles: [(String, Int64?)]) throws {
-        // Inserted in another order than they stand in.
+        // Inserted in another order than that of the relationship.
         let ids = try titles.reversed().map { title, pages in
           try save.insert("Chapter", ["title": .text(title), "pages": pages.map { .int($0) } ?? .null, "book": book.slot])
         }
@@ -95,7 +95,7 @@ public final class ExpressionSpecification: StoreSpecification {
     }
   }
 
-  // MARK: Places
+  // MARK: Indexes
 
   func testPlacesInOrderedRelationships() throws {
     let open = try makeLibrary()
@@ -106,7 +106,7 @@ public final class ExpressionSpecification: StoreSpecification {
     try assert(open, "chapters[SIZE] == 3", "a")
     try assert(open, "chapters[SIZE] > 0", "ab")
     try assert(open, "tags[SIZE] == 0", "abcde")
-    // What is not there has no value, as behind a to-one relationship that is nil.
+    // A missing element has no value, as with a to-one relationship that is nil.
     try assert(open, "chapters[3].title == nil", "abcde")
     try assert(open, "chapters[1].title != 'a1'", "bcde")
     try assert(open, "chapters[-1] == nil", "abcde")
@@ -213,7 +213,7 @@ public final class ExpressionSpecification: StoreSpecification {
     try assert(open, "max({pages, 8, year}) == 8", "ade")
     try assert(open, "min(pages, year) == 2", "b")
     try assert(open, "sum({1, 2, year}) == 5", "b")
-    // What has no value is left out.
+    // Missing values are skipped.
     try assert(open, "count({pages, year, rating}) == 0", "de")
     try assert(open, "average({year, 4}) == 3", "b")
     try assert(open, "median({1, 10, year}) == 2", "b")
@@ -334,12 +334,12 @@ public final class ExpressionSpecification: StoreSpecification {
     XCTAssertEqual(try count("random() >= 0 AND random() < 1"), 60)
     XCTAssertEqual(try count("randomn:(3) IN {0, 1, 2}"), 60)
     XCTAssertEqual(try count("randomn:(0) == nil"), 60)
-    // Another number for each object: that all of 60 fall on one side is no accident.
+    // A different number for each object: it is virtually impossible that all 60 are on one side.
     XCTAssertTrue((1..<60).contains(try count("random() < 0.5")))
     XCTAssertTrue((1..<60).contains(try count("randomn:(2) == 0")))
   }
 
-  // MARK: Others
+  // MARK: Other expressions
 
   func testTheEmptyPatternMatchesTheEmptyText() throws {
     let open = try makeLibrary()

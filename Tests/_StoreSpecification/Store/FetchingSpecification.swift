@@ -1,11 +1,10 @@
-// FetchingSpecification: order, bounds and kinds of results of fetches.
 import Foundation
 import ObjectModel
 import ObjectQuery
 import ObjectStore
 import XCTest
 
-/// Order, bounds and kinds of results of fetches.
+/// The order, limits and result types of fetches.
 public final class FetchingSpecification: StoreSpecification {
   public override class var cases: [Case] {
     list(

@@ -1,4 +1,3 @@
-// FullTextSpecification: texts are searched by their words, with an index and without one.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -7,7 +6,7 @@ import ObjectStore
 import XCTest
 import _TestSupport
 
-/// Texts are searched by their words: the same with a full-text index, without one, and in memory.
+/// Texts are searched by their words, with the same results with a full-text index, without one, and in memory.
 public final class FullTextSpecification: ObjectSpecification {
   public override class var cases: [Case] {
     list(
@@ -28,7 +27,7 @@ public final class FullTextSpecification: ObjectSpecification {
       ] as [(String, (FullTextSpecification) -> () throws -> Void)])
   }
 
-  /// Documents and letters, which are documents, with chapters and an author; with full-text indexes or without.
+  /// Documents and letters, which are documents, with chapters and an author; with or without full-text indexes.
   private func makeModel(indexed: Bool = true) throws -> CompiledModel {
     var document = SpecificationModels.entity(
       "Document",
@@ -353,7 +352,7 @@ public final class FullTextSpecification: ObjectSpecification {
       let single = rows.filter { row in row.1[1].map { parsed.matches($0) } ?? false }
       XCTAssertEqual(try search(.keyPath("body"), typed, open), single.map { Int64($0.0) }, "body \(typed)")
       let joint = rows.filter { row in
-        // Between two texts there is a word that no phrase has.
+        // A word that no phrase contains separates the texts.
         let texts = row.1.compactMap { $0 }
         return !texts.isEmpty && parsed.matches(texts.joined(separator: " qqq "))
       }

@@ -1,11 +1,10 @@
-// GenerationSpecification: states of a store that hold still, whatever is written meanwhile.
 import Foundation
 import ObjectModel
 import ObjectQuery
 import ObjectStore
 import XCTest
 
-/// A generation is read as it was; a store that has none refuses.
+/// A query generation is an unchanging state of a store; stores without generations throw.
 public final class GenerationSpecification: StoreSpecification {
   public override class var cases: [Case] {
     list(
@@ -26,7 +25,7 @@ public final class GenerationSpecification: StoreSpecification {
     var isOver: Bool { false }
   }
 
-  /// A store to test; nil where it has no generations, after a look at how it says so.
+  /// Returns a store to test; nil if it has no generations, after checking the error.
   private func makeStoreWithGenerations() throws -> OpenStore? {
     let open = try makeStore()
     if type(of: open.store).hasQueryGenerations { return open }

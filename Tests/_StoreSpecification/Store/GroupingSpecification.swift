@@ -1,4 +1,3 @@
-// GroupingSpecification: groups of objects as dictionary results.
 import Foundation
 import ObjectModel
 import ObjectQuery
@@ -30,7 +29,7 @@ public final class GroupingSpecification: StoreSpecification {
       ] as [(String, (GroupingSpecification) -> () throws -> Void)])
   }
 
-  /// Books: title, pages, author; Ada has a b c, Bob d e, nobody f g.
+  /// Books with title, pages and author: Ada has a b c, Bob has d e; f and g have no author.
   private func makeBooks() throws -> OpenStore {
     let open = try makeStore()
     try open.save { save in
@@ -106,7 +105,7 @@ public final class GroupingSpecification: StoreSpecification {
       try open.dictionaries(
         try fetch("pages + 1 AS more, count(*)", by: "pages + 1 AS more", order: [FetchSortDescriptor("more")])
       ).rows, [[.null, .int(2)], [.int(2), .int(2)], [.int(3), .int(2)], [.int(4), .int(1)]])
-    // An expression of a grouped one has one value a group, whatever its constants.
+    // An expression of a grouped one has one value per group, whatever its constants.
     XCTAssertEqual(
       try open.dictionaries(
         try fetch("(pages + 1) * 10 AS tens, count(*)", by: "pages + 1", order: [FetchSortDescriptor("tens", ascending: false)])
@@ -152,7 +151,7 @@ public final class GroupingSpecification: StoreSpecification {
       ).rows, [[try number("Photo"), .int(11)], [try number("Clip"), .int(7)], [try number("Video"), .int(1)]])
     XCTAssertEqual(
       try open.dictionaries(try fetch("count(*)", by: "entity", having: "entity == 'Clip'", entity: "Asset")).rows, [[.int(1)]])
-    // An entity alone in its table has a number all the same.
+    // An entity that is alone in its table still has a number.
     try open.insert("Note", ["body": .text("x")])
     XCTAssertEqual(
       try open.dictionaries(try fetch("entity, count(*)", by: "entity", order: [FetchSortDescriptor("entity")], entity: "Note")).rows,
@@ -248,7 +247,7 @@ public final class GroupingSpecification: StoreSpecification {
       try names(FetchSortDescriptor(expression: try FetchExpression(format: "0 - max(pages)"))), [.null, .text("Ada"), .text("Bob")])
     XCTAssertEqual(
       try names(FetchSortDescriptor("author.name", ascending: false, comparison: .caseInsensitive)), [.text("Bob"), .text("Ada"), .null])
-    // Equal ones are in the order of their keys.
+    // Equal ones are in key order.
     XCTAssertEqual(try names(FetchSortDescriptor("n")), [.null, .text("Bob"), .text("Ada")])
   }
 

@@ -1,4 +1,3 @@
-// IdentitySpecification: the IDs of objects, and rows found by them.
 import Foundation
 import ObjectModel
 import ObjectQuery

@@ -1,4 +1,3 @@
-// IndexSpecification: indexes change no answer.
 import Foundation
 import ObjectModel
 import ObjectQuery
@@ -6,7 +5,8 @@ import ObjectStore
 import XCTest
 import _TestSupport
 
-/// Indexes change no answer: texts with every kind of index are asked in every way, and each answer is compared with that of the comparison itself.
+/// Indexes do not affect results: every kind of query runs on texts with every kind of index, and each result is compared with that of the
+/// comparison function.
 public final class IndexSpecification: StoreSpecification {
   public override class var cases: [Case] {
     list(
@@ -25,9 +25,9 @@ public final class IndexSpecification: StoreSpecification {
     }
   }()
 
-  /// Every text order: each comparison, and the localized ones by the rules of several locales.
+  /// Every text order: each comparison, and the localized ones with the rules of several locales.
   private static let orders: [TextOrder] = FetchSortDescriptor.Comparison.allCases.flatMap { comparison in
-    // The last one is no locale that is known, and has characters that mean something in SQL and in C.
+    // The last one is not a known locale, and has special characters of SQL and C.
     let locales = ["sv_SE", "de@collation=phonebook", "en_US_POSIX", "a\"b'c:d\0"].map { Locale(identifier: $0) }
     return [TextOrder(comparison)] + (comparison.isLocalized ? locales.map { TextOrder(comparison, locale: $0) } : [])
   }

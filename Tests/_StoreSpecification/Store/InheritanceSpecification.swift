@@ -1,10 +1,9 @@
-// InheritanceSpecification: entities below entities.
 import ObjectModel
 import ObjectQuery
 import ObjectStore
 import XCTest
 
-/// Entities below entities: one tree, one range of keys, every object of its own entity.
+/// Subentities: one hierarchy, one range of keys, every object of its own entity.
 public final class InheritanceSpecification: StoreSpecification {
   public override class var cases: [Case] {
     list(

@@ -1,10 +1,9 @@
-// InjectionSpecification: names and values that look like SQL are names and values.
 import ObjectModel
 import ObjectQuery
 import ObjectStore
 import XCTest
 
-/// Names and values that look like SQL are names and values.
+/// Names and values that look like SQL are treated as names and values.
 public final class InjectionSpecification: StoreSpecification {
   public override class var cases: [Case] {
     list(
@@ -59,7 +58,7 @@ public final class InjectionSpecification: StoreSpecification {
 
   func testTwoThousandValuesThatLookLikeSQLAreValues() throws {
     XCTAssertEqual(Set(HostileWords.values).count, 2_000)
-    // Each among a hundred others: so it is asked for quickly.
+    // Each among a hundred others, to be quick.
     let groups = (0..<20).map { group in HostileWords.values.indices.filter { $0 % 20 == group }.map { HostileWords.values[$0] } }
     let model = try SpecificationModels.compiled(
       groups.indices.map {
@@ -76,7 +75,7 @@ public final class InjectionSpecification: StoreSpecification {
     for (group, values) in groups.enumerated() { try ask(open, "Thing\(group)", values) }
   }
 
-  /// Asks for each of the values of an entity.
+  /// Queries for each of the values of an entity.
   private func ask(_ open: OpenStore, _ entityName: String, _ values: [String]) throws {
     func numbers(_ op: ComparisonOperator, _ constant: FetchConstant) throws -> [Slot] {
       let predicate = FetchPredicate.comparison(FetchComparison(left: .keyPath(["text"]), op: op, right: .constant(constant)))
@@ -86,10 +85,10 @@ public final class InjectionSpecification: StoreSpecification {
     }
     for (number, value) in values.enumerated() {
       XCTAssertEqual(try numbers(.equal, .string(value)), [.int(Int64(number))], value)
-      // What is written and read again is the same predicate.
+      // Printing and parsing preserves the predicate.
       let written = equal("text", value).predicateFormat
       XCTAssertEqual(try FetchPredicate(format: written), equal("text", value), written)
-      // What a text holds is found by what stands in it, whatever that means elsewhere.
+      // A text is found by a part of it, whatever that means elsewhere.
       guard number % 10 == 2 else { continue }
       let holding = values.indices.filter { values[$0].utf8Contains(value) }.map { Slot.int(Int64($0)) }
       XCTAssertEqual(try numbers(.contains, .string(value)), holding, value)
@@ -105,7 +104,7 @@ public final class InjectionSpecification: StoreSpecification {
 }
 
 extension String {
-  /// Whether a text's bytes stand among these.
+  /// Whether the text contains the bytes of another one.
   fileprivate func utf8Contains(_ text: String) -> Bool {
     let (own, other) = (Array(utf8), Array(text.utf8))
     guard own.count >= other.count else { return false }

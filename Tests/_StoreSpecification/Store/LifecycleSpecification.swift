@@ -1,4 +1,3 @@
-// LifecycleSpecification: opening, closing, metadata, configurations.
 import Foundation
 import ObjectModel
 import ObjectQuery

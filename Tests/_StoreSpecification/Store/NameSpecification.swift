@@ -1,10 +1,9 @@
-// NameSpecification: names that a database would trip over.
 import ObjectModel
 import ObjectQuery
 import ObjectStore
 import XCTest
 
-/// Names of entities and properties that a database would trip over.
+/// Names of entities and properties that are difficult for a database.
 public final class NameSpecification: StoreSpecification {
   public override class var cases: [Case] {
     list(
@@ -17,7 +16,7 @@ public final class NameSpecification: StoreSpecification {
       ] as [(String, (NameSpecification) -> () throws -> Void)])
   }
 
-  /// Keywords, bookkeeping names of databases, quotes, spaces, other scripts.
+  /// Keywords, names of internal database objects, quotes, spaces, other scripts.
   static let hardNames = [
     "order", "from", "group", "index", "values", "set", "select", "where", "table", "primary", "key", "limit", "null", "default", "case",
     "rowid", "oid", "_rowid_", "id", "pk", "version", "kind", "entity_", "optlock", "Z_PK", "sqlite_x", "sqlite_master", "main", "temp",

@@ -1,11 +1,10 @@
-// OrderingSpecification: ordered relationships keep their order.
 import ObjectModel
 import ObjectQuery
 import ObjectStore
 import XCTest
 import _TestSupport
 
-/// Ordered relationships keep their order, whatever is inserted, moved or taken out.
+/// Ordered relationships keep their order on insertions, moves and removals.
 public final class OrderingSpecification: StoreSpecification {
   public override class var cases: [Case] {
     list(
@@ -84,7 +83,7 @@ public final class OrderingSpecification: StoreSpecification {
     var expected: [ManagedObjectID] = []
     for _ in 0..<70 {
       let chapter = try open.newID("Chapter")
-      // Always between the first and the second: keys with gaps run out of room here.
+      // Always between the first and the second, so that sparse order keys run out of gaps.
       expected.insert(chapter, at: min(1, expected.count))
       try open.save { save in
         try save.insert(chapter, ["book": book.slot])

@@ -1,11 +1,10 @@
-// PredicateSpecification: what predicates mean, in a table of cases over one set of rows.
 import Foundation
 import ObjectModel
 import ObjectQuery
 import ObjectStore
 import XCTest
 
-/// What predicates mean, in tables of cases over one set of rows.
+/// The meaning of predicates, in tables of cases on one set of rows.
 public final class PredicateSpecification: StoreSpecification {
   public override class var cases: [Case] {
     list(
@@ -41,7 +40,7 @@ public final class PredicateSpecification: StoreSpecification {
     var books: [String: ManagedObjectID] = [:]
   }
 
-  /// Books a to f: b and c are Ada's (whose mentor is Bob), d is Bob's, the others nobody's; a has no values beside its title.
+  /// Books a to f: b and c are Ada's (whose mentor is Bob), d is Bob's, the others have no author; a has no values besides its title.
   private func makeLibrary() throws -> Library {
     let open = try makeStore()
     return try open.save { save in

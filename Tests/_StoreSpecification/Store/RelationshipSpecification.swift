@@ -1,10 +1,9 @@
-// RelationshipSpecification: the members of to-many relationships, however a store keeps them.
 import ObjectModel
 import ObjectQuery
 import ObjectStore
 import XCTest
 
-/// The members of to-many relationships, however a store keeps them.
+/// The members of to-many relationships, in any form of storage.
 public final class RelationshipSpecification: StoreSpecification {
   public override class var cases: [Case] {
     list(
@@ -88,7 +87,7 @@ public final class RelationshipSpecification: StoreSpecification {
   func testARelationshipToItselfIsReadFromBothEnds() throws {
     let open = try makeStore()
     let people = try ["a", "b", "c"].map { try open.insert("Author", ["name": .text($0)]) }
-    // A context tells of both ends, since both objects changed.
+    // A context sends both ends, since both objects changed.
     try open.save { save in
       try save.change(people[0], "friends", add: [people[1], people[2]])
       try save.change(people[1], "friends", add: [people[0]])

@@ -1,11 +1,10 @@
-// SavingSpecification: what is saved is what is read.
 import Foundation
 import ObjectModel
 import ObjectQuery
 import ObjectStore
 import XCTest
 
-/// What is saved is what is read, and a save is all or nothing.
+/// Saved values are read unchanged, and a save is atomic.
 public final class SavingSpecification: StoreSpecification {
   public override class var cases: [Case] {
     list(

@@ -1,4 +1,3 @@
-// TransactionSpecification: several saves as one, and requests of several threads.
 import Foundation
 import ObjectModel
 import ObjectQuery
@@ -6,7 +5,7 @@ import ObjectStore
 import Synchronization
 import XCTest
 
-/// Several saves as one transaction, and requests of several threads at once.
+/// Several saves as one transaction, and concurrent requests of several threads.
 public final class TransactionSpecification: StoreSpecification {
   public override class var cases: [Case] {
     list(
@@ -95,7 +94,7 @@ public final class TransactionSpecification: StoreSpecification {
         seen.withLock { $0 = count }
         isRead.signal()
       }
-      // A store may let the reader wait until the transaction has ended.
+      // A store may block the reader until the transaction has ended.
       _ = isRead.wait(timeout: .now() + 0.1)
       XCTAssertNotEqual(seen.withLock { $0 }, 1)
     }
