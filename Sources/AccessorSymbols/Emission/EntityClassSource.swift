@@ -20,9 +20,9 @@ package struct EntityClassSource {
     self.init(current ?? ManagedObjectModel())
   }
 
-  /// What a model says that cannot be used, as build systems read it: `path:line:column: warning: reason`.
+  /// The warnings of a model's file, as build systems read them: `path:line:column: warning: reason`.
   package static func warnings(ofModelAt url: URL) -> [String] {
-    ((try? ModelFileLint.unusableParts(ofModelAt: url)) ?? []).map {
+    ((try? ModelFileLint.findings(inModelAt: url)) ?? []).map {
       "\($0.path ?? url.path):\($0.line):\($0.column): warning: \($0.reason)"
     }
   }

@@ -3,11 +3,11 @@
 /// What is wrong with the value of a file's attribute.
 struct XMLValueProblem: Error {
   let reason: String
-  /// Whether the model can be read nevertheless: Core Data accepts such a file. The description then has the value that is used instead.
-  var isTolerated = false
+  /// What is used instead. Core Data accepts such a file, so the model can be read, and the description has this value. Nil for an error.
+  var substitute: String?
 
   /// A value that cannot be used, and what is used instead.
-  static func unusable(_ reason: String, instead: String) -> Self { Self(reason: "\(reason); \(instead)", isTolerated: true) }
+  static func unusable(_ reason: String, instead substitute: String) -> Self { Self(reason: reason, substitute: substitute) }
 }
 
 /// One attribute of a model file's element: how it is written from a description and read into it.
@@ -93,7 +93,7 @@ struct ModelXMLField<Description: Sendable & Equatable>: Sendable {
   func means(_ text: String, _ description: Description) -> Bool {
     if isIdle(description) { return true }
     var copy = description
-    do { try take(&copy, text) } catch { if !error.isTolerated { return false } }
+    do { try take(&copy, text) } catch { if error.substitute == nil { return false } }
     return copy == description
   }
 }
