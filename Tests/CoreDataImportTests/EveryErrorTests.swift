@@ -31,7 +31,7 @@ final class EveryErrorTests: XCTestCase {
     .unknownEntity(name: "Bok"), .unknownKey(key: "titel", keyPath: "titel", entity: "Book", suggestion: "title"),
     .keyBehindAttribute(key: "x", keyPath: "title.x", attribute: "title"),
     .toManyKeyNotAllowed(key: "books", keyPath: "books", entity: "Author"), .modifierNeedsToManyKey(modifier: "ANY", expression: "title"),
-    .transientKey(keyPath: "note", entity: "Book"), .blockPredicate(name: "long"),
+    .transientKey(keyPath: "note", entity: "Book"), .blockPredicate(name: "long"), .inMemoryValue(type: "Person"),
     .typeMismatch(expression: "pages", type: "integer", other: "a string"),
     .operatorNotSupported(op: "LIKE", expression: "pages", type: "integer"),
     .invalidRightSide(op: "IN", expression: "pages", expected: "a list"), .unsubstitutedVariable(name: "x"),

@@ -3,7 +3,7 @@ import Foundation
 import ObjectQuery
 
 extension FetchConstant {
-  /// The value inside, nil for none: an entity's name, an object's ID, an array of a list's values.
+  /// The value inside, nil for none: an entity's name, an object's ID, an array of a list's values, an `InMemoryValue` for a value of another type.
   package var swiftValue: (any Sendable)? {
     switch self {
     case .null: nil
@@ -18,6 +18,7 @@ extension FetchConstant {
     case .url(let value): value
     case .object(let value): value
     case .list(let values): values.map(\.swiftValue)
+    case .inMemory(let value): value
     }
   }
 }

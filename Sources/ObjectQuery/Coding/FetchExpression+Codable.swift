@@ -158,7 +158,8 @@ extension FetchConstant: Codable {
 
   /// Writes the constant under the name of its kind.
   ///
-  /// - Throws: `EncodingError` for the ID of an object that is not saved yet, which means nothing elsewhere, and for a list in a list, which would not be read.
+  /// - Throws: `EncodingError` for the ID of an object that is not saved yet, which means nothing elsewhere, for a value of a type that no attribute has, and for
+  ///   a list in a list, which would not be read.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: Key.self)
     if case .list(let items) = self, items.contains(where: { if case .list = $0 { true } else { false } }) {
@@ -180,6 +181,9 @@ extension FetchConstant: Codable {
     case .object(let id): try container.encode(id, forKey: .object)
     case .entity(let name): try container.encode(name, forKey: .entity)
     case .list(let items): try container.encodeList(items, forKey: .list) { try $0.encode(to: $1) }
+    case .inMemory(let value):
+      let reason = "A \(value.typeName) can be compared in memory only and cannot be encoded."
+      throw EncodingError.invalidValue(self, .init(codingPath: encoder.codingPath, debugDescription: reason))
     }
   }
 }

@@ -21,7 +21,7 @@ extension Sequence where Element == [String: Any] {
   ///
   /// - Throws: ``FetchPredicateError`` where a descriptor names something that has no order, such as a list.
   public func sorted(using descriptors: [FetchSortDescriptor]) throws -> [Element] {
-    try DictionaryEvaluator.sorted(self, using: descriptors) { .object($0) }
+    try DictionaryEvaluator.sorted(self, using: descriptors) { .object(DictionaryObject($0)) }
   }
 
   /// The dictionaries in the order of one descriptor.

@@ -30,6 +30,8 @@ public enum FetchConstant: Sendable, Hashable {
   case entity(String)
   /// Several values, for IN and BETWEEN.
   case list([FetchConstant])
+  /// A value of a type that no attribute has, which is compared in memory only.
+  case inMemory(InMemoryValue)
 }
 
 /// A Swift value that can stand in a predicate.
