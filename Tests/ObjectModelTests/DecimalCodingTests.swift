@@ -20,6 +20,8 @@ final class DecimalCodingTests: XCTestCase {
       "0", "1", "-1", "10", "100", "0.1", "0.01", "-0.001", "12", "120", "1.20", "99", "100.5", "3.14159265358979323846264338327950288",
       "12345678901234567890123456789012345678", "-12345678901234567890123456789012345678", "340282366920938463463374607431768211455",
       "1e127", "1e-128", "-1e127", "123e100", "1e100", "9e-128", "340282366920938463463374607431768211455e127",
+      "10e127", "-100e127", "1234567890123456000e127", "-90000000000000000000000000000000000000e127",
+      "340282366920938463463374607431768211450e127",
     ]
     for text in texts {
       let value = decimal(text)
@@ -36,6 +38,22 @@ final class DecimalCodingTests: XCTestCase {
     XCTAssertEqual(DecimalCoding.encode(Decimal(sign: .plus, exponent: 2, significand: 1)), DecimalCoding.encode(100))
     XCTAssertEqual(DecimalCoding.encode(Decimal(sign: .plus, exponent: -2, significand: 1500)), DecimalCoding.encode(15))
     XCTAssertEqual(DecimalCoding.encode(Decimal(sign: .minus, exponent: 0, significand: 0)), DecimalCoding.encode(0))
+  }
+
+  func testLargeNumbersWithTrailingZerosComeBack() {
+    var random = SeededGenerator(seed: 6)
+    for count in 1...38 {
+      for zeros in 0...(38 - count) {
+        let digits =
+          String(Int.random(in: 1...9, using: &random)) + (1..<count).map { _ in String(Int.random(in: 0...9, using: &random)) }.joined()
+        for sign in ["", "-"] {
+          let value = decimal(sign + digits + String(repeating: "0", count: zeros) + "e127")
+          XCTAssertFalse(value.isNaN)
+          XCTAssertEqual(DecimalCoding.decode(DecimalCoding.encode(value)), value, "\(value)")
+          XCTAssertTrue(DecimalCoding.isCoding(DecimalCoding.encode(value)))
+        }
+      }
+    }
   }
 
   func testRandomNumbersComeBackExactly() {

@@ -96,15 +96,12 @@ public enum DecimalCoding {
     }
     let exponent = pointExponent - digitCount
     guard (-128...127).contains(exponent) else {
-      // A mantissa of trailing zeros was folded into the exponent: unfold as far as the type can hold it.
-      var shifted = mantissa
-      var rest = exponent
-      while rest > 127 {
-        shifted *= 10
-        rest -= 1
-      }
-      guard rest >= -128, !shifted.isNaN else { return nil }
-      return Decimal(sign: kind == 1 ? .minus : .plus, exponent: rest, significand: shifted)
+      // Trailing zeros of the mantissa are part of the coded exponent. Arithmetic would move them there again, where the type has no place for them.
+      guard (128...166).contains(exponent) else { return nil }
+      let posix = Locale(identifier: "en_US_POSIX")
+      let digits = NSDecimalNumber(decimal: mantissa).description(withLocale: posix) + String(repeating: "0", count: exponent - 127)
+      guard let value = Decimal(string: digits + "e127", locale: posix), !value.isNaN else { return nil }
+      return kind == 1 ? -value : value
     }
     return Decimal(sign: kind == 1 ? .minus : .plus, exponent: exponent, significand: mantissa)
   }
