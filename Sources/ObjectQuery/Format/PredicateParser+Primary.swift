@@ -1,5 +1,6 @@
 // PredicateParser+Primary: literals, key paths, functions, subqueries and what stands behind them.
 import Foundation
+import ObjectModel
 
 extension PredicateParser {
   mutating func parsePrimary() throws(PredicateFormatError) -> Node {
@@ -298,7 +299,7 @@ extension PredicateParser {
     guard let real = Double(text) else { throw error("This is no number") }
     // What a double would round is kept as a decimal, if that holds it. A double beyond decimals is printed in digits that decimals may hold, and stays one.
     if let decimal = Decimal(string: text, locale: Locale(identifier: "en_US_POSIX")), !decimal.isNaN,
-      let shortest = SlotComparison.decimal(of: real), shortest != decimal, digits.filter(\.isNumber).count <= 38
+      let shortest = DecimalCoding.decimal(shortest: real), shortest != decimal, digits.filter(\.isNumber).count <= 38
     {
       return .decimal(decimal)
     }
