@@ -221,12 +221,11 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     }
   }
 
-  /// What is wrong, in a sentence.
+  /// What is wrong, in a sentence, with the file and SQLite's error if there are any.
   public var description: String {
-    var text = message
-    if let path { text += " (\(path))" }
-    if let operation { text += " [\(operation.rawValue)]" }
-    if let sqliteExtendedCode = sqliteExtendedCode ?? sqliteCode { text += " [SQLite \(sqliteExtendedCode)]" }
-    return tellsCause ? ErrorCause.chain(text, underlying) : text
+    let details = [path, (sqliteExtendedCode ?? sqliteCode).map(SQLiteErrorName.text)].compactMap { $0 }
+    var text = details.isEmpty ? message : "\(message) (\(details.joined(separator: "; ")))"
+    if tellsCause { text = ErrorCause.chain(text, underlying) }
+    return text
   }
 }
