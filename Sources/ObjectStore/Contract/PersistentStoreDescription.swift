@@ -36,7 +36,8 @@ public struct PersistentStoreDescription: Sendable {
   public var configuration: String?
   /// What the container is called that opens the store; nil where a coordinator does without one. Errors of others who want the store say it.
   package var containerName: String?
-  /// Whether the store is only read.
+  /// Whether the store is only read. SQLite may then leave an empty log (`-wal`) and its index (`-shm`) next to the store, because a connection that only reads
+  /// cannot remove them; the next one that writes does.
   public var isReadOnly = false
   /// Whether a store that does not exist is created; false makes a missing file an error.
   public var createsStore = true
