@@ -19,7 +19,8 @@ public struct BatchUpdateRequest: Sendable {
   /// Which objects; nil for all.
   public var predicate: FetchPredicate?
   /// The new values by property name: values of the attributes' types, `nil`, the ``ManagedObjectID``s of saved objects for to-one relationships, or
-  /// ``FetchExpression``s that are computed for each object.
+  /// ``FetchExpression``s that are computed for each object. The inverse of a relationship is kept in sync, except a named inverse that does not lead back: set
+  /// that one in objects.
   public var propertiesToUpdate: [String: (any Sendable)?]
   /// Whether objects of subentities are included.
   public var includesSubentities = true
