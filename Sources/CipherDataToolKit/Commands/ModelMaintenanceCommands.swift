@@ -159,8 +159,8 @@ extension ModelCommand {
     // The others are read too: a bundle that is damaged is refused as a whole.
     let bundle = try VersionedModel(contentsOf: url)
     guard bundle.version(named: version) != nil else {
-      let names = bundle.versions.map { "“\($0.name)”" }.joined(separator: ", ")
-      throw ToolError(.usage, "The bundle \(path) has no version “\(version)”; it has \(names).")
+      throw ToolError(
+        .usage, "The bundle \(path) has no version “\(version)”; \(ToolError.advice(for: version, among: bundle.versions.map(\.name)))")
     }
     return url.appendingPathComponent(version + ".xcdatamodel")
   }

@@ -84,6 +84,10 @@ package enum ResolvedFunction: String, Sendable, Hashable, CaseIterable {
     return names.merging(more) { first, _ in first }
   }()
 
+  /// The names of functions as they are written without colons, the usual ones first.
+  static let shortNames: [String] =
+    allCases.map(\.rawValue).filter { !$0.contains(" ") }.map { $0.filter { $0 != ":" } } + names.keys.sorted()
+
   /// What it computes over a list; nil for other functions.
   package var listFunction: ResolvedAggregate.Function? {
     switch self {
