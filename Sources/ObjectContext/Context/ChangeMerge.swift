@@ -57,7 +57,8 @@ struct ChangeMerge {
   /// Whether an object whose row others have deleted stays, with its unsaved changes: where the merge policy gives these the last word, and the save brings the row
   /// back.
   private func outlivesItsRow(_ object: ManagedObject) -> Bool {
-    guard object.flags.contains(.isUpdated), !object.flags.contains(.isDeleted) else { return false }
+    // The values of an object that was never read are lost with the row.
+    guard object.flags.contains(.isUpdated), !object.flags.contains(.isDeleted), object.row != nil else { return false }
     if context.intake.keepsChangedObjects { return true }
     switch context.mergePolicy.type(for: object.compiledEntity, in: context.model) {
     case .mergeByPropertyObjectTrump, .overwrite: return true
@@ -77,6 +78,7 @@ struct ChangeMerge {
       object.flags.insert(.isGone)
       context.detach(object)
     }
+    for object in kept { object.flags.insert(.outlivesRow) }
     context.forgetGoneMembers()
     context.forgetLinks(of: kept)
     context.clearUnsavedLinks(to: gone, in: space)

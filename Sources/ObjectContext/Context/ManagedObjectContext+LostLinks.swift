@@ -3,6 +3,12 @@ import ObjectModel
 import ObjectStore
 
 extension ManagedObjectContext {
+  /// Clears the unsaved links to an object whose row is deleted and which gives up its changes: no save inserts the row again.
+  func clearLinks(toMissing object: ManagedObject) {
+    clearUnsavedLinks(to: [object.currentID], in: object.currentID.space)
+    for state in object.toManyStates { state.discardChanges() }
+  }
+
   /// Clears unsaved links to rows that another context has deleted, as the delete rule `nullify` does for stored links.
   ///
   /// The change set of the deletion names stored links only. The deleted objects leave the context with their ends of the links, which a save checks;

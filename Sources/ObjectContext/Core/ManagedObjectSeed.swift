@@ -80,6 +80,11 @@ extension ManagedObjectSeed {
   static let tellsReads = ObjectFlags(rawValue: 4_194_304)
   /// Somebody observes it, by itself.
   static let isObserved = ObjectFlags(rawValue: 8_388_608)
+  /// Another context has deleted its row. The next save that writes the object inserts the row again.
+  static let outlivesRow = ObjectFlags(rawValue: 16_777_216)
+
+  /// Whether a save writes the row of an object again, though none of its values is changed.
+  func insertsRowAgain(_ row: UnsafeRawPointer?) -> Bool { contains(.outlivesRow) && row != nil }
 
   /// Whether a number may be written to the row that the object is read from: it is the overlay's, and the change is known already.
   @inlinable var admitsNumbers: Bool {

@@ -161,6 +161,11 @@ struct NestedSave {
       set(slot, of: object, from: update.row)
     }
     try link(object, update.row, entity.referenceSlots.filter(update.changedSlots.contains))
+    if update.changedSlots.isEmpty {
+      // The nested context knows that the row is deleted, and the save inserts it again.
+      object.flags.insert(.outlivesRow)
+      object.noteChange()
+    }
   }
 
   /// Sets an attribute to what a row has.
