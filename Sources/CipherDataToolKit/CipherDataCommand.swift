@@ -11,6 +11,7 @@ extension Tool {
   /// - Returns: The exit status.
   package static func run(_ arguments: [String]) async -> Int32 {
     do {
+      if let objection = CommandNames.objection(to: arguments, of: CipherDataCommand.self) { throw ToolError(.usage, objection) }
       var command = try CipherDataCommand.parseAsRoot(arguments)
       if var asynchronous = command as? any AsyncParsableCommand {
         try await asynchronous.run()

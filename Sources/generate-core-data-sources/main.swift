@@ -42,6 +42,8 @@ func classes(of models: [String]) -> [EntityClassSource] {
   models.map { path in
     let url = URL(fileURLWithPath: path)
     for warning in EntityClassSource.warnings(ofModelAt: url) { FileHandle.standardError.write(Data((warning + "\n").utf8)) }
+    let mistakes = EntityClassSource.mistakes(ofModelAt: url)
+    if !mistakes.isEmpty { fail(mistakes.joined(separator: "\n"), 65) }
     do { return try EntityClassSource(modelAt: url) } catch { fail("\(path): error: \(error)", 65) }
   }
 }

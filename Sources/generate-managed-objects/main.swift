@@ -73,11 +73,11 @@ func generator(of url: URL, name: String?, _ options: CodeGenerationOptions) -> 
   }
 }
 
-/// Says what is likely a mistake in a model's file. What cannot be read at all is told by who reads the model.
+/// Reports what is likely a mistake in a model's file. What cannot be read at all is reported where the model is read.
 func tellFindings(in url: URL, areMistakes: Bool) {
   guard let findings = try? ModelFileLint.findings(inModelAt: url), !findings.isEmpty else { return }
   let kind = areMistakes ? "error" : "warning"
-  let lines = findings.map { "\($0.path ?? url.path):\($0.line):\($0.column): \(kind): \($0.reason)" }.joined(separator: "\n")
+  let lines = findings.map { "\($0.location): \(kind): \(areMistakes ? $0.problem : $0.reason)" }.joined(separator: "\n")
   if areMistakes { fail(lines, 65) } else { say(lines) }
 }
 

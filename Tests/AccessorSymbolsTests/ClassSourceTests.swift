@@ -1,4 +1,5 @@
 import AccessorSymbols
+import Foundation
 import ObjectModel
 import XCTest
 
@@ -71,5 +72,32 @@ final class ClassSourceTests: XCTestCase {
     XCTAssertTrue(text.contains("@NSManaged public var `in`: String?"), text)
     XCTAssertTrue(text.contains("public class Two: One {}\n\nextension Two {"), text)
     XCTAssertEqual(EntityClassSource(ManagedObjectModel()).text, "")
+  }
+
+  func testMistakesAndWarningsOfAModelHaveTheFormThatBuildSystemsRead() throws {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("cipherdata-classes-\(UUID().uuidString).xcdatamodel")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let contents = folder.appendingPathComponent("contents").path
+    func report(_ line: String) throws -> (mistakes: [String], warnings: [String]) {
+      try Data("<model>\n<entity name=\"A\">\n\(line)</entity></model>".utf8).write(to: URL(fileURLWithPath: contents))
+      return (EntityClassSource.mistakes(ofModelAt: folder), EntityClassSource.warnings(ofModelAt: folder))
+    }
+    let unknown = try report("<attribute name=\"x\" attributeType=\"Integer32\"/>")
+    XCTAssertEqual(
+      unknown.mistakes, ["\(contents):3:1: error: in attribute 'x', 'attributeType' names no attribute type; did you mean 'Integer 32'?"])
+    let missing = try report("<relationship name=\"r\" destinationEntity=\"Gone\" inverseName=\"a\"/>")
+    XCTAssertEqual(missing.mistakes.count, 1)
+    XCTAssertTrue(missing.mistakes[0].hasPrefix("\(contents):3:1: error: A.r: the destination 'Gone' is not in the model"), "\(missing)")
+    let damaged = try report("<attribute name=\"x/>")
+    XCTAssertTrue(damaged.mistakes[0].hasPrefix("\(contents):3: error: the file is not well-formed XML"), "\(damaged)")
+    let odd = try report("<attribute name=\"x\" optionl=\"YES\" attributeType=\"Integer 16\" defaultValueString=\"NO\"/>")
+    XCTAssertEqual(odd.mistakes, [])
+    XCTAssertEqual(
+      odd.warnings,
+      [
+        "\(contents):3:1: warning: the attribute 'x' has 'optionl', which means nothing; did you mean 'optional'?",
+        "\(contents):3:1: warning: in attribute 'x', 'defaultValueString' is not a value of the type 'Integer 16'; 0 is used",
+      ])
   }
 }

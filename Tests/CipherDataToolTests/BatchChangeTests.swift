@@ -1,9 +1,65 @@
 import CipherDataToolKit
 import Foundation
+import ObjectModel
 import XCTest
 
 /// `update` and `delete` of many objects, under the rules of the model.
 final class BatchChangeTests: XCTestCase {
+  /// The store's model has an inverse that does not lead back: setting `favorite` sets `fans`.
+  func testAnUpdateSetsAOneSidedInverseInTheToolAsInTheShell() async throws {
+    let model = ManagedObjectModel(entities: [
+      EntityDescription(
+        name: "Customer",
+        properties: [
+          .attribute(AttributeDescription(name: "name", type: .string, isOptional: true)),
+          .relationship(RelationshipDescription(name: "favorite", destination: "Order", inverse: "fans")),
+        ]),
+      EntityDescription(
+        name: "Order",
+        properties: [
+          .attribute(AttributeDescription(name: "total", type: .integer64, isOptional: true)),
+          .relationship(RelationshipDescription(name: "fans", destination: "Customer", isToMany: true)),
+        ]),
+    ])
+    for isShell in [false, true] {
+      let fixture = try ToolFixture()
+      try await fixture.makeStore(of: model)
+      let lines = [
+        #"{"$entity":"Customer","name":"Ann"}"#, #"{"$entity":"Customer","name":"Bob"}"#, #"{"$entity":"Order","total":1}"#,
+        #"{"$entity":"Order","total":2}"#,
+      ]
+      try fixture.run(["import", "test.store", "-"], input: lines.map { $0 + "\n" }.joined())
+      func uri(_ total: Int) throws -> String {
+        let run = try fixture.run([
+          "fetch", "test.store", "--entity", "Order", "--where", "total == \(total)", "--properties", "@id", "--format", "csv",
+        ])
+        return try XCTUnwrap(run.output.split(separator: "\r\n").last.map(String.init))
+      }
+      func update(_ condition: String, _ values: String) throws -> ToolResult {
+        if isShell { return try fixture.run(["shell", "test.store"], input: "update Customer \(condition) --set \(values)\n") }
+        let condition = condition.split(separator: " ", maxSplits: 1).map { $0.trimmingCharacters(in: ["\""]) }
+        return try fixture.run(["update", "test.store", "--entity", "Customer"] + condition + ["--set", values])
+      }
+      func expect(_ fans: [String], at line: UInt = #line) throws {
+        let run = try fixture.run([
+          "fetch", "test.store", "--entity", "Order", "--sort", "total", "--properties", "fans.name", "--format", "jsonl",
+        ])
+        XCTAssertEqual(run.output.split(separator: "\n").map(String.init), fans.map { "{\"fans.name\":\($0)}" }, run.error, line: line)
+      }
+      let (first, second) = (try uri(1), try uri(2))
+      XCTAssertEqual(try update("--all", "favorite = '\(first)'").output, "2\n")
+      try expect([#"["Ann","Bob"]"#, "[]"])
+      XCTAssertEqual(try update("--where \"name == 'Bob'\"", "favorite = '\(second)', name = uppercase(name)").output, "1\n")
+      try expect([#"["Ann"]"#, #"["BOB"]"#])
+      XCTAssertEqual(try update("--all", "favorite = nil").output, "2\n")
+      try expect(["[]", "[]"])
+      // A failure changes nothing.
+      let failed = try update("--all", "favorite = '\(first)0'")
+      XCTAssertNotEqual(failed.status, 0)
+      try expect(["[]", "[]"])
+    }
+  }
+
   private func fixture() async throws -> ToolFixture {
     let fixture = try ToolFixture()
     try await fixture.makeStore()

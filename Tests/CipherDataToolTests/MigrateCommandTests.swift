@@ -53,6 +53,54 @@ final class MigrateCommandTests: XCTestCase {
     return fixture
   }
 
+  func testTheLinksOfRemovedRelationshipsAreCounted() async throws {
+    let older = ManagedObjectModel {
+      Entity("A") {
+        Attribute("x", .integer64)
+        Relationship("one", to: "B", inverse: "many")
+        Relationship("several", toMany: "B", inverse: "others")
+        Relationship("kept", to: "B", inverse: "keepers")
+      }
+      Entity("B") {
+        Attribute("x", .integer64)
+        Relationship("many", toMany: "A", inverse: "one")
+        Relationship("others", toMany: "A", inverse: "several")
+        Relationship("keepers", toMany: "A", inverse: "kept")
+      }
+      Entity("Gone") { Relationship("b", to: "B") }
+    }
+    let newer = ManagedObjectModel {
+      Entity("A") {
+        Attribute("x", .integer64)
+        Relationship("saved", to: "B", inverse: "keepers").renamed(from: "kept")
+      }
+      Entity("B") {
+        Attribute("x", .integer64)
+        Relationship("keepers", toMany: "A", inverse: "saved")
+      }
+    }
+    let fixture = try ToolFixture()
+    try await fixture.makeStore(of: older)
+    try write(newer, "New", fixture)
+    let lines = [
+      #"{"$entity":"A","x":1,"one":{"x":1},"several":[{"x":2},{"x":3}],"kept":{"x":4}}"#, #"{"$entity":"A","x":2,"several":[{"x":5}]}"#,
+      #"{"$entity":"A","x":3,"one":{"x":6}}"#, #"{"$entity":"Gone","b":{"x":7}}"#,
+    ]
+    let imported = try fixture.run(["import", "test.store", "-"], input: lines.map { $0 + "\n" }.joined())
+    XCTAssertEqual(imported.status, 0, imported.error)
+    let plan = try fixture.run(["migrate", "test.store", "--model", "New.xcdatamodel", "--dry-run"])
+    XCTAssertEqual(plan.status, 0, plan.error)
+    XCTAssertEqual(
+      plan.output.split(separator: "\n").filter { $0.hasPrefix("remove the links") }.sorted(),
+      ["remove the links of A.one (2 rows)", "remove the links of A.several (3 rows)"], plan.output)
+    let run = try fixture.run(["migrate", "test.store", "--model", "New.xcdatamodel"])
+    XCTAssertEqual(run.status, 0, run.error)
+    let fetched = try fixture.run([
+      "fetch", "test.store", "--entity", "A", "--where", "saved.x == 4", "--properties", "x", "--format", "csv",
+    ])
+    XCTAssertEqual(fetched.output, "x\r\n1\r\n", fetched.error)
+  }
+
   func testAStoreThatIsMigratedBetweenItsModelAndItsOpeningIsOpenedWithTheNewerModel() async throws {
     let fixture = try await fixture(books: 3)
     let url = URL(fileURLWithPath: fixture.store)

@@ -36,7 +36,7 @@ final class ModelCommandTests: XCTestCase {
     let run = try tool.run(["model", "lint", path], passphrase: nil)
     XCTAssertEqual(run.status, 65)
     XCTAssertTrue(run.output.contains(": Bad: its predicate cannot be read"), run.output)
-    XCTAssertTrue(run.output.contains(": A.b: the relationship has no inverse"), run.output)
+    XCTAssertTrue(run.output.contains("warning: \(path)/M.xcdatamodel/contents:4:9: the relationship 'b' has no inverse"), run.output)
     let clean = try write(ManagedObjectModel { Entity("A") { Attribute("x", .string) } }, "Clean.xcdatamodeld", in: tool)
     XCTAssertEqual(try tool.run(["model", "lint", "--strict", clean], passphrase: nil).output, "Nothing to say.\n")
   }
@@ -72,7 +72,9 @@ final class ModelCommandTests: XCTestCase {
       guard arguments[1] != "show" else { continue }
       let strict = try tool.run(arguments + ["--strict"], passphrase: nil)
       XCTAssertEqual(strict.status, 65, "\(arguments)")
-      XCTAssertTrue(strict.error.contains("--strict refuses the model. Without it there are warnings: "), strict.error)
+      XCTAssertTrue(strict.error.contains("--strict refuses the model, which has 4 warnings: "), strict.error)
+      // An error uses nothing instead.
+      for words in ["is used", "is left out"] { XCTAssertFalse(strict.error.contains(words), strict.error) }
     }
     let lint = try tool.run(["model", "lint", path], passphrase: nil)
     XCTAssertEqual(lint.status, 0)
@@ -95,7 +97,149 @@ final class ModelCommandTests: XCTestCase {
       XCTAssertTrue((run.output + run.error).contains("'optionl'"), "\(arguments): \(run.error)")
     }
     XCTAssertFalse(FileManager.default.fileExists(atPath: tool.path("new.store")))
-    XCTAssertEqual(try tool.run(["create", tool.path("new.store"), "--model", path]).status, 0)
+    let warning = "warning: \(path)/contents:1:25: the attribute 'x' has 'optionl', which means nothing; did you mean 'optional'?"
+    for arguments in [
+      ["create", tool.path("new.store"), "--model", path], ["generate", path, "--output", tool.path("classes")], ["model", "show", path],
+      ["model", "diagram", path], ["migrate", tool.path("new.store"), "--model", path, "--dry-run"],
+    ] {
+      let needsPassphrase = ["create", "migrate"].contains(arguments[0])
+      let run = try tool.run(arguments, passphrase: needsPassphrase ? "passphrase" : nil)
+      XCTAssertEqual(run.status, 0, run.error)
+      XCTAssertTrue(run.error.contains(warning), "\(arguments): \(run.error)")
+    }
+  }
+
+  /// Contents of models of which strict reading refuses the last line, and what it says.
+  private static let refused: [(lines: String, says: String)] = [
+    ("<entity name=\"A\" isAbstrakt=\"YES\"/>", "'isAbstrakt'"), ("<entity name=\"A\"/>\n<entitee/>", "'entitee'"),
+    (
+      "<entity name=\"A\">\n<attribute name=\"x\" attributeType=\"Integer 16\" defaultValueString=\"NO\"/></entity>", "'defaultValueString'"
+    ),
+    ("<entity name=\"A\">\n<attribute name=\"x\" attributeType=\"String\" maxValueString=\"-1\"/></entity>", "length is negative"),
+    ("<entity name=\"A\">\n<relationship name=\"r\" optional=\"YES\" maxCount=\"1\" destinationEntity=\"A\"/></entity>", "no inverse"),
+    (
+      "<entity name=\"A\">\n<relationship name=\"r\" optional=\"YES\" maxCount=\"1\" destinationEntity=\"A\" inverseName=\"gone\"/></entity>",
+      "the inverse 'gone' is not a relationship"
+    ),
+    ("<entity name=\"A\">\n<fetchIndex name=\"i\"><fetchIndexElement property=\"gone\"/></fetchIndex></entity>", "'gone' is not one"),
+    ("<entity name=\"A\"/>\n<configuration name=\"C\"><memberEntity name=\"Gone\"/></configuration>", "'Gone' is not in the model"),
+  ]
+
+  func testStrictMeansTheSameInEachCommandAndInTheLibrary() async throws {
+    let tool = try ToolFixture()
+    let path = tool.path("M.xcdatamodel")
+    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    try await tool.makeStore(of: ManagedObjectModel { Entity("A") })
+    _ = try tool.folder.file("Old.sqlite", "")
+    let commands = [
+      ["create", tool.path("new.store"), "--model", path], ["generate", path, "--output", tool.path("classes")],
+      ["migrate", tool.store, "--model", path], ["migrate", tool.store, "--model", path, "--dry-run"],
+      ["import", tool.path("new.store"), "--from-core-data", tool.path("Old.sqlite"), "--model", path], ["model", "lint", path],
+    ]
+    for (lines, says) in Self.refused {
+      try Data("<model>\n\(lines)\n</model>".utf8).write(to: URL(filePath: path + "/contents"))
+      let position = "\(path)/contents:\(lines.contains("\n") ? 3 : 2):1: "
+      for command in commands {
+        let run = try tool.run(command + ["--strict"], passphrase: command[0] == "migrate" ? "passphrase" : nil)
+        XCTAssertEqual(run.status, 65, "\(command) \(lines): \(run.error)")
+        let text = run.output + run.error
+        XCTAssertTrue(text.contains(position) && text.contains(says), "\(command) \(lines): \(text)")
+        for words in ["is used", "is left out", "has no inverse;"] { XCTAssertFalse(text.contains(words), "\(command) \(lines): \(text)") }
+      }
+      XCTAssertThrowsError(try ManagedObjectModel(contentsOf: URL(filePath: path), strict: true), lines) {
+        XCTAssertTrue("\($0)".hasPrefix(position) && "\($0)".contains(says), "\($0)")
+        XCTAssertFalse("\($0)".contains("is used") || "\($0)".contains("is left out"), "\($0)")
+      }
+      XCTAssertFalse(FileManager.default.fileExists(atPath: tool.path("new.store")))
+      // Without it each is a warning.
+      let lint = try tool.run(["model", "lint", path], passphrase: nil)
+      XCTAssertEqual(lint.status, 0, lint.output)
+      XCTAssertTrue(lint.output.contains("warning: \(position)"), lint.output)
+    }
+  }
+
+  func testAdviceOfLintIsNotRefusedByStrict() async throws {
+    let tool = try ToolFixture()
+    let path = try write(
+      ManagedObjectModel {
+        Entity("A") { Attribute("made", .date).initially(Date(timeIntervalSinceReferenceDate: 0)) }
+      }, "M.xcdatamodeld", in: tool)
+    let lint = try tool.run(["model", "lint", "--strict", path], passphrase: nil)
+    XCTAssertEqual(lint.status, 0, lint.error)
+    XCTAssertTrue(lint.output.contains("note: \(path)/M.xcdatamodel/contents:4:9: A.made: the default value is a fixed date"), lint.output)
+    let create = try tool.run(["create", tool.path("new.store"), "--model", path, "--strict"])
+    XCTAssertEqual(create.status, 0, create.error)
+    XCTAssertEqual(create.error, "")
+    XCTAssertNoThrow(try ManagedObjectModel(contentsOf: URL(filePath: path), strict: true))
+    XCTAssertNoThrow(try VersionedModel(contentsOf: URL(filePath: path), strict: true))
+  }
+
+  func testAMistypedRenamingIdentifierIsAWarningOfDiffAndMigrate() async throws {
+    let tool = try ToolFixture()
+    func model(_ name: String, from identifier: String?) -> ManagedObjectModel {
+      ManagedObjectModel {
+        Entity("Note") { if let identifier { Attribute(name, .string).renamed(from: identifier) } else { Attribute(name, .string) } }
+      }
+    }
+    let older = model("title", from: nil)
+    try await tool.makeStore(of: older)
+    let oldPath = try write(older, "Old.xcdatamodeld", in: tool)
+    let alone = try write(model("heading", from: "titel"), "New.xcdatamodeld", in: tool)
+    let both = tool.path("Both.xcdatamodeld")
+    try VersionedModel(
+      name: "Both", versions: [.init(name: "Both", model: older), .init(name: "Both 2", model: model("heading", from: "titel"))],
+      currentVersionName: "Both 2"
+    ).write(to: URL(filePath: both))
+    let says = ": Note.heading: the renaming identifier 'titel' is the name of no property of another version; did you mean 'title'?"
+    for (arguments, path) in [
+      (["model", "diff", oldPath, alone], "\(alone)/M.xcdatamodel"),
+      (["model", "diff", both, "--from", "Both"], "\(both)/Both 2.xcdatamodel"),
+      (["migrate", tool.store, "--model", alone, "--dry-run"], "\(alone)/M.xcdatamodel"),
+      (["migrate", tool.store, "--model", both, "--dry-run"], "\(both)/Both 2.xcdatamodel"),
+      (["migrate", tool.store, "--model", both, "--version", "Both 2", "--dry-run"], "\(both)/Both 2.xcdatamodel"),
+      (["create", tool.path("new.store"), "--model", both], "\(both)/Both 2.xcdatamodel"),
+    ] {
+      let needsPassphrase = arguments[0] != "model"
+      let run = try tool.run(arguments, passphrase: needsPassphrase ? "passphrase" : nil)
+      XCTAssertEqual(run.status, 0, run.error)
+      XCTAssertEqual(run.error.components(separatedBy: says).count, 2, "\(arguments): \(run.error)")
+      XCTAssertTrue(run.error.contains("warning: \(path)/contents:4:9\(says)"), "\(arguments): \(run.error)")
+      guard arguments[0] == "migrate" else { continue }
+      let strict = try tool.run(arguments + ["--strict"])
+      XCTAssertEqual(strict.status, 65, strict.error)
+      XCTAssertTrue(strict.error.contains(says), strict.error)
+    }
+    XCTAssertThrowsError(try ManagedObjectModel(contentsOf: URL(filePath: both), strict: true))
+    XCTAssertThrowsError(try VersionedModel(contentsOf: URL(filePath: both), strict: true))
+    // A correct one is not reported.
+    let right = try write(model("heading", from: "title"), "Right.xcdatamodeld", in: tool)
+    let run = try tool.run(["migrate", tool.store, "--model", right])
+    XCTAssertEqual([run.status, Int32(run.error.count)], [0, 0], run.error)
+  }
+
+  func testAModelThatIsNotThereIsReportedAsSuch() throws {
+    let tool = try ToolFixture()
+    _ = try tool.folder.file("File.xcdatamodeld", "")
+    try FileManager.default.createDirectory(atPath: tool.path("Empty.xcdatamodeld"), withIntermediateDirectories: false)
+    for (name, status, says) in [
+      ("Gone.xcdatamodeld", 66, "there is no such model; check the path"),
+      ("Gone.xcdatamodel", 66, "there is no such model; check the path"),
+      ("nowhere/Gone.xcdatamodeld", 66, "there is no such model; check the path"),
+      ("contents", 66, "there is no such file; check the path"),
+      ("File.xcdatamodeld", 66, "the bundle is not a folder"), ("File.xcdatamodeld/x.xcdatamodeld", 66, "there is no such model"),
+      ("Empty.xcdatamodeld", 65, "the bundle has no .xcdatamodel in it"),
+    ] as [(String, Int32, String)] {
+      let path = tool.path(name)
+      for arguments in [
+        ["create", tool.path("new.store"), "--model", path], ["model", "lint", path], ["model", "show", path],
+        ["model", "diff", path, path],
+        ["generate", path, "--output", tool.path("classes")], ["model", "add-version", path],
+      ] where !(arguments[1] == "add-version" && !name.hasSuffix("d")) {
+        let run = try tool.run(arguments, passphrase: nil)
+        XCTAssertEqual(run.status, status, "\(arguments): \(run.error)")
+        XCTAssertTrue(run.error.contains("\(path): \(says)"), "\(arguments): \(run.error)")
+      }
+    }
   }
 
   func testLintCountsErrorsAndWarnings() throws {

@@ -64,11 +64,11 @@ final class ShellDraftTests: XCTestCase {
       input: """
         begin
         update Package --where name == 'zsh' --set installedSize = 1
-        begin
+        begin --nested
         update Package --where installedSize == 1 --set installedSize = 2
         discard
         count Package --where installedSize == 1
-        begin
+        begin --nested
         update Package --where installedSize == 1 --set installedSize = 3
         save
         count Package --where installedSize == 3
@@ -106,6 +106,31 @@ final class ShellDraftTests: XCTestCase {
     XCTAssertEqual(try count(fixture, "name == 'zsh'"), "1\n")
   }
 
+  func testASecondDraftIsRefusedUnlessItIsNested() async throws {
+    let fixture = try await ToolFixture.withPackages()
+    let input = """
+      begin
+      update Package --where name == 'zsh' --set installedSize = 1
+      begin
+      discard
+      count Package --where installedSize == 1
+      begin
+      begin --nested
+      update Package --where name == 'zsh' --set installedSize = 1
+      discard
+      count Package --where installedSize == 1
+      discard
+      begin --nested
+      discard
+
+      """
+    let result = try fixture.run(["shell", "test.store"], input: input)
+    XCTAssertEqual(result.status, 64)
+    XCTAssertEqual(
+      result.error, "cipherdata: line 3: A draft is open. Use save or discard first, or begin --nested for a draft over it.\n")
+    XCTAssertEqual(result.output, "1\n1\n0\n1\n1\n0\n0\n0\n")
+  }
+
   func testADryRunInADraftCountsAndChangesNothing() async throws {
     let fixture = try await ToolFixture.withPackages()
     let result = try fixture.run(
@@ -122,6 +147,9 @@ final class ShellDraftTests: XCTestCase {
     terminal.type("update Package --all --set installedSize = 1\n")
     try terminal.wait(for: "test.store (draft, 4 unsaved)> ")
     terminal.type("begin\n")
+    try terminal.wait(for: "A draft is open.")
+    try terminal.wait(for: "test.store (draft, 4 unsaved)> ")
+    terminal.type("begin --nested\n")
     try terminal.wait(for: "test.store (draft 2, 4 unsaved)> ")
     terminal.type("discard\n")
     try terminal.wait(for: "test.store (draft, 4 unsaved)> ")

@@ -92,7 +92,7 @@ final class ShellTests: XCTestCase {
     terminal.type("count Tag --where name == 'Größe漢'\n")
     try terminal.wait(for: "\r\n0\r\n")
     terminal.type("nothing\n")
-    try terminal.wait(for: "nothing'")
+    try terminal.wait(for: "There is no command “nothing”")
     try terminal.wait(for: "test.store> ")
     // Ctrl-D exits on an empty line. The completion shows that the editor is reading.
     terminal.type("qu\t")

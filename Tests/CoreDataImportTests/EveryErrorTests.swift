@@ -31,7 +31,7 @@ final class EveryErrorTests: XCTestCase {
     .unknownEntity(name: "Bok"), .unknownKey(key: "titel", keyPath: "titel", entity: "Book", suggestion: "title"),
     .keyBehindAttribute(key: "x", keyPath: "title.x", attribute: "title"),
     .toManyKeyNotAllowed(key: "books", keyPath: "books", entity: "Author"), .modifierNeedsToManyKey(modifier: "ANY", expression: "title"),
-    .transientKey(keyPath: "note", entity: "Book"), .blockPredicate(name: "long"),
+    .transientKey(keyPath: "note", entity: "Book"), .blockPredicate(name: "long"), .inMemoryValue(type: "Person"),
     .typeMismatch(expression: "pages", type: "integer", other: "a string"),
     .operatorNotSupported(op: "LIKE", expression: "pages", type: "integer"),
     .invalidRightSide(op: "IN", expression: "pages", expected: "a list"), .unsubstitutedVariable(name: "x"),
@@ -157,8 +157,14 @@ final class EveryErrorTests: XCTestCase {
     let outer = StoreError(.stageFailed("units"), operation: .migrate, underlying: inner)
     XCTAssertEqual(
       "\(outer)",
-      "The stage “units” failed; the store is as it was before the migration. [migrate] The cause: The disk has stopped. "
+      "The stage “units” failed; the store is as it was before the migration. The cause: The disk has stopped. "
         + "The cause: the meter is broken")
+    var ofSQLite = StoreError(.io, "The file cannot be opened.", operation: .open)
+    ofSQLite.path = "/a/b.store"
+    (ofSQLite.sqliteCode, ofSQLite.sqliteExtendedCode) = (14, nil)
+    XCTAssertEqual("\(ofSQLite)", "The file cannot be opened. (/a/b.store; SQLite error 14, CANTOPEN)")
+    (ofSQLite.path, ofSQLite.sqliteExtendedCode) = (nil, 2067)
+    XCTAssertEqual("\(ofSQLite)", "The file cannot be opened. (SQLite error 2067, CONSTRAINT)")
     XCTAssertEqual("\(StoreError(.io, "It failed: 7.", underlying: NumberedTrouble(number: 7)))", "It failed: 7.")
   }
 

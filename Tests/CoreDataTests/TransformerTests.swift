@@ -104,6 +104,26 @@ final class TransformerTests: XCTestCase {
     }
   }
 
+  func testPredicatesInMemoryCompareTransformedValues() throws {
+    try withItems { context in
+      let item = Item(context: context)
+      let mark = Shelfmark(room: 3, place: "top")
+      (item.mark, item.tags, item.secret, item.list) = (mark, ["a", "b"], "abc", ["c", 4])
+      for format in [
+        "mark.room == 3 AND mark.place == 'top'", "mark != nil AND plainMark == nil", "list CONTAINS 4 AND list[FIRST] == 'c'",
+        "tags CONTAINS 'b' AND NOT tags CONTAINS 'c'",
+        "ANY tags == 'a' AND tags.@count == 2", "secret BEGINSWITH 'ab'",
+      ] {
+        XCTAssertTrue(NSPredicate(format: format).evaluate(with: item), format)
+        XCTAssertFalse(NSPredicate(format: "NOT (\(format))").evaluate(with: item), format)
+      }
+      XCTAssertTrue(NSPredicate(format: "tags == %@ AND mark == %@", ["a", "b"], mark).evaluate(with: item))
+      XCTAssertFalse(NSPredicate(format: "tags == %@", ["b", "a"]).evaluate(with: item))
+      XCTAssertFalse(NSPredicate(format: "mark == %@", Shelfmark(room: 1, place: "x")).evaluate(with: item))
+      XCTAssertNil(context.pendingError)
+    }
+  }
+
   func testAValueThatATransformerRefusesIsThrownByTheNextSave() throws {
     try withItems { context in
       let item = Item(context: context)

@@ -20,6 +20,8 @@ final class DecimalCodingTests: XCTestCase {
       "0", "1", "-1", "10", "100", "0.1", "0.01", "-0.001", "12", "120", "1.20", "99", "100.5", "3.14159265358979323846264338327950288",
       "12345678901234567890123456789012345678", "-12345678901234567890123456789012345678", "340282366920938463463374607431768211455",
       "1e127", "1e-128", "-1e127", "123e100", "1e100", "9e-128", "340282366920938463463374607431768211455e127",
+      "10e127", "-100e127", "1234567890123456000e127", "-90000000000000000000000000000000000000e127",
+      "340282366920938463463374607431768211450e127",
     ]
     for text in texts {
       let value = decimal(text)
@@ -36,6 +38,49 @@ final class DecimalCodingTests: XCTestCase {
     XCTAssertEqual(DecimalCoding.encode(Decimal(sign: .plus, exponent: 2, significand: 1)), DecimalCoding.encode(100))
     XCTAssertEqual(DecimalCoding.encode(Decimal(sign: .plus, exponent: -2, significand: 1500)), DecimalCoding.encode(15))
     XCTAssertEqual(DecimalCoding.encode(Decimal(sign: .minus, exponent: 0, significand: 0)), DecimalCoding.encode(0))
+  }
+
+  func testADoubleIsCodedAsTheShortestDecimalThatReadsBackAsIt() {
+    var random = SeededGenerator(seed: 5)
+    var doubles: [Double] = [0, -0.0, 1, 0.1, 123456.789, 1e16, 1e15, 1e127, -1e127, 1e-110, 1e-128, 120, 0.001]
+    for _ in 0..<2_000 {
+      doubles.append(Double(bitPattern: UInt64.random(in: 0...UInt64.max, using: &random)))
+      doubles.append(Double.random(in: -1000...1000, using: &random))
+      doubles.append((Double.random(in: -1e6...1e6, using: &random) * 1000).rounded() / 1000)
+    }
+    for value in doubles where value.isFinite {
+      let coding = DecimalCoding.encode(shortest: value)
+      let read = Decimal(string: value.description, locale: Locale(identifier: "en_US_POSIX"))
+      if let read, !read.isNaN, Double(read.description) == value { XCTAssertEqual(coding, DecimalCoding.encode(read), "\(value)") }
+      if let decimal = DecimalCoding.decimal(shortest: value) {
+        XCTAssertEqual(Double(decimal.description), value)
+        XCTAssertEqual(DecimalCoding.encode(decimal), coding, "\(value)")
+      } else {
+        XCTAssertTrue(value.magnitude < 1e-110 || value.magnitude > 3.4e165, "\(value)")
+      }
+    }
+    for value in [Double.nan, .infinity, -.infinity] { XCTAssertNil(DecimalCoding.encode(shortest: value)) }
+    // Codings are in the order of the numbers, also of those that decimals do not hold.
+    let sorted = doubles.filter(\.isFinite).sorted()
+    for (left, right) in zip(sorted, sorted.dropFirst()) where left < right {
+      XCTAssertEqual(DecimalCoding.encode(shortest: left)?.lexicographicallyPrecedes(DecimalCoding.encode(shortest: right) ?? Data()), true)
+    }
+  }
+
+  func testLargeNumbersWithTrailingZerosComeBack() {
+    var random = SeededGenerator(seed: 6)
+    for count in 1...38 {
+      for zeros in 0...(38 - count) {
+        let digits =
+          String(Int.random(in: 1...9, using: &random)) + (1..<count).map { _ in String(Int.random(in: 0...9, using: &random)) }.joined()
+        for sign in ["", "-"] {
+          let value = decimal(sign + digits + String(repeating: "0", count: zeros) + "e127")
+          XCTAssertFalse(value.isNaN)
+          XCTAssertEqual(DecimalCoding.decode(DecimalCoding.encode(value)), value, "\(value)")
+          XCTAssertTrue(DecimalCoding.isCoding(DecimalCoding.encode(value)))
+        }
+      }
+    }
   }
 
   func testRandomNumbersComeBackExactly() {

@@ -156,6 +156,38 @@ final class ModelLintTests: XCTestCase {
     XCTAssertTrue(found[1].hasPrefix("C: in the version 'M 2', the renaming identifier 'Gone' is the name of no entity"))
   }
 
+  func testACopyOfAVersionDoesNotHideAMistypedRenamingIdentifier() {
+    let first = ManagedObjectModel {
+      Entity("Note") {
+        Attribute("title", .string)
+        Attribute("fixed", .string).renamed(from: "always")
+      }
+    }
+    let second = ManagedObjectModel {
+      Entity("Note") {
+        Attribute("heading", .string).renamed(from: "titel")
+        Attribute("fixed", .string).renamed(from: "always")
+      }
+    }
+    let names = ["M", "M 2", "M 3"]
+    let bundle = VersionedModel(
+      name: "M", versions: zip(names, [first, second, second]).map { .init(name: $0, model: $1) }, currentVersionName: "M 3")
+    let found = ModelLint.findings(in: bundle).map(\.description).filter { $0.contains("renaming") }
+    // An identifier that each version has is not a renaming.
+    XCTAssertEqual(
+      found,
+      ["M 2", "M 3"].map {
+        "Note.heading: in the version '\($0)', the renaming identifier 'titel' is the name of no property of another version; did you mean 'title'?"
+      })
+    // Two versions may rename by an identifier that is the name of nothing.
+    let renamed = [("a", "id"), ("b", "id"), ("b", "id")].map { name, identifier in
+      ManagedObjectModel { Entity("Note") { Attribute(name, .string).renamed(from: identifier) } }
+    }
+    let chain = VersionedModel(
+      name: "M", versions: zip(names, renamed).map { .init(name: $0, model: $1) }, currentVersionName: "M 3")
+    XCTAssertEqual(ModelLint.findings(in: chain).map(\.description).filter { $0.contains("renaming") }, [])
+  }
+
   func testVersionsThatStoresCannotTellApartAreFound() {
     let model = ManagedObjectModel { Entity("A") { Attribute("x", .string) } }
     let bundle = VersionedModel(

@@ -197,7 +197,7 @@ final class ModelValidationTests: XCTestCase {
   }
 
   func testInversesThatAreNotMutualAreAccepted() {
-    expect([], accepted: ["A.b: is not a relationship of 'B', so the relationship has none"]) {
+    expect([], accepted: ["A.b: is not a relationship of 'B'; the relationship has no inverse"]) {
       Entity("A") { Relationship("b", to: "B", inverse: "gone") }
       Entity("B")
     }

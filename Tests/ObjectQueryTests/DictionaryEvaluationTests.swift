@@ -76,6 +76,31 @@ final class DictionaryEvaluationTests: XCTestCase {
     XCTAssertThrowsError(try FetchPredicate(format: "odd == 1").evaluate(with: ["odd": Odd()]))
   }
 
+  func testFoundationsValuesAreThoseOfSwift() throws {
+    let date = NSDate(timeIntervalSinceReferenceDate: 5)
+    let row: [String: Any] = [
+      "text": "a" as NSString, "date": date, "sizes": NSSet(array: [1, 2]), "names": NSOrderedSet(array: ["x", "y"]),
+      "inner": ["n": NSNumber(value: 1)] as NSDictionary, "byName": [AnyHashable("seven"): 7], "half": CGFloat(0.5),
+    ]
+    let format =
+      "text == 'a' AND date == CAST(5, 'Date') AND sizes CONTAINS 2 AND names[LAST] == 'y' AND inner.n == 1 AND byName.seven == 7"
+    XCTAssertTrue(try FetchPredicate(format: "\(format) AND half == 0.5").evaluate(with: row))
+  }
+
+  func testAnApplicationsValueIsEqualToItselfAndOfNoOtherType() throws {
+    struct Point: Hashable { var x = 0 }
+    let value = try XCTUnwrap(InMemoryValue(Point()))
+    let predicate = FetchPredicate.compare("title", .equal, FetchConstant.inMemory(value))
+    XCTAssertEqual(predicate, .compare("title", .equal, FetchConstant.inMemory(try XCTUnwrap(InMemoryValue(Point())))))
+    XCTAssertNotEqual(predicate, .compare("title", .equal, FetchConstant.inMemory(try XCTUnwrap(InMemoryValue(Point(x: 1))))))
+    XCTAssertEqual(predicate.description, "title == <Point>")
+    XCTAssertThrowsError(try JSONEncoder().encode(predicate)) { XCTAssertTrue("\($0)".contains("Point"), "\($0)") }
+    XCTAssertThrowsError(try predicate.evaluate(with: book)) {
+      XCTAssertEqual($0 as? FetchPredicateError, .inMemoryValue(type: "Point"))
+    }
+    XCTAssertNil(InMemoryValue({ 1 }))
+  }
+
   func testRandomPredicatesAnswerAsAboutObjects() throws {
     let library = try Library()
     try library.add("Author", 1, ["name": "Ann"])

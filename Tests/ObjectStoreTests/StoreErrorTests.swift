@@ -56,7 +56,7 @@ final class StoreErrorTests: XCTestCase {
     XCTAssertEqual(StoreOperation(rawValue: "open"), .open)
     XCTAssertEqual(StoreOperation(rawValue: "batch insert"), .batchInsert)
     XCTAssertEqual(StoreOperation(rawValue: "obtain permanent IDs"), .obtainPermanentIDs)
-    XCTAssertEqual("\(StoreError(.busy, "Wait.", operation: .changeKeys, path: "/a"))", "Wait. (/a) [change keys]")
+    XCTAssertEqual("\(StoreError(.busy, "Wait.", operation: .changeKeys, path: "/a"))", "Wait. (/a)")
   }
 
   func testOnlyACancelledMigrationHasCoreDatasNumber() {

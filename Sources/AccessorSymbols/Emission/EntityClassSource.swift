@@ -20,9 +20,22 @@ package struct EntityClassSource {
     self.init(current ?? ManagedObjectModel())
   }
 
-  /// What a model says that cannot be used, as build systems read it: `path:line:column: warning: reason`.
+  /// The mistakes of a model's file, as build systems read them: `path:line:column: error: reason`. A model with one has no classes.
+  package static func mistakes(ofModelAt url: URL) -> [String] {
+    do {
+      let issues = try ManagedObjectModel(contentsOf: url).validationIssues()
+      if issues.isEmpty { return [] }
+      let locations = try ModelFileLocations(ofModelAt: url)
+      return issues.map { "\(locations.location(entity: $0.entityName, property: $0.propertyName)): error: \($0)" }
+    } catch {
+      let place = [error.path ?? url.path, error.line.map(String.init), error.column.map(String.init)].compactMap { $0 }
+      return ["\(place.joined(separator: ":")): error: \(error.reason)"]
+    }
+  }
+
+  /// The warnings of a model's file, as build systems read them: `path:line:column: warning: reason`.
   package static func warnings(ofModelAt url: URL) -> [String] {
-    ((try? ModelFileLint.unusableParts(ofModelAt: url)) ?? []).map {
+    ((try? ModelFileLint.findings(inModelAt: url)) ?? []).map {
       "\($0.path ?? url.path):\($0.line):\($0.column): warning: \($0.reason)"
     }
   }

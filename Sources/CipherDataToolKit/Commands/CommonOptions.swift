@@ -48,12 +48,12 @@ struct PassphraseOptions: ParsableArguments {
   }
 }
 
-/// What becomes of words of a model that cannot be used.
+/// Whether warnings of a model are errors.
 struct StrictOption: ParsableArguments {
   @Flag(
     help: """
-      Refuse a model with words that mean nothing or cannot be used, missing types or missing inverses, as “strict” of the build plugin does; otherwise \
-      the tool says what it uses instead.
+      Refuse a model with a warning of “cipherdata model lint”: words that mean nothing or cannot be used, missing types or missing inverses. Otherwise \
+      the warnings are printed with what is used instead.
       """)
   var strict = false
 }

@@ -79,6 +79,8 @@ struct MigrateCommand: AsyncParsableCommand {
       // A file that is there may be the copy of a migration that was killed: that takes the keys to see.
       if let backup { try FilePlace.checkFolder(of: backup) }
       let file = try await store.unlock()
+      try ModelFindings(of: newer.model, at: try ModelCommand.url(model, version: version)).reportRenamings(
+        from: try await file.readModel(), strict: strict.strict)
       if dryRun {
         let plan = try await file.migrationPlan(to: newer, with: try description(of: file, model))
         try sink.write(Self.text(of: plan, withStatements: showsStatements))

@@ -2,8 +2,6 @@
 import ArgumentParser
 import Foundation
 import ObjectModel
-import ObjectQuery
-import SQLCipherStore
 
 extension ModelCommand {
   /// `model diff`.
@@ -31,6 +29,7 @@ extension ModelCommand {
     func run() async throws {
       let source = try CompiledModel(try ModelCommand.model(older, version: from))
       let destination = try CompiledModel(try ModelCommand.model(newer ?? older, version: to))
+      try ModelFindings(of: destination.model, at: try ModelCommand.url(newer ?? older, version: to)).reportRenamings(from: source.model)
       let difference = ModelDifference(from: source, to: destination)
       let sink = OutputSink()
       for change in difference.changes { try sink.write(change.description + "\n") }
@@ -51,50 +50,28 @@ extension ModelCommand {
   struct Lint: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       abstract: "Check a model for mistakes, and for what is allowed but likely one.",
-      discussion: "The exit status is 65 if the model has errors, or, with --strict, warnings.")
+      discussion: """
+        Errors are mistakes. Warnings are what “strict” refuses everywhere: in create, import, migrate, generate, the build plugin and the library. Notes are \
+        advice, which nothing refuses. The exit status is 65 if the model has errors or, with --strict, warnings.
+        """)
     @Argument(help: "An .xcdatamodeld or .xcdatamodel.") var model: String
-    @Flag(help: "Treat every warning as an error.") var strict = false
+    @Flag(help: "Treat every warning as an error, as --strict of the other commands does.") var strict = false
 
     func run() async throws {
       let url = URL.path(model)
-      let model = try ManagedObjectModel(contentsOf: url)
-      let locations = try ModelFileLocations(ofModelAt: url)
-      func place(_ issue: ModelIssue) -> String {
-        "\(locations.location(entity: issue.entityName, property: issue.propertyName)): \(issue)"
-      }
-      let mistakes = model.validationIssues() + Self.predicateIssues(in: model)
-      // Of a bundle its versions are compared as well.
-      let findings =
-        url.pathExtension == "xcdatamodeld" ? ModelLint.findings(in: try VersionedModel(contentsOf: url)) : ModelLint.findings(in: model)
-      // Missing inverses are told by the model's own findings.
-      let lines = try ModelFileLint.findings(inModelAt: url).filter { $0.kind != .missingInverse }.map(\.description)
-      let warnings = lines + (ModelCommand.storeWarnings(of: model) + findings).map(place)
+      let findings = try ModelFindings(of: try ManagedObjectModel(contentsOf: url), at: url)
+      let (errors, warnings, notes) = (findings.mistakes + findings.predicates, findings.warnings, try findings.notes())
       let sink = OutputSink()
-      for issue in mistakes { try sink.write("error: \(place(issue))\n") }
-      for warning in warnings { try sink.write("warning: \(warning)\n") }
-      if mistakes.isEmpty, warnings.isEmpty { try sink.write("Nothing to say.\n") }
+      for error in errors { try sink.write("error: \(error.description)\n") }
+      for warning in warnings { try sink.write("warning: \(strict ? warning.problem : warning.description)\n") }
+      for note in notes { try sink.write("note: \(note.description)\n") }
+      if errors.isEmpty, warnings.isEmpty, notes.isEmpty { try sink.write("Nothing to say.\n") }
       try sink.flush()
-      if !mistakes.isEmpty || strict && !warnings.isEmpty {
-        let counts = [(mistakes.count, "error"), (warnings.count, "warning")].filter { $0.0 > 0 }
+      if !errors.isEmpty || strict && !warnings.isEmpty {
+        let counts = [(errors.count, "error"), (warnings.count, "warning")].filter { $0.0 > 0 }
         throw ToolError(
           .badData, "The model has \(counts.map { "\($0.0) \($0.1)\($0.0 == 1 ? "" : "s")" }.joined(separator: " and ")).")
       }
-    }
-
-    /// Predicates of the model that are none in format language, and filters of derived attributes that ask for what they cannot.
-    private static func predicateIssues(in model: ManagedObjectModel) -> [ModelIssue] {
-      var issues = (try? CompiledModel(model)).map(DerivationFilter.issues) ?? []
-      func check(_ format: String?, _ entity: String?, _ name: String) {
-        guard let format, !format.isEmpty else { return }
-        do { _ = try FetchPredicate(format: format) } catch {
-          issues.append(ModelIssue(entityName: entity, propertyName: name, reason: "its predicate cannot be read: \(error)"))
-        }
-      }
-      for entity in model.entities {
-        for property in entity.fetchedProperties { check(property.predicateFormat, entity.name, property.name) }
-      }
-      for template in model.fetchRequestTemplates { check(template.predicateFormat, nil, template.name) }
-      return issues
     }
   }
 
@@ -163,61 +140,28 @@ extension ModelCommand {
     }
   }
 
-  /// Reads a version of a model file, by default the current one. Reports parts that cannot be used on standard error, with the line and the substitute.
+  /// Reads a version of a model file, by default the current one. Reports its warnings on standard error.
   ///
   /// - Parameters:
-  ///   - strict: Whether what cannot be used is an error.
+  ///   - strict: Whether a warning is an error.
   ///   - validates: Whether a model with mistakes is an error.
   static func model(_ path: String, version: String? = nil, strict: Bool = false, validates: Bool = true) throws -> ManagedObjectModel {
-    var url = URL.path(path)
-    if let version {
-      // The others are read too: a bundle that is damaged is refused as a whole.
-      let bundle = try VersionedModel(contentsOf: url)
-      guard bundle.version(named: version) != nil else {
-        let names = bundle.versions.map { "“\($0.name)”" }.joined(separator: ", ")
-        throw ToolError(.usage, "The bundle \(path) has no version “\(version)”; it has \(names).")
-      }
-      url.appendPathComponent(version + ".xcdatamodel")
-    }
+    let url = try url(path, version: version)
     let model = try ManagedObjectModel(contentsOf: url)
-    try checkMeaning(of: model, at: url, strict: strict, validates: validates)
+    try ModelFindings(of: model, at: url).report(strict: strict, validates: validates)
     return model
   }
 
-  /// Reports the mistakes of a model with their positions as an error, and what cannot be used as warnings; of many warnings the first.
-  private static func checkMeaning(of model: ManagedObjectModel, at url: URL, strict: Bool, validates: Bool) throws {
-    let locations = try ModelFileLocations(ofModelAt: url)
-    func place(_ issue: ModelIssue) -> String {
-      "\(locations.location(entity: issue.entityName, property: issue.propertyName)): \(issue)"
-    }
-    func refuse(_ issues: [ModelIssue]) throws {
-      guard !issues.isEmpty else { return }
-      let rest = issues.count > 50 ? "; and \(issues.count - 50) more" : ""
+  /// The place of a model file, or of a version in it.
+  static func url(_ path: String, version: String?) throws -> URL {
+    let url = URL.path(path)
+    guard let version else { return url }
+    // The others are read too: a bundle that is damaged is refused as a whole.
+    let bundle = try VersionedModel(contentsOf: url)
+    guard bundle.version(named: version) != nil else {
       throw ToolError(
-        .badData,
-        "The model has \(issues.count == 1 ? "a mistake" : "\(issues.count) mistakes"): "
-          + issues.prefix(50).map(place).joined(separator: "; ") + rest)
+        .usage, "The bundle \(path) has no version “\(version)”; \(ToolError.advice(for: version, among: bundle.versions.map(\.name)))")
     }
-    if validates { try refuse(model.validationIssues()) }
-    let formats = (try? CompiledModel(model)).map(IndexFormats.warnings) ?? []
-    if strict {
-      // As the build plugin's "strict" has it.
-      let findings = try ModelFileLint.findings(inModelAt: url).map(\.description) + formats.map(place)
-      guard findings.isEmpty else {
-        let rest = findings.count > 50 ? "; and \(findings.count - 50) more" : ""
-        throw ToolError(
-          .badData, "--strict refuses the model. Without it there are warnings: " + findings.prefix(50).joined(separator: "; ") + rest)
-      }
-    }
-    // A file that cannot be read is reported where it is read.
-    let findings = try ModelFileLint.unusableParts(ofModelAt: url).map(\.description) + formats.map(place)
-    for finding in findings.prefix(20) { Tool.note("warning: \(finding)") }
-    if findings.count > 20 { Tool.note("warning: and \(findings.count - 20) more; “cipherdata model lint” tells all") }
-  }
-
-  /// What a store cannot hold of a model, or leaves out.
-  fileprivate static func storeWarnings(of model: ManagedObjectModel) -> [ModelIssue] {
-    guard let compiled = try? CompiledModel(model) else { return [] }
-    return IndexFormats.warnings(in: compiled) + SQLCipherStoreFile.limitIssues(of: compiled)
+    return url.appendingPathComponent(version + ".xcdatamodel")
   }
 }

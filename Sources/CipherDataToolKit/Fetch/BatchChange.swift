@@ -67,12 +67,38 @@ package struct BatchChange: Sendable {
   package func changeRows(in context: ManagedObjectContext) throws -> Int {
     let entity = try context.persistentStoreCoordinator.compiledModel.requireEntity(named: entityName)
     if var request = try updateRequest(of: entity, in: context) {
+      if setsFollowedInverse(of: entity, in: context) { return try changeAndSaveObjects(in: context) }
       request.resultType = .count
       return try context.execute(request).count
     }
     var request = BatchDeleteRequest(entityName: entityName, predicate: predicate)
     request.resultType = .count
     return try context.execute(request).count
+  }
+
+  /// Whether a new value is of a relationship with a one-sided inverse: a batch update does not set that, and objects do.
+  private func setsFollowedInverse(of entity: CompiledEntity, in context: ManagedObjectContext) -> Bool {
+    let model = context.persistentStoreCoordinator.compiledModel
+    return (assignments ?? []).contains { assignment in
+      guard case .toOne(let relationship)? = entity.property(named: assignment.key) else { return false }
+      return model.followedInverse(of: relationship) != nil
+    }
+  }
+
+  /// Changes objects and saves them in one transaction of the store.
+  private func changeAndSaveObjects(in context: ManagedObjectContext) throws -> Int {
+    var count = 0
+    try context.persistentStoreCoordinator.performTransaction {
+      context.refreshAllObjects()
+      do {
+        count = try changeObjects(in: context)
+        try context.save()
+      } catch {
+        context.rollback()
+        throw error
+      }
+    }
+    return count
   }
 
   /// The new values as a request; nil to delete.

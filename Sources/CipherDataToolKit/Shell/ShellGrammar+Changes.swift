@@ -53,9 +53,15 @@ extension ShellGrammar {
     static let configuration = CommandConfiguration(
       abstract: "Begin a draft: what follows is tried out, until save or discard.",
       discussion:
-        "Drafts may lie one over the other; save takes the last one into the one below it. What --select computes shows saved values.")
+        "With --nested a draft may lie over another one; save takes the last one into the one below it. What --select computes shows saved values."
+    )
 
-    func perform(in session: ShellSession) async throws { try await session.change { $0.begin() } }
+    @Flag(help: "Begin a draft over the one that is open.") var nested = false
+
+    func perform(in session: ShellSession) async throws {
+      let nested = nested
+      try await session.change { try $0.begin(isNested: nested) }
+    }
   }
 
   /// `save`.

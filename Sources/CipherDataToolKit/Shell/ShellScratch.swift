@@ -157,7 +157,12 @@ final class ShellScratch {
   }
 
   /// Begins a draft over what there is.
-  func begin() {
+  ///
+  /// - Parameter isNested: Whether a draft may be open.
+  func begin(isNested: Bool) throws {
+    if isDraft, !isNested {
+      throw ToolError(.usage, "A draft is open. Use save or discard first, or begin --nested for a draft over it.")
+    }
     let draft = ManagedObjectContext(parent: context)
     draft.undoManager = ContextUndoManager()
     drafts.append(draft)

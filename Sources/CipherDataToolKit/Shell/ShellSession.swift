@@ -91,7 +91,9 @@ final class ShellSession {
   /// - Returns: How it failed; nil when it did not.
   func perform(_ line: String) async -> Ending? {
     do {
-      let command = try ShellGrammar.parseAsRoot(try ShellWords.split(line))
+      let words = try ShellWords.split(line)
+      if let objection = CommandNames.objection(to: words, of: ShellGrammar.self) { throw ToolError(.usage, objection) }
+      let command = try ShellGrammar.parseAsRoot(words)
       if let action = command as? any ShellAction {
         try await action.perform(in: self)
       } else {

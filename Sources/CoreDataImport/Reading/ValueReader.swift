@@ -90,8 +90,10 @@ final class ValueReader {
     let text: String
     switch type {
     case .integer: text = String(statement.int64(column))
-    // The shortest text that parses to the same double: 12.34 is 12.34 again.
-    case .real: text = String(statement.double(column))
+    case .real:
+      // The shortest decimal that parses to the same double: 12.34 is 12.34 again.
+      guard let value = DecimalCoding.decimal(shortest: statement.double(column)) else { throw failure(slot, key, .noDecimal) }
+      return DecimalCoding.encode(value)
     case .text: text = statement.text(column)
     case .blob, .null: throw failure(slot, key, .otherType(type, expected: .decimal))
     }

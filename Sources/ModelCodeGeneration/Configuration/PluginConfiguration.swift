@@ -1,5 +1,6 @@
 // PluginConfiguration: what a target's CipherDataModel.json says of its models.
 public import Foundation
+import ObjectModel
 
 /// The models of a target and what their source is to look like, as `CipherDataModel.json` says.
 ///
@@ -55,6 +56,11 @@ public struct PluginConfiguration: Sendable, Hashable {
     self.models = models
   }
 
+  /// The name that may be meant, or all.
+  private static func advice(for name: String, among names: [String], _ start: String) -> String {
+    CloseName.of(name, among: names).map { "did you mean \"\($0)\"?" } ?? start + names.joined(separator: ", ")
+  }
+
   private static let keys = ["access", "imports", "model", "module", "name", "split", "strict"]
 
   @_optimize(none) private static func model(
@@ -62,7 +68,7 @@ public struct PluginConfiguration: Sendable, Hashable {
   ) throws(PluginConfigurationError) -> Model {
     if let other = members.filter({ !keys.contains($0.key) }).min(by: { $0.value.line < $1.value.line }) {
       throw PluginConfigurationError(
-        line: other.value.line, reason: "a model has no \"\(other.key)\"; it has: \(keys.joined(separator: ", "))")
+        line: other.value.line, reason: "a model has no \"\(other.key)\"; \(advice(for: other.key, among: keys, "it has: "))")
     }
     func text(_ key: String) throws(PluginConfigurationError) -> String? {
       guard let member = members[key] else { return nil }
@@ -79,8 +85,8 @@ public struct PluginConfiguration: Sendable, Hashable {
       guard let known = CodeGenerationOptions.Access(rawValue: access) else {
         throw PluginConfigurationError(
           line: members["access"]?.line ?? line,
-          reason:
-            "there is no access \"\(access)\"; there are: \(CodeGenerationOptions.Access.allCases.map(\.rawValue).joined(separator: ", "))")
+          reason: "there is no access \"\(access)\"; "
+            + advice(for: access, among: CodeGenerationOptions.Access.allCases.map(\.rawValue), "there are: "))
       }
       options.access = known
     }

@@ -56,7 +56,8 @@ struct ChangeMerge {
   /// Returns whether an object with unsaved changes remains although its row was deleted elsewhere: the merge policy gives its changes
   /// precedence, and the save inserts the row again.
   private func outlivesItsRow(_ object: ManagedObject) -> Bool {
-    guard object.flags.contains(.isUpdated), !object.flags.contains(.isDeleted) else { return false }
+    // The values of an object that was never read are lost with the row.
+    guard object.flags.contains(.isUpdated), !object.flags.contains(.isDeleted), object.row != nil else { return false }
     if context.intake.keepsChangedObjects { return true }
     switch context.mergePolicy.type(for: object.compiledEntity, in: context.model) {
     case .mergeByPropertyObjectTrump, .overwrite: return true
@@ -76,6 +77,7 @@ struct ChangeMerge {
       object.flags.insert(.isGone)
       context.detach(object)
     }
+    for object in kept { object.flags.insert(.outlivesRow) }
     context.forgetGoneMembers()
     context.forgetLinks(of: kept)
     context.clearUnsavedLinks(to: gone, in: space)

@@ -2,6 +2,12 @@ import ObjectModel
 import ObjectStore
 
 extension ManagedObjectContext {
+  /// Clears the unsaved links to an object whose row is deleted and whose changes are discarded: no save inserts the row again.
+  func clearLinks(toMissing object: ManagedObject) {
+    clearUnsavedLinks(to: [object.currentID], in: object.currentID.space)
+    for state in object.toManyStates { state.discardChanges() }
+  }
+
   /// Clears unsaved links to rows that were deleted elsewhere, as the delete rule `nullify` does for stored links.
   ///
   /// The change set of a deletion contains stored links only. The deleted objects leave the context with their ends of the links, which a

@@ -104,6 +104,7 @@ extension ManagedObjectContext {
       recorder?.suspend()
       defer { recorder?.resume() }
       giveUpChanges(of: object)
+      if object.flags.contains(.outlivesRow) { clearLinks(toMissing: object) }
       // The cached row is dropped, since another process may have changed the row in the store.
       if let store = rowSource.store(numbered: object.currentID.space) { rowSource.forgetRows([object.currentID.reference], in: store) }
       object.turnIntoFault()
@@ -146,7 +147,12 @@ extension ManagedObjectContext {
         let fresh = try rowSource.rows(of: group.map(\.currentID), in: store, isInterruptible: false)
         // Rows of different entity trees can have the same key.
         let found = Dictionary(fresh.map { ($0.reference, $0) }, uniquingKeysWith: { first, _ in first })
-        for object in group { object.takeFreshRow(found[object.currentID.reference]) }
+        for object in group {
+          let row = found[object.currentID.reference]
+          // The save inserts the row again, with the values that the object has.
+          if row == nil, object.flags.insertsRowAgain(object.row) { continue }
+          object.takeFreshRow(row)
+        }
       } catch {
         note(error)
       }

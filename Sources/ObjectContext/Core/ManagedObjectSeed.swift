@@ -79,6 +79,11 @@ extension ManagedObjectSeed {
   static let tellsReads = ObjectFlags(rawValue: 4_194_304)
   /// The object is observed individually.
   static let isObserved = ObjectFlags(rawValue: 8_388_608)
+  /// Another context has deleted its row. The next save that writes the object inserts the row again.
+  static let outlivesRow = ObjectFlags(rawValue: 16_777_216)
+
+  /// Whether a save writes the row of an object again, though none of its values is changed.
+  func insertsRowAgain(_ row: UnsafeRawPointer?) -> Bool { contains(.outlivesRow) && row != nil }
 
   /// Whether a number may be written directly to the row that properties are read from: that is the overlay's row, and the change is
   /// already recorded.

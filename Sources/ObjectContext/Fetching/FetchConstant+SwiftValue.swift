@@ -2,7 +2,8 @@ import Foundation
 import ObjectQuery
 
 extension FetchConstant {
-  /// The Swift value of the constant: nil for null, a name for an entity, an ID for an object, an array for a list.
+  /// The Swift value of the constant: nil for null, a name for an entity, an ID for an object, an array for a list, an `InMemoryValue` for a value
+  /// of another type.
   package var swiftValue: (any Sendable)? {
     switch self {
     case .null: nil
@@ -17,6 +18,7 @@ extension FetchConstant {
     case .url(let value): value
     case .object(let value): value
     case .list(let values): values.map(\.swiftValue)
+    case .inMemory(let value): value
     }
   }
 }

@@ -160,6 +160,11 @@ struct NestedSave {
       set(slot, of: object, from: update.row)
     }
     try link(object, update.row, entity.referenceSlots.filter(update.changedSlots.contains))
+    if update.changedSlots.isEmpty {
+      // The nested context knows that the row is deleted, and the save inserts it again.
+      object.flags.insert(.outlivesRow)
+      object.noteChange()
+    }
   }
 
   private func set(_ slot: CompiledSlot, of object: ManagedObject, from row: RowImage) {

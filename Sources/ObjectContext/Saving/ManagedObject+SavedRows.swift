@@ -18,7 +18,7 @@ extension ManagedObject {
     if let row { takeRow(row) }
     if let overlay, askEntity(\.hasTransientSlots) { keepTransientValues(of: overlay, save) }
     for state in toManyStates { state.commit(replacing: save.savedReference) }
-    flags.subtract([.isInserted, .isUpdated])
+    flags.subtract([.isInserted, .isUpdated, .outlivesRow])
     updatePlainRow()
   }
 

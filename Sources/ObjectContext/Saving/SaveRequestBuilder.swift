@@ -59,20 +59,38 @@ final class SaveRequestBuilder {
   func update(_ object: ManagedObject) {
     relationshipChanges(of: object)
     // The object retains the row throughout.
-    guard let row = object.row, let overlay = object.overlay else { return }
+    guard let row = object.row else { return }
+    if let overlay = object.overlay, update(object, overlay, over: row) { return }
+    if object.flags.insertsRowAgain(row) { writeUnchanged(object, RowImage(heldRow: row)) }
+  }
+
+  /// Writes the row of an object with changed members only whose row is missing: the store reports a conflict, and the merge policy inserts the
+  /// row.
+  private func writeUnchanged(_ object: ManagedObject, _ image: RowImage) {
+    let entity = object.compiledEntity
+    updated.beginRow(entityNumber: entity.number, slotCount: entity.slots.count, key: image.key, version: version(after: image.version))
+    for slot in entity.slots where slot.kind != .none { updated.copy(slot.index, kind: slot.kind, from: image) }
+    var update = SaveChangesRequest.Update(row: updated.endRowAlone(), changedSlots: SlotMask(), oldVersion: image.version)
+    update.formerRow = image
+    updates.append(update)
+  }
+
+  /// - Returns: Whether a value differs from the row's.
+  private func update(_ object: ManagedObject, _ overlay: Overlay, over row: UnsafeRawPointer) -> Bool {
     let writer = updated
-    object.askEntity { entity in
+    return object.askEntity { entity in
       let changed: SlotMask
       if overlay.isCopyable, (1...64).contains(entity.slots.count) {
         changed = SlotMask(low: write(overlay, of: entity, over: row, to: writer))
       } else {
         changed = writeSlots(of: overlay, entity, over: RowImage(heldRow: row), to: writer)
       }
-      if changed.isEmpty { return }
+      if changed.isEmpty { return false }
       var update = SaveChangesRequest.Update(row: writer.endRowAlone(), changedSlots: changed, oldVersion: RowImage.version(row))
       // Needed to find the former owners. Set only if required, because the row has probably left the processor's cache by then.
       if isNested || entity.referenceSlots.contains(where: changed.contains) { update.formerRow = RowImage(heldRow: row) }
       updates.append(update)
+      return true
     }
   }
 

@@ -73,6 +73,7 @@ extension SaveSession {
   func checkRows(of work: SaveWork) throws {
     var unread: [UInt32: [ManagedObjectID]] = [:]
     for object in work.updated where object.overlay == nil && !object.currentID.isTemporaryID {
+      if object.flags.insertsRowAgain(object.row) { continue }
       guard object.toManyStates.contains(where: { !$0.added.isEmpty && !$0.relationship.isTransient }) else { continue }
       unread[object.currentID.space, default: []].append(object.currentID)
     }
@@ -101,7 +102,8 @@ extension SaveSession {
       if reference.key <= 0 { return }
       if let destination = context.registeredObject(reference, space: space) {
         // New and deleted objects need no row, and the version of a changed object is checked.
-        if !destination.flags.isDisjoint(with: [.isInserted, .isDeleted]) || destination.isUpdated && destination.overlay != nil { return }
+        if !destination.flags.isDisjoint(with: [.isInserted, .isDeleted]) { return }
+        if destination.isUpdated, destination.overlay != nil || destination.flags.insertsRowAgain(destination.row) { return }
       }
       destinations.insert(ManagedObjectID(space: space, entityNumber: UInt32(reference.entity), key: reference.key))
     }

@@ -41,7 +41,7 @@ public final class CompiledModel: Sendable {
   /// - Throws: ``ModelValidationError`` with all issues of the model.
   public init(_ model: ManagedObjectModel, strict: Bool = false) throws(ModelValidationError) {
     let validation = ModelValidation(checking: model)
-    let issues = validation.issues + (strict ? validation.warnings : [])
+    let issues = validation.issues + (strict ? validation.warnings.map(\.withoutSubstitute) : [])
     guard issues.isEmpty else { throw ModelValidationError(issues: issues) }
     let numbering = EntityNumbering(validation.usable, inverses: validation.inverses)
     self.model = model

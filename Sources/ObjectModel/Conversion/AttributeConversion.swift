@@ -43,9 +43,9 @@ package enum AttributeConversion {
       if case .some(.some(let number)) = integer(value) { return Decimal(number)._slot }
       guard let value = value as? Double ?? (value as? Float).map(Double.init) else { throw .wrongType }
       if value.isNaN { return Decimal.nan._slot }
-      // Larger than any `Decimal`; also excludes infinity, which `Decimal` cannot be created from.
-      guard abs(value) < 1e127 else { throw .outOfRange }
-      return Decimal(value)._slot
+      // The conversion is that of predicates, so that they find the value.
+      guard let decimal = DecimalCoding.decimal(shortest: value) else { throw .outOfRange }
+      return decimal._slot
     case .date: return try (value as? Date).typed()
     case .string: return try (value as? String).typed()
     case .uri: return try (value as? URL).typed()

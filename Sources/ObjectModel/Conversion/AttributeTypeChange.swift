@@ -98,12 +98,8 @@ extension AttributeType {
       return value.isFinite && !float.isFinite || float == 0 && value != 0 ? nil : .real(Double(float))
     case .decimal:
       // The shortest decimal that parses as the value: a Double set to 0.1 becomes 0.1.
-      let text = isFloat ? Float(value).description : value.description
-      guard value.isFinite, let decimal = Decimal(string: text, locale: Locale(identifier: "en_US_POSIX")), !decimal.isNaN else {
-        return nil
-      }
-      let read = isFloat ? Float(decimal.description).map(Double.init) : Double(decimal.description)
-      return read == value ? .bytes(DecimalCoding.encode(decimal)) : nil
+      let decimal = isFloat ? DecimalCoding.decimal(shortest: Float(value)) : DecimalCoding.decimal(shortest: value)
+      return decimal.map { .bytes(DecimalCoding.encode($0)) }
     default: return Int64(exactly: value).flatMap { slot(from: $0) }
     }
   }

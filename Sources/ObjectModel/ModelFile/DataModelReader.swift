@@ -5,11 +5,11 @@ struct DataModelReader {
   let path: String?
   private let unusable = UnusableValues()
 
-  /// The model of a file's bytes. Where the reading is strict, what cannot be used is an error.
+  /// The model of a file's bytes. If the reading is strict, each finding of the lint is an error.
   static func model(of data: Data, path: String?, strict: Bool = false) throws(ModelFileError) -> ManagedObjectModel {
     let root = try ModelFiles.tree(of: data, path: path)
-    guard strict, let first = try ModelFileLint.unusable(in: root, path).first else { return try DataModelReader(path: path).model(root) }
-    throw ModelFileError(.badValue, path: path, line: first.line, column: first.column, first.reason)
+    if strict, let first = try ModelFileLint.findings(in: root, path: path).first { throw first.error }
+    return try DataModelReader(path: path).model(root)
   }
 
   /// Returns the model of a file's tree, and findings for the values that were replaced.
@@ -115,18 +115,18 @@ struct DataModelReader {
     if isDerived {
       // That the expression is empty is reported already.
       guard node.attributes["derivationExpression"] == nil else { return }
-      note("in attribute '\(name)', 'derived' needs a 'derivationExpression'; the attribute is not derived", at: node)
-      return
+      return note("in attribute '\(name)', 'derived' needs a 'derivationExpression'", instead: "the attribute is not derived", at: node)
     }
-    note("in attribute '\(name)', 'derivationExpression' needs 'derived=\"YES\"'; the attribute is not derived", at: node)
+    note("in attribute '\(name)', 'derivationExpression' needs 'derived=\"YES\"'", instead: "the attribute is not derived", at: node)
     attribute.derivationExpression = nil
     attribute.derivationFilter = nil
     for key in ["derivationExpression", "derivationFilter"] { attribute.preserved.attributes[key] = node.attributes[key] }
   }
 
-  private func note(_ reason: String, at node: XMLNode) {
+  private func note(_ reason: String, instead substitute: String, at node: XMLNode) {
     unusable.findings.append(
-      ModelFileLint.Finding(kind: .unusableValue, path: path, line: node.line, column: node.column, reason: reason))
+      ModelFileLint.Finding(
+        kind: .unusableValue, path: path, line: node.line, column: node.column, problem: reason, substitute: substitute))
   }
 
   private func relationship(_ node: XMLNode) throws(ModelFileError) -> RelationshipDescription {
@@ -201,8 +201,10 @@ struct DataModelReader {
       do { try field.take(&description, text) } catch {
         let name = node.attributes["name"].map { " '\($0)'" } ?? ""
         let reason = "in \(node.name)\(name), \(error.reason)"
-        guard error.isTolerated else { throw ModelFileError(.badValue, path: path, line: node.line, column: node.column, reason) }
-        note(reason, at: node)
+        guard let substitute = error.substitute else {
+          throw ModelFileError(.badValue, path: path, line: node.line, column: node.column, reason)
+        }
+        note(reason, instead: substitute, at: node)
       }
     }
     for field in fields where rest[field.name] != nil {

@@ -234,7 +234,7 @@ extension ManagedObjectModel {
   /// - Parameters:
   ///   - data: The bytes of the file, at most 32 MB with 400,000 elements, without a document type.
   ///   - path: What errors call the file.
-  ///   - strict: Whether what cannot be used (``ModelFileLint/unusableParts(ofModelAt:)``) is an error.
+  ///   - strict: Whether each of ``ModelFileLint/findings(in:path:)`` is an error.
   /// - Throws: ``ModelFileError`` with the line. ``CompiledModel`` reports mistakes of the model itself.
   public init(xmlData data: Data, path: String? = nil, strict: Bool = false) throws(ModelFileError) {
     self = try DataModelReader.model(of: data, path: path, strict: strict)

@@ -32,37 +32,56 @@ public enum ModelFileLint {
     public let line: Int
     /// The column in the line, from 1.
     public let column: Int
-    /// What is the matter and what to do.
-    public let reason: String
+    /// What is the matter and what to do, without what is used instead.
+    package let problem: String
+    /// What is used instead; nil if nothing is.
+    var substitute: String?
+    /// What is the matter, and what to do or what is used instead.
+    public var reason: String { substitute.map { "\(problem); \($0)" } ?? problem }
 
     /// `path:line:column: reason`.
     public var description: String { "\(location): \(reason)" }
+    /// The finding as the error of a strict reading, which uses nothing instead.
+    var error: ModelFileError { ModelFileError(.badValue, path: path, line: line, column: column, problem) }
     /// The position in the file.
     package var location: ModelFileLocation { ModelFileLocation(path: path, line: line, column: column) }
   }
 
-  /// The findings in a model, in the order of their lines; of a bundle of versions in the current one.
+  /// The findings in a model, in the order of their lines; of a bundle of versions in the current one. A strict reading, as by
+  /// ``ManagedObjectModel/init(contentsOf:strict:)``, throws the first of them.
+  ///
+  /// For a version in a bundle these include renaming identifiers that name nothing in the other versions.
   ///
   /// - Parameter url: An `.xcdatamodeld` or `.xcdatamodel` bundle, or the `contents` of one.
   /// - Throws: ``ModelFileError`` where the file cannot be read.
   public static func findings(inModelAt url: URL) throws(ModelFileError) -> [Finding] {
     let file = try ModelFiles.contents(ofModelAt: url)
-    return try findings(in: ModelFiles.data(at: file), path: file.path)
+    return try findings(
+      in: ModelFiles.tree(of: ModelFiles.data(at: file), path: file.path), path: file.path, others: ModelFiles.otherVersions(of: file))
   }
 
   /// The findings in the bytes of a `contents` file.
   ///
   /// - Throws: ``ModelFileError`` where these are no XML.
   public static func findings(in data: Data, path: String? = nil) throws(ModelFileError) -> [Finding] {
-    let root = try ModelFiles.tree(of: data, path: path)
+    try findings(in: ModelFiles.tree(of: data, path: path), path: path)
+  }
+
+  /// The findings in the tree of a file.
+  ///
+  /// - Parameter others: The other versions of the model.
+  static func findings(in root: XMLNode, path: String?, others: [ManagedObjectModel] = []) throws(ModelFileError) -> [Finding] {
     var findings: [Finding] = []
     look(at: root, path, &findings)
-    findings += try unusable(in: root, path)
-    return findings.enumerated().sorted { ($0.element.line, $0.offset) < ($1.element.line, $1.offset) }.map(\.element)
+    return inOrder(findings + (try unusable(in: root, path, others: others)))
+  }
+
+  private static func inOrder(_ findings: [Finding]) -> [Finding] {
+    findings.enumerated().sorted { ($0.element.line, $0.offset) < ($1.element.line, $1.offset) }.map(\.element)
   }
 
   /// What a model says that cannot be used, in the order of the lines; of a bundle of versions in the current one. Reading the model succeeds nevertheless, as in
-  /// Core Data, and each finding says what is used instead. ``ManagedObjectModel/init(contentsOf:strict:)`` makes them an error.
+  /// Core Data, and each finding says what is used instead. These are some of ``findings(inModelAt:)``.
   ///
   /// ```swift
   /// for warning in try ModelFileLint.unusableParts(ofModelAt: url) { print("warning:", warning) }
@@ -76,14 +95,18 @@ public enum ModelFileLint {
   }
 
   /// The values and parts of a model that cannot be used.
-  static func unusable(in root: XMLNode, _ path: String?) throws(ModelFileError) -> [Finding] {
+  @_optimize(none) private static func unusable(
+    in root: XMLNode, _ path: String?, others: [ManagedObjectModel] = []
+  ) throws(ModelFileError) -> [Finding] {
     let (model, values) = try DataModelReader.reading(of: root, path: path)
     let locations = ModelFileLocations(root, path: path)
-    let parts = model.validationWarnings().map { issue in
+    let parts = (model.validationWarnings() + model.renamingIssues(among: others)).map { issue in
       let location = locations.location(entity: issue.entityName, property: issue.propertyName)
-      return Finding(kind: .unusablePart, path: path, line: location.line, column: location.column, reason: issue.description)
+      return Finding(
+        kind: .unusablePart, path: path, line: location.line, column: location.column, problem: issue.withoutSubstitute.description,
+        substitute: issue.substitute)
     }
-    return (values + parts).enumerated().sorted { ($0.element.line, $0.offset) < ($1.element.line, $1.offset) }.map(\.element)
+    return inOrder(values + parts)
   }
 
   /// The known attributes and child elements of an element.
@@ -122,7 +145,7 @@ public enum ModelFileLint {
     guard let form = forms[node.name] else { return }
     let what = node.attributes["name"].map { "the \(node.name) '\($0)'" } ?? "the \(node.name)"
     func note(_ kind: Finding.Kind, _ node: XMLNode, _ reason: String) {
-      findings.append(Finding(kind: kind, path: path, line: node.line, column: node.column, reason: reason))
+      findings.append(Finding(kind: kind, path: path, line: node.line, column: node.column, problem: reason))
     }
     for name in node.attributes.keys.sorted() where !form.attributes.contains(name) {
       note(.unknownAttribute, node, "\(what) has '\(name)', which means nothing" + advice(name, form.attributes))

@@ -1,11 +1,11 @@
 /// An invalid value of an attribute in a model file.
 struct XMLValueProblem: Error {
   let reason: String
-  /// Whether the model can be read nevertheless: Core Data accepts such a file. The description then has the value that is used instead.
-  var isTolerated = false
+  /// What is used instead. Core Data accepts such a file, so the model can be read, and the description has this value. Nil for an error.
+  var substitute: String?
 
   /// A value that cannot be used, and what is used instead.
-  static func unusable(_ reason: String, instead: String) -> Self { Self(reason: "\(reason); \(instead)", isTolerated: true) }
+  static func unusable(_ reason: String, instead substitute: String) -> Self { Self(reason: reason, substitute: substitute) }
 }
 
 /// The conversion between an attribute of a model file's element and a description.
@@ -91,7 +91,7 @@ struct ModelXMLField<Description: Sendable & Equatable>: Sendable {
   func means(_ text: String, _ description: Description) -> Bool {
     if isIdle(description) { return true }
     var copy = description
-    do { try take(&copy, text) } catch { if !error.isTolerated { return false } }
+    do { try take(&copy, text) } catch { if error.substitute == nil { return false } }
     return copy == description
   }
 }

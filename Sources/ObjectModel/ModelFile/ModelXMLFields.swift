@@ -56,7 +56,9 @@ extension ModelXMLField where Description == AttributeDescription {
       $0.type == .undefined ? nil : $0.type.rawValue
     } take: { (attribute: inout AttributeDescription, text) throws(XMLValueProblem) in
       guard let type = AttributeType(rawValue: text) else {
-        throw XMLValueProblem(reason: "'attributeType' names no attribute type; the types are \(typeNames)")
+        let close = CloseName.of(text, among: AttributeType.allCases.map(\.rawValue))
+        throw XMLValueProblem(
+          reason: "'attributeType' names no attribute type; " + (close.map { "did you mean '\($0)'?" } ?? "the types are \(typeNames)"))
       }
       attribute.type = type
     },
@@ -218,7 +220,8 @@ extension ModelXMLField where Description == RelationshipDescription {
       $0.deleteRule.rawValue
     } take: { (relationship: inout RelationshipDescription, text) throws(XMLValueProblem) in
       guard let rule = DeleteRule(rawValue: text) else {
-        throw XMLValueProblem(reason: "'deletionRule' must be Nullify, Cascade, Deny or No Action")
+        let close = CloseName.of(text, among: DeleteRule.allCases.map(\.rawValue)).map { "; did you mean '\($0)'?" } ?? ""
+        throw XMLValueProblem(reason: "'deletionRule' must be Nullify, Cascade, Deny or No Action\(close)")
       }
       relationship.deleteRule = rule
     },

@@ -52,7 +52,7 @@ public struct VersionedModel: Sendable, Hashable {
   ///
   /// - Parameters:
   ///   - url: The bundle.
-  ///   - strict: Whether what a version says that cannot be used (``ModelFileLint/unusableParts(ofModelAt:)``) is an error.
+  ///   - strict: Whether each of ``ModelFileLint/findings(inModelAt:)`` in a version is an error.
   /// - Throws: ``ModelFileError`` when a version cannot be read, or there are several and `.xccurrentversion` does not name one of them.
   public init(contentsOf url: URL, strict: Bool = false) throws(ModelFileError) {
     name = url.deletingPathExtension().lastPathComponent
@@ -60,8 +60,8 @@ public struct VersionedModel: Sendable, Hashable {
     currentVersionName = try ModelFiles.currentVersionName(in: url, of: names)
     versions = []
     for name in names {
-      let file = try ModelFiles.contents(ofModelAt: url.appendingPathComponent(name + ".xcdatamodel"))
-      versions.append(Version(name: name, model: try ModelFiles.model(at: file, strict: strict)))
+      let version = url.appendingPathComponent(name + ".xcdatamodel")
+      versions.append(Version(name: name, model: try ManagedObjectModel(contentsOf: version, strict: strict)))
     }
   }
 
@@ -120,10 +120,13 @@ extension ManagedObjectModel {
   ///
   /// - Parameters:
   ///   - url: The bundle or file.
-  ///   - strict: Whether what cannot be used is an error.
+  ///   - strict: Whether each of ``ModelFileLint/findings(inModelAt:)`` is an error: words that mean nothing or cannot be used, attributes without a type and
+  ///     relationships without an inverse.
   /// - Throws: ``ModelFileError`` with the file, the line and the reason. ``CompiledModel`` reports mistakes of the model itself.
   public init(contentsOf url: URL, strict: Bool = false) throws(ModelFileError) {
-    self = try ModelFiles.model(at: try ModelFiles.contents(ofModelAt: url), strict: strict)
+    let model = try ModelFiles.model(at: try ModelFiles.contents(ofModelAt: url))
+    if strict, let first = try ModelFileLint.findings(inModelAt: url).first { throw first.error }
+    self = model
   }
 
   /// Writes the model: to an `.xcdatamodeld` bundle as its only version, to an `.xcdatamodel` bundle, or to a `contents` file.
@@ -151,7 +154,7 @@ enum ModelFiles {
   static func versionNames(in url: URL) throws(ModelFileError) -> [String] {
     let entries: [String]
     do { entries = try FileManager.default.contentsOfDirectory(atPath: url.path) } catch {
-      throw ModelFileError(.unreadable, path: url.path, "the bundle cannot be listed; check the path and its permissions")
+      throw ModelFileError(.unreadable, path: url.path, reasonOfFailure(at: url, otherwise: "the bundle is not a folder"))
     }
     let names = entries.filter { $0.hasSuffix(".xcdatamodel") }.map { String($0.dropLast(".xcdatamodel".count)) }
     guard !names.isEmpty else { throw ModelFileError(.noCurrentVersion, path: url.path, "the bundle has no .xcdatamodel in it") }
@@ -215,27 +218,48 @@ enum ModelFiles {
       "this is a compiled model, as Xcode puts it into an application; use the .xcdatamodeld or .xcdatamodel that it was compiled from")
   }
 
+  /// The other versions of the bundle that has a version's contents file; none if it is not in a bundle. A damaged version is reported where it is read.
+  static func otherVersions(of file: URL) -> [ManagedObjectModel] {
+    let version = file.deletingLastPathComponent()
+    let bundle = version.deletingLastPathComponent()
+    guard version.pathExtension == "xcdatamodel", bundle.pathExtension == "xcdatamodeld" else { return [] }
+    let files = ((try? versionNames(in: bundle)) ?? []).map { $0 + ".xcdatamodel" }.filter { $0 != version.lastPathComponent }
+    return files.compactMap { try? model(inVersionAt: bundle.appendingPathComponent($0)) }
+  }
+
   static func model(inVersionAt url: URL) throws(ModelFileError) -> ManagedObjectModel {
     try model(at: try contents(ofModelAt: url))
   }
 
-  static func model(at url: URL, strict: Bool = false) throws(ModelFileError) -> ManagedObjectModel {
-    try DataModelReader.model(of: try data(at: url), path: url.path, strict: strict)
+  static func model(at url: URL) throws(ModelFileError) -> ManagedObjectModel {
+    try DataModelReader.model(of: try data(at: url), path: url.path)
   }
 
   /// A file's bytes, refused before they are read when there are too many.
   @_optimize(none) static func data(at url: URL, limit: Int = XMLBounds().bytes) throws(ModelFileError) -> Data {
     let attributes = try? FileManager.default.attributesOfItem(atPath: url.resolvingSymlinksInPath().path)
     guard let attributes, attributes[.type] as? FileAttributeType == .typeRegular else {
-      throw ModelFileError(
-        .unreadable, path: url.path, "there is no such file; a model is an .xcdatamodeld, an .xcdatamodel or a contents file")
+      throw ModelFileError(.unreadable, path: url.path, reasonOfFailure(at: url, otherwise: "this is not a file"))
     }
     if let size = attributes[.size] as? Int, size > limit {
       throw ModelFileError(.tooLarge, path: url.path, "the file has \(size) bytes; the reader takes \(limit)")
     }
     do { return try Data(contentsOf: url) } catch {
-      throw ModelFileError(.unreadable, path: url.path, "the file cannot be read; check its permissions")
+      throw ModelFileError(.unreadable, path: url.path, reasonOfFailure(at: url, otherwise: "the file cannot be read"))
     }
+  }
+
+  /// Why a file or folder could not be read: there is none, the system's reason, or another one.
+  @_optimize(none) private static func reasonOfFailure(at url: URL, otherwise reason: String) -> String {
+    var status = stat()
+    let isThere = stat(url.path, &status) == 0
+    // A file may be there and not be readable.
+    if isThere, access(url.path, R_OK) == 0 { return "\(reason); a model is an .xcdatamodeld, an .xcdatamodel or a contents file" }
+    let number = errno
+    if !isThere, number == ENOENT || number == ENOTDIR {
+      return "there is no such \(url.pathExtension.isEmpty ? "file" : "model"); check the path"
+    }
+    return "cannot read this: \(String(cString: strerror(number)))"
   }
 
   /// Names the current version of a bundle; a property list that names it already stays as it is.

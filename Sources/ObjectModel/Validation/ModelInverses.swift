@@ -62,12 +62,14 @@ struct ModelInverses {
   }
 
   /// The inverse of a relationship that an entity declares, and what is to be said of the one that it names.
-  func inverse(of relationship: RelationshipDescription, in entity: String) -> (inverse: Inverse, warning: String?) {
+  func inverse(
+    of relationship: RelationshipDescription, in entity: String
+  ) -> (inverse: Inverse, warning: (reason: String, substitute: String)?) {
     let own = Key(entity: entity, name: relationship.name)
     guard let name = relationship.inverseName else { return (adopters[own].map { .mutual($0) } ?? .none, nil) }
     let destination = relationship.destinationEntityName
     guard let found = named(by: relationship), let other = relationships[found] else {
-      return (.none, "the inverse '\(name)' is not a relationship of '\(destination)', so the relationship has none")
+      return (.none, ("the inverse '\(name)' is not a relationship of '\(destination)'", "the relationship has no inverse"))
     }
     if found.entity == destination, other.destinationEntityName == entity, other.inverseName == relationship.name,
       other.isTransient == relationship.isTransient
@@ -75,11 +77,12 @@ struct ModelInverses {
       return (.mutual(found), nil)
     }
     if adopters[found] == own {
-      return (.mutual(found), "the inverse '\(name)' names no inverse; '\(relationship.name)' is used as its inverse")
+      return (.mutual(found), ("the inverse '\(name)' names no inverse", "'\(relationship.name)' is used as its inverse"))
     }
     guard ancestry(of: entity).contains(other.destinationEntityName) else {
       return (
-        .none, "the inverse '\(name)' leads to '\(other.destinationEntityName)', not back to '\(entity)', so the relationship has none"
+        .none,
+        ("the inverse '\(name)' leads to '\(other.destinationEntityName)', not back to '\(entity)'", "the relationship has no inverse")
       )
     }
     let reason =
@@ -88,6 +91,6 @@ struct ModelInverses {
       } else {
         "the inverse '\(name)' has \(other.inverseName.map { "'\($0)'" } ?? "none") as its own inverse, not '\(relationship.name)'"
       }
-    return (.oneSided(found), "\(reason): setting '\(relationship.name)' sets '\(name)', and they are stored separately")
+    return (.oneSided(found), (reason, "setting '\(relationship.name)' sets '\(name)', and they are stored separately"))
   }
 }

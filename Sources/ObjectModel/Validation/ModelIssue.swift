@@ -12,11 +12,23 @@ public struct ModelIssue: Sendable, Hashable, CustomStringConvertible {
   public let propertyName: String?
   /// A message that says what is wrong and what to do.
   public let reason: String
+  /// The end of the reason that says what is used instead; nil if nothing is.
+  let substitute: String?
 
-  package init(entityName: String? = nil, propertyName: String? = nil, reason: String) {
+  /// Creates an issue.
+  ///
+  /// - Parameter substitute: What is used instead, which becomes the end of the reason.
+  package init(entityName: String? = nil, propertyName: String? = nil, reason: String, instead substitute: String? = nil) {
     self.entityName = entityName
     self.propertyName = propertyName
-    self.reason = reason
+    self.reason = substitute.map { "\(reason); \($0)" } ?? reason
+    self.substitute = substitute
+  }
+
+  /// The issue without what is used instead, for an error: then nothing is used.
+  package var withoutSubstitute: ModelIssue {
+    ModelIssue(
+      entityName: entityName, propertyName: propertyName, reason: substitute.map { String(reason.dropLast($0.count + 2)) } ?? reason)
   }
 
   /// The issue as `Entity.property: reason`.

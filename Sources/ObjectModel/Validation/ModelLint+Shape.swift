@@ -170,50 +170,6 @@ extension ModelLint {
       }
     }
   }
-
-  // MARK: Versions
-
-  /// The findings in the current version of a bundle, and in what its versions say of each other.
-  @_optimize(none) public static func findings(in bundle: VersionedModel) -> [ModelIssue] {
-    var findings = bundle.current.map { Self.findings(in: $0) } ?? []
-    guard bundle.versions.count > 1 else { return findings }
-    for version in bundle.versions {
-      let others = bundle.versions.filter { $0.name != version.name }.map(\.model)
-      for entity in version.model.entities {
-        let sources = [entity.renamingIdentifier ?? entity.name, entity.name]
-        let older = others.flatMap {
-          $0.entities.filter { sources.contains($0.name) || $0.renamingIdentifier.map(sources.contains) ?? false }
-        }
-        if entity.renamingIdentifier != nil, older.isEmpty {
-          findings.append(
-            ModelIssue(
-              entityName: entity.name,
-              reason:
-                "in the version '\(version.name)', the renaming identifier '\(sources[0])' is the name of no entity of another version; correct it"
-            ))
-        }
-        let names = Set(older.flatMap { $0.properties.flatMap { [$0.name, $0.renamingIdentifier].compactMap(\.self) } })
-        for property in entity.properties {
-          guard let identifier = property.renamingIdentifier, identifier != property.name, !names.contains(identifier) else { continue }
-          findings.append(
-            ModelIssue(
-              entityName: entity.name, propertyName: property.name,
-              reason:
-                "in the version '\(version.name)', the renaming identifier '\(identifier)' is the name of no property of another version; correct it"
-            ))
-        }
-      }
-    }
-    for (index, version) in bundle.versions.enumerated() {
-      guard
-        let twin = bundle.versions[..<index].first(where: { $0.model.versionHashesByEntityName == version.model.versionHashesByEntityName })
-      else { continue }
-      findings.append(
-        ModelIssue(
-          reason: "stores cannot tell the version '\(version.name)' from '\(twin.name)': nothing that is stored differs between them"))
-    }
-    return findings
-  }
 }
 
 extension PropertyDescription {

@@ -1,7 +1,10 @@
 /// Finds parts of valid models that are probably mistakes.
 public enum ModelLint {
   /// The findings, in model order, each with what to do. Nothing that ``ManagedObjectModel/validationIssues()`` reports is repeated.
-  @_optimize(none) public static func findings(in model: ManagedObjectModel) -> [ModelIssue] {
+  public static func findings(in model: ManagedObjectModel) -> [ModelIssue] { findings(in: model, includesFile: true) }
+
+  /// The findings, with or without those that ``ModelFileLint`` has of the model's file as well.
+  @_optimize(none) static func findings(in model: ManagedObjectModel, includesFile: Bool) -> [ModelIssue] {
     var findings = names(in: model)
     let byName = model.entitiesByName
     for entity in model.entities {
@@ -10,7 +13,7 @@ public enum ModelLint {
       }
       for relationship in entity.relationships where !relationship.isTransient {
         guard let inverseName = relationship.inverseName else {
-          note(relationship.name, "the relationship has no inverse, so the other side is not kept in step; declare one")
+          if includesFile { note(relationship.name, "the relationship has no inverse, so the other side is not kept in step; declare one") }
           continue
         }
         guard let inverse = Self.relationship(inverseName, of: relationship.destinationEntityName, byName) else { continue }

@@ -12,16 +12,18 @@ extension ModelValidation {
   }
 
   /// What Core Data accepts of a relationship that the entity at a position declares.
-  func relationshipWarnings(of relationship: RelationshipDescription, in source: Int) -> [String] {
-    var warnings: [String] = []
+  func relationshipWarnings(
+    of relationship: RelationshipDescription, in source: Int
+  ) -> [(reason: String, substitute: String?)] {
+    var warnings: [(reason: String, substitute: String?)] = []
     if relationship.isToMany, relationship.maxCount > 0, relationship.minCount > relationship.maxCount {
-      warnings.append("minCount is greater than maxCount, so no number of objects is valid")
+      warnings.append(("minCount is greater than maxCount, so no number of objects is valid", nil))
     }
     // A missing destination is reported as an error.
     if number(ofEntity: relationship.destinationEntityName) != nil,
       let warning = inverses.inverse(of: relationship, in: model.entities[source].name).warning
     {
-      warnings.append(warning)
+      warnings.append((warning.reason, warning.substitute))
     }
     return warnings
   }

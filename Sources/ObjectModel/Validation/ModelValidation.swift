@@ -66,9 +66,9 @@ struct ModelValidation {
     issues.append(ModelIssue(entityName: entity, propertyName: property, reason: reason))
   }
 
-  /// Notes what Core Data accepts.
-  mutating func warn(_ entity: String?, _ property: String?, _ reason: String) {
-    warnings.append(ModelIssue(entityName: entity, propertyName: property, reason: reason))
+  /// Records what Core Data accepts, and what is used instead.
+  mutating func warn(_ entity: String?, _ property: String?, _ reason: String, instead substitute: String? = nil) {
+    warnings.append(ModelIssue(entityName: entity, propertyName: property, reason: reason, instead: substitute))
   }
 
   // MARK: Lookup
@@ -168,7 +168,9 @@ struct ModelValidation {
         if let reason = compositeProblem(of: attribute) { report(entity.name, name, reason) }
       case .relationship(let relationship):
         for reason in relationshipProblems(of: relationship, in: number) { report(entity.name, name, reason) }
-        for reason in relationshipWarnings(of: relationship, in: number) { warn(entity.name, name, reason) }
+        for (reason, substitute) in relationshipWarnings(of: relationship, in: number) {
+          warn(entity.name, name, reason, instead: substitute)
+        }
       case .fetchedProperty(let fetched):
         if numbers[fetched.destinationEntityName] == nil {
           warn(
@@ -195,7 +197,7 @@ struct ModelValidation {
       if isFullText { checkFullText(index, of: number) }
       for reason in reasons {
         let place = index.name.isEmpty ? nil : index.name
-        if isFullText { report(entity.name, place, reason) } else { warn(entity.name, place, reason + "; the index is left out") }
+        if isFullText { report(entity.name, place, reason) } else { warn(entity.name, place, reason, instead: "the index is left out") }
       }
       if !reasons.isEmpty { unusable.insert(position) }
       for element in index.elements where element.collation != .binary && !isText(element, of: number) {
@@ -209,7 +211,7 @@ struct ModelValidation {
     }
     let compounds = entity.compoundIndexes.filter { names in
       let reason = names.compactMap { name in columnProblem(name, of: number).map { "the index's property '\(name)' \($0)" } }.first
-      if let reason { warn(entity.name, nil, reason + "; the index is left out") }
+      if let reason { warn(entity.name, nil, reason, instead: "the index is left out") }
       return reason == nil
     }
     if compounds.count < entity.compoundIndexes.count { usable.entities[number].compoundIndexes = compounds }
@@ -276,9 +278,11 @@ struct ModelValidation {
     }
     if constraints != entity.uniquenessConstraints { usable.entities[number].uniquenessConstraints = constraints }
     for constraint in entity.uniquenessConstraints {
-      if constraint.isEmpty { warn(entity.name, nil, "a uniqueness constraint has no properties; it is left out") }
+      if constraint.isEmpty { warn(entity.name, nil, "a uniqueness constraint has no properties", instead: "it is left out") }
       if Set(constraint).count != constraint.count {
-        warn(entity.name, nil, "the uniqueness constraint (\(constraint.joined(separator: ", "))) names a property twice; it counts once")
+        warn(
+          entity.name, nil, "the uniqueness constraint (\(constraint.joined(separator: ", "))) names a property twice",
+          instead: "it counts once")
       }
       for name in constraint {
         if let reason = columnProblem(name, of: number) {
@@ -317,11 +321,11 @@ struct ModelValidation {
       var members: Set<String> = []
       let entityNames = configuration.entityNames.filter { member in
         if numbers[member] == nil {
-          warn(nil, name, "the configuration's entity '\(member)' is not in the model; it is left out")
+          warn(nil, name, "the configuration's entity '\(member)' is not in the model", instead: "it is left out")
           return false
         }
         if members.insert(member).inserted { return true }
-        warn(nil, name, "the configuration names the entity '\(member)' twice; it counts once")
+        warn(nil, name, "the configuration names the entity '\(member)' twice", instead: "it counts once")
         return false
       }
       if entityNames.count < configuration.entityNames.count { usable.configurations[position].entityNames = entityNames }

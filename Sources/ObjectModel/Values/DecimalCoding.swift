@@ -10,12 +10,47 @@ public enum DecimalCoding {
   /// Returns the bytes of a number. Equal numbers have equal bytes, regardless of their exponents.
   public static func encode(_ value: Decimal) -> Data {
     if value.isNaN { return Data([0]) }
-    var (digits, exponent) = digitsAndExponent(value)
+    let (digits, exponent) = digitsAndExponent(value)
+    return encode(digits, exponent: exponent, isNegative: value.sign == .minus)
+  }
+
+  /// The coding of the shortest decimal that reads back as a double, also if ``Decimal`` does not hold it; nil for NaN and infinity.
+  package static func encode(shortest value: Double) -> Data? {
+    value.isFinite ? encode(text: value.magnitude.description, isNegative: value < 0) : nil
+  }
+
+  /// The shortest decimal that reads back as a double; nil if ``Decimal`` does not hold it.
+  package static func decimal(shortest value: Double) -> Decimal? { encode(shortest: value).flatMap(decode) }
+
+  /// The shortest decimal that reads back as a `Float`; nil if ``Decimal`` does not hold it.
+  static func decimal(shortest value: Float) -> Decimal? {
+    value.isFinite ? decode(encode(text: value.magnitude.description, isNegative: value < 0)) : nil
+  }
+
+  private static func encode(text: String, isNegative: Bool) -> Data {
+    // Such as 0.25, 120.0, 5e-324 and 1.25e+16.
+    var digits: [UInt8] = []
+    var exponent = 0
+    var hasPoint = false
+    let mantissa = text.prefix { $0 != "e" }
+    for byte in mantissa.utf8 {
+      if byte == UInt8(ascii: ".") {
+        hasPoint = true
+      } else {
+        digits.append(byte - UInt8(ascii: "0"))
+        if hasPoint { exponent -= 1 }
+      }
+    }
+    if mantissa.endIndex < text.endIndex { exponent += Int(text[mantissa.endIndex...].dropFirst()) ?? 0 }
+    return encode(Array(digits.drop { $0 == 0 }), exponent: exponent, isNegative: isNegative)
+  }
+
+  /// The coding of digits, the most significant first and not zero, of which the last stands for a power of ten.
+  private static func encode(_ digits: [UInt8], exponent: Int, isNegative: Bool) -> Data {
     guard !digits.isEmpty else { return Data([2]) }
-    let isNegative = value.sign == .minus
+    var digits = digits
     let pointExponent = exponent + digits.count
     while digits.last == 0 { digits.removeLast() }
-    exponent = pointExponent
     var bytes: [UInt8] = [isNegative ? 1 : 3]
     let biased = UInt16(clamping: pointExponent + 32_768)
     var body: [UInt8] = [UInt8(biased >> 8), UInt8(biased & 0xFF)]
@@ -96,15 +131,12 @@ public enum DecimalCoding {
     }
     let exponent = pointExponent - digitCount
     guard (-128...127).contains(exponent) else {
-      // The encoder moved trailing zeros into the exponent; move them back as far as the type allows.
-      var shifted = mantissa
-      var rest = exponent
-      while rest > 127 {
-        shifted *= 10
-        rest -= 1
-      }
-      guard rest >= -128, !shifted.isNaN else { return nil }
-      return Decimal(sign: kind == 1 ? .minus : .plus, exponent: rest, significand: shifted)
+      // The encoder moved trailing zeros into the exponent. Arithmetic would move them there again, beyond the range of the type.
+      guard (128...166).contains(exponent) else { return nil }
+      let posix = Locale(identifier: "en_US_POSIX")
+      let digits = NSDecimalNumber(decimal: mantissa).description(withLocale: posix) + String(repeating: "0", count: exponent - 127)
+      guard let value = Decimal(string: digits + "e127", locale: posix), !value.isNaN else { return nil }
+      return kind == 1 ? -value : value
     }
     return Decimal(sign: kind == 1 ? .minus : .plus, exponent: exponent, significand: mantissa)
   }

@@ -160,8 +160,8 @@ extension FetchConstant: Codable {
 
   /// Encodes the constant with its kind as the key.
   ///
-  /// - Throws: `EncodingError` for the ID of an unsaved object, which is not valid elsewhere, and for a nested list, which could not be
-  ///   decoded.
+  /// - Throws: `EncodingError` for the ID of an unsaved object, which is not valid elsewhere, for a value of a type that no attribute has, and for
+  ///   a nested list, which could not be decoded.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: Key.self)
     if case .list(let items) = self, items.contains(where: { if case .list = $0 { true } else { false } }) {
@@ -183,6 +183,9 @@ extension FetchConstant: Codable {
     case .object(let id): try container.encode(id, forKey: .object)
     case .entity(let name): try container.encode(name, forKey: .entity)
     case .list(let items): try container.encodeList(items, forKey: .list) { try $0.encode(to: $1) }
+    case .inMemory(let value):
+      let reason = "A \(value.typeName) can be compared in memory only and cannot be encoded."
+      throw EncodingError.invalidValue(self, .init(codingPath: encoder.codingPath, debugDescription: reason))
     }
   }
 }

@@ -23,8 +23,8 @@ package struct Statistic: Sendable {
     switch function {
     case .count: break
     case .only: if count == 1 { best = value }
-    case .minimum: if count == 1 || SlotComparison.compare(value, best) < 0 { best = value }
-    case .maximum: if count == 1 || SlotComparison.compare(value, best) > 0 { best = value }
+    case .minimum: if count == 1 || SlotComparison.compareMixedDecimals(value, best) < 0 { best = value }
+    case .maximum: if count == 1 || SlotComparison.compareMixedDecimals(value, best) > 0 { best = value }
     case .median, .mode, .standardDeviation: values.append(value)
     case .sum, .average:
       switch value {
@@ -85,11 +85,11 @@ package struct Statistic: Sendable {
   private var decimalSum: Decimal {
     var total = Decimal(0)
     for value in sorted { total += SlotComparison.decimal(of: value) ?? .nan }
-    if hasReals { return total + (SlotComparison.decimal(of: realSum) ?? .nan) }
-    return total + (integers.integer.map { Decimal($0) } ?? SlotComparison.decimal(of: integers.double) ?? .nan)
+    if hasReals { return total + (DecimalCoding.decimal(shortest: realSum) ?? .nan) }
+    return total + (integers.integer.map { Decimal($0) } ?? DecimalCoding.decimal(shortest: integers.double) ?? .nan)
   }
 
-  private var sorted: [Slot] { values.sorted { SlotComparison.compare($0, $1) < 0 } }
+  private var sorted: [Slot] { values.sorted { SlotComparison.compareMixedDecimals($0, $1) < 0 } }
 
   private var median: Slot {
     let values = sorted
@@ -105,7 +105,7 @@ package struct Statistic: Sendable {
     var run = 0
     var last: Slot = .null
     for value in sorted {
-      run = run > 0 && SlotComparison.compare(last, value) == 0 ? run + 1 : 1
+      run = run > 0 && SlotComparison.compareMixedDecimals(last, value) == 0 ? run + 1 : 1
       last = value
       if run > length { (most, length) = (value, run) }
     }

@@ -27,7 +27,7 @@ package enum CollectionOperator {
     case .bool(let flag): return flag
     case .data(let data): return data
     case .uuid(let uuid): return uuid
-    case .null, .object, .entity, .list: return nil
+    case .null, .object, .entity, .list, .inMemory: return nil
     }
   }
 }

@@ -7,49 +7,62 @@ enum DictionaryValue {
   case missing
   /// A value that can be compared.
   case value(FetchConstant)
-  /// A dictionary.
-  case object([String: Any])
+  /// An object with keys, such as a dictionary.
+  case object(any KeyedObject)
   /// An array or a set.
-  case many([DictionaryValue])
+  case many([DictionaryValue], isOrdered: Bool)
 
   /// Creates the value for a key.
   ///
   /// - Throws: ``FetchPredicateError/unsupported(part:advice:)`` if no attribute has the type of the value.
-  init(_ value: Any, at key: String) throws(FetchPredicateError) {
+  init(_ value: Any, at key: String, _ reading: (any InMemoryReading)? = nil) throws(FetchPredicateError) {
     // `Any` may contain an optional.
-    let mirror = Mirror(reflecting: value)
-    if mirror.displayStyle == .optional {
-      guard let inner = mirror.children.first?.value else {
-        self = .missing
-        return
-      }
-      self = try DictionaryValue(inner, at: key)
+    guard let value = AttributeConversion.unwrapped(value) else {
+      self = .missing
       return
     }
-    if let dictionary = value as? [String: Any] {
-      self = .object(dictionary)
-    } else if let list = value as? [Any] {
-      self = try .many(DictionaryValue.all(list, at: key))
-    } else if let constant = (value as? any FetchConstantConvertible)?._fetchConstant {
-      if case .list(let items) = constant {
-        self = .many(items.map { .value($0) })
+    if let list = value as? [Any] {
+      self = .many(try DictionaryValue.all(list, at: key, reading), isOrdered: true)
+    } else if let constant = FetchConstant(scalar: value) {
+      if case .object = constant, let object = reading?.object(value) {
+        self = .object(object)
       } else {
-        self = constant.isNull || constant.isNotANumber ? .missing : .value(constant)
+        self.init(constant)
       }
-    } else if let set = value as? any Collection {
-      self = try .many(DictionaryValue.all(set.map { $0 as Any }, at: key))
-    } else if value is NSNull {
-      self = .missing
-    } else if let integer = value as? any BinaryInteger {
-      self = .value(Int64(exactly: integer).map { .int($0) } ?? .decimal(Decimal(string: "\(integer)") ?? .nan))
+    } else if let dictionary = value as? [String: Any] {
+      self = .object(DictionaryObject(dictionary))
+    } else if let dictionary = value as? [AnyHashable: Any] {
+      self = .object(DictionaryObject(withAnyKeys: dictionary))
+    } else if let set = value as? NSSet {
+      self = .many(try DictionaryValue.all(set.allObjects, at: key, reading), isOrdered: false)
+    } else if let set = value as? NSOrderedSet {
+      self = .many(try DictionaryValue.all(set.array, at: key, reading), isOrdered: true)
+    } else if let object = reading?.object(value) {
+      self = .object(object)
+    } else if let collection = value as? any Collection {
+      let isOrdered = !(value is any SetAlgebra)
+      self = .many(try DictionaryValue.all(collection.map { $0 as Any }, at: key, reading), isOrdered: isOrdered)
+    } else if reading != nil, let value = InMemoryValue(value) {
+      self = .value(.inMemory(value))
     } else {
       throw .unsupported(part: "The value of \(key), a \(type(of: value)),", advice: "Use the types that attributes have.")
     }
   }
 
-  private static func all(_ values: [Any], at key: String) throws(FetchPredicateError) -> [DictionaryValue] {
+  /// A constant, whose list is a collection.
+  init(_ constant: FetchConstant) {
+    if case .list(let items) = constant {
+      self = .many(items.map { DictionaryValue($0) }, isOrdered: true)
+    } else {
+      self = constant.isNull || constant.isNotANumber ? .missing : .value(constant)
+    }
+  }
+
+  private static func all(
+    _ values: [Any], at key: String, _ reading: (any InMemoryReading)?
+  ) throws(FetchPredicateError) -> [DictionaryValue] {
     var result: [DictionaryValue] = []
-    for value in values { result.append(try DictionaryValue(value, at: key)) }
+    for value in values { result.append(try DictionaryValue(value, at: key, reading)) }
     return result
   }
 
@@ -67,19 +80,7 @@ enum DictionaryValue {
 
   /// The value, or an empty collection if it is missing.
   var collection: DictionaryValue {
-    if case .missing = self { return .many([]) }
+    if case .missing = self { return .many([], isOrdered: true) }
     return self
-  }
-}
-
-/// A dictionary for conditions written in Swift.
-struct DictionaryObject: FetchEvaluatable {
-  let dictionary: [String: Any]
-
-  func value(forKeyPath keyPath: String) throws -> Any? {
-    if let value = dictionary[keyPath] { return value }
-    var value: Any? = dictionary
-    for key in keyPath.split(separator: ".") { value = (value as? [String: Any])?[String(key)] }
-    return value
   }
 }

@@ -11,7 +11,22 @@ extension FetchPredicate {
   /// - Throws: ``FetchPredicateError`` for values that cannot be compared; errors of conditions written in Swift.
   public func evaluate(with dictionary: [String: Any]) throws -> Bool {
     try PredicateDepth.check(self)
-    return try DictionaryEvaluator(.object(dictionary)).evaluate(self)
+    return try DictionaryEvaluator(.object(DictionaryObject(dictionary)), of: dictionary).evaluate(self)
+  }
+
+  /// Whether a value of any type meets the predicate.
+  ///
+  /// - Parameters:
+  ///   - value: A value, an object or a collection.
+  ///   - variables: The values of variables.
+  ///   - reading: How values of types that the query language does not know are read.
+  /// - Throws: ``FetchPredicateError`` for values that cannot be compared; what a condition written in Swift and the reading of a key throw.
+  package func evaluate(withAny value: Any?, variables: [String: Any] = [:], reading: any InMemoryReading) throws -> Bool {
+    try PredicateDepth.check(self)
+    let root: DictionaryValue = try value.map { try DictionaryValue($0, at: "SELF", reading) } ?? .missing
+    var evaluator = DictionaryEvaluator(root, of: value, reading)
+    for (name, value) in variables { evaluator.variables[name] = try DictionaryValue(value, at: "$\(name)", reading) }
+    return try evaluator.evaluate(self)
   }
 }
 
@@ -20,9 +35,14 @@ extension FetchPredicate {
 /// The limit of predicate nesting bounds the recursion.
 struct DictionaryEvaluator {
   private let root: DictionaryValue
-  private var variables: [String: DictionaryValue] = [:]
+  /// What conditions written in Swift are called with; nil where they are not supported.
+  private let evaluated: Any?
+  let reading: (any InMemoryReading)?
+  fileprivate var variables: [String: DictionaryValue] = [:]
 
-  init(_ root: DictionaryValue) { self.root = root }
+  init(_ root: DictionaryValue, of evaluated: Any? = nil, _ reading: (any InMemoryReading)? = nil) {
+    (self.root, self.evaluated, self.reading) = (root, evaluated, reading)
+  }
 
   func evaluate(_ predicate: FetchPredicate) throws -> Bool {
     switch predicate {
@@ -31,10 +51,10 @@ struct DictionaryEvaluator {
     case .or(let items): return try items.contains { try evaluate($0) }
     case .not(let item): return try !evaluate(item)
     case .block(let block):
-      guard case .object(let dictionary) = root else {
+      guard reading != nil || evaluated != nil else {
         throw FetchPredicateError.unsupported(part: "The block predicate \(block.name)", advice: "Ask it of objects or dictionaries.")
       }
-      return try block.evaluate(with: DictionaryObject(dictionary: dictionary))
+      return try block.evaluate(with: EvaluatedValue(value: evaluated))
     case .comparison(let comparison): return try evaluate(comparison)
     }
   }
@@ -52,23 +72,24 @@ struct DictionaryEvaluator {
 
   /// Returns a comparison for each member of the left side.
   private func members(_ comparison: FetchComparison) throws -> [FetchComparison] {
-    guard case .many(let members)? = try value(of: comparison.left)?.collection else {
+    guard case .many(let members, _)? = try value(of: comparison.left)?.collection else {
       throw FetchPredicateError.modifierNeedsToManyKey(modifier: comparison.modifier.rawValue, expression: comparison.left.description)
     }
     return try members.map { member in
       var single = comparison
       single.modifier = .direct
-      single.left = .constant(try member.constant(of: comparison.left))
+      single.left = .constant(try constant(member, comparison.left))
       return single
     }
   }
 
   private func compare(_ comparison: FetchComparison) throws -> Bool {
+    if reading != nil, let answer = try compareAnything(comparison) { return answer }
     // A collection contains its members.
-    if comparison.op == .in, let right = try value(of: comparison.right), case .many(let members) = right {
+    if comparison.op == .in, let right = try value(of: comparison.right), case .many(let members, _) = right {
       return try compare(comparison.left, .in, list(members, comparison.right), comparison.options)
     }
-    if comparison.op == .contains, let left = try value(of: comparison.left), case .many(let members) = left {
+    if comparison.op == .contains, let left = try value(of: comparison.left), case .many(let members, _) = left {
       return try compare(comparison.right, .in, list(members, comparison.left), comparison.options)
     }
     return try compare(comparison.left, comparison.op, comparison.right, comparison.options)
@@ -78,7 +99,7 @@ struct DictionaryEvaluator {
     .constant(.list(try members.map { try $0.constant(of: expression) }))
   }
 
-  private func compare(
+  func compare(
     _ left: FetchExpression, _ op: ComparisonOperator, _ right: FetchExpression, _ options: ComparisonOptions
   ) throws -> Bool {
     // An object can only be tested for being missing.
@@ -115,15 +136,15 @@ struct DictionaryEvaluator {
   }
 
   /// Returns the expression with paths replaced by constants.
-  private func reduced(_ expression: FetchExpression) throws -> FetchExpression {
-    if let value = try value(of: expression) { return .constant(try value.constant(of: expression)) }
+  func reduced(_ expression: FetchExpression) throws -> FetchExpression {
+    if let value = try value(of: expression) { return .constant(try constant(value, expression)) }
     switch expression {
     case .aggregate(let items): return .list(try items.map(reduced))
     case .conditional(let condition, let first, let second): return try reduced(evaluate(condition) ? first : second)
     case .function(let name, let arguments):
       let function = ResolvedFunction(name: name)
       if let statistic = function?.listFunction, arguments.count == 1, let value = try value(of: arguments[0]),
-        case .many(let members) = value
+        case .many(let members, _) = value
       {
         let values = members.filter { if case .missing = $0 { false } else { true } }
         return .constant(try DictionaryEvaluator.result(of: statistic, values, expression))
@@ -139,7 +160,7 @@ struct DictionaryEvaluator {
   }
 
   /// Returns the value of a path, an index, or a subquery; nil for other expressions.
-  private func value(of expression: FetchExpression) throws -> DictionaryValue? {
+  func value(of expression: FetchExpression) throws -> DictionaryValue? {
     switch expression {
     case .evaluatedObject: return root
     case .keyPath(let names): return try follow(names, from: root, expression)
@@ -153,12 +174,12 @@ struct DictionaryEvaluator {
       return try follow(names, from: value, expression)
     case .element(let base, let index):
       switch try value(of: base) {
-      case .many(let members)?: return DictionaryEvaluator.element(members, index)
+      case .many(let members, _)?: return DictionaryEvaluator.element(members, index)
       case .missing?: return index == .size ? .value(.int(0)) : .missing
       default: throw FetchPredicateError.unsupported(part: "\(expression)", advice: "Write an index behind a collection.")
       }
     case .subquery(let collection, let variable, let predicate):
-      guard case .many(let members)? = try value(of: collection)?.collection else {
+      guard case .many(let members, let isOrdered)? = try value(of: collection)?.collection else {
         throw FetchPredicateError.unsupported(part: "A SUBQUERY over \(collection)", advice: "Name a collection.")
       }
       return .many(
@@ -166,7 +187,7 @@ struct DictionaryEvaluator {
           var inner = self
           inner.variables[variable] = member
           return try inner.evaluate(predicate)
-        })
+        }, isOrdered: isOrdered)
     case .constant, .aggregate, .function, .conditional: return nil
     }
   }
@@ -184,7 +205,7 @@ struct DictionaryEvaluator {
     var value = start
     for (index, name) in names.enumerated() {
       if let function = PredicateResolution.collectionOperators[name.lowercased()] {
-        guard case .many(let members) = value.collection else {
+        guard case .many(let members, _) = value.collection else {
           throw FetchPredicateError.unsupported(part: "\(name) in \(expression)", advice: "Write it behind a collection.")
         }
         let values = try members.map { try follow(Array(names[(index + 1)...]), from: $0, expression) }
@@ -195,36 +216,45 @@ struct DictionaryEvaluator {
       case .value where index == 0 && name.uppercased() == "SELF": continue
       case .value(.string(let text)) where name == "length" && index == names.count - 1:
         return .value(.int(Int64(text.unicodeScalars.count)))
-      case .value where index == 0:
+      case .value(let constant):
+        if let found = reading?.value(forKey: name, of: constant) {
+          value = try DictionaryValue(found, at: name, reading)
+          continue
+        }
+        guard index == 0 else {
+          let attribute = names[..<index].joined(separator: ".")
+          throw FetchPredicateError.keyBehindAttribute(key: name, keyPath: "\(expression)", attribute: attribute)
+        }
         throw FetchPredicateError.unsupported(part: "The key \(name) of a value", advice: "Call the value itself SELF.")
-      case .value:
-        throw FetchPredicateError.keyBehindAttribute(key: name, keyPath: "\(expression)", attribute: names[..<index].joined(separator: "."))
-      case .object(let dictionary):
+      case .object(let dictionary as DictionaryObject):
         let rest = names[index...].joined(separator: ".")
-        if let found = dictionary[rest] { return try DictionaryValue(found, at: rest) }
-        if index == 0, name.uppercased() == "SELF", dictionary[name] == nil { continue }
-        value = try dictionary[name].map { try DictionaryValue($0, at: name) } ?? .missing
+        if let found = dictionary.value(forKey: rest) { return try DictionaryValue(found, at: rest, reading) }
+        if index == 0, name.uppercased() == "SELF", dictionary.value(forKey: name) == nil { continue }
+        value = try dictionary.value(forKey: name).map { try DictionaryValue($0, at: name, reading) } ?? .missing
+      case .object where index == 0 && name.uppercased() == "SELF": continue
+      case .object(let object): value = try object.value(forKey: name).map { try DictionaryValue($0, at: name, reading) } ?? .missing
       case .many where index == 0 && name.uppercased() == "SELF": continue
-      case .many(let members):
-        return try DictionaryEvaluator.joined(members.map { try follow(Array(names[index...]), from: $0, expression) })
+      case .many(let members, let isOrdered):
+        let values = try members.map { try follow(Array(names[index...]), from: $0, expression) }
+        return DictionaryEvaluator.joined(values, isOrdered: isOrdered)
       }
     }
     return value
   }
 
   /// Joins the values found for each member. Nested collections are flattened; next to them, a missing value counts as an empty collection.
-  private static func joined(_ values: [DictionaryValue]) -> DictionaryValue {
+  private static func joined(_ values: [DictionaryValue], isOrdered: Bool) -> DictionaryValue {
     var (members, inner): ([DictionaryValue], [DictionaryValue]) = ([], [])
     var hasInner = false
     for value in values {
-      if case .many(let items) = value {
+      if case .many(let items, _) = value {
         hasInner = true
         inner += items
       } else {
         members.append(value)
       }
     }
-    return .many(hasInner ? inner : members)
+    return .many(hasInner ? inner : members, isOrdered: isOrdered)
   }
 
   static func result(

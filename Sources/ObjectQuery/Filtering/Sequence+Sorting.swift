@@ -20,7 +20,7 @@ extension Sequence where Element == [String: Any] {
   ///
   /// - Throws: ``FetchPredicateError`` if a descriptor refers to a value without an order, such as a list.
   public func sorted(using descriptors: [FetchSortDescriptor]) throws -> [Element] {
-    try DictionaryEvaluator.sorted(self, using: descriptors) { .object($0) }
+    try DictionaryEvaluator.sorted(self, using: descriptors) { .object(DictionaryObject($0)) }
   }
 
   /// Returns the dictionaries sorted by a descriptor.

@@ -41,7 +41,7 @@ enum PredicateCast: String, CaseIterable {
     case (.decimal, .string(let text)): text == "NaN" ? .decimal(.nan) : ValueCast.decimal(text).map { .decimal($0) }
     case (.decimal, .int(let number)): .decimal(Decimal(number))
     case (.decimal, .decimal): value
-    case (.decimal, .real(let number)): SlotComparison.decimal(of: number).map { .decimal($0) }
+    case (.decimal, .real(let number)): DecimalCoding.decimal(shortest: number).map { .decimal($0) }
     case (.double, .string(let text)): Double(text).map { .real($0) }
     case (.double, .date(let date)): .real(date.timeIntervalSinceReferenceDate)
     case (.double, _): value.double.map { .real($0) }

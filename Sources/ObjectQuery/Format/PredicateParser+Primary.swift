@@ -1,4 +1,5 @@
 import Foundation
+import ObjectModel
 
 extension PredicateParser {
   mutating func parsePrimary() throws(PredicateFormatError) -> Node {
@@ -296,7 +297,7 @@ extension PredicateParser {
     // A literal that a double would round becomes a decimal if it fits. A double outside the range of decimals is printed with digits that
     // a decimal could hold, and stays a double.
     if let decimal = Decimal(string: text, locale: Locale(identifier: "en_US_POSIX")), !decimal.isNaN,
-      let shortest = SlotComparison.decimal(of: real), shortest != decimal, digits.filter(\.isNumber).count <= 38
+      let shortest = DecimalCoding.decimal(shortest: real), shortest != decimal, digits.filter(\.isNumber).count <= 38
     {
       return .decimal(decimal)
     }

@@ -200,6 +200,7 @@ enum PredicatePrinter {
     case .url(let value): text += cast(value.absoluteString, .url)
     case .object(let value): text += cast(value.uriString, .objectID)
     case .entity(let value): text += cast(value, .entity)
+    case .inMemory(let value): text += value.description
     case .list(let items):
       text += "{"
       for (index, item) in items.enumerated() {

@@ -29,6 +29,8 @@ public enum FetchConstant: Sendable, Hashable {
   case entity(String)
   /// A list of values, for IN and BETWEEN.
   case list([FetchConstant])
+  /// A value of a type that no attribute has, which is compared in memory only.
+  case inMemory(InMemoryValue)
 }
 
 /// A Swift type whose values can be constants of a predicate.

@@ -42,6 +42,11 @@ extension FetchPredicateError: AdvisedError {
         user: "This search is not possible.",
         developer:
           "Set allowsInMemoryFiltering of the request, or write the condition as a predicate.")
+    case .inMemoryValue:
+      ErrorAdvice(
+        user: "This search is not possible.",
+        developer:
+          "Give a value that an attribute has, or filter the fetched objects with the predicate.")
     case .typeMismatch:
       ErrorAdvice(
         user: "This search is not possible.",

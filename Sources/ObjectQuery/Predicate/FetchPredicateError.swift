@@ -37,6 +37,8 @@ public enum FetchPredicateError: Error, Sendable, Hashable {
   case transientKey(keyPath: String, entity: String)
   /// A condition is written in Swift, which stores do not support.
   case blockPredicate(name: String)
+  /// A constant is of a type that no attribute has, so a store cannot be asked for it.
+  case inMemoryValue(type: String)
   /// The two sides cannot be compared.
   case typeMismatch(expression: String, type: String, other: String)
   /// The operator does not support the type.
@@ -88,6 +90,9 @@ extension FetchPredicateError: CustomStringConvertible {
     case .blockPredicate(let block):
       return
         "The block predicate \(block) is Swift code: no store can be asked for it. Set allowsInMemoryFiltering on the request to have objects filtered by it."
+    case .inMemoryValue(let type):
+      return
+        "A fetch cannot compare with a \(type): no attribute has values of this type. Give a value that an attribute has, such as a rawValue, an object or an object ID, or leave the comparison out and filter the fetched objects with it."
     case .typeMismatch(let expression, let type, let other):
       return "\(expression) is of type \(type) and cannot be compared with \(other).\(Self.advice(type: type, other: other))"
     case .operatorNotSupported(let op, let expression, let type):

@@ -15,7 +15,7 @@ package enum IndexFormats {
       guard let entity = model.entity(named: description.name) else { return [] }
       return entity.entityDescription.indexes.flatMap { index in
         problems(of: index, entity, model).map { problem in
-          ModelIssue(entityName: entity.name, propertyName: index.name, reason: "\(problem); the index is left out")
+          ModelIssue(entityName: entity.name, propertyName: index.name, reason: problem, instead: "the index is left out")
         }
       }
     }

@@ -37,7 +37,10 @@ extension PredicateResolution {
 
   private mutating func makeOperand(of expression: FetchExpression) throws(FetchPredicateError) -> Operand {
     switch expression {
-    case .constant(.list(let items)): return .list(items.map { .constant($0) })
+    case .constant(.list(let items)):
+      for case .inMemory(let value) in items { throw .inMemoryValue(type: value.typeName) }
+      return .list(items.map { .constant($0) })
+    case .constant(.inMemory(let value)): throw .inMemoryValue(type: value.typeName)
     case .constant(let value): return .constant(value)
     case .aggregate(let items):
       var operands: [Operand] = []

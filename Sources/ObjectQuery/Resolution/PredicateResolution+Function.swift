@@ -11,9 +11,11 @@ extension PredicateResolution {
     if arguments.isEmpty, ["now", "now:"].contains(name.lowercased()) { return .constant(.date(now)) }
     if name == FetchExpression.castFunction { return try cast(arguments) }
     guard let function = ResolvedFunction(name: name) else {
+      let close = CloseName.of(name.filter { $0 != ":" }, among: ResolvedFunction.shortNames)
       throw .unsupported(
         part: described,
-        advice: "Use a function that Documentation/Predicates.md lists, or filter the objects in memory.")
+        advice: close.map { "Did you mean \($0)?" }
+          ?? "Use a function that Documentation/Predicates.md lists, or filter the objects in memory.")
     }
     if let aggregate = function.listFunction { return try listFunction(function, aggregate, arguments, name: name) }
     if function == .relevance { return .expression(try relevance(arguments, name: name), name: described) }

@@ -82,6 +82,10 @@ package enum ResolvedFunction: String, Sendable, Hashable, CaseIterable {
     return names.merging(more) { first, _ in first }
   }()
 
+  /// The names of functions without colons, the usual ones first.
+  static let shortNames: [String] =
+    allCases.map(\.rawValue).filter { !$0.contains(" ") }.map { $0.filter { $0 != ":" } } + names.keys.sorted()
+
   /// The aggregate that the function computes over a list; nil for other functions.
   package var listFunction: ResolvedAggregate.Function? {
     switch self {

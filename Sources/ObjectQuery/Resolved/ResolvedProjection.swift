@@ -88,7 +88,8 @@ struct GroupCoverage {
     case .groupAggregate: return coversAggregates ? nil : "an aggregate"
     case .path(let path): return path.scope > 0 || isCovered(path.steps) ? nil : path.keyPath
     case .aggregate(let aggregate):
-      return firstUncovered(aggregate.collection) ?? firstUncovered(aggregate.condition) ?? aggregate.value.flatMap(firstUncovered)
+      let uncovered = firstUncovered(aggregate.collection) ?? firstUncovered(aggregate.condition) ?? aggregate.value.flatMap(firstUncovered)
+      return uncovered.map { aggregate.keyPath ?? $0 }
     case .function(_, let arguments, _): return arguments.lazy.compactMap(firstUncovered).first
     case .conditional(let condition, let first, let second):
       return firstUncovered(condition) ?? firstUncovered(first) ?? firstUncovered(second)
@@ -130,5 +131,17 @@ extension ResolvedPath {
     case .object: if names.isEmpty { names.append("SELF") }
     }
     return names.joined(separator: ".")
+  }
+}
+
+extension ResolvedAggregate {
+  /// The aggregate as a key path that a group's aggregate can take, such as `orders.@sum.total`; nil if there is none.
+  fileprivate var keyPath: String? {
+    guard condition == .constant(true), collection.scope == 0, collection.position == nil else { return nil }
+    let path = (collection.steps + [collection.relationship]).map(\.relationship.name).joined(separator: ".")
+    if function == .count, value == nil { return "\(path).@count" }
+    let operators: [Function: String] = [.sum: "@sum", .average: "@avg", .minimum: "@min", .maximum: "@max"]
+    guard let name = operators[function], case .path(let value)? = value, case .attribute = value.terminal else { return nil }
+    return "\(path).\(name).\(value.keyPath)"
   }
 }

@@ -140,10 +140,11 @@ extension FetchConstant {
     case .object: "an object"
     case .entity: "an entity"
     case .list: "a list"
+    case .inMemory(let value): "a \(value.typeName)"
     }
   }
 
-  /// The value as a slot of its own type; nil for objects, entities and lists.
+  /// The value as a slot of its own type; nil for objects, entities, lists and values of other types.
   package var natural: (Slot, ResolvedType)? {
     switch self {
     case .null: (.null, .opaque)
@@ -156,7 +157,7 @@ extension FetchConstant {
     case .data(let value): (value._slot, .binary)
     case .uuid(let value): (value._slot, .uuid)
     case .url(let value): (value._slot, .uri)
-    case .object, .entity, .list: nil
+    case .object, .entity, .list, .inMemory: nil
     }
   }
 }

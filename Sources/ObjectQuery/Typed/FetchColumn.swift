@@ -118,7 +118,7 @@ extension Decimal: FetchOutput {
     switch value {
     case let number as Decimal: return number
     case let number as any BinaryInteger: if let integer = Int64(exactly: number) { return Decimal(integer) }
-    case let number as Double: if let decimal = SlotComparison.decimal(of: number) { return decimal }
+    case let number as Double: if let decimal = DecimalCoding.decimal(shortest: number) { return decimal }
     default: break
     }
     throw FetchSelectionError(expectedType: "Decimal", valueType: value.map { "\(type(of: $0))" })

@@ -40,39 +40,33 @@ package enum SlotComparison {
     return fraction > 0 ? -1 : fraction < 0 ? 1 : 0
   }
 
-  /// Returns the order of two numbers that may be coded decimals. A double is compared as the shortest decimal that parses to it.
+  /// Returns the order of two numbers that may be coded decimals. A double is compared as the shortest decimal that parses to it, even if it is outside
+  /// the range of decimals.
   package static func compareMixedDecimals(_ left: Slot, _ right: Slot) -> Int {
     switch (left, right) {
-    case (.bytes, .bytes): return compare(left, right)
-    case (.bytes, .real(let value)) where !isDecimal(value): return value > 0 ? -1 : 1
-    case (.real(let value), .bytes) where !isDecimal(value): return value > 0 ? 1 : -1
-    default:
-      guard let left = decimalCoding(of: left), let right = decimalCoding(of: right) else { return compare(left, right) }
-      return compare(left, right)
+    case (.bytes(let left), .int(let right)): compare(left, DecimalCoding.encode(Decimal(right)))
+    case (.int(let left), .bytes(let right)): compare(DecimalCoding.encode(Decimal(left)), right)
+    case (.bytes(let left), .real(let right)): compare(left, right)
+    case (.real(let left), .bytes(let right)): -compare(right, left)
+    default: compare(left, right)
     }
+  }
+
+  /// Returns the order of a coded decimal and a double.
+  private static func compare(_ left: Data, _ right: Double) -> Int {
+    if let right = DecimalCoding.encode(shortest: right) { return compare(left, right) }
+    // A stored decimal that is NaN is less than every number.
+    return right > 0 || DecimalCoding.isNaN(left) ? -1 : 1
   }
 
   /// Returns a number as a decimal; nil if it is not a number or outside the range of decimals.
   package static func decimal(of slot: Slot) -> Decimal? {
     switch slot {
     case .int(let value): Decimal(value)
-    case .real(let value): decimal(of: value)
+    case .real(let value): DecimalCoding.decimal(shortest: value)
     case .bytes(let data): DecimalCoding.decode(data)
     case .null, .text: nil
     }
-  }
-
-  /// Returns the shortest decimal that parses to a double; nil if it is outside the range of decimals.
-  package static func decimal(of value: Double) -> Decimal? {
-    guard isDecimal(value) else { return nil }
-    return Decimal(string: String(value), locale: Locale(identifier: "en_US_POSIX"))
-  }
-
-  private static func isDecimal(_ value: Double) -> Bool { value.isFinite && abs(value) < 1e127 }
-
-  private static func decimalCoding(of slot: Slot) -> Data? {
-    if case .bytes(let data) = slot { return data }
-    return decimal(of: slot).map(DecimalCoding.encode)
   }
 
   /// Returns the order of two byte sequences. A prefix comes first.

@@ -20,7 +20,8 @@ public struct BatchUpdateRequest: Sendable {
   /// The new values, by property name.
   ///
   /// Values are of the attributes' types, `nil`, ``ManagedObjectID``s of saved objects for to-one relationships, or ``FetchExpression``s
-  /// that are computed for each object.
+  /// that are computed for each object. The inverse of a relationship is updated, except a named inverse that does not lead back: set that one
+  /// in objects.
   public var propertiesToUpdate: [String: (any Sendable)?]
   /// Whether objects of subentities are included.
   public var includesSubentities = true

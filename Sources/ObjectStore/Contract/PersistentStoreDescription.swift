@@ -36,7 +36,8 @@ public struct PersistentStoreDescription: Sendable {
   /// The name of the container that opens the store, or nil if a coordinator is used without one. It appears in the errors of other clients
   /// that try to use the store.
   package var containerName: String?
-  /// Whether the store is opened read-only.
+  /// Whether the store is opened read-only. SQLite may then leave an empty log (`-wal`) and its index (`-shm`) next to the store, because a
+  /// read-only connection cannot remove them; the next connection that writes does.
   public var isReadOnly = false
   /// Whether to create a store that does not exist. If false, a missing file is an error.
   public var createsStore = true

@@ -226,12 +226,11 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     }
   }
 
-  /// The message with the path, the operation, SQLite's code, and the underlying error.
+  /// The message with the path, SQLite's error, and the underlying error.
   public var description: String {
-    var text = message
-    if let path { text += " (\(path))" }
-    if let operation { text += " [\(operation.rawValue)]" }
-    if let sqliteExtendedCode = sqliteExtendedCode ?? sqliteCode { text += " [SQLite \(sqliteExtendedCode)]" }
-    return tellsCause ? ErrorCause.chain(text, underlying) : text
+    let details = [path, (sqliteExtendedCode ?? sqliteCode).map(SQLiteErrorName.text)].compactMap { $0 }
+    var text = details.isEmpty ? message : "\(message) (\(details.joined(separator: "; ")))"
+    if tellsCause { text = ErrorCause.chain(text, underlying) }
+    return text
   }
 }

@@ -104,6 +104,20 @@ struct LinkFeed {
 }
 
 extension MigrationMap {
+  /// Returns a step for each source relationship whose links no destination relationship takes over while its objects remain. The links are removed with
+  /// their column or table; the step counts them.
+  func removedLinkSteps() -> [MigrationStep] {
+    let kept = Set(destination.relationships.flatMap { olderRelationships(of: $0) }.map(links))
+    return source.model.relationships.compactMap { older in
+      guard !kept.contains(older.id), links(of: older) == older.id, let feed = LinkFeed(older, in: source),
+        feed.nearEntity.subtree.contains(where: { newer(source.model.entities[$0]) != nil })
+      else { return nil }
+      return MigrationStep(
+        summary: "remove the links of \(source.model.entities[older.sourceEntity].name).\(older.name)", work: .schema([]),
+        countSQL: feed.links.count(where: feed.holdsLink))
+    }
+  }
+
   /// Returns an ID for the links that an older relationship shares with its inverse.
   private func links(of older: CompiledRelationship) -> Int { min(older.id, older.inverseID ?? older.id) }
 

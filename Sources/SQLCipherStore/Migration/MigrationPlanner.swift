@@ -197,7 +197,7 @@ struct MigrationPlanner {
     steps += copying
     if let step, step.handler != nil { steps.append(MigrationStep(summary: "run the stage “\(step.name)”", work: .handler(step))) }
     steps.append(MigrationStep(summary: "drop the indexes that are no longer wanted", work: .dropIndexes))
-    steps += changing + ending
+    steps += changing + (keepsOlder ? [] : map.removedLinkSteps()) + ending
     steps.append(MigrationStep(summary: "make the indexes", work: .makeAuxiliaries))
     let replaced =
       gone + tables.filter { $0.mode == .rebuild }.map(\.name) + joins.filter { $0.carrier != nil && !$0.isAltered }.map(\.layout.name)

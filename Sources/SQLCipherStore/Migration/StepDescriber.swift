@@ -80,7 +80,7 @@ struct StepDescriber {
       }.map { try SchemaAuxiliary.dropping(.index, $0.name) }
     case .makeAuxiliaries: return try describeAuxiliaries()
     }
-    if statements.isEmpty { return }
+    if statements.isEmpty, step.countSQL == nil { return }
     let (count, precision) = try step.countSQL.map { try rows($0, in: table ?? "", of: step.entities) } ?? (0, .exact)
     steps.append(
       MigrationPlan.Step(summary: step.summary, statements: statements, rowCount: count, rowCountPrecision: precision))

@@ -27,6 +27,7 @@ extension StoreSpecification {
       LiveResultsSpecification.self, UndoSpecification.self, RandomUndoSpecification.self,
       SnapshotSpecification.self, LostMemberSpecification.self, LostLinkSpecification.self, RequestBoundsSpecification.self,
       SpecialNumberSpecification.self,
+      DoublesInDecimalsSpecification.self, DeletedOwnerSpecification.self,
     ]
   }
 }

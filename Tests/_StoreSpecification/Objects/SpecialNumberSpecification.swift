@@ -258,6 +258,7 @@ public final class SpecialNumberSpecification: ObjectSpecification {
     XCTAssertTrue(try FetchPredicate(format: "list.@sum.n == 3.5").evaluate(with: owner))
     XCTAssertTrue(try FetchPredicate(format: "list.@avg.n > 1.1 AND list.@avg.n < 1.2").evaluate(with: owner))
     XCTAssertTrue(try FetchPredicate(format: "list.@sum.n == 3.5").evaluate(with: ["list": Array(list.reversed())] as [String: Any]))
+    XCTAssertTrue(try FetchPredicate(format: "list.@max.n == 2 AND list.@min.n == 0.5").evaluate(with: owner))
   }
 
   // MARK: Infinity

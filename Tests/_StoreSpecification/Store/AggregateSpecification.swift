@@ -371,7 +371,7 @@ public final class AggregateSpecification: StoreSpecification {
       ),
       (
         "tags.@count, max(pages)",
-        "tags in propertiesToFetch may have several values in a group. Add it to propertiesToGroupBy, or take an aggregate of it, such as min(tags)."
+        "tags.@count in propertiesToFetch may have several values in a group. Add it to propertiesToGroupBy, or take an aggregate of it, such as min(tags.@count)."
       ),
       ("sum(title)", "sum: does not apply to title, which is of type string."),
       ("min(author)", "min: does not apply to author, which is of type object."),

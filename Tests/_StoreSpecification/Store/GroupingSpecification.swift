@@ -312,7 +312,7 @@ public final class GroupingSpecification: StoreSpecification {
       (try fetch("title, count(*)", by: "pages"), several("title", "propertiesToFetch")),
       (try fetch("pages + year AS x", by: "pages"), several("year", "propertiesToFetch")),
       (try fetch("author", by: "author.name"), several("author", "propertiesToFetch")),
-      (try fetch("author.books.@count", by: "author.name"), several("author.books", "propertiesToFetch")),
+      (try fetch("author.books.@count", by: "author.name"), several("author.books.@count", "propertiesToFetch")),
       (try fetch("pages", by: "pages", having: "title == 'a'"), several("title", "havingPredicate")),
       (try fetch("pages", by: "pages", having: "ANY tags.name == 'a'"), several("tags", "havingPredicate")),
       (try fetch("pages", by: "pages", order: [title]), several("title", "the order")),

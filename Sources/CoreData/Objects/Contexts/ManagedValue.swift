@@ -41,6 +41,12 @@ enum ManagedValue {
     return (try? SecureArchive.object(of: data, classes: [object])) as? Value
   }
 
+  /// The property list that a transformable attribute without a transformer stores as JSON or as an archive; nil for other bytes.
+  static func propertyList(of data: Data) -> Any? {
+    if let value = try? JSONSerialization.jsonObject(with: data, options: .fragmentsAllowed) { return value }
+    return try? SecureArchive.object(of: data, classes: [])
+  }
+
   /// A value in which an object is its ID.
   static func unlinked(_ value: Any?) -> Any? { (value as? ManagedObject)?.objectID ?? value }
 

@@ -19,7 +19,11 @@ enum KeyedValue {
     case let object? where ReflectedObject.isReadable(object):
       guard let dot = keyPath.firstIndex(of: ".") else { return ReflectedObject.value(keyPath, of: object) }
       return of(String(keyPath[keyPath.index(after: dot)...]), in: ReflectedObject.value(String(keyPath[..<dot]), of: object))
-    default: return nil
+    case let value?:
+      let keys = keyPath.split(separator: ".", maxSplits: 1).map(String.init)
+      guard let found = FetchConstant(scalar: value).flatMap({ FoundationKeys.value(keys[0], of: $0) }) else { return nil }
+      return keys.count == 1 ? found : of(keys[1], in: found)
+    case nil: return nil
     }
   }
 

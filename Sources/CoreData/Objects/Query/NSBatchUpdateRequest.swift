@@ -62,7 +62,7 @@ open class NSBatchUpdateRequest: NSPersistentStoreRequest {
   private static func value(_ value: Any) throws -> (any Sendable)? {
     if let object = value as? ManagedObject { return object.objectID }
     if let expression = value as? NSExpression { return try expression.outcome.get() }
-    return try PredicateArgument.constant(value).swiftValue
+    return try PredicateArgument.stored(value)
   }
 }
 

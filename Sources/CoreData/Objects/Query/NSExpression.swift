@@ -140,7 +140,7 @@ public final class NSExpression: NSObject, @unchecked Sendable {  // it never ch
   /// The value of a constant; nil for other kinds.
   public var constantValue: Any? {
     guard case .constant(let constant) = value else { return nil }
-    return constant.swiftValue
+    return constant.anyValue
   }
   /// The path; empty for other kinds.
   public var keyPath: String {

@@ -17,7 +17,8 @@ public class NSPredicate: NSObject, @unchecked Sendable {  // it never changes
   public init(block: @escaping (Any?, [String: Any]?) -> Bool) {
     self.block = block
     let lent = Lent(value: block)
-    outcome = .success(.block(BlockPredicate("NSPredicate(block:)") { lent.value($0, nil) }))
+    outcome = .success(
+      .block(BlockPredicate("NSPredicate(block:)") { lent.value(($0 as? EvaluatedValue).map(\.value) ?? $0, nil) }))
   }
 
   convenience init(_ predicate: FetchPredicate) { self.init(.success(predicate)) }
@@ -35,7 +36,7 @@ public class NSPredicate: NSObject, @unchecked Sendable {  // it never changes
   /// - Parameters:
   ///   - format: The text.
   ///   - argumentArray: What stands for `%@` and its kin.
-  /// - Throws: `NSError` for a text that is no condition, and for an argument that no attribute has.
+  /// - Throws: `NSError` for a text that is no condition, and for an argument that cannot be compared.
   public convenience init(checking format: String, argumentArray: [Any] = []) throws {
     let predicate = try CoreDataError.translating {
       try FetchPredicate(format: format, arguments: argumentArray.map(PredicateArgument.expression))
@@ -68,26 +69,23 @@ public class NSPredicate: NSObject, @unchecked Sendable {  // it never changes
   ///   - bindings: The values of variables.
   public func evaluate(with object: Any?, substitutionVariables bindings: [String: Any]?) -> Bool {
     if let block { return block(object, bindings) }
-    return (bindings.map(withSubstitutionVariables) ?? self).evaluate(with: object)
+    let bindings = bindings ?? [:]
+    let value = AttributeConversion.unwrapped(object)
+    if let object = value as? ManagedObject, let answer = answer(about: object, bindings) { return answer }
+    // What cannot be evaluated is not met.
+    return (try? predicate.evaluate(withAny: value, variables: bindings, reading: ApplicationReading())) ?? false
   }
 
-  /// Whether an object meets the condition: a managed object, a dictionary, a value that attributes have, or an object of the application's own, whose stored
-  /// properties the condition names. Where that cannot be told it does not.
-  public func evaluate(with object: Any?) -> Bool {
-    if let block { return block(object, nil) }
-    let predicate = predicate
-    let answer: Bool?
-    switch AttributeConversion.unwrapped(object) {
-    case let object as ManagedObject: answer = try? predicate.evaluate(with: object)
-    case let dictionary as NSDictionary:
-      let values = dictionary.map { ("\($0.key)", $0.value) }
-      answer = try? predicate.evaluate(with: Dictionary(values) { first, _ in first })
-    case let dictionary as [String: Any]: answer = try? predicate.evaluate(with: dictionary)
-    case let object? where ReflectedObject.isReadable(object) && !predicate.keyPathHeads.isEmpty:
-      answer = try? predicate.evaluate(with: ReflectedObject.dictionary(of: object, names: predicate.keyPathHeads))
-    case let value: answer = try? PredicateArgument.evaluate(predicate, with: value)
-    }
-    return answer ?? false
+  /// Whether an object meets the condition: a managed object, a dictionary, a value, a collection, or an object of the application's own, whose stored properties the
+  /// condition names. Values of different types are unequal. Where the condition cannot be evaluated, the object does not meet it.
+  public func evaluate(with object: Any?) -> Bool { evaluate(with: object, substitutionVariables: nil) }
+
+  /// The answer that a store would give about a managed object; nil where no store can.
+  private func answer(about object: ManagedObject, _ bindings: [String: Any]) -> Bool? {
+    do {
+      let condition = try bindings.isEmpty ? outcome.get() : withSubstitutionVariables(bindings).outcome.get()
+      return try condition.evaluate(with: object)
+    } catch is FetchPredicateError { return nil } catch { return false }
   }
 
   /// The condition as text.

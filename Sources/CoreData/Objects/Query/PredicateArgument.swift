@@ -8,7 +8,7 @@ import ObjectQuery
 struct PredicateArgumentError: LocalizedError {
   let type: String
   var errorDescription: String? {
-    "a \(type) cannot be an argument of a predicate; give a value that an attribute has, an object, or a collection of these"
+    "a \(type) cannot be an argument of a predicate; give a value that an attribute has, an object, an Equatable value, or a collection of these"
   }
 }
 
@@ -36,22 +36,40 @@ enum PredicateArgument {
       return constant
     case let entity as NSEntityDescription: return .entity(entity.name ?? "")
     case let value as any FetchConstantConvertible: return value._fetchConstant
-    case let text as NSString: return .string("\(text)")
-    case let number as NSDecimalNumber: return .decimal(number.decimalValue)
-    case let number as NSNumber:
-      return (AttributeConversion.content(of: number) as? any FetchConstantConvertible)?._fetchConstant ?? .real(number.doubleValue)
-    case let date as NSDate: return .date(Date(timeIntervalSinceReferenceDate: date.timeIntervalSinceReferenceDate))
-    case let identifier as NSUUID: return .uuid(identifier as UUID)
-    case let url as NSURL: return .url(url as URL)
-    case let data as NSData: return .data(Data(referencing: data))
     case let set as NSSet: return .list(try set.allObjects.map(constant))
     case let set as NSOrderedSet: return .list(try set.array.map(constant))
     case let list as [Any]: return .list(try list.map(constant))
-    case let set as any Collection: return .list(try set.map { try constant($0) })
-    case let value?: throw PredicateArgumentError(type: "\(Swift.type(of: value))")
+    case let dictionary as [AnyHashable: Any]: return try inMemory(dictionary)
+    case let value?:
+      if let constant = FetchConstant(scalar: value) { return constant }
+      if let collection = value as? any Collection { return .list(try collection.map { try constant($0) }) }
+      return try inMemory(value)
     }
   }
 
-  /// Whether a value that is no object meets a condition.
-  static func evaluate(_ predicate: FetchPredicate, with value: Any?) throws -> Bool { try predicate.evaluate(with: constant(value)) }
+  /// A value of a type that no attribute has, which predicates compare in memory.
+  private static func inMemory(_ value: Any) throws -> FetchConstant {
+    guard let value = InMemoryValue(value) else { throw PredicateArgumentError(type: "\(Swift.type(of: value))") }
+    return .inMemory(value)
+  }
+
+  /// A value that a store keeps.
+  ///
+  /// - Throws: ``PredicateArgumentError`` for a value of a type that no attribute has.
+  static func stored(_ value: Any?) throws -> (any Sendable)? {
+    let constant = try constant(value)
+    if case .inMemory(let value) = constant { throw PredicateArgumentError(type: value.typeName) }
+    return constant.swiftValue
+  }
+}
+
+extension FetchConstant {
+  /// The value inside; nil for none.
+  var anyValue: Any? {
+    switch self {
+    case .inMemory(let value): value.value
+    case .list(let items): items.map(\.anyValue)
+    default: swiftValue
+    }
+  }
 }

@@ -2,17 +2,29 @@
 import Foundation
 import ObjectContext
 import ObjectModel
+import ObjectQuery
 
 /// The stored properties of objects that are neither managed objects nor values. Apple's systems read them by Objective-C, which Linux lacks.
-enum ReflectedObject {
-  /// How many objects a path leads through at most.
-  private static let depth = 8
+struct ReflectedObject: KeyedObject {
+  let object: Any
+
+  var constant: FetchConstant? { InMemoryValue(object).map { .inMemory($0) } }
+
+  func value(forKey key: String) throws -> Any? {
+    guard let value = Self.stored(key, of: object) else {
+      throw FetchPredicateError.unknownKey(key: key, keyPath: key, entity: "\(type(of: object))", suggestion: nil)
+    }
+    return AttributeConversion.unwrapped(value)
+  }
 
   /// The value of a stored property; nil where the object has none of the name, or no value there.
-  static func value(_ name: String, of object: Any) -> Any? {
+  static func value(_ name: String, of object: Any) -> Any? { AttributeConversion.unwrapped(stored(name, of: object)) }
+
+  /// The content of a stored property; nil where the object has none of the name. The classes of managed objects end with the application's own.
+  static func stored(_ name: String, of object: Any) -> Any? {
     var mirror: Mirror? = Mirror(reflecting: object)
-    while let present = mirror {
-      if let found = present.children.first(where: { $0.label == name }) { return AttributeConversion.unwrapped(found.value) }
+    while let present = mirror, present.subjectType != NSManagedObject.self {
+      if let found = present.children.first(where: { $0.label == name || $0.label == "$__lazy_storage_$_\(name)" }) { return found.value }
       mirror = present.superclassMirror
     }
     return nil
@@ -20,34 +32,36 @@ enum ReflectedObject {
 
   /// Whether stored properties of a value may be asked for: it is an instance of a class that is not Foundation's.
   static func isReadable(_ value: Any) -> Bool {
-    guard type(of: value) is AnyClass else { return false }
+    guard type(of: value) is AnyClass, !(value is ManagedObjectID) else { return false }
     return !String(reflecting: type(of: value)).hasPrefix("Foundation.")
   }
+}
 
-  /// An object as a dictionary of its properties, which conditions are evaluated with.
-  ///
-  /// - Parameter names: The names that the condition begins paths with.
-  static func dictionary(of object: Any, names: Set<String>) -> [String: Any] {
-    names.reduce(into: [:]) { values, name in values[name] = value(name, of: object).map { nested($0, depth) } }
-  }
+/// A managed object as predicates read it that no store answers: also by what its class declares beyond the model.
+private struct KeyedManagedObject: KeyedObject {
+  let object: NSManagedObject
 
-  private static func nested(_ value: Any, _ depth: Int) -> Any {
-    switch value {
-    case let members as [Any]: return members.map { nested($0, depth) }
-    case let members as NSArray: return members.map { nested($0, depth) }
-    case let members as NSSet: return members.allObjects.map { nested($0, depth) }
-    case let members as NSOrderedSet: return members.array.map { nested($0, depth) }
-    default: break
-    }
-    guard depth > 0, isReadable(value), !(value is ManagedObject) else { return value }
-    var values: [String: Any] = [:]
-    var mirror: Mirror? = Mirror(reflecting: value)
-    while let present = mirror {
-      for child in present.children {
-        if let name = child.label, let inner = AttributeConversion.unwrapped(child.value) { values[name] = nested(inner, depth - 1) }
+  var constant: FetchConstant? { .object(object.objectID) }
+
+  func value(forKey key: String) throws -> Any? {
+    if key == "objectID" { return object.objectID }
+    if let property = object.compiledEntity.property(named: key) {
+      let value = object.value(forKey: key)
+      if let data = value as? Data, case .attribute(let slot) = property, slot.attributeType == .transformable {
+        return ManagedValue.propertyList(of: data) ?? data
       }
-      mirror = present.superclassMirror
+      return value
     }
-    return values
+    return try ReflectedObject(object: object).value(forKey: key)
   }
+}
+
+/// How predicates read an application's values in memory.
+struct ApplicationReading: InMemoryReading {
+  func object(_ value: Any) -> (any KeyedObject)? {
+    if let object = value as? NSManagedObject { return KeyedManagedObject(object: object) }
+    return ReflectedObject.isReadable(value) ? ReflectedObject(object: value) : nil
+  }
+
+  func value(forKey key: String, of constant: FetchConstant) -> Any? { FoundationKeys.value(key, of: constant) }
 }
