@@ -5,7 +5,7 @@ struct DataModelReader {
   let path: String?
   private let unusable = UnusableValues()
 
-  /// The model of a file's bytes. If the reading is strict, each finding of the lint is an error.
+  /// Returns the model of a file's data. If the reading is strict, each finding of the lint is an error.
   static func model(of data: Data, path: String?, strict: Bool = false) throws(ModelFileError) -> ManagedObjectModel {
     let root = try ModelFiles.tree(of: data, path: path)
     if strict, let first = try ModelFileLint.findings(in: root, path: path).first { throw first.error }

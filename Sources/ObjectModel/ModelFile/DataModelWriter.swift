@@ -229,13 +229,13 @@ extension ManagedObjectModel {
   /// - Throws: ``ModelFileError`` if a name or text contains a character that XML does not allow.
   public func xmlData() throws(ModelFileError) -> Data { try DataModelWriter.data(of: self) }
 
-  /// Reads the format of a `contents` file. Comments are not kept; everything else is.
+  /// Reads the format of a `contents` file. Everything except comments is preserved.
   ///
   /// - Parameters:
-  ///   - data: The bytes of the file, at most 32 MB with 400,000 elements, without a document type.
-  ///   - path: What errors call the file.
+  ///   - data: The content of the file: at most 32 MB with 400,000 elements, without a document type.
+  ///   - path: The path of the file for error messages.
   ///   - strict: Whether each of ``ModelFileLint/findings(in:path:)`` is an error.
-  /// - Throws: ``ModelFileError`` with the line. ``CompiledModel`` reports mistakes of the model itself.
+  /// - Throws: ``ModelFileError`` with the line. ``CompiledModel`` reports issues of the model itself.
   public init(xmlData data: Data, path: String? = nil, strict: Bool = false) throws(ModelFileError) {
     self = try DataModelReader.model(of: data, path: path, strict: strict)
   }

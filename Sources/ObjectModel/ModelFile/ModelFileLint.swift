@@ -32,42 +32,42 @@ public enum ModelFileLint {
     public let line: Int
     /// The column in the line, from 1.
     public let column: Int
-    /// What is the matter and what to do, without what is used instead.
+    /// A message that says what is wrong and what to do, without the substitute.
     package let problem: String
-    /// What is used instead; nil if nothing is.
+    /// The value or behavior that is used instead; nil if there is none.
     var substitute: String?
-    /// What is the matter, and what to do or what is used instead.
+    /// A message that says what is wrong, and what to do or what is used instead.
     public var reason: String { substitute.map { "\(problem); \($0)" } ?? problem }
 
-    /// `path:line:column: reason`.
+    /// The finding as `path:line:column: reason`.
     public var description: String { "\(location): \(reason)" }
-    /// The finding as the error of a strict reading, which uses nothing instead.
+    /// The finding as the error of a strict reading, in which nothing is substituted.
     var error: ModelFileError { ModelFileError(.badValue, path: path, line: line, column: column, problem) }
     /// The position in the file.
     package var location: ModelFileLocation { ModelFileLocation(path: path, line: line, column: column) }
   }
 
-  /// The findings in a model, in the order of their lines; of a bundle of versions in the current one. A strict reading, as by
-  /// ``ManagedObjectModel/init(contentsOf:strict:)``, throws the first of them.
+  /// Returns the findings in a model, or in the current version in a bundle of versions, ordered by line. A strict reading, as by
+  /// ``ManagedObjectModel/init(contentsOf:strict:)``, throws the first one.
   ///
-  /// For a version in a bundle these include renaming identifiers that name nothing in the other versions.
+  /// For a version in a bundle, the findings include renaming identifiers that match no name in the other versions.
   ///
-  /// - Parameter url: An `.xcdatamodeld` or `.xcdatamodel` bundle, or the `contents` of one.
-  /// - Throws: ``ModelFileError`` where the file cannot be read.
+  /// - Parameter url: An `.xcdatamodeld` or `.xcdatamodel` bundle, or the `contents` file of one.
+  /// - Throws: ``ModelFileError`` if the file cannot be read.
   public static func findings(inModelAt url: URL) throws(ModelFileError) -> [Finding] {
     let file = try ModelFiles.contents(ofModelAt: url)
     return try findings(
       in: ModelFiles.tree(of: ModelFiles.data(at: file), path: file.path), path: file.path, others: ModelFiles.otherVersions(of: file))
   }
 
-  /// The findings in the bytes of a `contents` file.
+  /// Returns the findings in the data of a `contents` file.
   ///
-  /// - Throws: ``ModelFileError`` where these are no XML.
+  /// - Throws: ``ModelFileError`` if the data is not XML.
   public static func findings(in data: Data, path: String? = nil) throws(ModelFileError) -> [Finding] {
     try findings(in: ModelFiles.tree(of: data, path: path), path: path)
   }
 
-  /// The findings in the tree of a file.
+  /// Returns the findings in the tree of a file.
   ///
   /// - Parameter others: The other versions of the model.
   static func findings(in root: XMLNode, path: String?, others: [ManagedObjectModel] = []) throws(ModelFileError) -> [Finding] {
@@ -80,21 +80,21 @@ public enum ModelFileLint {
     findings.enumerated().sorted { ($0.element.line, $0.offset) < ($1.element.line, $1.offset) }.map(\.element)
   }
 
-  /// What a model says that cannot be used, in the order of the lines; of a bundle of versions in the current one. Reading the model succeeds nevertheless, as in
-  /// Core Data, and each finding says what is used instead. These are some of ``findings(inModelAt:)``.
+  /// Returns the unusable values and parts of a model, or of the current version in a bundle of versions, ordered by line. The model can be
+  /// read nevertheless, as in Core Data, and each finding says what is used instead. These are a subset of ``findings(inModelAt:)``.
   ///
   /// ```swift
   /// for warning in try ModelFileLint.unusableParts(ofModelAt: url) { print("warning:", warning) }
   /// ```
   ///
-  /// - Parameter url: An `.xcdatamodeld` or `.xcdatamodel` bundle, or the `contents` of one.
-  /// - Throws: ``ModelFileError`` where the file cannot be read.
+  /// - Parameter url: An `.xcdatamodeld` or `.xcdatamodel` bundle, or the `contents` file of one.
+  /// - Throws: ``ModelFileError`` if the file cannot be read.
   public static func unusableParts(ofModelAt url: URL) throws(ModelFileError) -> [Finding] {
     let file = try ModelFiles.contents(ofModelAt: url)
     return try unusable(in: ModelFiles.tree(of: ModelFiles.data(at: file), path: file.path), file.path)
   }
 
-  /// The values and parts of a model that cannot be used.
+  /// Returns the unusable values and parts of a model.
   @_optimize(none) private static func unusable(
     in root: XMLNode, _ path: String?, others: [ManagedObjectModel] = []
   ) throws(ModelFileError) -> [Finding] {

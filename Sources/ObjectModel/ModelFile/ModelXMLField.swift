@@ -1,10 +1,10 @@
 /// An invalid value of an attribute in a model file.
 struct XMLValueProblem: Error {
   let reason: String
-  /// What is used instead. Core Data accepts such a file, so the model can be read, and the description has this value. Nil for an error.
+  /// The value that is used instead, which the description then has; nil for an error. Core Data accepts files with such values.
   var substitute: String?
 
-  /// A value that cannot be used, and what is used instead.
+  /// Returns the problem of an unusable value with a substitute.
   static func unusable(_ reason: String, instead substitute: String) -> Self { Self(reason: reason, substitute: substitute) }
 }
 
@@ -15,7 +15,7 @@ struct ModelXMLField<Description: Sendable & Equatable>: Sendable {
   let name: String
   /// Returns the canonical text; nil to omit the attribute.
   let text: @Sendable (Description) -> String?
-  /// Reads a text into the description. If it throws a tolerated problem, the description has the substitute value.
+  /// Reads a text into the description. If it throws a problem with a substitute, the description has the substitute.
   let take: @Sendable (inout Description, String) throws(XMLValueProblem) -> Void
   /// Whether the text is meaningless for the description and is only preserved.
   var isIdle: @Sendable (Description) -> Bool = { _ in false }

@@ -48,12 +48,13 @@ public struct VersionedModel: Sendable, Hashable {
   /// Returns the model of the version with a name; nil if there is none.
   public func version(named name: String) -> ManagedObjectModel? { versions.first { $0.name == name }?.model }
 
-  /// Reads an `.xcdatamodeld` bundle with all its versions, also those that Xcode 3 wrote.
+  /// Reads an `.xcdatamodeld` bundle with all its versions, including those written by Xcode 3.
   ///
   /// - Parameters:
   ///   - url: The bundle.
   ///   - strict: Whether each of ``ModelFileLint/findings(inModelAt:)`` in a version is an error.
-  /// - Throws: ``ModelFileError`` when a version cannot be read, or there are several and `.xccurrentversion` does not name one of them.
+  /// - Throws: ``ModelFileError`` if a version cannot be read, or if there are several versions and `.xccurrentversion` does not name one
+  ///   of them.
   public init(contentsOf url: URL, strict: Bool = false) throws(ModelFileError) {
     name = url.deletingPathExtension().lastPathComponent
     let names = try ModelFiles.versionNames(in: url)
@@ -113,16 +114,16 @@ public struct VersionedModel: Sendable, Hashable {
 }
 
 extension ManagedObjectModel {
-  /// Reads a model: an `.xcdatamodeld` bundle (its current version), an `.xcdatamodel` bundle, or the `contents` file of one.
+  /// Reads a model: the current version of an `.xcdatamodeld` bundle, an `.xcdatamodel` bundle, or the `contents` file of one.
   ///
-  /// What Core Data accepts is read: another value stands for one that cannot be meant, such as 0 for the default value `NO` of an integer, and
-  /// ``ModelFileLint/unusableParts(ofModelAt:)`` tells which. Writing the model writes what was read.
+  /// Files that Core Data accepts can be read. An unusable value is replaced, such as the default value `NO` of an integer by 0;
+  /// ``ModelFileLint/unusableParts(ofModelAt:)`` reports the replacements. Writing the model restores the original text.
   ///
   /// - Parameters:
   ///   - url: The bundle or file.
-  ///   - strict: Whether each of ``ModelFileLint/findings(inModelAt:)`` is an error: words that mean nothing or cannot be used, attributes without a type and
-  ///     relationships without an inverse.
-  /// - Throws: ``ModelFileError`` with the file, the line and the reason. ``CompiledModel`` reports mistakes of the model itself.
+  ///   - strict: Whether each of ``ModelFileLint/findings(inModelAt:)`` is an error: unknown names, unusable values, attributes without a
+  ///     type, and relationships without an inverse.
+  /// - Throws: ``ModelFileError`` with the file, the line and the reason. ``CompiledModel`` reports issues of the model itself.
   public init(contentsOf url: URL, strict: Bool = false) throws(ModelFileError) {
     let model = try ModelFiles.model(at: try ModelFiles.contents(ofModelAt: url))
     if strict, let first = try ModelFileLint.findings(inModelAt: url).first { throw first.error }
@@ -218,7 +219,8 @@ enum ModelFiles {
       "this is a compiled model, as Xcode puts it into an application; use the .xcdatamodeld or .xcdatamodel that it was compiled from")
   }
 
-  /// The other versions of the bundle that has a version's contents file; none if it is not in a bundle. A damaged version is reported where it is read.
+  /// Returns the other versions in the bundle of a version's contents file; empty if there is no bundle. Omits damaged versions, which are
+  /// reported where they are read.
   static func otherVersions(of file: URL) -> [ManagedObjectModel] {
     let version = file.deletingLastPathComponent()
     let bundle = version.deletingLastPathComponent()
@@ -249,11 +251,11 @@ enum ModelFiles {
     }
   }
 
-  /// Why a file or folder could not be read: there is none, the system's reason, or another one.
+  /// Returns why a file or folder could not be read: it does not exist, the system's reason, or else the given one.
   @_optimize(none) private static func reasonOfFailure(at url: URL, otherwise reason: String) -> String {
     var status = stat()
     let isThere = stat(url.path, &status) == 0
-    // A file may be there and not be readable.
+    // A file may exist without being readable.
     if isThere, access(url.path, R_OK) == 0 { return "\(reason); a model is an .xcdatamodeld, an .xcdatamodel or a contents file" }
     let number = errno
     if !isThere, number == ENOENT || number == ENOTDIR {
@@ -262,7 +264,7 @@ enum ModelFiles {
     return "cannot read this: \(String(cString: strerror(number)))"
   }
 
-  /// Names the current version of a bundle; a property list that names it already stays as it is.
+  /// Writes the name of a bundle's current version. A property list that already contains the name stays unchanged.
   @_optimize(none) static func writeCurrentVersionName(_ name: String, to url: URL) throws(ModelFileError) {
     let list = url.appendingPathComponent(".xccurrentversion")
     if FileManager.default.fileExists(atPath: list.path), (try? currentVersionName(in: url, of: [name])) == name { return }

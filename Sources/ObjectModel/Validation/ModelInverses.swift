@@ -61,7 +61,7 @@ struct ModelInverses {
     return result
   }
 
-  /// The inverse of a relationship that an entity declares, and what is to be said of the one that it names.
+  /// Returns the inverse of a declared relationship, and a warning about the one that it names.
   func inverse(
     of relationship: RelationshipDescription, in entity: String
   ) -> (inverse: Inverse, warning: (reason: String, substitute: String)?) {

@@ -12,12 +12,12 @@ public struct ModelIssue: Sendable, Hashable, CustomStringConvertible {
   public let propertyName: String?
   /// A message that says what is wrong and what to do.
   public let reason: String
-  /// The end of the reason that says what is used instead; nil if nothing is.
+  /// The end of the reason that says what is used instead; nil if nothing is substituted.
   let substitute: String?
 
   /// Creates an issue.
   ///
-  /// - Parameter substitute: What is used instead, which becomes the end of the reason.
+  /// - Parameter substitute: A description of what is used instead, appended to the reason.
   package init(entityName: String? = nil, propertyName: String? = nil, reason: String, instead substitute: String? = nil) {
     self.entityName = entityName
     self.propertyName = propertyName
@@ -25,7 +25,7 @@ public struct ModelIssue: Sendable, Hashable, CustomStringConvertible {
     self.substitute = substitute
   }
 
-  /// The issue without what is used instead, for an error: then nothing is used.
+  /// The issue without the substitute, for an error, in which nothing is substituted.
   package var withoutSubstitute: ModelIssue {
     ModelIssue(
       entityName: entityName, propertyName: propertyName, reason: substitute.map { String(reason.dropLast($0.count + 2)) } ?? reason)

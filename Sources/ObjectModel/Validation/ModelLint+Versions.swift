@@ -1,13 +1,11 @@
-// ModelLint+Versions: what the versions of a model say of each other.
-
 extension ModelLint {
-  /// The findings in the current version of a bundle, and in what its versions say of each other.
+  /// Returns the findings in the current version of a bundle, and in the relations of its versions.
   public static func findings(in bundle: VersionedModel) -> [ModelIssue] { findings(in: bundle, includesFile: true) }
 
-  /// The findings in a model without those that ``ModelFileLint`` has of its file.
+  /// Returns the findings in a model, without those that ``ModelFileLint`` reports for its file.
   package static func advice(in model: ManagedObjectModel) -> [ModelIssue] { findings(in: model, includesFile: false) }
 
-  /// The findings in a bundle without those that ``ModelFileLint`` has of its current version's file.
+  /// Returns the findings in a bundle, without those that ``ModelFileLint`` reports for the file of its current version.
   package static func advice(in bundle: VersionedModel) -> [ModelIssue] { findings(in: bundle, includesFile: false) }
 
   @_optimize(none) private static func findings(in bundle: VersionedModel, includesFile: Bool) -> [ModelIssue] {
@@ -32,7 +30,7 @@ extension ModelLint {
 }
 
 extension ManagedObjectModel {
-  /// The renaming identifiers of a version that name nothing in other versions, so that nothing is carried over.
+  /// Returns the renaming identifiers of a version that match no name in other versions, so that a migration would not carry values over.
   @_optimize(none) package func renamingIssues(among others: [ManagedObjectModel]) -> [ModelIssue] {
     var findings: [ModelIssue] = []
     func report(_ entity: String, _ property: String?, _ identifier: String, _ kind: String, _ names: [String]) {
@@ -66,7 +64,7 @@ extension ManagedObjectModel {
     return findings
   }
 
-  /// Whether a renaming identifier leads to something in another version. A copy of the version that has the same mistake does not count.
+  /// Returns whether a renaming identifier matches a name in another version. A copy of the version with the same mistake does not count.
   private func leads(_ identifier: String, from name: String, to other: String, _ otherIdentifier: String?) -> Bool {
     other == identifier || otherIdentifier == identifier && other != name
   }

@@ -1,9 +1,10 @@
 /// Finds parts of valid models that are probably mistakes.
 public enum ModelLint {
-  /// The findings, in model order, each with what to do. Nothing that ``ManagedObjectModel/validationIssues()`` reports is repeated.
+  /// Returns the findings, in model order, each with advice. Issues that ``ManagedObjectModel/validationIssues()`` reports are not
+  /// repeated.
   public static func findings(in model: ManagedObjectModel) -> [ModelIssue] { findings(in: model, includesFile: true) }
 
-  /// The findings, with or without those that ``ModelFileLint`` has of the model's file as well.
+  /// Returns the findings. If `includesFile` is false, omits those that ``ModelFileLint`` reports for the model's file.
   @_optimize(none) static func findings(in model: ManagedObjectModel, includesFile: Bool) -> [ModelIssue] {
     var findings = names(in: model)
     let byName = model.entitiesByName

@@ -11,7 +11,7 @@ extension ModelValidation {
     return problems
   }
 
-  /// What Core Data accepts of a relationship that the entity at a position declares.
+  /// Returns warnings about a relationship, which the entity at a position declares, for definitions that Core Data accepts.
   func relationshipWarnings(
     of relationship: RelationshipDescription, in source: Int
   ) -> [(reason: String, substitute: String?)] {

@@ -66,7 +66,7 @@ struct ModelValidation {
     issues.append(ModelIssue(entityName: entity, propertyName: property, reason: reason))
   }
 
-  /// Records what Core Data accepts, and what is used instead.
+  /// Records a warning, and what is used instead.
   mutating func warn(_ entity: String?, _ property: String?, _ reason: String, instead substitute: String? = nil) {
     warnings.append(ModelIssue(entityName: entity, propertyName: property, reason: reason, instead: substitute))
   }
