@@ -291,7 +291,7 @@ final class ModelFileTests: XCTestCase {
     XCTAssertThrowsError(try ManagedObjectModel(contentsOf: folder)) { XCTAssertEqual(($0 as? ModelFileError)?.code, .notAModel) }
   }
 
-  /// Children of one name in one order, whatever stands between them.
+  /// Keeps the order of children with equal names, and ignores others in between.
   private func sorted(_ element: PreservedXML.Element) -> PreservedXML.Element {
     var element = element
     element.children = element.children.map(sorted).enumerated().sorted { ($0.element.name, $0.offset) < ($1.element.name, $1.offset) }.map(

@@ -112,7 +112,7 @@ final class DamageTests: StoreTestCase {
     _ = try makeStore()
     let key = try testKey(isProven: true)
     var options = ConnectionOptions()
-    options.isForExport = true  // options.isForExport = true  // otherwise SQLCipher 4 protects its schema
+    options.isForExport = true  // otherwise SQLCipher 4 protects its schema
     let writer = try Connection(opening: path, key: key, options: options)
     // Written with the key, but not by the library.
     try writer.execute("PRAGMA writable_schema = 1; UPDATE sqlite_master SET rootpage = 3 WHERE name = 't'")

@@ -1,4 +1,4 @@
-// The counts, and when they are taken.
+// The counts and their start and end.
 #include "allocation_counter.h"
 
 #include "counter_internal.h"

@@ -1,4 +1,4 @@
-// What the files of the counter share.
+// Declarations shared by the counter's files.
 #ifndef COUNTER_INTERNAL_H
 #define COUNTER_INTERNAL_H
 
@@ -12,7 +12,7 @@ typedef enum counter_kind {
 } counter_kind;
 
 extern _Atomic bool allocation_counter_is_on;
-/// Whether the calling thread is counted while only one is.
+/// Whether the calling thread is counted when only one thread is.
 extern _Thread_local bool allocation_counter_is_own_thread;
 extern _Atomic bool allocation_counter_is_for_one_thread;
 extern _Atomic uint64_t allocation_counter_values[counter_kinds];

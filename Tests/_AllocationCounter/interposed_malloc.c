@@ -1,4 +1,5 @@
-// malloc and its like in front of glibc's, which stay reachable by names of their own. Where nothing is counted they cost one branch.
+// malloc and similar functions, interposed before glibc's, which remain callable under other names. While nothing is counted, they cost one
+// branch.
 #include "allocation_counter.h"
 
 #include <stddef.h>

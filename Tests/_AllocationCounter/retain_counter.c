@@ -1,10 +1,10 @@
-// Retains and releases, through the pointers that the Swift runtime leaves to instruments. The symbols are weak: without them nothing is counted.
+// Retains and releases, counted through the Swift runtime's hooks for instruments. The symbols are weak: without them nothing is counted.
 #define _GNU_SOURCE
 #include "allocation_counter.h"
 
 #include "counter_internal.h"
 
-// The address space of other machines is laid out in another way, see `is_object`.
+// The address space of other machines has another layout, see `is_object`.
 #if defined(__linux__) && defined(__x86_64__)
 #include <link.h>
 #include <stddef.h>
@@ -19,7 +19,7 @@ extern retain_function _swift_retain __attribute__((weak));
 extern retain_many_function _swift_retain_n __attribute__((weak));
 extern release_function _swift_release __attribute__((weak));
 extern release_many_function _swift_release_n __attribute__((weak));
-// The runtime asks the pointers only while this is true.
+// The runtime calls the hooks only while this is true.
 extern bool _swift_enableSwizzlingOfAllocationAndRefCountingFunctions_forInstrumentsOnly __attribute__((weak));
 
 static retain_function retain;
@@ -32,9 +32,10 @@ static struct {
   uintptr_t start, end;
 } images[most_images];
 static int image_count;
-// Where blocks may lie: the heap behind the program, which is the first image, and the mappings, among them libraries and stacks.
+// The possible locations of objects: the heap after the program, which is the first image, and the mappings, including libraries and
+// stacks.
 static uintptr_t heap_end, mappings_start;
-static const uintptr_t reach = (uintptr_t)1 << 36; // both may grow while it is counted
+static const uintptr_t reach = (uintptr_t)1 << 36; // both can grow while counting
 
 static int add_image(struct dl_phdr_info *info, size_t size, void *context) {
   (void)size;
@@ -49,8 +50,9 @@ static int add_image(struct dl_phdr_info *info, size_t size, void *context) {
   return 0;
 }
 
-/// Whether a retained word is an object. The runtime hands over the words of small strings and of literals too, without the bits that tell them:
-/// the bytes of a text, or an address within a program's image. Neither has a count. Objects lie in the heap, in mappings or on a stack.
+/// Whether a retained word is an object. The runtime also passes the words of small strings and literals, without their discriminator bits:
+/// the bytes of a text, or an address in a program's image. Neither has a reference count. Objects are in the heap, in mappings or on a
+/// stack.
 static bool is_object(uintptr_t word) {
   bool is_mapped = word >= mappings_start - reach && word >> 47 == 0;
   if (!is_mapped && (word < images[0].start || word >= heap_end)) { return false; }

@@ -1,5 +1,5 @@
-// The system's calls on files, in front of the C library's own: both SQLite and Foundation come by here. What has nothing to do with the watched folder is
-// handed on.
+// System calls on files, interposed before the C library's: SQLite and Foundation both use them. Calls outside of the watched folder are
+// passed through.
 #define _GNU_SOURCE
 #include "fault_internal.h"
 
@@ -35,14 +35,14 @@ NEXT(mmap)
 NEXT(usleep)
 NEXT(nanosleep)
 
-/// Ends a call that is to fail. The mutex is held before.
+/// Completes a failing call. The mutex must be held.
 static int refuse(int error) {
   pthread_mutex_unlock(&fault_mutex);
   errno = error;
   return -1;
 }
 
-/// Ends a call that was made. The mutex is held before; `errno` stays.
+/// Completes a call that was made. The mutex must be held; `errno` is preserved.
 static void done(void) {
   int error = errno;
   pthread_mutex_unlock(&fault_mutex);
@@ -99,7 +99,7 @@ int close(int descriptor) {
 
 // Reading and writing.
 
-/// Whether a read is to fail, with its error set; where it is not, it may be one of half as many bytes.
+/// Whether a read fails, with its error set; if not, it may be limited to half of the bytes.
 static int refuses_read(int descriptor, size_t *count) {
   if (!fault_watches_descriptor(descriptor)) { return 0; }
   pthread_mutex_lock(&fault_mutex);
@@ -186,7 +186,7 @@ int fdatasync(int descriptor) {
   return fault_watches_descriptor(descriptor) ? sync_file(descriptor, real_fdatasync()) : real_fdatasync()(descriptor);
 }
 
-// Locks, which may wait for others: the mutex is not held meanwhile.
+// Locks, which can block: the mutex is not held meanwhile.
 
 static int lock_error(void) {
   pthread_mutex_lock(&fault_mutex);
@@ -201,7 +201,7 @@ static bool is_lock(int command) {
 
 static int control(int descriptor, int command, void *argument) {
   if (fault_watches_descriptor(descriptor)) {
-    // Giving back what is held never fails.
+    // Unlocking never fails.
     if (is_lock(command) && ((struct flock *)argument)->l_type != F_UNLCK) {
       int error = lock_error();
       if (error != 0) {
@@ -298,14 +298,14 @@ int unlinkat(int folder, const char *path, int flags) {
 int mkdir(const char *path, mode_t mode) { return change_one(AT_FDCWD, path, 0, mode, fault_record_mkdir); }
 int mkdirat(int folder, const char *path, mode_t mode) { return change_one(folder, path, 0, mode, fault_record_mkdir); }
 
-// Waiting, which leads nowhere while calls are made to fail: SQLite waits for ten seconds for a lock that it cannot have.
+// Sleeping, which is skipped while calls fail: SQLite would wait ten seconds for a lock that it cannot get.
 
 int usleep(useconds_t microseconds) { return fault_watches() && fault_is_failing() ? 0 : real_usleep()(microseconds); }
 int nanosleep(const struct timespec *wanted, struct timespec *left) {
   return fault_watches() && fault_is_failing() ? 0 : real_nanosleep()(wanted, left);
 }
 
-// Mapping, which SQLite does with the index of a log.
+// Mapping, which SQLite uses for the index of a log.
 
 void *mmap64(void *address, size_t length, int protection, int flags, int descriptor, off64_t offset) {
   if (fault_watches_descriptor(descriptor)) {

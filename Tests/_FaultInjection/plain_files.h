@@ -1,6 +1,6 @@
-// Parts of the paths of files that tests write in the clear on purpose, each with its reason.
-"/dev/null", // nothing is kept
-"_SUPPORT/abababababababab", // ExternalStorageCopyTests: a file that belongs to nobody
-"/questions.sql", // PlainSQLiteTests: what SQLite's shell is asked
-"/poster.png", // ExternalDataSpecification: the file that a large value is taken from
-"/Old.sqlite", // CoreDataImportTests: the stores of Core Data that are imported
+// Parts of the paths of files that tests write unencrypted on purpose, each with its reason.
+"/dev/null", // nothing is stored
+"_SUPPORT/abababababababab", // ExternalStorageCopyTests: an orphaned file
+"/questions.sql", // PlainSQLiteTests: the queries for SQLite's shell
+"/poster.png", // ExternalDataSpecification: the file that a large value is read from
+"/Old.sqlite", // CoreDataImportTests: the imported Core Data stores

@@ -1,8 +1,8 @@
-// The memory of SQLite, from the C library, until it is refused.
+// SQLite's allocator, which uses the C library's until an allocation is made to fail.
 #include "fault_internal.h"
 
 #include <stdlib.h>
-// As the library includes it: pkg-config says where it is.
+// Included as in the library: pkg-config knows the path.
 #include <sqlite3.h>
 
 static _Atomic bool is_armed;
@@ -10,7 +10,7 @@ static _Atomic uint64_t asked;
 static _Atomic uint64_t first, times;
 static _Atomic int64_t pieces;
 
-// The size stands before each piece.
+// The size precedes each block.
 enum { header = 16 };
 
 static bool is_refused(void) {

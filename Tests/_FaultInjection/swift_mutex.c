@@ -1,7 +1,7 @@
-// Tells the thread sanitizer what it cannot see of Swift's `Mutex`. Taking a free one, and giving back one that nobody waits for, is an atomic operation in
-// the caller's own code, which the sanitizer sees. What follows where two threads meet is in the Swift library, which is not built for the sanitizer, and in
-// the kernel. The three functions of that way stand here in front of the library's and say what they have done, as the sanitizer itself does for the locks of
-// pthread; nothing that is reported is suppressed.
+// Makes Swift's `Mutex` visible to ThreadSanitizer. Locking a free mutex, and unlocking one without waiters, is an atomic operation in the
+// caller's code, which the sanitizer sees. The contended path is in the Swift library, which is not built for the sanitizer, and in the
+// kernel. The three functions of that path are interposed here and annotate their operations, as the sanitizer itself does for pthread
+// locks. No report is suppressed.
 #define _GNU_SOURCE
 #include "fault_internal.h"
 

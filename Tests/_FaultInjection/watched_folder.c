@@ -1,4 +1,4 @@
-// The folder that is watched, the calls that are to fail, and the records.
+// The watched folder, the failing calls, and the records.
 #define _GNU_SOURCE
 #include "fault_internal.h"
 
@@ -75,7 +75,7 @@ bool fault_relative(int folder, const char *path, char *relative) {
   if (strncmp(path, watched, watched_length) != 0) { return false; }
   path += watched_length;
   if (*path != 0 && *path != '/') { return false; }
-  // Without doubled slashes and those at the end.
+  // Without duplicate and trailing slashes.
   size_t length = 0;
   while (*path != 0 && length + 2 < fault_longest_path) {
     while (*path == '/') { path++; }
@@ -87,7 +87,7 @@ bool fault_relative(int folder, const char *path, char *relative) {
   return true;
 }
 
-// What fails.
+// Faults.
 
 static void arm(fault_plan new_plan) {
   pthread_mutex_lock(&fault_mutex);

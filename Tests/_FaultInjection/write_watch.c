@@ -1,4 +1,4 @@
-// What must not be written, and the buffers that are looked at: by prints of twelve bytes in tables that are only ever added to, without a lock.
+// The registered values and the search of buffers. Fingerprints of 12-byte blocks are in append-only tables without a lock.
 #define _GNU_SOURCE
 #include "write_watch.h"
 
@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
-// As the library includes it: pkg-config says where it is.
+// Included as in the library: pkg-config knows the path.
 #define SQLITE_HAS_CODEC 1
 #include <sqlite3.h>
 
@@ -22,12 +22,12 @@ enum { piece = 12, most_prints = 1 << 22, most_keyed = 4096, longest_report = 16
 
 static _Atomic bool is_on;
 static _Atomic uint64_t noted, writes, bytes_seen, found;
-/// The prints of pieces; the first two bytes of all of them, which most buffers have nowhere.
+/// The fingerprints of blocks, and a filter of their first two bytes, which most buffers do not contain.
 static _Atomic uint64_t prints[most_prints];
 static _Atomic uint64_t beginnings[65536 / 64];
-/// The connections that have a key.
+/// The connections with a key.
 static _Atomic(sqlite3 *) keyed[most_keyed];
-/// What was found, in words.
+/// The findings as text.
 static char report[longest_report];
 static size_t report_size;
 static pthread_mutex_t report_mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -40,13 +40,13 @@ static inline uint64_t print_of(const unsigned char *bytes) {
   uint64_t mixed = (first ^ (uint64_t)second << 17) * 0x9E3779B97F4A7C15u + second;
   mixed ^= mixed >> 29;
   mixed *= 0xBF58476D1CE4E5B9u;
-  // None is 0.
+  // No fingerprint is 0.
   return (mixed ^ mixed >> 32) | 3;
 }
 
 static inline unsigned beginning_of(const unsigned char *bytes) { return bytes[0] | (unsigned)bytes[1] << 8; }
 
-/// Whether a piece tells anything: six different bytes.
+/// Whether a block is significant: six different bytes.
 static bool is_telling(const unsigned char *bytes) {
   int different = 0;
   for (int i = 0; i < piece; i++) {
@@ -55,7 +55,7 @@ static bool is_telling(const unsigned char *bytes) {
   return different >= 6;
 }
 
-/// What was bound to a statement has another print than what a test has noted itself.
+/// Bound values have other fingerprints than values registered by tests.
 enum { bound = 2 };
 
 static void note_piece(const unsigned char *bytes, uint64_t kind) {
@@ -89,7 +89,7 @@ void write_watch_note(const void *value, size_t size) {
   for (size_t offset = 0; offset + piece <= size; offset += piece) { note_piece((const unsigned char *)value + offset, 0); }
 }
 
-/// Notes a value that is bound: its beginning, and pieces of what follows of a long one.
+/// Registers a bound value: its start, and some blocks of the rest of a long one.
 static void note_bound(sqlite3_stmt *statement, const void *value, sqlite3_uint64 size) {
   if (!write_watch_is_on() || value == NULL || size < piece) { return; }
   sqlite3 *connection = sqlite3_db_handle(statement);
@@ -107,7 +107,7 @@ static void note_bound(sqlite3_stmt *statement, const void *value, sqlite3_uint6
 static void add_keyed(sqlite3 *connection) {
   for (int i = 0; i < most_keyed; i++) {
     sqlite3 *other = NULL;
-    // A place that is free again has 1, so that a search goes on behind it.
+    // A slot that was freed contains 1, so that searches continue after it.
     if (atomic_compare_exchange_strong(&keyed[i], &other, connection) || other == connection) { return; }
     other = (sqlite3 *)1;
     if (atomic_compare_exchange_strong(&keyed[i], &other, connection)) { return; }
@@ -122,15 +122,15 @@ static void remove_keyed(sqlite3 *connection) {
   }
 }
 
-// Files that are plain on purpose.
+// Files that are plaintext on purpose.
 
 enum { most_plain = 64 };
-/// The last databases that were attached with an empty key, which is what `exportPlaintext` does.
+/// The last databases that were attached with an empty key, as `exportPlaintext` does.
 static char plain_paths[most_plain][fault_longest_path];
 static size_t next_plain;
 static _Thread_local char attached_path[fault_longest_path];
 
-/// Whether a statement attaches a database, which may be a plain one. Its values are a path and a key.
+/// Whether a statement attaches a database, possibly a plaintext one. Its values are a path and a key.
 static bool is_attaching(sqlite3_stmt *statement, int index, const char *text, size_t size) {
   static const char attach[] = "ATTACH DATABASE ? AS target KEY ?";
   const char *sql = sqlite3_sql(statement);
@@ -146,7 +146,7 @@ static bool is_attaching(sqlite3_stmt *statement, int index, const char *text, s
   return true;
 }
 
-/// Whether tests write a file unencrypted because that is what they test.
+/// Whether the file is one that tests write unencrypted on purpose.
 static bool is_plain_on_purpose(const char *path) {
   for (size_t i = 0; i < most_plain; i++) {
     size_t length = strlen(plain_paths[i]);
@@ -222,7 +222,7 @@ ssize_t pwritev(int descriptor, const struct iovec *parts, int count, off_t offs
   look_at_parts(descriptor, "pwritev", parts, count);
   return real_pwritev()(descriptor, parts, count, offset);
 }
-// Streams: what is printed and logged.
+// Streams: printed and logged output.
 size_t fwrite(const void *buffer, size_t size, size_t count, FILE *stream) {
   write_watch_look(fileno(stream), "fwrite", buffer, size * count);
   return real_fwrite()(buffer, size, count, stream);
@@ -232,7 +232,7 @@ int fputs(const char *text, FILE *stream) {
   return real_fputs()(text, stream);
 }
 
-// The values, and who has a key.
+// The values, and the connections with a key.
 
 int sqlite3_bind_text(sqlite3_stmt *statement, int index, const char *text, int size, void (*destroy)(void *)) {
   size_t length = size >= 0 ? (size_t)size : text == NULL ? 0 : strlen(text);
@@ -265,7 +265,7 @@ int sqlite3_close_v2(sqlite3 *connection) {
   return real_sqlite3_close_v2()(connection);
 }
 
-// From the program's start to its end.
+// The program's start and end.
 
 bool write_watch_is_on(void) { return atomic_load_explicit(&is_on, memory_order_relaxed); }
 
@@ -285,7 +285,7 @@ static void finish_watch(void) {
   write_watch_figures figures = write_watch_count();
   dprintf(STDERR_FILENO, "Looked for %llu pieces of stored values in %llu writes of %llu bytes: %llu found.\n", (unsigned long long)figures.noted,
           (unsigned long long)figures.writes, (unsigned long long)figures.bytes, (unsigned long long)figures.found);
-  // In a run of many suites one may write what another one has stored: without the word it is told only.
+  // In a run of many suites, one can write a value that another one has stored: without strict mode, it is only reported.
   const char *mode = getenv("CIPHERDATA_WRITE_WATCH");
   if (figures.found == 0 || mode == NULL || strcmp(mode, "strict") != 0) { return; }
   dprintf(STDERR_FILENO, "Stored values were written in the clear:\n%.*s", (int)report_size, report);

@@ -5,7 +5,7 @@
 
 #include "words.h"
 
-/// How many tags each book has: 1 to 5 at random, then put right by ones until the sum is `total`.
+/// The number of tags of each book: 1 to 5 at random, then adjusted in steps of one until the sum is `total`.
 static void share_out_pairs(bench_book *books, size_t count, size_t total) {
   bench_random random = {4};
   size_t sum = 0;
@@ -65,7 +65,7 @@ bench_data *bench_data_make(uint32_t divisor) {
   bench_book *books = calloc(data->book_count, sizeof *books);
   random.state = 3;
   for (uint32_t i = 0; i < data->book_count; i++) {
-    // 61843 and 100000 have no common factor, so the numbers differ and do not rise with the index.
+    // 61843 and 100000 are coprime, so the numbers are distinct and do not increase with the index.
     books[i].title = bench_book_title(&arena, &random, 5, (uint32_t)((uint64_t)i * 61843 % 100000));
     books[i].isbn = bench_book_isbn(&arena, i);
     bench_fill_book(&books[i], &random, (uint32_t)data->author_count);

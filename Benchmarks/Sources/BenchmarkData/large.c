@@ -1,4 +1,4 @@
-// The rows of a library of any size: each has random numbers of its own.
+// The rows of a library of any size, each generated from separate random numbers.
 #include "benchmark_large.h"
 
 #include "words.h"
@@ -28,7 +28,7 @@ void bench_large_tag(const bench_large *library, uint32_t index, bench_large_row
   row->tag.name = bench_tag_name(&arena, &random, index);
 }
 
-// As many as the smallest library measured has.
+// The number in the smallest library.
 enum { near_authors = BENCH_LARGE_NEAR_AUTHORS, near_tags = BENCH_LARGE_NEAR_TAGS };
 
 static uint32_t least(uint64_t one, uint64_t other) { return (uint32_t)(one < other ? one : other); }
@@ -41,7 +41,7 @@ uint32_t bench_large_tags_before(const bench_large *library, uint32_t book) {
   return least((uint64_t)book / 100 + near_tags, library->tag_count);
 }
 
-/// One of those from a row's place on, wherever the library ends.
+/// A random one from a row's position on, wrapping around at the end.
 static uint32_t near(bench_random *random, uint32_t place, uint32_t window, uint32_t count) {
   return (place + bench_random_below(random, window < count ? window : count)) % count;
 }
@@ -49,7 +49,7 @@ static uint32_t near(bench_random *random, uint32_t place, uint32_t window, uint
 void bench_large_book(const bench_large *library, uint32_t index, bench_large_row *row) {
   bench_random random = random_of(3, index);
   bench_arena arena = arena_of(row);
-  // 61843 and 100000000 have no common factor, so the numbers differ and do not rise with the index.
+  // 61843 and 100000000 are coprime, so the numbers are distinct and do not increase with the index.
   row->book.title = bench_book_title(&arena, &random, 8, (uint32_t)((uint64_t)index * 61843 % 100000000));
   row->book.isbn = bench_book_isbn(&arena, index);
   bench_fill_book(&row->book, &random, 1);

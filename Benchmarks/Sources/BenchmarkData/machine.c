@@ -1,4 +1,4 @@
-// Clocks, heap and file system of the machine.
+// The machine's clocks, heap and file system.
 #include "benchmark_machine.h"
 
 #include <stdio.h>
@@ -21,14 +21,14 @@ double bench_wall_seconds(void) { return seconds(CLOCK_MONOTONIC); }
 
 uint64_t bench_heap_bytes(void) {
 #ifdef __GLIBC__
-  struct mallinfo2 info = mallinfo2(); // all arenas; hblkhd are the blocks with a mapping of their own
+  struct mallinfo2 info = mallinfo2(); // all arenas; hblkhd counts mmapped blocks
   return (uint64_t)info.uordblks + (uint64_t)info.hblkhd;
 #else
   return 0;
 #endif
 }
 
-/// The number after a name in a file of the kernel, given there in kB; in bytes.
+/// The number after a name in a file of the kernel, converted from kB to bytes.
 static uint64_t number_in(const char *path, const char *name) {
   uint64_t bytes = 0;
   char line[256];
@@ -42,7 +42,7 @@ static uint64_t number_in(const char *path, const char *name) {
   return bytes;
 }
 
-// Not by getrusage, which tells what the process was before it became this program, too.
+// Not getrusage, whose peak includes the process before exec.
 uint64_t bench_resident_memory(void) { return number_in("/proc/self/status", "VmRSS:"); }
 uint64_t bench_peak_memory(void) { return number_in("/proc/self/status", "VmHWM:"); }
 uint64_t bench_available_memory(void) { return number_in("/proc/meminfo", "MemAvailable:"); }

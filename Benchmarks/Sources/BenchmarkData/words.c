@@ -1,4 +1,4 @@
-// The words that the texts are made of, and how.
+// The words of the texts, and their composition.
 #include "words.h"
 
 #include <stdio.h>
@@ -24,7 +24,7 @@ static const char *const things[] = {
 static const char *const places[] = {
     "Oslo", "Lisbon", "Dublin", "Vienna", "Prague", "Riga", "Turin", "Ghent", "Cork", "Leeds", "Basel", "Genoa",
 };
-// Two, three and four bytes a character.
+// Two, three and four bytes per character.
 static const char *const foreign_places[] = {
     "Łódź", "Malmö", "Zürich", "Kraków", "Besançon", "Αθήνα", "Киев", "Москва", "東京", "京都", "서울", "🌍🌙",
 };

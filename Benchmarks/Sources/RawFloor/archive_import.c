@@ -1,11 +1,11 @@
-// W19: the package index into tables made by hand, with the indexes that the model asks for.
+// W19: the package index in hand-written tables, with the indexes that the model requests.
 #include <stdlib.h>
 #include <string.h>
 
 #include "archive_internal.h"
 
 void archive_create_tables(sqlite3 *db) {
-  // The model's index by name on package, section and tag is not made: the unique index begins with the name.
+  // The model's index by name on package, section and tag is omitted: the unique index begins with the name.
   floor_execute(
       db,
       "BEGIN;"
@@ -30,9 +30,9 @@ void archive_create_tables(sqlite3 *db) {
       "COMMIT");
 }
 
-/// Names already stored and their keys: open addressing, the texts stay in the mapped file.
+/// Stored names and their keys: open addressing; the texts are in the mapped file.
 typedef struct name_table {
-  slice *names; // room is a power of two; an entry without bytes is free
+  slice *names; // the capacity is a power of two; an entry without bytes is free
   int64_t *keys;
   size_t count, room;
 } name_table;
@@ -63,7 +63,7 @@ static void name_table_grow(name_table *table) {
   free(old.keys);
 }
 
-/// The name's key; a new one, and *is_new, when it was not there.
+/// Returns the name's key; a new one, and *is_new, if the name is new.
 static int64_t name_key(name_table *table, slice name, bool *is_new) {
   if (table->count * 2 >= table->room) { name_table_grow(table); }
   size_t at = name_slot(table, name);
@@ -122,7 +122,7 @@ static int64_t named_row(importer *import, sqlite3_stmt *insert, name_table *tab
   return key;
 }
 
-/// "Name <email>"; the email is what tells maintainers apart.
+/// "Name <email>"; the email identifies a maintainer.
 static int64_t maintainer_row(importer *import, slice text) {
   slice name, email;
   archive_read_maintainer(text, &name, &email);
@@ -209,7 +209,7 @@ void archive_import(sqlite3 *db, const char *path) {
   import.maintainer = floor_prepare(db, "INSERT INTO maintainer VALUES (?, ?, ?)");
   import.tag = floor_prepare(db, "INSERT INTO tag VALUES (?, ?)");
   import.package = floor_prepare(db, "INSERT INTO package VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
-  import.package_tag = floor_prepare(db, "INSERT OR IGNORE INTO package_tag VALUES (?, ?)"); // an index may name a tag twice
+  import.package_tag = floor_prepare(db, "INSERT OR IGNORE INTO package_tag VALUES (?, ?)"); // an index can name a tag twice
   import.relation = floor_prepare(db, "INSERT INTO relation VALUES (?, ?, ?)");
   import.alternative = floor_prepare(
       db, "INSERT INTO alternative (relation, position, package_name, comparison, version) VALUES (?, ?, ?, ?, ?)");
@@ -225,7 +225,7 @@ void archive_import(sqlite3 *db, const char *path) {
   archive_unmap(&file);
 }
 
-/// Counts and sums that do not depend on keys or on the order of importing.
+/// Counts and sums that do not depend on keys or on the order of the import.
 uint64_t archive_checksum(sqlite3 *db) {
   static const char *const sums[] = {
       "SELECT count(*) FROM section",

@@ -1,4 +1,4 @@
-// The archive's package index as the floor sees it.
+// The archive's package index in the C baseline.
 #ifndef ARCHIVE_INTERNAL_H
 #define ARCHIVE_INTERNAL_H
 

@@ -70,7 +70,7 @@ bool archive_next_stanza(archive_file *file, stanza *out) {
       if (any) { return true; }
       continue;
     }
-    if (*line == ' ' || *line == '\t') { // the value goes on
+    if (*line == ' ' || *line == '\t') { // the value continues
       if (field >= 0 && field != field_description) {
         out->fields[field].length = (size_t)(line_end - out->fields[field].bytes);
       }

@@ -1,7 +1,7 @@
-// W19 and W20: the archive's package index, imported and asked.
+// W19 and W20: the archive's package index, imported and queried.
 #include "archive_internal.h"
 
-// W19: import into an empty store whose tables are there.
+// W19: import into an empty store with existing tables.
 static void w19_prepare(floor_state *state) {
   floor_remove_store(state->work_path);
   state->other = floor_connect(state->work_path, FLOOR_NORMAL);
@@ -17,8 +17,8 @@ static uint64_t w19_finish(floor_state *state) {
   return hash;
 }
 
-// W20: seven questions on an imported store, its pages cached by the round before. Every answer's texts and numbers go into the checksum, in order.
-// A unary + keeps SQLite from an index that is slower here: it would walk the whole table in the index's order.
+// W20: seven queries on an imported store, with its pages cached by the previous round. All texts and numbers of the results are in the
+// checksum, in order. A unary + keeps SQLite from using an index that is slower here: it would scan the whole table in the index's order.
 static const char *const questions[] = {
     // EXISTS: the big packages with a tag.
     "SELECT p.name, p.version FROM package p WHERE p.installed_size > 20000 AND EXISTS (SELECT 1 FROM package_tag x JOIN tag t"
@@ -40,7 +40,7 @@ static const char *const questions[] = {
     // Counts of members: the maintainers with more than 200 packages.
     "SELECT m.email, x.n FROM (SELECT maintainer, count(*) AS n FROM package GROUP BY maintainer HAVING n > 200) x"
     " JOIN maintainer m ON m.id = x.maintainer ORDER BY x.n DESC, m.email",
-    // The first of an order by an aggregate: the ten sections with the largest sum of installed size.
+    // The first results in the order of an aggregate: the ten sections with the largest total installed size.
     "SELECT s.name, x.size FROM (SELECT section, sum(installed_size) AS size FROM package GROUP BY +section) x"
     " JOIN section s ON s.id = x.section ORDER BY x.size DESC, s.name LIMIT 10",
 };

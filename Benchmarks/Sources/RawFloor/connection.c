@@ -1,4 +1,4 @@
-// Connections with the settings that both sides use, and the small helpers over the C API.
+// Connections with the settings of both sides, and helpers for the C API.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,7 +6,7 @@
 
 #include "floor_internal.h"
 
-// A raw 32-byte key and a 16-byte salt: no key derivation on either side. The benchmark's data is no secret.
+// A raw 32-byte key and a 16-byte salt: neither side derives a key. The benchmark's data is not secret.
 static const char raw_key[] =
     "x'000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f"
     "a0a1a2a3a4a5a6a7a8a9aaabacadaeaf'";

@@ -3,9 +3,9 @@
 
 #include "floor_internal.h"
 
-enum { hops = 10 }; // W11 goes over all books so many times
+enum { hops = 10 }; // the number of W11's passes over all books
 
-// W9: one book in ten by its key, inside one read transaction, each let go before the next.
+// W9: one book in ten by its key, in one read transaction, each released before the next.
 static void w9_prepare(floor_state *state) {
   floor_warm_up(state);
   floor_take_sample(state, 9);
@@ -37,7 +37,7 @@ static void w9_run(floor_state *state) { state->touched = each_point(state, floo
 
 static uint64_t w9_finish(floor_state *state) { return bench_mix(state->touched, each_point(state, floor_deep_books)); }
 
-// W10: each book's author, each author read once, when first met.
+// W10: each book's author; each author is read once, on first use.
 static void w10_prepare(floor_state *state) {
   floor_warm_up(state);
   floor_fetch_books(state->select_all, &state->books);
@@ -66,13 +66,13 @@ static uint64_t finish_touched(floor_state *state) {
   return state->touched;
 }
 
-// W10a: the authors are let go at the end.
+// W10a: the authors are released at the end.
 static void w10a_run(floor_state *state) {
   hop(state);
   floor_free_authors(state);
 }
 
-// W10b: they are kept.
+// W10b: the authors are kept.
 static uint64_t w10b_finish(floor_state *state) {
   for (size_t id = 1; id <= state->data->author_count; id++) {
     floor_author *author = state->authors[id];
@@ -103,7 +103,7 @@ static void w11_run(floor_state *state) {
   uint64_t sum = 0;
   for (int pass = 0; pass < hops; pass++) {
     for (size_t i = 0; i < state->books.count; i++) { sum += (uint64_t)state->books.rows[i].author_reference->born; }
-    __asm__ volatile("" : "+r"(sum) : : "memory"); // ten rounds, not one multiplied by ten
+    __asm__ volatile("" : "+r"(sum) : : "memory"); // keeps the optimizer from replacing ten passes by a multiplication
   }
   state->touched = sum;
 }

@@ -7,8 +7,8 @@ enum { opens = 20 };
 
 static double open_count(const floor_state *state) { (void)state; return opens; }
 
-// W2: open a closed store, key, one metadata row. Every open has a store of its own, since the first connection to a store has more to do than
-// the next (the schema matters here, the rows do not: there are none). Closing is not measured.
+// W2: opens a closed store, sets the key, and reads one metadata row. Every opening uses a separate store, since the first connection to a
+// store is slower than later ones. The schema matters here; there are no rows. Closing is not measured.
 static sqlite3 *opened[opens];
 
 static void w2_path(floor_state *state, int index, char path[4096]) { snprintf(path, 4096, "%s-%d", state->work_path, index); }
@@ -61,7 +61,7 @@ static uint64_t w2_finish(floor_state *state) {
   return state->touched;
 }
 
-// W3: every book on a connection that has no page yet.
+// W3: every book on a connection with an empty page cache.
 static void w3_prepare(floor_state *state) {
   floor_need_base(state);
   state->other = floor_connect(state->base_path, FLOOR_NORMAL);
@@ -97,7 +97,7 @@ static void w4_run(floor_state *state) {
   state->touched = floor_touch_books(&state->books);
 }
 
-// W5: the result is not touched in the measured part.
+// W5: the result is not used in the measured part.
 static void w5_run(floor_state *state) { floor_fetch_books(state->select_all, &state->books); }
 
 static uint64_t w5_finish(floor_state *state) {
@@ -105,7 +105,7 @@ static uint64_t w5_finish(floor_state *state) {
   return finish_books(state);
 }
 
-// W6: fetched again while the first rows are still held. The C program knows no better than to read them once more.
+// W6: fetched again while the first rows are still held. The C program has to read them again.
 static void w6_prepare(floor_state *state) {
   w4_prepare(state);
   floor_fetch_books(state->select_all, &state->second);
@@ -116,7 +116,7 @@ static uint64_t w6_finish(floor_state *state) {
   return w5_finish(state);
 }
 
-// W7: price above 50, by title, the first 1,000. The order counts.
+// W7: price above 50, by title, the first 1,000. The checksum depends on the order.
 static void w7_run(floor_state *state) {
   sqlite3_bind_double(state->select_top, 1, 50.0);
   floor_fetch_books(state->select_top, &state->books);
@@ -137,7 +137,7 @@ static uint64_t counted(sqlite3_stmt *statement) {
   return count;
 }
 
-// One call, as an application makes it: a loop of them is four times as fast a call, from the processor's caches.
+// One call, as an application makes it. In a loop, each call is four times as fast because of the processor's caches.
 static void w8a_run(floor_state *state) { state->touched = counted(state->count_all); }
 
 static void w8b_run(floor_state *state) {

@@ -1,4 +1,4 @@
-// What the files of the floor share.
+// Declarations shared by the files of the C baseline.
 #ifndef FLOOR_INTERNAL_H
 #define FLOOR_INTERNAL_H
 
@@ -51,18 +51,18 @@ struct floor_state {
   char *archive_path;
   bool has_base, has_archive_store;
 
-  sqlite3 *base;                   // the warm connection of the reading workloads
+  sqlite3 *base;                   // the open connection of the reading workloads
   sqlite3_stmt *select_all;        // prepared once, as a long-lived program does
   sqlite3_stmt *select_top, *count_all, *count_where;
   sqlite3_stmt *select_book, *select_author, *select_authors, *select_tags;
 
-  sqlite3 *other;                  // the connection of the workload at hand
-  floor_books books;               // the rows of the workload at hand
+  sqlite3 *other;                  // the connection of the current workload
+  floor_books books;               // the rows of the current workload
   floor_books second;              // W6's second set
   floor_author **authors;          // by ID, W10 and W11
   floor_pair *pairs;               // W12
   size_t pair_count, pair_room;
-  uint32_t *sample;                // book indexes of the workload at hand
+  uint32_t *sample;                // book indexes of the current workload
   size_t sample_count;
   uint64_t touched;
   sqlite3 *archive;                // W20
@@ -82,7 +82,7 @@ void floor_copy_file(const char *from, const char *to);
 char *floor_path(const char *folder, const char *name);
 void *floor_grown(void *block, size_t bytes);
 
-// library.c: the bookshop's schema and how it is filled
+// library.c: the bookshop's schema and contents
 void floor_create_library(sqlite3 *db);
 void floor_insert_library(sqlite3 *db, const bench_data *data);
 uint64_t floor_library_checksum(sqlite3 *db, const bench_data *data);

@@ -48,13 +48,13 @@ static void bind_text(sqlite3_stmt *statement, int index, bench_text text) {
   sqlite3_bind_text(statement, index, text.bytes, (int)text.length, SQLITE_STATIC);
 }
 
-/// The statements of an import, and how far it has come.
+/// The statements of an import, and its progress.
 typedef struct import {
   sqlite3_stmt *authors, *tags, *books, *pairs;
   uint32_t author_count, tag_count;
 } import;
 
-/// Makes the authors and the tags that books before this one refer to, as far as they are not there.
+/// Inserts the missing authors and tags that books before this one refer to.
 static void import_what_books_need(const bench_large *library, import *import, bench_large_row *row, floor_large *large, uint32_t end) {
   uint32_t authors = bench_large_authors_before(library, end), tags = bench_large_tags_before(library, end);
   for (; import->author_count < authors; import->author_count++) {

@@ -1,4 +1,4 @@
-// The bookshop: its tables, how a C program fills them, and the store that the reading workloads share.
+// The bookshop: its tables, how a C program fills them, and the shared store of the reading workloads.
 #include <stdlib.h>
 
 #include "floor_internal.h"
@@ -74,7 +74,7 @@ static const char *text(sqlite3_stmt *statement, int column, size_t *length) {
   return bytes;
 }
 
-/// Every byte of every row, read back from the store: the sum over authors, tags, books and pairs.
+/// Reads every byte of every row: the sum over authors, tags, books and pairs.
 uint64_t floor_library_checksum(sqlite3 *db, const bench_data *data) {
   uint64_t sum = 0;
   size_t length, length2;
@@ -141,7 +141,7 @@ void floor_take_sample(floor_state *state, uint64_t seed) {
   state->sample = bench_sample_books(state->data, seed, state->sample_count);
 }
 
-/// A fresh copy of the base store, its pages in the cache, for a workload that writes.
+/// A fresh copy of the base store with its pages cached, for a workload that writes.
 sqlite3 *floor_open_copy(floor_state *state, const char *path, floor_durability durability) {
   floor_need_base(state);
   floor_remove_store(path);

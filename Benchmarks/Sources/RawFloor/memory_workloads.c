@@ -1,19 +1,19 @@
 // W16 to W18: properties, heap and release of fetched rows.
 #include "floor_internal.h"
 
-enum { reads = 10 }; // W16a goes over all books so many times
+enum { reads = 10 }; // the number of W16a's passes over all books
 
 static void fetch(floor_state *state) {
   floor_need_base(state);
   floor_fetch_books(state->select_all, &state->books);
 }
 
-// W16a: one property, read hot. The bits are summed, so that the order does not matter.
+// W16a: repeated reads of one property. The bits are added, so that the order does not matter.
 static void w16a_run(floor_state *state) {
   uint64_t sum = 0;
   for (int round = 0; round < reads; round++) {
     for (size_t i = 0; i < state->books.count; i++) { sum += bench_double_bits(state->books.rows[i].price); }
-    __asm__ volatile("" : "+r"(sum) : : "memory"); // ten rounds, not one multiplied by ten
+    __asm__ volatile("" : "+r"(sum) : : "memory"); // keeps the optimizer from replacing ten passes by a multiplication
   }
   state->touched = sum;
 }
@@ -34,7 +34,7 @@ static void w16c_run(floor_state *state) {
   for (size_t i = 0; i < state->books.count; i++) { state->books.rows[i].pages = (int64_t)i + 1; }
 }
 
-// W16d: reads after a write: the value that was written and another one, by turns.
+// W16d: reads after a write: the original value and another one alternately.
 static void w16d_run(floor_state *state) {
   uint64_t sum = 0;
   for (int round = 0; round < reads; round++) {
@@ -60,8 +60,8 @@ static uint64_t finish_touched(floor_state *state) {
   return state->touched;
 }
 
-// W17: what the heap grows by.
-static void w17_prepare(floor_state *state) { // the pages and the statement's own memory are there before
+// W17: the growth of the heap.
+static void w17_prepare(floor_state *state) { // the pages and the statement's own memory are allocated before
   fetch(state);
   floor_free_books(&state->books);
 }

@@ -1,4 +1,4 @@
-// Rows as C structs with strings of their own.
+// Rows as C structs that own their strings.
 #include <stdlib.h>
 #include <string.h>
 

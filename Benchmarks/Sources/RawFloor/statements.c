@@ -1,4 +1,4 @@
-// Counts the SQL statements of every connection of the process, ours and the library's, by SQLite's own trace.
+// Counts the SQL statements of every connection of the process, C's and the library's, with SQLite's trace.
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ static int traced(unsigned kind, void *context, void *statement, void *text) {
   (void)context;
   (void)statement;
   const char *sql = text;
-  // The statements of a trigger are told as comments.
+  // The statements of a trigger are reported as comments.
   if (!(sql[0] == '-' && sql[1] == '-')) { atomic_fetch_add_explicit(&count, 1, memory_order_relaxed); }
   return 0;
 }
@@ -46,7 +46,7 @@ static void never(sqlite3_context *context, int count, sqlite3_value **values) {
   (void)values;
 }
 
-// A function that nobody calls tells when its connection is closed.
+// The destructor of an unused function reports that its connection is closed.
 static int opened(sqlite3 *db, char **error, const void *routines) {
   (void)error;
   (void)routines;

@@ -1,4 +1,4 @@
-// W12: the tags of books, a query a book and a query for many.
+// W12: the tags of books, one query per book and one query for many.
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -11,7 +11,7 @@ static void prepare_books(floor_state *state) {
   floor_take_sample(state, 12);
 }
 
-// One by one: each name is copied, as ours makes a string of it, and let go at once.
+// One by one: each name is copied, as the library makes a string of it, and released immediately.
 static void read_tags(floor_state *state, int64_t book, uint64_t *sum, uint64_t *count) {
   sqlite3_bind_int64(state->select_tags, 1, book);
   while (sqlite3_step(state->select_tags) == SQLITE_ROW) {
@@ -58,7 +58,7 @@ static uint64_t finish_sample(floor_state *state) {
   return state->touched;
 }
 
-// At once: the pairs of 500 books a query, then the tags that they name, each once.
+// Together: the pairs of 500 books per query, then the tags that they name, each once.
 static sqlite3_stmt *prepare_list(sqlite3 *db, const char *head) {
   char sql[256 + 2 * portion];
   int length = snprintf(sql, sizeof sql, "%s (?", head);
@@ -78,8 +78,8 @@ static void bind_list(sqlite3_stmt *statement, const int64_t *keys, size_t count
 }
 
 typedef struct tag_list {
-  floor_tag *tags; // by key; without a name where the tag has not been met
-  int64_t *wanted; // the keys of those that have been met
+  floor_tag *tags; // by key; without a name until first use
+  int64_t *wanted; // the keys of the tags found so far
   size_t wanted_count;
 } tag_list;
 

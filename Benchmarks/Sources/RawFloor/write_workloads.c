@@ -3,7 +3,7 @@
 
 #include "floor_internal.h"
 
-// W1: the whole graph in one transaction, a row a statement.
+// W1: the whole graph in one transaction, one statement per row.
 static void w1_prepare(floor_state *state) {
   floor_remove_store(state->work_path);
   state->other = floor_connect(state->work_path, FLOOR_NORMAL);
@@ -35,7 +35,7 @@ static void update_one(floor_state *state, sqlite3_stmt *statement, uint32_t ind
 
 static const char update_price[] = "UPDATE OR FAIL book SET price = ? WHERE id = ?";
 
-// W13: one book in ten, at random places, in one transaction. OR FAIL: a plain UPDATE opens an encrypted statement journal.
+// W13: one book in ten, at random positions, in one transaction. OR FAIL: a plain UPDATE opens an encrypted statement journal.
 static void w13_prepare(floor_state *state) { prepare_sample(state, 13, 10); }
 
 static void w13_run(floor_state *state) {
@@ -46,7 +46,7 @@ static void w13_run(floor_state *state) {
   floor_execute(state->other, "COMMIT");
 }
 
-// W14: a transaction a book.
+// W14: one transaction per book.
 static void w14a_prepare(floor_state *state) { prepare_sample(state, 14, 200); }
 
 static void w14b_prepare(floor_state *state) {

@@ -1,4 +1,4 @@
-// The system's SQLCipher, found by pkg-config as the library finds it. A module of its own name, so that it never clashes with the library's.
+// The system's SQLCipher, found by pkg-config as in the library. The separate module name avoids a clash with the library's.
 #ifndef BENCHMARKS_SYSTEM_SQLCIPHER_H
 #define BENCHMARKS_SYSTEM_SQLCIPHER_H
 

@@ -1,4 +1,5 @@
-// Plays a target: fuzz TARGET [arguments of libFuzzer], or writes the inputs that it begins with: fuzz TARGET --seeds FOLDER. The main function is libFuzzer's.
+// Runs a target: fuzz TARGET [arguments of libFuzzer], or writes its initial inputs: fuzz TARGET --seeds FOLDER. libFuzzer provides the
+// main function.
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -10,7 +11,7 @@ bool cipherdata_fuzz_choose(const char *name);
 bool cipherdata_fuzz_seeds(const char *folder);
 bool cipherdata_fuzz_one(const uint8_t *bytes, intptr_t count);
 
-// Names the target to the processes that libFuzzer starts itself, as when it merges corpora: it hands on its own arguments only.
+// Passes the target to processes that libFuzzer starts, as for merging corpora: it forwards its own arguments only.
 static const char *const variable = "CIPHERDATA_FUZZ_TARGET";
 
 int LLVMFuzzerInitialize(int *count, char ***arguments) {
@@ -22,7 +23,7 @@ int LLVMFuzzerInitialize(int *count, char ***arguments) {
     exit(64);
   }
   if (*count == 4 && strcmp(words[2], "--seeds") == 0) { exit(cipherdata_fuzz_seeds(words[3]) ? 0 : 1); }
-  // libFuzzer sees its own arguments only, behind the program's name.
+  // libFuzzer receives its own arguments only, after the program's name.
   words[1] = words[0];
   (*count)--;
   (*arguments)++;

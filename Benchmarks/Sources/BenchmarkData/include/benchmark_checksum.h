@@ -1,4 +1,4 @@
-// The checksums that both sides must agree on. Rows are summed, so the order of fetching does not matter unless a workload says so.
+// The checksums on which both sides must agree. Rows are added, so the order of fetching does not matter unless a workload says so.
 #ifndef BENCHMARK_CHECKSUM_H
 #define BENCHMARK_CHECKSUM_H
 
@@ -24,7 +24,7 @@ static inline uint64_t bench_mix_text(uint64_t hash, const char *bytes, size_t l
   return bench_mix(hash, length);
 }
 
-/// Inside the measured part: cheap proof that every property of a book was read (texts by their length in UTF-8 bytes).
+/// In the measured part: a cheap proof that every property of a book was read (texts by their length in UTF-8 bytes).
 static inline uint64_t bench_book_touch(
     size_t title_length, size_t isbn_length, double price, double published, int64_t pages, int has_author) {
   uint64_t hash = bench_mix(0, (uint64_t)pages);
@@ -33,7 +33,7 @@ static inline uint64_t bench_book_touch(
   return bench_mix(hash, (uint64_t)title_length * 64 + (uint64_t)isbn_length * 2 + (has_author ? 1 : 0));
 }
 
-/// Outside the measured part: every byte of a book, its author told by the index in the data.
+/// Outside of the measured part: every byte of a book, and its author by the index in the data.
 static inline uint64_t bench_book_deep(
     const char *title, size_t title_length, const char *isbn, size_t isbn_length, double price, double published, int64_t pages,
     uint32_t author) {

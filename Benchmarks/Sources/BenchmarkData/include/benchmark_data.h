@@ -1,4 +1,4 @@
-// The benchmark's data: the same bytes for the C floor and for Swift, made by one generator.
+// The benchmark's data. One generator makes the same bytes for the C baseline and for Swift.
 #ifndef BENCHMARK_DATA_H
 #define BENCHMARK_DATA_H
 
@@ -9,7 +9,7 @@
 #include "benchmark_machine.h"
 #include "benchmark_random.h"
 
-/// A text: UTF-8, also ended by a zero byte that `length` does not count. It lives as long as the data.
+/// A text: UTF-8 with a terminating zero byte that `length` does not count. It lives as long as the data.
 typedef struct bench_text {
   const char *bytes;
   size_t length;
@@ -27,7 +27,7 @@ typedef struct bench_tag {
 
 typedef struct bench_book {
   bench_text title; // about 28 bytes, two in five not ASCII, unique up to 100,000 books
-  bench_text isbn;  // 13 digits; holds the book's index, see bench_isbn_index
+  bench_text isbn;  // 13 digits that contain the book's index, see bench_isbn_index
   double price;     // 1.00 to 99.99 in whole cents
   double published; // seconds since 2001-01-01, whole days
   int64_t pages;
@@ -47,27 +47,27 @@ typedef struct bench_data {
   const bench_author *authors;
   const bench_tag *tags;
   const bench_book *books;
-  const bench_pair *pairs; // by book; no tag twice in a book
-  char *storage;           // where the texts lie
+  const bench_pair *pairs; // by book; tags are distinct within a book
+  char *storage;           // the storage of the texts
 } bench_data;
 
 /// The data at full scale divided by `divisor` (1 = 5,000 authors, 1,000 tags, 100,000 books, 300,120 pairs). Free with bench_data_free.
 bench_data *bench_data_make(uint32_t divisor);
 void bench_data_free(bench_data *data);
 
-/// `count` different book indexes (count <= book_count) in an order that depends on `seed` only; the caller frees them.
+/// Returns `count` different book indexes (count <= book_count) in an order that depends on `seed` only; the caller frees them.
 uint32_t *bench_sample_books(const bench_data *data, uint64_t seed, size_t count);
-/// The same of `all` books.
+/// The same for `all` books.
 uint32_t *bench_sample(size_t all, uint64_t seed, size_t count);
 
-/// The index that an isbn of ours holds.
+/// The index in a generated ISBN.
 static inline uint32_t bench_isbn_index(const char *isbn) {
   uint32_t index = 0;
   for (int i = 3; i < 12; i++) { index = index * 10 + (uint32_t)(isbn[i] - '0'); }
   return index;
 }
 
-/// What the update workloads set: one cent more than before, one pound more in a book with an even index.
+/// The price that the update workloads set: one cent more than before, one pound more for a book with an even index.
 static inline double bench_new_price(double price, uint32_t index) { return price + (index % 2 == 0 ? 1.0 : 0.01); }
 
 #endif

@@ -1,4 +1,4 @@
-// The benchmark's random numbers: SplitMix64, which any language repeats bit for bit.
+// The benchmark's random numbers: SplitMix64, which is reproducible in any language.
 #ifndef BENCHMARK_RANDOM_H
 #define BENCHMARK_RANDOM_H
 

@@ -1,4 +1,4 @@
-// The parser of package indexes (deb822), which both sides use: what is compared is storing, not parsing.
+// The parser of package indexes (deb822), which both sides use, so that only storage is compared.
 #ifndef ARCHIVE_PARSE_H
 #define ARCHIVE_PARSE_H
 
@@ -11,7 +11,7 @@ typedef struct slice {
   size_t length;
 } slice;
 
-/// The fields that the store keeps. The relation fields come last, in the order of their kinds.
+/// The fields that the store contains. The relation fields come last, in the order of their kinds.
 typedef enum archive_field {
   field_package, field_version, field_architecture, field_priority, field_essential, field_installed_size, field_size, field_description,
   field_homepage, field_sha256, field_section, field_maintainer, field_tag,
@@ -21,7 +21,7 @@ typedef enum archive_field {
 } archive_field;
 
 typedef struct stanza {
-  slice fields[field_count]; // bytes NULL where the stanza has no such field
+  slice fields[field_count]; // bytes is NULL if the stanza lacks the field
 } stanza;
 
 typedef struct archive_file {
@@ -32,12 +32,12 @@ void archive_map(archive_file *file, const char *path);
 void archive_unmap(archive_file *file);
 bool archive_next_stanza(archive_file *file, stanza *out);
 slice slice_trimmed(slice text);
-/// Takes the piece before `separator` off the front of `rest`, trimmed; false when nothing is left.
+/// Removes the piece before `separator` from the front of `rest` and trims it; false if `rest` is empty.
 bool slice_next(slice *rest, char separator, slice *piece);
-/// The name of one alternative of a relation, and its version's comparison and text, without bytes where it has none. What else stands in brackets
-/// is left out.
+/// The name of one alternative of a relation, and its version's comparison and text, whose bytes are NULL without a version. Other text in
+/// brackets is skipped.
 void archive_read_alternative(slice text, slice *name, slice *comparison, slice *version);
-/// "Name <email>"; the name is without bytes where there is none.
+/// "Name <email>"; the name's bytes are NULL if it is missing.
 void archive_read_maintainer(slice text, slice *name, slice *email);
 
 static inline slice stanza_field(const stanza *stanza, int field) { return stanza->fields[field]; }

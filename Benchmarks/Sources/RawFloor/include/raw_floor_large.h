@@ -1,4 +1,4 @@
-// W30 in C: a library of any size, filled in portions, asked with an index on the price.
+// W30 in C: a library of any size, filled in batches, queried with an index on the price.
 #ifndef RAW_FLOOR_LARGE_H
 #define RAW_FLOOR_LARGE_H
 
@@ -6,23 +6,24 @@
 
 typedef struct floor_large floor_large;
 
-/// Opens a store, or makes an empty one. Any error ends the process.
+/// Opens a store, or creates an empty one. Any error ends the process.
 floor_large *floor_large_open(const char *path, uint32_t book_count, uint32_t cache_kib);
 void floor_large_close(floor_large *large);
 
-/// Fills the store, a transaction for so many rows, and makes the texts.
+/// Fills the store with the given rows per transaction, and generates the texts.
 void floor_large_import(floor_large *large, uint32_t portion);
-/// The sum of bench_book_touch over all books, each let go before the next.
+/// The sum of bench_book_touch over all books, each released before the next.
 uint64_t floor_large_enumerate(floor_large *large);
-/// Of the books with every hundredth index: the sum of bench_book_deep and of bench_pair_deep.
+/// The sum of bench_book_deep and bench_pair_deep over the books with every hundredth index.
 uint64_t floor_large_deep(floor_large *large);
-/// The sum of bench_book_touch over some books, by key within one transaction.
+/// The sum of bench_book_touch over some books, by key in one transaction.
 uint64_t floor_large_point(floor_large *large, const uint32_t *indexes, size_t count);
-/// Sets the prices of some books by a transaction each.
+/// Sets the prices of some books, one transaction each.
 void floor_large_save(floor_large *large, const uint32_t *indexes, const double *prices, size_t count);
-/// How many books have a price above 50.
+/// The number of books with a price above 50.
 uint64_t floor_large_count(floor_large *large);
-/// The first 1,000 by title of those with more than 500 pages: bench_mix from 0 over the indexes in order, then with the sum of bench_book_touch.
+/// The first 1,000 books by title with more than 500 pages: bench_mix from 0 over the indexes in order, then with the sum of
+/// bench_book_touch.
 uint64_t floor_large_top(floor_large *large);
 
 #endif
