@@ -177,7 +177,7 @@ final class PortingOfClassesTests: XCTestCase {
       }
 
       #if !canImport(ObjectiveC)
-      // A managed object is not an NSObject on Linux.
+      // A managed object is no NSObject on Linux.
       public extension NSManagedObject {
         #if canImport(ObjectiveC)
         @objc
