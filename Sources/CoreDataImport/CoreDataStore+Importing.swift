@@ -26,7 +26,7 @@ extension CoreDataStore {
       throw StoreError(.misuse(.storeWithoutFile), operation: .import)
     }
     try Self.checkIsFree(target)
-    return try await RisingProgress.telling(progress) { try await create(description, at: target, progress: $0) }
+    return try await MonotonicProgress.run(progress) { try await create(description, at: target, progress: $0) }
   }
 
   private func create(
@@ -34,7 +34,7 @@ extension CoreDataStore {
   ) async throws -> CoreDataImportReport {
     let report = Mutex<CoreDataImportReport?>(nil)
     try await StoreError.mapping {
-      try await StoreReplacement.replace(target.path, needsFreePlace: true) { [model] staged in
+      try await StoreReplacement.replace(target.path, requiresUnusedPath: true) { [model] staged in
         var here = description
         here.url = URL(fileURLWithPath: staged)
         here.key = description.key?.asked(for: target)
@@ -92,7 +92,7 @@ extension CoreDataStore {
   public func importAll(
     into coordinator: PersistentStoreCoordinator, store: PersistentStore, progress: Progress? = nil
   ) async throws -> CoreDataImportReport {
-    try await RisingProgress.telling(progress) { try await importRows(into: coordinator, store: store, progress: $0) }
+    try await MonotonicProgress.run(progress) { try await importRows(into: coordinator, store: store, progress: $0) }
   }
 
   private func importRows(
@@ -107,7 +107,7 @@ extension CoreDataStore {
     let cancellation = RequestCancellation()
     return try await withTaskCancellationHandler {
       try await StoreError.inTask {
-        try await SourceFile.offActor { [self] in
+        try await SourceFile.runInBackground { [self] in
           try Importer(source: self, store: store, model: target, cancellation: cancellation, progress: progress).run()
         }
       }

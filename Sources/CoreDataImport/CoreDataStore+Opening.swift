@@ -25,7 +25,7 @@ extension CoreDataStore {
       throw StoreError(.unknownConfiguration(configuration), operation: .import, path: url.path)
     }
     let databaseKey = try await SourceFile.databaseKey(path: url.path, key: key)
-    return try await SourceFile.offActor {
+    return try await SourceFile.runInBackground {
       try SourceFile.read(url.path, key: databaseKey) { connection in
         let schema = try SourceSchema(connection)
         let layout = try SourceRecognition.layout(of: schema, path: url.path)
@@ -44,7 +44,7 @@ extension CoreDataStore {
   ///
   /// - Throws: ``CoreDataImportError``, or `StoreError` if the store cannot be read.
   public func objectCounts() async throws -> [String: Int] {
-    try await SourceFile.offActor { [self] in
+    try await SourceFile.runInBackground { [self] in
       try read(model: model, entityNumbers: entityNumbers) { connection, layout in
         var counts: [String: Int] = [:]
         for table in layout.tables {

@@ -14,7 +14,7 @@
   }
 
   /// Schedules checks that scan a whole table, so that the amortized cost of a change is independent of the size of the table.
-  package struct CheckPacer: Sendable {
+  package struct CheckThrottle: Sendable {
     /// Whether checks are disabled, for tests that count the library's own operations.
     package static let arePaused = Atomic(false)
 

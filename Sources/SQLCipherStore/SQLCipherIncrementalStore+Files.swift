@@ -37,7 +37,7 @@ extension SQLCipherIncrementalStore: FileStore {
   /// - Throws: ``StoreError`` with ``StoreError/Code/busy`` if the store is open anywhere.
   public static func destroyStore(with description: PersistentStoreDescription) async throws {
     let path = try url(of: description, .destroy).path
-    try await SQLCipherStoreFile.offActor { try StoreRemoval.destroy(path) }
+    try await SQLCipherStoreFile.runInBackground { try StoreRemoval.destroy(path) }
   }
 
   /// Replaces a store with a copy of another one.
@@ -93,14 +93,14 @@ extension SQLCipherIncrementalStore: CopyCheckingStore {
   ) async throws -> Bool {
     guard description.type == .sqlcipher, let keyring = state.withLock({ $0.keyring }) else { return false }
     let path = try Self.url(of: description, .copyStore).path
-    return try await SQLCipherStoreFile.longWork(progress) { phases in
+    return try await SQLCipherStoreFile.withProgress(progress) { phases in
       try await StoreError.mapping { try await keyring.isCopied(at: path, largeValues: ExternalTable.ids, progress: phases) }
     }
   }
 }
 
-extension SQLCipherIncrementalStore: FileMakingStore {
-  package var hasMadeFiles: Bool { state.withLock { $0.newStore != nil } }
+extension SQLCipherIncrementalStore: FileCreatingStore {
+  package var hasCreatedFiles: Bool { state.withLock { $0.newStore != nil } }
 
   package func keepFiles() {
     let newStore = state.withLock { state in
@@ -110,12 +110,12 @@ extension SQLCipherIncrementalStore: FileMakingStore {
     newStore?.end()
   }
 
-  package func takeBackFiles(withContents: Bool) {
+  package func removeCreatedFiles(withContents: Bool) {
     let newStore = state.withLock { state in
       defer { state.newStore = nil }
       return state.newStore
     }
-    newStore?.takeBack(withContents: withContents)
+    newStore?.remove(withContents: withContents)
   }
 }
 
@@ -134,7 +134,7 @@ extension SQLCipherStoreFile {
 
   func setUserMetadata(_ metadata: [String: String]) async throws {
     let keyring = keyring
-    try await Self.offActor {
+    try await Self.runInBackground {
       let options = ConnectionOptions()
       let connection = try keyring.withDatabaseKey(options: options) {
         try Connection(opening: keyring.storePath, key: $0, options: options)
@@ -170,12 +170,12 @@ extension SQLCipherStoreFile {
       return try ExternalTable.ids(connection)
     }
     let workLimit = keyWorkLimit.map { KeyWorkLimit($0) }
-    try await Self.longWork(progress) { phases in
+    try await Self.withProgress(progress) { phases in
       try await StoreError.mapping {
         guard let key else { return try await keyring.backUp(to: url.path, largeValues: largeValues, progress: phases) }
         try await keyring.backUp(
           to: url.path, key: key, label: label, largeValues: largeValues, workLimit: workLimit,
-          onOpen: { try FoldedIndexes.register(on: $0) }, progress: phases
+          onOpen: { try StoredFunctionIndexes.register(on: $0) }, progress: phases
         ).close()
       }
     }

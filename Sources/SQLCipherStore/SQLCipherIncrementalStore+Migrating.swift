@@ -18,14 +18,14 @@ extension SQLCipherIncrementalStore {
     var request = request
     request.progress = EnvironmentLog.current.progress(of: path, request.progress)
     return try StoreError.mapping {
-      let (pool, _) = try makePool(keyring, marks: DerivationMarks())
+      let (pool, _) = try makePool(keyring, marks: OutdatedDerivations())
       let last: MigrationProgress?
       do {
         last = try pool.withWriter { connection in
           try StoreMigrator(
             connection: connection, path: path, model: configuration.model, entityNumbers: configuration.entityNumbers, request: request,
             trace: StatementTrace(observer: configuration.description.sqlObserver),
-            portionSize: configuration.description.migrationPortionSize,
+            batchSize: configuration.description.migrationBatchSize,
             externalStorageThreshold: configuration.description.externalStorageThreshold
           ).run()
         }
@@ -44,7 +44,7 @@ extension SQLCipherIncrementalStore {
   /// Returns whether the store still needs the migration, and checks that it was not written by a newer model.
   ///
   /// - Throws: ``StoreError`` with ``StoreError/Code/storeNewerThanModel`` if the store has already been migrated from the model.
-  public func beginsMigration(_ request: StoreMigrationRequest) throws -> Bool {
+  public func needsMigration(_ request: StoreMigrationRequest) throws -> Bool {
     guard let keyring = state.withLock({ $0.keyring }) else {
       throw StoreError(.notUnlocked, operation: .migrate, path: path)
     }
@@ -72,7 +72,7 @@ extension SQLCipherIncrementalStore {
     guard !configuration.description.isReadOnly else { return nil }
     return try StoreError.mapping {
       try engine.pool.withWriter { connection in
-        let clearing = DeferredClearing(
+        let clearing = DeferredCleanup(
           connection: connection, path: path, model: configuration.model, entityNumbers: configuration.entityNumbers, trace: engine.trace,
           participants: engine.participants)
         guard try clearing.runOne() else { return nil }

@@ -30,7 +30,7 @@ extension SQLCipherIncrementalStore {
       do {
         return try await StoreKeyring.create(
           storePath: path, key: key, label: description.keyLabel, format: description.format, workLimit: description.keyWork,
-          options: description.connectionOptions, contents: .made { [self] in try fill($0, $1) }, canBeTakenBack: true)
+          options: description.connectionOptions, contents: .made { [self] in try fill($0, $1) }, isRemovable: true)
       } catch let error as StoreAccessError where error.kind == .fileExists && StoreFile.exists(path) {
         // Another process created the store first.
         return try await StoreKeyring.unlock(storePath: path, key: key, workLimit: description.keyWork)
@@ -58,7 +58,7 @@ extension SQLCipherIncrementalStore {
   ///   - marks: Receives the marks of the connections' triggers.
   ///   - watch: Checks each new snapshot of a reader.
   func makePool(
-    _ keyring: StoreKeyring, marks: DerivationMarks, watch: ModelWatch? = nil
+    _ keyring: StoreKeyring, marks: OutdatedDerivations, watch: ModelChangeDetector? = nil
   ) throws -> (ConnectionPool, ExternalFolder) {
     let description = configuration.description
     let options = description.connectionOptions
@@ -78,7 +78,7 @@ extension SQLCipherIncrementalStore {
 
   /// Registers the functions that the store's SQL calls on a connection.
   private static func registerFunctions(
-    of model: CompiledModel, on connection: Connection, _ folder: ExternalFolder, _ marks: DerivationMarks
+    of model: CompiledModel, on connection: Connection, _ folder: ExternalFolder, _ marks: OutdatedDerivations
   ) throws {
     try ExternalFunctions.register(on: connection, folder: folder)
     try SQLFunctions.register(on: connection, for: model)
@@ -89,8 +89,8 @@ extension SQLCipherIncrementalStore {
   func open(_ keyring: StoreKeyring) throws -> StoreMetadata {
     let description = configuration.description
     let options = description.connectionOptions
-    let marks = DerivationMarks()
-    let watch = ModelWatch(path: path)
+    let marks = OutdatedDerivations()
+    let watch = ModelChangeDetector(path: path)
     let (pool, folder) = try makePool(keyring, marks: marks, watch: watch)
     do {
       let (generation, (record, hashes, layout)) = try pool.withWriter { connection in
@@ -139,7 +139,7 @@ extension SQLCipherIncrementalStore {
     }
   }
 
-  private var heldHashes: [String: Data] {
+  private var storedHashes: [String: Data] {
     configuration.model.versionHashes(ofEntities: configuration.entityNumbers)
   }
 
@@ -161,17 +161,17 @@ extension SQLCipherIncrementalStore {
       }
       // Usually nothing more is read: a layout from the same model equals the computed one.
       let renewsModel = configuration.description.renewsModel && !configuration.description.isReadOnly
-      if record.layoutBasis == layoutBasis, !renewsModel { return (record, heldHashes, nil) }
+      if record.layoutBasis == layoutBasis, !renewsModel { return (record, storedHashes, nil) }
       let hashes = try MetadataTable.readHashes(connection, path: path)
       let layout = try MetadataTable.readLayout(connection, path: path)
-      let isInStep = record.layoutBasis == MetadataTable.indexesOnly + layoutBasis
+      let isUpToDate = record.layoutBasis == MetadataTable.indexesOnly + layoutBasis
       if configuration.model.fits(hashes, entityNumbers: configuration.entityNumbers), !configuration.description.isReadOnly,
-        renewsModel || !isInStep
+        renewsModel || !isUpToDate
       {
         return try WriteTransaction.run(on: connection, []) { transaction -> Stored in
           // Another process has just migrated the store. Its new tables must not be changed for this model.
           if try connection.userVersion() != generation, let stored = try readStored(connection) { return stored }
-          try bringAuxiliariesInStep(layout, transaction)
+          try updateAuxiliaries(layout, transaction)
           var record = record
           record.hasExternalTable = record.hasExternalTable || configuration.model.hasExternalAttributes
           return (record, hashes, layout)
@@ -185,7 +185,7 @@ extension SQLCipherIncrementalStore {
     return try WriteTransaction.run(on: connection, []) { transaction in
       // Another process may have created the tables first.
       if let stored = try readStored(connection) { return stored }
-      return (try create(transaction), heldHashes, nil)
+      return (try create(transaction), storedHashes, nil)
     }
   }
 
@@ -196,10 +196,10 @@ extension SQLCipherIncrementalStore {
 
   /// Updates the indexes, triggers and full-text tables for the model, and records that together with the model, so that code that uses the
   /// stored model does not revert it.
-  private func bringAuxiliariesInStep(_ layout: TableLayout, _ transaction: WriteTransaction) throws {
+  private func updateAuxiliaries(_ layout: TableLayout, _ transaction: WriteTransaction) throws {
     let model = configuration.model
     let schema = try StoreSchema(model: model, layout: layout)
-    let hasFilled = try SchemaAuxiliaries(schema: schema).bringInStep(transaction)
+    let hasFilled = try SchemaAuxiliaries(schema: schema).update(transaction)
     if hasFilled {
       let trace = StatementTrace(observer: configuration.description.sqlObserver)
       let author = configuration.description.migrationAuthor
@@ -214,7 +214,7 @@ extension SQLCipherIncrementalStore {
 
   /// Writes the tables and metadata of a new store, whose file does not have its final name yet. If the model is rejected, no file remains.
   private func fill(_ connection: Connection, _ folder: ExternalFolder) throws {
-    try Self.registerFunctions(of: configuration.model, on: connection, folder, DerivationMarks())
+    try Self.registerFunctions(of: configuration.model, on: connection, folder, OutdatedDerivations())
     try WriteTransaction.run(on: connection, []) { transaction in
       let record = try create(transaction)
       let description = configuration.description
@@ -240,7 +240,7 @@ extension SQLCipherIncrementalStore {
       identifier: UUID().uuidString, type: StoreType.sqlcipher.rawValue, checksum: model.checksum, layoutBasis: layoutBasis,
       versionIdentifiers: model.model.versionIdentifiers, userMetadata: [:], hasExternalTable: model.hasExternalAttributes)
     try MetadataTable.insert(
-      record, hashes: heldHashes, layout: schema.layout, model: String(decoding: try model.model.xmlData(), as: UTF8.self),
+      record, hashes: storedHashes, layout: schema.layout, model: String(decoding: try model.model.xmlData(), as: UTF8.self),
       into: connection)
     return record
   }
@@ -248,9 +248,9 @@ extension SQLCipherIncrementalStore {
   private func schema(hashes: [String: Data], layout: TableLayout?, record: StoreRecord) throws -> StoreSchema? {
     guard configuration.model.fits(hashes, entityNumbers: configuration.entityNumbers) else { return nil }
     if let layout {
-      let isInStep = !configuration.description.isReadOnly || record.layoutBasis == MetadataTable.indexesOnly + layoutBasis
+      let isUpToDate = !configuration.description.isReadOnly || record.layoutBasis == MetadataTable.indexesOnly + layoutBasis
       return try StoreSchema(
-        model: configuration.model, layout: layout, hasFullText: isInStep, hasExternalTable: record.hasExternalTable)
+        model: configuration.model, layout: layout, hasFullText: isUpToDate, hasExternalTable: record.hasExternalTable)
     }
     return try SchemaCache.schema(
       model: configuration.model, entityNumbers: configuration.entityNumbers, basis: layoutBasis, hasExternalTable: record.hasExternalTable)

@@ -104,7 +104,7 @@ extension PersistentStoreDescription {
   /// The first save that exceeds it writes one warning to the program's log. When the last generation is released, the log file is
   /// truncated.
   public var logLimit: Int {
-    get { self[.logLimit] ?? LogLimits().told }
+    get { self[.logLimit] ?? LogLimits().warningSize }
     set { self[.logLimit] = newValue }
   }
 
@@ -118,7 +118,7 @@ extension PersistentStoreDescription {
   /// holds a generation and receives no notifications lets the log grow.
   public var generationLogLimit: Int? {
     get {
-      let limit = self[.generationLogLimit] ?? LogLimits().greatest
+      let limit = self[.generationLogLimit] ?? LogLimits().maximumSize
       return limit == .max ? nil : limit
     }
     // `nil` must be stored too, as it differs from the default.
@@ -126,9 +126,9 @@ extension PersistentStoreDescription {
   }
 
   /// The number of rows that a migration copies between two progress reports, for tests.
-  package var migrationPortionSize: Int {
-    get { self[.migrationPortionSize] ?? MigrationRunner.standardPortionSize }
-    set { self[.migrationPortionSize] = newValue }
+  package var migrationBatchSize: Int {
+    get { self[.migrationBatchSize] ?? MigrationRunner.standardBatchSize }
+    set { self[.migrationBatchSize] = newValue }
   }
 
   /// Whether opening writes the model to the store even if only parts differ that do not affect the store, such as user info and rules.
@@ -162,15 +162,15 @@ extension PersistentStoreDescription {
   /// Returns the log limits of the store at a path. Warnings are written to the program's log.
   func logLimits(path: String) -> LogLimits {
     var limits = LogLimits()
-    limits.told = max(0, logLimit)
-    limits.greatest = generationLogLimit.map { max(0, $0) }
+    limits.warningSize = max(0, logLimit)
+    limits.maximumSize = generationLogLimit.map { max(0, $0) }
     let logger = Logger(label: "CipherData.Store")
-    limits.tell = { size, count in
+    limits.onWarning = { size, count in
       logger.warning(
         "The log of \(path) has \(size >> 20) MiB, and \(count) query generations keep it from beginning anew; PersistentStore.queryGenerations tells whose."
       )
     }
-    limits.tellOfEnding = { size in
+    limits.onEnding = { size in
       logger.warning("The log of \(path) has \(size >> 20) MiB, more than generationLogLimit: the oldest query generation is ended.")
     }
     return limits
@@ -199,7 +199,7 @@ extension StoreSettingKey<Int> {
   fileprivate static var logLimit: Self { Self("logLimit") }
   fileprivate static var generationLogLimit: Self { Self("generationLogLimit") }
   fileprivate static var externalStorageThreshold: Self { Self("externalStorageThreshold") }
-  fileprivate static var migrationPortionSize: Self { Self("migrationPortionSize") }
+  fileprivate static var migrationBatchSize: Self { Self("migrationPortionSize") }
 }
 
 extension StoreSettingKey<TimeInterval> {

@@ -12,7 +12,7 @@ package enum StoreRemoval {
   /// - Throws: `.busy` if the store is open anywhere, and nothing is changed; `.noSuchFile` if no file of the store exists.
   package static func destroy(_ storePath: String, lock: DatabaseLocking) throws {
     let path = try StoreFile.absolutePath(storePath)
-    func checkIsThere(_ names: [String]) throws {
+    func checkExistence(_ names: [String]) throws {
       guard try names.contains(where: { try StoreFile.isThere($0, operation: .destroy) }) else {
         throw StoreAccessError(.noSuchFile, path: path, operation: .destroy)
       }
@@ -20,9 +20,9 @@ package enum StoreRemoval {
     let (names, keys) = (names(of: path), KeyFileStorage.path(for: path))
     // Check before locking, since the folder of the lock can be missing too, and again with the lock, since another process may have
     // removed the store. A killed process can leave only the lock file, which is removed with this lock.
-    try checkIsThere(names + [KeyFileStorage.lockPath(for: keys)])
+    try checkExistence(names + [KeyFileStorage.lockPath(for: keys)])
     try KeyFileStorage.withLock(for: keys) {
-      try checkIsThere(names)
+      try checkExistence(names)
       try StoreReplacement.finishLocked(path, lock: lock)
       let lock = try lock.take(path, .destroy)
       defer { withExtendedLifetime(lock) {} }
@@ -80,10 +80,10 @@ package enum StoreRemoval {
 
   /// Overwrites a small file with random bytes. This is best effort: drives and snapshots can keep the old content.
   private static func overwrite(_ path: String) {
-    guard let size = StoreFile.size(path), size <= KeyFile.maximumSize, let noise = try? Cryptography.randomBytes(size) else { return }
+    guard let size = StoreFile.size(path), size <= KeyFile.maximumSize, let randomData = try? Cryptography.randomBytes(size) else { return }
     let descriptor = Descriptors.open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW)
     guard descriptor >= 0 else { return }
-    _ = noise.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
+    _ = randomData.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
     _ = fsync(descriptor)
     _ = Foundation.close(descriptor)
   }

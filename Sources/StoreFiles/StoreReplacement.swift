@@ -23,7 +23,7 @@ package enum StoreReplacement {
   ///   - copy: Writes a whole store with its key file to the path that it receives.
   /// - Throws: `.busy` if the store is open anywhere, or any error of `copy`. The store is unchanged then.
   package static func replace(
-    _ storePath: String, lock: DatabaseLocking, needsFreePlace: Bool = false, copy: @Sendable (_ path: String) async throws -> Void
+    _ storePath: String, lock: DatabaseLocking, requiresUnusedPath: Bool = false, copy: @Sendable (_ path: String) async throws -> Void
   ) async throws {
     let path = try StoreFile.absolutePath(storePath)
     try StoreFile.checkName(path)
@@ -38,13 +38,13 @@ package enum StoreReplacement {
       if !StoreFile.exists(KeyFileStorage.path(for: staged)) { try StoreFile.createExclusively(stage + "/" + keylessName) }
       let support = StoreFile.supportPath(for: staged)
       if !StoreFile.exists(support) { guard mkdir(support, 0o700) == 0 else { throw system(support) } }
-      try giveToOwner(of: path, stage: stage)
+      try transferToOwner(of: path, stage: stage)
       try StoreFile.syncFolder(of: staged)
       try KeyFileStorage.withLock(for: KeyFileStorage.path(for: path)) {
         // Another process may have been killed during its replacement while this one copied.
         try finishLocked(path, lock: lock)
         let isFree = try StoreRemoval.names(of: path).allSatisfy { try !StoreFile.isThere($0, operation: .replace) }
-        if needsFreePlace {
+        if requiresUnusedPath {
           for name in [path, KeyFileStorage.path(for: path)] where try StoreFile.isThere(name, operation: .create) {
             throw StoreAccessError(.fileExists, path: name, operation: .create)
           }
@@ -80,13 +80,13 @@ package enum StoreReplacement {
     try? StoreFile.removeFolder(StoreFile.supportPath(for: path))
   }
 
-  private static func giveToOwner(of path: String, stage: String) throws {
+  private static func transferToOwner(of path: String, stage: String) throws {
     guard let owner = FileOwner(of: path) else { return }
-    try owner.giveTree(stage)
+    try owner.transferTree(stage)
     // These can have different owners.
     let staged = stage + "/" + storeName
-    try FileOwner(of: KeyFileStorage.path(for: path))?.giveTree(KeyFileStorage.path(for: staged))
-    try FileOwner(of: StoreFile.supportPath(for: path))?.giveTree(StoreFile.supportPath(for: staged))
+    try FileOwner(of: KeyFileStorage.path(for: path))?.transferTree(KeyFileStorage.path(for: staged))
+    try FileOwner(of: StoreFile.supportPath(for: path))?.transferTree(StoreFile.supportPath(for: staged))
   }
 
   /// Completes an interrupted replacement. Usually there is none, which costs one system call.

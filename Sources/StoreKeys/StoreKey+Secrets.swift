@@ -8,7 +8,7 @@ extension StoreKey {
       try Self.checkRaw(secret)
       return [.raw(secret)]
     case .passphrase(let secret, _): return try Self.passphraseSecrets(secret)
-    case .provider(let provider): return try Self.unlockSecrets(provided: try await provider.askedKey(request))
+    case .provider(let provider): return try Self.unlockSecrets(provided: try await provider.requestKey(request))
     case .databaseKey, .sqlcipherPassphrase: throw Self.noSlots(request.url.path)
     }
   }
@@ -39,7 +39,7 @@ extension StoreKey {
       try kdf.check()
       return (.passphrase(secret), .passphrase, kdf)
     case .provider(let provider):
-      let secret = try await provider.askedKey(request)
+      let secret = try await provider.requestKey(request)
       return secret.count == 32 ? (.raw(secret), .rawKey, .scrypt()) : (.passphrase(secret), .passphrase, .scrypt())
     case .databaseKey, .sqlcipherPassphrase:
       throw Self.noSlots(request.url.path)
@@ -62,16 +62,16 @@ extension StoreKey {
 
 extension StoreKeyProvider {
   /// Requests the key. Errors of the provider and empty keys become errors of opening the store.
-  package func askedKey(_ request: StoreKeyRequest) async throws -> SecretBytes {
+  package func requestKey(_ request: StoreKeyRequest) async throws -> SecretBytes {
     let secret: SecretBytes
     do {
       secret = try await key(for: request)
     } catch is CancellationError {
-      throw StoreAccessError(.cancelled, path: request.url.path, operation: .askKeyProvider)
+      throw StoreAccessError(.cancelled, path: request.url.path, operation: .callKeyProvider)
     } catch {
-      throw StoreAccessError(.keyProviderFailed, path: request.url.path, operation: .askKeyProvider, underlying: error)
+      throw StoreAccessError(.keyProviderFailed, path: request.url.path, operation: .callKeyProvider, underlying: error)
     }
-    guard secret.count > 0 else { throw StoreAccessError(.invalidKey(.empty), path: request.url.path, operation: .askKeyProvider) }
+    guard secret.count > 0 else { throw StoreAccessError(.invalidKey(.empty), path: request.url.path, operation: .callKeyProvider) }
     return secret
   }
 }

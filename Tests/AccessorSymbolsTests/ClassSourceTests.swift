@@ -62,7 +62,7 @@ final class ClassSourceTests: XCTestCase {
     XCTAssertTrue(text.contains("@NSManaged public var next: Shelf?\n"), text)
   }
 
-  func testNamesThatAreKeywordsAndClassesBelowOthers() {
+  func testKeywordNamesAndSubclasses() {
     var (one, two) = (
       EntityDescription(name: "One", managedObjectClassName: "One"), EntityDescription(name: "Two", managedObjectClassName: "Two")
     )

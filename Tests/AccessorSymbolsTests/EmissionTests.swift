@@ -53,7 +53,7 @@ final class EmissionTests: XCTestCase {
     XCTAssertEqual(try output(["-O", "-wmo", "-swift-version", "6", "-enable-testing"]), Self.expected)
   }
 
-  func testWhatASourceLeavesToTheFileIsOrdinary() throws {
+  func testPropertiesLeftToThePluginAreNotReplaceable() throws {
     let optimised = ["-O", "-wmo", "-swift-version", "6"]
     let (left, declared) = (try run(optimised), try run(optimised + ["-D", "MANAGED_IN_SOURCE"]))
     XCTAssertEqual(left.output, Self.expected)
@@ -63,7 +63,7 @@ final class EmissionTests: XCTestCase {
     XCTAssertEqual(try output(["-Onone", "-swift-version", "5", "-D", "MANAGED_IN_SOURCE"]), Self.expected)
   }
 
-  func testWhatAFileCannotSeeIsNotLeftToIt() {
+  func testPropertiesInvisibleToTheGeneratedFileAreNotLeftToIt() {
     let text = """
       import CoreData
       class A: NSManagedObject {
@@ -89,13 +89,13 @@ final class EmissionTests: XCTestCase {
     XCTAssertFalse(written.contains("_managedValue("), written)
   }
 
-  func testWhatIsWrongUnderAConditionIsAnErrorWhereItHolds() throws {
+  func testConditionalMistakesAreErrorsWhereTheConditionHolds() throws {
     XCTAssertThrowsError(try output(["-Onone", "-swift-version", "6", "-D", "NOT_SET"])) { error in
       XCTAssertTrue("\(error)".contains("Shelf.swift:16: error: the type Nowhere of absent is none of this target"), "\(error)")
     }
   }
 
-  func testOnlyWhoNamesCompiledModelsGetsBundlesThatFindThem() {
+  func testOnlyModulesThatNameCompiledModelsGetBundleMethods() {
     for (text, finds) in [("let a = \"Library.momd\"", true), ("let a = \"mom\"", true), ("let a = \"Library\"", false)] {
       let module = ScannedModule(name: "M", sources: [ScannedSource("import CoreData\n\(text)\n", file: "/m/F.swift")])
       let written = AccessorSource(ManagedAccessors(of: module), of: module).text
@@ -109,7 +109,7 @@ final class EmissionTests: XCTestCase {
     }
   }
 
-  func testAModuleThatReplacesFilesGetsMethodsThatDo() {
+  func testModulesThatReplaceFilesGetFileReplacementMethods() {
     for (text, replaces) in [("_ = try files.replaceItemAt(a, withItemAt: b)", true), ("let a = 1", false)] {
       let module = ScannedModule(name: "M", sources: [ScannedSource("import CoreData\n\(text)\n", file: "/m/F.swift")])
       let written = AccessorSource(ManagedAccessors(of: module), of: module).text
@@ -118,7 +118,7 @@ final class EmissionTests: XCTestCase {
     }
   }
 
-  func testAMethodThatStandsForNothingIsNamed() {
+  func testUnknownManagedMethodsAreReported() {
     let text =
       "class A: NSManagedObject {\n @NSManaged func addToX(_ a: A)\n @NSManaged func countOfX() -> Int\n @NSManaged func addTo(_ a: A) }"
     let module = ScannedModule(name: "M", sources: [ScannedSource(text, file: "/m/F.swift")])

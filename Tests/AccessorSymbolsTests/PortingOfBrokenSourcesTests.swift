@@ -3,7 +3,7 @@ import XCTest
 
 /// Porting tolerates sources that do not compile: code that no rule matches stays the same.
 final class PortingOfBrokenSourcesTests: XCTestCase {
-  func testNoSourceIsTooBroken() {
+  func testBrokenSourcesDoNotTrap() {
     let whole = """
       import Foundation.NSPredicate
       import UIKit
@@ -41,7 +41,7 @@ final class PortingOfBrokenSourcesTests: XCTestCase {
     }
   }
 
-  func testASourceThatDoesNotCompileIsLeftWhole() {
+  func testSourcesThatDoNotCompileKeepTheirText() {
     for text in [
       "@objc(", "@", "#keyPath(", "#keyPath", "override init(entity", "override init(entity: A, insertInto b: B) {", "@objc", "init",
     ] {

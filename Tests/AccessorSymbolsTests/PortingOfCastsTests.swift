@@ -28,7 +28,7 @@ final class PortingOfCastsTests: XCTestCase {
       "try check(a as! NSFetchRequest<A>, b as! NSFetchRequest<B>)", changes: "try check(NSFetchRequest<A>(a), NSFetchRequest<B>(b))")
   }
 
-  func testAStatementOfManyLinesStandsThereTwice() {
+  func testMultilineStatementsAreDuplicated() {
     port(
       """
       super.init(
@@ -55,7 +55,7 @@ final class PortingOfCastsTests: XCTestCase {
         """)
   }
 
-  func testAStatementThatBeginsInItsLineGetsLinesOfItsOwn() {
+  func testStatementsWithinALineGetTheirOwnLines() {
     let port = SourcePort("extension Book {\n  static var all: NSFetchRequest<Book> { fetchRequest() as! NSFetchRequest<Book> }\n}\n")
     XCTAssertEqual(
       port.result,
@@ -73,7 +73,7 @@ final class PortingOfCastsTests: XCTestCase {
       """)
   }
 
-  func testWhatElseStandsInTheStatementIsChangedInBoth() {
+  func testOtherChangesAppearInBothCopiesOfAStatement() {
     let port = SourcePort(
       "import CoreData\nrun(#keyPath(Book.title), request as! NSFetchRequest<Book>)\nlet next = #keyPath(Book.title)\n")
     XCTAssertEqual(
@@ -90,12 +90,12 @@ final class PortingOfCastsTests: XCTestCase {
       """)
   }
 
-  func testACastInAConditionIsRemarkedOn() {
+  func testCastsInConditionsAreReported() {
     port("if let books = request as? NSFetchRequest<Book> { use(books) }", changes: "", remarks: 1)
     port("let number = value as! NSNumber", changes: "")
   }
 
-  func testNamesThatLeadPastTheModuleAreShort() {
+  func testModuleQualifiersOfReplacedTypesAreRemoved() {
     XCTAssertEqual(
       SourcePort("import CoreData\nclass A: Foundation.ValueTransformer { let u: Foundation.UndoManager? = nil, d = Foundation.Date() }\n")
         .result,
@@ -105,12 +105,12 @@ final class PortingOfCastsTests: XCTestCase {
     XCTAssertEqual(SourcePort("import CoreData.CoreDataDefines\n").result, "import CoreData\n")
   }
 
-  func testObservingOfKeysIsRemarkedOn() {
+  func testKeyValueObservingIsReported() {
     let port = SourcePort("import CoreData\nvar token: NSKeyValueObservation?\n")
     XCTAssertEqual(port.remarks.map(\.line), [2])
   }
 
-  func testErrorsAmongTheArgumentsOfAFormatStayErrors() {
+  func testErrorArgumentsOfFormatsKeepTheirType() {
     func check(_ line: String, becomes new: String, at place: UInt = #line) {
       let port = SourcePort("import CoreData\n\(line)\n")
       XCTAssertEqual(port.result, "import CoreData\n\(new)\n", line: place)

@@ -32,7 +32,7 @@ final class PortingOfClassesTests: XCTestCase {
     }
   }
 
-  func testAnInitializerThatIsHiddenIsAsOpenAsItsClass() throws {
+  func testReplacedInitializersHaveTheAccessLevelOfTheirClass() throws {
     let port = SourcePort(
       """
       import CoreData
@@ -60,7 +60,7 @@ final class PortingOfClassesTests: XCTestCase {
     XCTAssertEqual(try symbols(of: port.result).count, 2)
   }
 
-  func testAClassThatAFunctionDeclaresGoesToTheEnd() throws {
+  func testLocalClassesMoveToTheEndOfTheFile() throws {
     let port = SourcePort(
       """
       import CoreData
@@ -109,7 +109,7 @@ final class PortingOfClassesTests: XCTestCase {
     XCTAssertEqual(try symbols(of: port.result).count, 4)
   }
 
-  func testAClassOfAFunctionWhoseNameIsTakenIsRemarkedOn() {
+  func testLocalClassesWithNameClashesAreReported() {
     let port = SourcePort(
       """
       import CoreData
@@ -123,7 +123,7 @@ final class PortingOfClassesTests: XCTestCase {
     XCTAssertEqual(port.remarks.map(\.line), [4])
   }
 
-  func testAClassThatItsFileAloneSeesIsSeenByTheModule() throws {
+  func testPrivateClassesBecomeInternal() throws {
     let port = SourcePort(
       """
       import CoreData
@@ -152,7 +152,7 @@ final class PortingOfClassesTests: XCTestCase {
     XCTAssertEqual(try symbols(of: port.result).count, 2)
   }
 
-  func testAnExtensionOfEveryObjectIsOneOfManagedObjectsToo() throws {
+  func testNSObjectExtensionsAlsoExtendManagedObjects() throws {
     let source = """
       import Foundation
 

@@ -31,7 +31,7 @@ final class PortingOfImportsTests: XCTestCase {
     XCTAssertTrue(SourcePort("import os\n").remarks[0].text.contains("the product UnifiedLogging of CipherData"))
   }
 
-  func testCombineHasASubstituteWithTheModulesThatASourceUses() {
+  func testCombineIsReplacedByTheModulesThatASourceUses() {
     func combine(_ parts: String..., then rest: String) -> String {
       let others = parts.map { "#if canImport(\($0))\nimport \($0)\n#endif\n" }.joined()
       return "#if canImport(Combine)\nimport Combine\n#elseif canImport(OpenCombine)\nimport OpenCombine\n\(others)#endif\n\(rest)"
@@ -54,7 +54,7 @@ final class PortingOfImportsTests: XCTestCase {
     XCTAssertTrue(SourcePort("import Combine\n").remarks[0].text.contains("the package OpenCombine has most of it"))
   }
 
-  func testImportsThatHaveAConditionStayWhatTheyAre() {
+  func testConditionalImportsAreUnchanged() {
     for source in ["#if canImport(Combine)\nimport Combine\n#endif\n", "#if os(iOS)\nimport os\n#endif\n", "import OpenCombine\n"] {
       XCTAssertFalse(SourcePort(source).isChanged, source)
       XCTAssertEqual(SourcePort(source).remarks, [], source)

@@ -91,13 +91,13 @@ final class PortingOfObserversTests: XCTestCase {
     }
   }
 
-  func testASourceWithItsTokensIsNotChangedAgain() {
+  func testSourcesWithTokensAreNotChangedAgain() {
     let result = SourcePort(Self.source).result
     XCTAssertEqual(result.components(separatedBy: "var notificationObservers").count, 2, result)
     XCTAssertFalse(SourcePort(result).isChanged, SourcePort(result).difference(path: "a"))
   }
 
-  func testAClassThatStopsWhenItEndsKeepsNoTokens() {
+  func testClassesThatStopObservingInDeinitKeepNoTokens() {
     let port = SourcePort(
       """
       class Player {
@@ -114,7 +114,7 @@ final class PortingOfObserversTests: XCTestCase {
     XCTAssertTrue(port.result.contains("deinit { NotificationCenter.default.removeObserver(self) }"), port.result)
   }
 
-  func testTheMethodAndTheRemovalMayBeInOtherSources() {
+  func testMethodAndRemovalMayBeInOtherSources() {
     let sources = [
       "class Stack {\n  func observe() {\n    center.addObserver(self, selector: #selector(saved), name: name, object: nil)\n  }\n}\n",
       "extension Stack {\n  @objc func saved(note: Notification) {}\n  func stop() {\n    center.removeObserver(self)\n  }\n}\n",
@@ -129,7 +129,7 @@ final class PortingOfObserversTests: XCTestCase {
     XCTAssertEqual(ported.flatMap(\.remarks), [])
   }
 
-  func testMethodsThatTakeSomethingElseAreRemarkedOn() {
+  func testObserverMethodsWithOtherParametersAreReported() {
     for parameters in ["_ a: Notification, _ b: Int", "_ sender: Button"] {
       let port = SourcePort(
         "class A {\n  func b() {\n    center.addObserver(self, selector: #selector(c), name: n, object: nil)\n  }\n  @objc func c(\(parameters)) {}\n}\n"
@@ -139,7 +139,7 @@ final class PortingOfObserversTests: XCTestCase {
     }
   }
 
-  func testObserversOfKeysStayWhatTheyAre() {
+  func testKeyValueObserversAreUnchanged() {
     let source = "class A {\n  func b() {\n    item.removeObserver(self, forKeyPath: \"c\")\n  }\n}\n"
     XCTAssertFalse(SourcePort(source).isChanged)
   }

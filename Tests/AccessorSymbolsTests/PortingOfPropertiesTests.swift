@@ -54,14 +54,14 @@ final class PortingOfPropertiesTests: XCTestCase {
 
     """
 
-  func testPropertiesAreLeftToThePluginWhereThatIsAskedFor() {
+  func testPropertiesAreLeftToThePluginOnRequestInSources() {
     let port = SourcePort(Self.source, leavesProperties: true)
     XCTAssertEqual(port.result, Self.ported)
     XCTAssertFalse(SourcePort(port.result, leavesProperties: true).isChanged)
     XCTAssertFalse(SourcePort(Self.source).result.contains("MANAGED_IN_SOURCE"))
   }
 
-  func testThePluginWritesWhatWasLeftToIt() {
+  func testPluginGeneratesThePropertiesLeftToIt() {
     let module = ScannedModule(name: "M", sources: [ScannedSource(Self.ported, file: "/m/Book.swift")])
     let source = AccessorSource(ManagedAccessors(of: module), of: module)
     XCTAssertEqual(source.issues, [])

@@ -73,17 +73,17 @@ final class PortingTests: XCTestCase {
     }
     """
 
-  func testWhatObjectiveCNeedsIsPutWhereItIs() {
+  func testObjectiveCDeclarationsBecomeConditional() {
     XCTAssertEqual(SourcePort(Self.source).result, Self.ported)
     XCTAssertEqual(SourcePort(Self.source).remarks, [])
   }
 
-  func testAChangedSourceIsNotChangedAgain() {
+  func testPortingIsIdempotent() {
     XCTAssertFalse(SourcePort(Self.ported).isChanged)
     XCTAssertEqual(SourcePort(Self.ported).result, Self.ported)
   }
 
-  func testAChangedSourceCompilesWhereItDidNot() throws {
+  func testPortedSourcesCompile() throws {
     try CompiledModules.with { modules in
       _ = try modules.missingSymbols(of: "CoreData", [modules.write(Self.base, as: "CoreData.swift")])
       let before = try modules.write(Self.source, as: "Before.swift")
@@ -98,7 +98,7 @@ final class PortingTests: XCTestCase {
     }
   }
 
-  func testKeysInTextsBecomeTexts() {
+  func testKeyPathExpressionsBecomeStrings() {
     func check(_ line: String, becomes new: String, at place: UInt = #line) {
       XCTAssertEqual(SourcePort("import CoreData\n\(line)\n").result, "import CoreData\n\(new)\n", line: place)
     }
@@ -110,7 +110,7 @@ final class PortingTests: XCTestCase {
     check("let a = \"\"\"\n  \\(#keyPath(A.b))\n  \"\"\"", becomes: "let a = \"\"\"\n  b\n  \"\"\"")
   }
 
-  func testTheDifferenceIsOneThatPatchTakes() throws {
+  func testDifferenceCanBeAppliedByPatch() throws {
     let port = SourcePort("// A\n@objc(A) class A: NSManagedObject {\n  let key = #keyPath(A.b)\n}\n")
     XCTAssertEqual(
       port.difference(path: "A.swift"),
@@ -131,7 +131,7 @@ final class PortingTests: XCTestCase {
     XCTAssertEqual(SourcePort("class A {}\n").difference(path: "A.swift"), "")
   }
 
-  func testSelectorsOfSortDescriptorsBecomeNames() {
+  func testSortDescriptorSelectorsBecomeNames() {
     let port = SourcePort(
       "let s = NSSortDescriptor(key: \"a\", ascending: true, selector: #selector(NSString.localizedStandardCompare(_:)))\n")
     XCTAssertEqual(
@@ -194,7 +194,7 @@ final class PortingTests: XCTestCase {
     XCTAssertFalse(SourcePort(port.result).isChanged)
   }
 
-  func testAClosureGivesWhatTheMethodTakes() {
+  func testClosuresPassTheArgumentsOfTheirMethod() {
     let port = SourcePort(
       """
       class Stack {
@@ -209,7 +209,7 @@ final class PortingTests: XCTestCase {
     XCTAssertEqual(port.remarks, [])
   }
 
-  func testAttributesBesideOneAnotherStandTogether() {
+  func testAdjacentAttributesShareOneCondition() {
     let port = SourcePort("@objc(Book) @objcMembers\npublic class Book {\n  @objc(a:) @nonobjc @objc var x = 1\n}\n")
     XCTAssertEqual(
       port.result,
@@ -232,7 +232,7 @@ final class PortingTests: XCTestCase {
     XCTAssertFalse(port.difference(path: "Book.swift").isEmpty)
   }
 
-  func testSelectorsInConstantsAreThoseOfTheirObservers() {
+  func testSelectorConstantsAreResolvedForTheirObservers() {
     let port = SourcePort(
       """
       class Stack {
@@ -251,7 +251,7 @@ final class PortingTests: XCTestCase {
     XCTAssertFalse(SourcePort(port.result).isChanged)
   }
 
-  func testImportsOfApplesModulesStandWhereTheseAre() {
+  func testImportsOfAppleModulesBecomeConditional() {
     let port = SourcePort("import UIKit\n@preconcurrency import AVFoundation.AVAsset\nlet flag = description.optional\n\nvar x = 1\n")
     XCTAssertEqual(
       port.result,
@@ -260,14 +260,14 @@ final class PortingTests: XCTestCase {
     XCTAssertEqual(port.remarks.map(\.line), [1, 2])
   }
 
-  func testASourceThatLeavesItsImportToOthersGetsIt() {
+  func testMissingImportsAreAdded() {
     XCTAssertEqual(
       SourcePort("import Foundation\n\nextension NSManagedObjectModel {}\n").result,
       "import CoreData\nimport Foundation\n\nextension NSManagedObjectModel {}\n")
     XCTAssertFalse(SourcePort("import Foundation\nlet text = \"NSManagedObject\"\n").isChanged)
   }
 
-  func testWhatNoRuleChangesIsRemarkedOn() {
+  func testUnportableCodeIsReported() {
     let port = SourcePort(
       """
       import UIKit
@@ -285,7 +285,7 @@ final class PortingTests: XCTestCase {
     XCTAssertTrue(port.remarks[1].text.hasPrefix("optional requirements"))
   }
 
-  func testTheExampleIsAsTheCommandHasLeftIt() throws {
+  func testExampleMatchesTheOutputOfTheCommand() throws {
     let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
     let folder = root.appendingPathComponent("Examples/CoreDataSources")
     let walk = try XCTUnwrap(FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil))

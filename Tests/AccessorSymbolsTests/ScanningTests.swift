@@ -5,7 +5,7 @@ import XCTest
 final class ScanningTests: XCTestCase {
   private func scan(_ text: String) -> ScannedSource { ScannedSource(text, file: "F.swift") }
 
-  func testOnlyDeclarationsAreFoundInASourceThatLooksLikeMany() throws {
+  func testOnlyDeclarationsAreFoundInMisleadingSources() throws {
     let module = try CompiledModules.scanned("Library")
     let odd = try XCTUnwrap(module.sources.first { $0.file.hasSuffix("Oddities.swift") })
     XCTAssertEqual(odd.managed.map(\.name), ["first", "second", "third3", "kind", "sameLine", "fourth"])
@@ -14,7 +14,7 @@ final class ScanningTests: XCTestCase {
     XCTAssertEqual(odd.imports.map(\.module), ["CoreData", "Foundation"])
   }
 
-  func testAccessIsThatOfTheDeclarationOrOfItsExtension() {
+  func testAccessLevelComesFromTheDeclarationOrItsExtension() {
     let source = scan(
       """
       public extension A { @NSManaged var a: Int; @NSManaged private var b: Int; @NSManaged internal(set) open var c: Int }
@@ -24,13 +24,13 @@ final class ScanningTests: XCTestCase {
     XCTAssertEqual(source.managed.map(\.setterAccess), [nil, nil, .internal, nil, .private])
   }
 
-  func testTheLineIsThatOfTheName() {
+  func testLineNumberIsThatOfTheName() {
     let source = scan("\r\n/*\n\n*/ class A {\n  @NSManaged\n  var\n    x: Int,\n    y: String\n}\n")
     XCTAssertEqual(source.managed.map(\.line), [7, 8])
     XCTAssertEqual(source.types.map(\.line), [4])
   }
 
-  func testConditionsAreThoseOfEveryOpenIf() {
+  func testConditionsOfNestedIfsAreCombined() {
     let source = scan(
       """
       #if os(Linux) && (A ||
@@ -61,7 +61,7 @@ final class ScanningTests: XCTestCase {
     XCTAssertEqual(source.imports[2].conditions, ["canImport(UIKit)"])
   }
 
-  func testASourceThatDoesNotCompileIsReadToItsEnd() {
+  func testSourcesThatDoNotCompileAreScannedToTheEnd() {
     for text in [
       "class A { @NSManaged var", "class A { @NSManaged var x:", "class", "}}}", "class A { @NSManaged func f(", "\"\\(", "/* /*", "@",
       "#if",

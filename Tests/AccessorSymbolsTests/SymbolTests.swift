@@ -29,14 +29,14 @@ final class SymbolTests: XCTestCase {
     return made
   }
 
-  func testTheSymbolsOfAModulesDeclarationsAreTheCompilers() throws {
+  func testSymbolsOfModuleDeclarationsMatchTheCompiler() throws {
     let made = try CompiledModules.with { modules in
       try compare(CompiledModules.scanned("Library"), CompiledModules.files(of: "Library"), in: modules)
     }
     XCTAssertGreaterThan(made.accessors.count, 110)
   }
 
-  func testTheSymbolsOfWellKnownTypesAreTheCompilers() throws {
+  func testSymbolsOfWellKnownTypesMatchTheCompiler() throws {
     let types = KnownTypeNames.all
     XCTAssertGreaterThan(types.count, 100)
     let properties = types.enumerated().map { "  @NSManaged public var p\($0.offset): \($0.element)?\n" }
@@ -51,7 +51,7 @@ final class SymbolTests: XCTestCase {
   }
 
   /// Names with repeated words, in repeated types.
-  func testTheSymbolsOfArbitraryNamesAndTypesAreTheCompilers() throws {
+  func testSymbolsOfArbitraryNamesAndTypesMatchTheCompiler() throws {
     for seed in 1...3 as ClosedRange<UInt64> {
       var random = RandomDeclarations(seed: seed)
       let text = random.source(classes: 12, properties: 20)

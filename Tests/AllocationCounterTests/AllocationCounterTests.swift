@@ -60,7 +60,7 @@ final class AllocationCounterTests: XCTestCase {
     withExtendedLifetime(leaf) {}
   }
 
-  func testTextsOfEveryLengthSurviveTheCount() {
+  func testStringsOfAllLengthsAreUnchangedWhileCounting() {
     guard allocation_counter_counts_retains() else { return }
     var texts: [String] = []
     texts.reserveCapacity(100)
@@ -73,7 +73,7 @@ final class AllocationCounterTests: XCTestCase {
     XCTAssertEqual(copies[39], [texts[39], texts[39]])
   }
 
-  func testNothingIsCountedAfterTheEnd() {
+  func testNothingIsCountedAfterCountingEnds() {
     guard allocation_counter_counts_allocations() else { return }
     allocation_counter_start()
     _ = allocation_counter_stop()

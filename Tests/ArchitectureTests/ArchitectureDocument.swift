@@ -15,11 +15,11 @@ enum ArchitectureDocument {
     guard let begin = text.firstRange(of: "<!-- floors -->\n"), let end = text.firstRange(of: "<!-- end of the floors -->") else {
       throw NoMarks()
     }
-    return try String(text[..<begin.upperBound]) + modules.compactMap(floors).joined() + text[end.lowerBound...]
+    return try String(text[..<begin.upperBound]) + modules.compactMap(layers).joined() + text[end.lowerBound...]
   }
 
   /// Returns the layers in the head comment of a module's first file; nil if it has none.
-  private static func floors(of module: String) throws -> String? {
+  private static func layers(of module: String) throws -> String? {
     let file = "Sources/\(module)/\(module).swift"
     guard Repository.exists(file) else { return nil }
     let comment = try Repository.text(file).split(separator: "\n", omittingEmptySubsequences: false).prefix { $0.hasPrefix("//") }

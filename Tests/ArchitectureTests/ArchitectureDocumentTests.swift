@@ -4,7 +4,7 @@ import XCTest
 final class ArchitectureDocumentTests: XCTestCase {
   private static let document = ArchitectureDocument.path
 
-  func testEveryFileThatTheWalksNameIsThere() throws {
+  func testFilesNamedInTheArchitectureDocumentExist() throws {
     let files = Set(Repository.sources.compactMap { $0.file.split(separator: "/").last.map(String.init) })
     var count = 0
     // Parts with odd indexes are between backquotes.
@@ -16,7 +16,7 @@ final class ArchitectureDocumentTests: XCTestCase {
     XCTAssertGreaterThan(count, 40)
   }
 
-  func testTheFloorsAreDrawnAsTheModulesDraw() throws {
+  func testArchitectureDocumentDrawsTheLayersOfTheModules() throws {
     XCTAssertEqual(try Repository.text(Self.document), try ArchitectureDocument.redrawn(), "run Scripts/api-baseline")
   }
 }

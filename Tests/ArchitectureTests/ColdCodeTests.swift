@@ -11,7 +11,7 @@ final class ColdCodeTests: XCTestCase {
   ]
   private static let longest = 8
 
-  func testALongFunctionThatRunsOnceForAModelIsNotOptimized() {
+  func testLongFunctionsThatRunOncePerModelAreNotOptimized() {
     for folder in Self.cold {
       let sources = Repository.sources.filter { $0.file.hasPrefix(folder) }
       XCTAssertFalse(sources.isEmpty, "\(folder) is gone; list what took its work")
@@ -23,7 +23,7 @@ final class ColdCodeTests: XCTestCase {
     }
   }
 
-  func testALongFunctionIsTold() {
+  func testLongFunctionsAreFound() {
     let body = String(repeating: "    work()\n", count: 8)
     let text = SwiftText("struct A {\n  func short() {\n\(body)  }\n  var long: Int {\n\(body)    return 1\n  }\n}\n")
     XCTAssertEqual(Self.longFunctions(of: text), [11])

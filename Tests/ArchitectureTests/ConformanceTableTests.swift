@@ -7,7 +7,7 @@ final class ConformanceTableTests: XCTestCase {
   private static let table = "Documentation/Conformance.md"
   private static let optionTable = "Documentation/StoreOptions.md"
 
-  func testEveryTestThatTheTableNamesExists() throws {
+  func testTestsNamedInTheTableExist() throws {
     let known = try Self.testNames()
     for (table, count) in [(Self.table, 50), (Self.optionTable, 20)] {
       let named = Self.namedTests(try Repository.text(table))

@@ -5,8 +5,8 @@ import XCTest
 final class ContextPartTests: XCTestCase {
   private static let folder = "Sources/ObjectContext/Core/"
   private static let parts = [
-    "ChangeIntake", "EntityClasses", "EventObservers", "FaultGroups", "FetchedPropertyLists", "HandedOutValues", "IdentityMap",
-    "MemberStates", "NumberedModel", "NotedErrors", "ObjectRegistry", "PermanentIDTable", "RecentObjects", "UnitOfWork",
+    "ChangeReceiver", "EntityClasses", "EventObservers", "FaultGroups", "FetchedPropertyCache", "MutableValueTracker", "IdentityMap",
+    "MembershipTracker", "CompiledModelTables", "DeferredErrors", "ObjectRegistry", "PermanentIDTable", "RecentObjects", "UnitOfWork",
   ]
   /// The maximum number of stored properties of a context: its settings and its parts. Other state belongs to a part.
   private static let limit = 23
@@ -25,7 +25,7 @@ final class ContextPartTests: XCTestCase {
     }
   }
 
-  func testThePartsOfAContextKeepTheirStateToThemselves() throws {
+  func testContextPartsKeepTheirStatePrivate() throws {
     for part in Self.parts {
       let properties = storedProperties(try text("\(Self.folder)\(part).swift"))
       XCTAssertFalse(properties.isEmpty, "\(part) has no state, or this test does not see it")
@@ -35,7 +35,7 @@ final class ContextPartTests: XCTestCase {
     }
   }
 
-  func testAContextIsLittleMoreThanItsParts() throws {
+  func testContextHasFewPropertiesBesidesItsParts() throws {
     let properties = storedProperties(try text("\(Self.folder)ManagedObjectContext.swift"))
     XCTAssertGreaterThan(properties.count, 10, "this test does not see the properties")
     XCTAssertLessThanOrEqual(

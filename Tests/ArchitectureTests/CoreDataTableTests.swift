@@ -10,7 +10,7 @@ final class CoreDataTableTests: XCTestCase {
     "NSManagedObject": ["ManagedObject"], "NSSnapshotEventType": ["SnapshotEvents"],
   ]
 
-  func testWhatIsSaidToBeThereIsDeclared() throws {
+  func testDeclarationsListedAsAvailableExist() throws {
     let declared = try Self.declared()
     for row in try Self.rows() where row.status == .same || row.status == .different {
       for symbol in row.symbols where !declared.has(symbol) {
@@ -19,7 +19,7 @@ final class CoreDataTableTests: XCTestCase {
     }
   }
 
-  func testWhatIsSaidToBeAbsentIsDeclaredUnavailable() throws {
+  func testDeclarationsListedAsAbsentAreUnavailable() throws {
     let (declared, absent) = (try Self.declared(), try Self.absent())
     for row in try Self.rows() where row.status == .absent {
       for symbol in row.symbols {
@@ -29,7 +29,7 @@ final class CoreDataTableTests: XCTestCase {
     }
   }
 
-  func testWhatIsSaidToBeUndeclaredIsNot() throws {
+  func testDeclarationsListedAsUndeclaredDoNotExist() throws {
     let (declared, absent) = (try Self.declared(), try Self.absent())
     for row in try Self.rows() where row.status == .undeclared {
       XCTAssertGreaterThan(row.text.count, "undeclared: ".count + 8, "no reason: \(row.symbols)")
@@ -48,7 +48,7 @@ final class CoreDataTableTests: XCTestCase {
     }
   }
 
-  func testEverythingInTheFolderOfTheAbsentIsUnavailable() throws {
+  func testDeclarationsInTheUnavailableFolderAreUnavailable() throws {
     for file in Repository.swiftFiles(in: Self.absentFolder) {
       let text = try Repository.text(file)
       let declarations = PublicDeclarations.of(SwiftText(text)).filter { !$0.contains(": case ") }
@@ -56,7 +56,7 @@ final class CoreDataTableTests: XCTestCase {
     }
   }
 
-  func testTheReaderOfSignaturesNamesThemAsTheTableDoes() {
+  func testSignatureReaderUsesTheNamesOfTheTable() {
     for (line, symbol) in [
       ("A: @discardableResult public func b<T: C>(_ c: D<E, F>, with g: (H, I) -> J = k) throws -> L where T: M", "A.b(_:with:)"),
       ("A.B: public convenience init?(for c: [D: E], _ f: G...)", "A.B.init(for:_:)"), ("A: open class var b: C { get }", "A.b"),

@@ -6,7 +6,7 @@ final class DocumentTests: XCTestCase {
   private static let documents =
     ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"] + Repository.files(in: "Documentation").filter { $0.hasSuffix(".md") }
 
-  func testEveryLinkToAFileLeadsSomewhere() throws {
+  func testFileLinksResolve() throws {
     for document in Self.documents {
       let folder = document.split(separator: "/").dropLast().joined(separator: "/")
       for part in try Repository.text(document).split(separator: "](").dropFirst() {
@@ -18,7 +18,7 @@ final class DocumentTests: XCTestCase {
     }
   }
 
-  func testEveryFileThatIsNamedAsCodeExists() throws {
+  func testFilesNamedAsCodeExist() throws {
     let folders = ["Scripts/", "Sources/", "Tests/", "Schemas/", "Documentation/", "Plugins/", "Benchmarks/", "Examples/"]
     for document in Self.documents {
       // Parts with odd indexes are between backquotes.
@@ -30,7 +30,7 @@ final class DocumentTests: XCTestCase {
     }
   }
 
-  func testEachGuaranteeOfTheSecurityModelNamesATestThatExists() throws {
+  func testSecurityGuaranteesNameExistingTests() throws {
     let document = try Repository.text("Documentation/Security.md")
     let section = try XCTUnwrap(
       document.components(separatedBy: "## Guarantees").dropFirst().first?.components(separatedBy: "\n## ").first)

@@ -26,7 +26,7 @@ final class DocumentationCommentTests: XCTestCase {
     "StoreVerificationLevel", "TextQuery", "ValidationError", "VersionedModel",
   ]
 
-  func testTypesThatUsersMeetFirstHaveAnExample() {
+  func testMainTypesHaveAnExample() {
     var documented: Set<String> = []
     for (_, text) in Repository.sources {
       for (index, line) in text.code.enumerated() where line.first != " " && (line.contains("public ") || line.contains("open ")) {
@@ -43,7 +43,7 @@ final class DocumentationCommentTests: XCTestCase {
     for name in Self.metFirst { XCTAssertTrue(documented.contains(name), "\(name) does not show what one does with it") }
   }
 
-  func testWhatThrowsSaysWhat() {
+  func testThrowingFunctionsDocumentTheirErrors() {
     for (file, signature) in Self.signatures where signature.canThrow {
       XCTAssertTrue(
         signature.documentation.contains { $0.hasPrefix("- Throws: ") },
@@ -51,7 +51,7 @@ final class DocumentationCommentTests: XCTestCase {
     }
   }
 
-  func testThreeParametersOrMoreAreDocumentedEach() {
+  func testFunctionsWithThreeOrMoreParametersDocumentEach() {
     for (file, signature) in Self.signatures where signature.parameterNames.count >= 3 {
       for name in signature.parameterNames where name != "_" {
         let plain = name.filter { $0 != "`" }

@@ -37,16 +37,16 @@ final class ImportRuleTests: XCTestCase {
     // SHA-256 for version hashes: the only use of libcrypto apart from keys.
     "Sources/ObjectModel/Values/ContentDigest.swift": ["CLibcrypto"],
     // Memory prefetching.
-    "Sources/ObjectContext/Core/MemoryAhead.swift": ["CProcessor"], "Sources/ObjectStore/Rows/RowTable.swift": ["CProcessor"],
+    "Sources/ObjectContext/Core/MemoryPrefetch.swift": ["CProcessor"], "Sources/ObjectStore/Rows/RowTable.swift": ["CProcessor"],
     // Reads and writes of whole words that the compiler must not split.
-    "Sources/ObjectContext/Core/WholeWord.swift": ["CProcessor"],
+    "Sources/ObjectContext/Core/FullWordStore.swift": ["CProcessor"],
     // The location of a property's value: a read that does not retain the object.
     "Sources/CoreData/Objects/Contexts/ManagedKey.swift": ["CProcessor"],
     // The model in a store: the only use of zlib.
     "Sources/SQLCipherStore/Basics/CompressedText.swift": ["CZlib"],
   ]
 
-  func testEveryModuleImportsOnlyWhatTheArchitectureAllows() throws {
+  func testModulesImportOnlyAllowedModules() throws {
     for module in try Repository.folders(in: "Sources") {
       guard let allowed = Self.allowed[module] else {
         XCTFail("Sources/\(module) has no line in this test's table of imports")
@@ -61,14 +61,14 @@ final class ImportRuleTests: XCTestCase {
     }
   }
 
-  func testTheExceptionsAreStillNeeded() {
+  func testImportExceptionsAreStillNeeded() {
     for (file, modules) in Self.exceptions {
       let imported = Repository.sources.first { $0.file == file }.map { Set(imports($0.text)) } ?? []
       XCTAssertTrue(imported.isSuperset(of: modules), "\(file) needs its exception no more")
     }
   }
 
-  func testOnlyTheTwoFacesReExportModules() {
+  func testOnlyTheTwoUmbrellaModulesReExportModules() {
     // The superclasses of CoreData's classes and the types of its keys must be visible where they are used, and importing Core Data
     // includes Foundation. The first file declares these imports.
     let types = [
@@ -84,7 +84,7 @@ final class ImportRuleTests: XCTestCase {
     }
   }
 
-  func testNothingThatIsDangerousIsEverNamed() {
+  func testDangerousFunctionsAreNotUsed() {
     // The first four destroy files or affect all later connections; XMLDocument reads external entities; the last two print.
     let names = ["sqlite3_rekey", "sqlite3_rekey_v2", "cipher_migrate", "XMLDocument", "dump", "debugPrint"]
     for (file, text) in Repository.sources {

@@ -16,7 +16,7 @@ final class OptionSetTests: XCTestCase {
     return values
   }
 
-  func testEachOptionHasABitOfItsOwn() {
+  func testOptionsHaveDistinctBits() {
     var count = 0
     for (file, text) in Repository.sources where text.code.contains(where: { $0.contains("OptionSet") }) {
       for (type, values) in rawValues(text) {

@@ -42,7 +42,7 @@ enum PinnedLists {
         heading: [
           "The public types that `import CipherData` does not show: what only stores need. Written by Scripts/api-baseline."
         ],
-        lines: try Face(Face.application).hiddenTypes().sorted())
+        lines: try UmbrellaModule(UmbrellaModule.application).hiddenTypes().sorted())
     }
   }
 

@@ -2,7 +2,7 @@ import XCTest
 
 /// Compares the public API of each module with the reviewed list (Documentation/API).
 final class PublicInterfaceTests: XCTestCase {
-  func testThePublicInterfaceIsTheReviewedOne() throws {
+  func testPublicInterfaceMatchesTheReviewedOne() throws {
     for list in try PinnedLists.publicInterfaces { try list.check(hint: "If the change is meant, run Scripts/api-baseline.") }
   }
 

@@ -8,7 +8,7 @@ final class PublishingRuleTests: XCTestCase {
     "Sources/ObjectStore/Coordinator/PersistentStoreCoordinator+Requests.swift": "publish",
     "Sources/ObjectStore/Coordinator/PersistentStore+Publishing.swift": "tell",
     "Sources/ObjectStore/Coordinator/PersistentStoreCoordinator+Batch.swift": "publish",
-    "Sources/ObjectStore/Coordinator/BatchPortionWriter.swift": "publishes",
+    "Sources/ObjectStore/Coordinator/BatchChunkWriter.swift": "publishes",
   ]
   /// Files that fill a store before a coordinator has it.
   private static let exempt: Set<String> = [
@@ -16,7 +16,7 @@ final class PublishingRuleTests: XCTestCase {
   ]
   private static let calls = ["incrementalStore.execute(", "incrementalStore.performTransaction("]
 
-  func testOnlyThoseWhoTellOfItMakeAStoreWrite() {
+  func testStoreWritesOccurOnlyInFilesThatPublishThem() {
     for (file, text) in Repository.sources where !Self.exempt.contains(file) && Self.writers[file] == nil {
       for (number, line) in text.code.enumerated() where Self.calls.contains(where: line.contains) {
         XCTFail("\(file):\(number + 1) makes a store write past the coordinator, so that nobody hears of it")
@@ -24,7 +24,7 @@ final class PublishingRuleTests: XCTestCase {
     }
   }
 
-  func testThoseWhoMakeAStoreWriteTellOfIt() throws {
+  func testFilesThatWriteToStoresPublishTheChanges() throws {
     for (file, word) in Self.writers {
       let text = try XCTUnwrap(Repository.sources.first { $0.file == file }?.text, "\(file) has moved")
       XCTAssertTrue(text.code.contains { line in Self.calls.contains(where: line.contains) }, "\(file) makes no store write any more")

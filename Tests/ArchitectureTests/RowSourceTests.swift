@@ -24,14 +24,14 @@ final class RowSourceTests: XCTestCase {
     return found
   }
 
-  func testOnlyTheRowSourceAsksCoordinatorsAndStores() {
+  func testOnlyTheRowSourceQueriesCoordinatorsAndStores() {
     for (file, text) in Repository.sources where file.hasPrefix("Sources/ObjectContext/") {
       if Self.exempt.contains(where: file.hasPrefix) { continue }
       for place in places(text) { XCTFail("\(file):\(place): ask the context's row source instead") }
     }
   }
 
-  func testTheRowSourceIsWhereTheyAreAsked() {
+  func testRowSourceQueriesCoordinatorsAndStores() {
     let text = Repository.sources.first { $0.file == "Sources/ObjectContext/Rows/RowSource.swift" }?.text
     XCTAssertGreaterThan(text.map { places($0).count } ?? 0, 20, "the row source has moved, or this test sees nothing any more")
   }

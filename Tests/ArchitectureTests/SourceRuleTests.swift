@@ -12,11 +12,11 @@ final class SourceRuleTests: XCTestCase {
     "Sources/ObjectContext/Core/FaultGroups.swift",
     "Sources/ObjectContext/Core/FetchGroup.swift",
     "Sources/ObjectContext/Core/IdentityMap.swift",
-    "Sources/ObjectContext/Core/MemberStates.swift",
+    "Sources/ObjectContext/Core/MembershipTracker.swift",
     "Sources/ObjectContext/Core/ObjectRegistry.swift",
     "Sources/ObjectContext/Core/Overlay.swift",
     "Sources/ObjectContext/Core/PermanentIDTable.swift",
-    "Sources/ObjectContext/Core/ReferenceList.swift",
+    "Sources/ObjectContext/Core/OrderedReferenceSet.swift",
     "Sources/ObjectContext/Core/ToManyState.swift",
     "Sources/ObjectContext/Core/UnitOfWork.swift",
     "Sources/ObjectContext/Faulting/",
@@ -43,14 +43,14 @@ final class SourceRuleTests: XCTestCase {
     "Sources/StoreKeys/",
   ]
 
-  func testNoFileIsLongerThanFiveHundredLines() throws {
+  func testFilesHaveAtMostFiveHundredLines() throws {
     for file in Self.folders.flatMap(Repository.swiftFiles) {
       let count = try Repository.text(file).split(separator: "\n", omittingEmptySubsequences: false).count - 1
       XCTAssertLessThanOrEqual(count, Self.maximumLines, "\(file) has \(count) lines; split it by what it does")
     }
   }
 
-  func testNothingTrapsOnPurpose() {
+  func testSourcesContainNoDeliberateTraps() {
     for (file, text) in Repository.sources {
       for word in ["try!", "fatalError", "assertionFailure"] {
         for line in text.lines(containing: word) { XCTFail("\(file):\(line + 1) contains \(word)") }
@@ -67,7 +67,7 @@ final class SourceRuleTests: XCTestCase {
     }
   }
 
-  func testNothingIsBoxedWhereItIsHot() {
+  func testHotPathsDoNotUseAny() {
     for path in Self.hotPaths {
       let sources = Repository.sources.filter { $0.file.hasPrefix(path) }
       XCTAssertFalse(sources.isEmpty, "\(path) is gone; list what took its work")
@@ -93,7 +93,7 @@ final class SourceRuleTests: XCTestCase {
     try PinnedLists.uncheckedUses.check(hint: "If it must be, run Scripts/api-baseline and say why in the commit.")
   }
 
-  func testEveryUncheckedUseHasItsReasonBesideIt() {
+  func testUncheckedUsesHaveAReasonComment() {
     for use in UncheckedUse.all(in: Repository.sources) where use.reason == nil {
       XCTFail("\(use.file):\(use.line + 1) uses \(use.word) without a comment that says why, on the line or directly above it")
     }
@@ -105,7 +105,7 @@ final class SourceRuleTests: XCTestCase {
   ]
 
   /// An argument after the first one of an error's initializer must have a label. An unlabeled one is a message, which must be a `Reason`.
-  func testSentencesOfErrorsWithReasonsAreMadeInOnePlace() {
+  func testMessagesOfErrorsWithReasonsAreBuiltInOnePlace() {
     var count = 0
     for (name, place) in Self.errorsWithReasons {
       for (file, text) in Repository.sources where file.hasPrefix("Sources/") && !file.hasPrefix(place) {
@@ -123,7 +123,7 @@ final class SourceRuleTests: XCTestCase {
 
   /// The causes of key, file and connection errors are closed enumerations with their messages. `sql` and `message` contain SQLite's own
   /// text.
-  func testSentencesOfStoreAccessErrorsAreMadeInOnePlace() {
+  func testMessagesOfStoreAccessErrorsAreBuiltInOnePlace() {
     var count = 0
     for (file, text) in Repository.sources where file.hasPrefix("Sources/") && !file.hasPrefix("Sources/StoreKeys/Basics/StoreAccessError")
     {
@@ -139,7 +139,7 @@ final class SourceRuleTests: XCTestCase {
     XCTAssertGreaterThan(count, 70, "the test finds no errors: has their form changed?")
   }
 
-  func testASentenceInAnErrorsInitialiserIsFound() {
+  func testMessagesInErrorInitializersAreFound() {
     XCTAssertEqual(Self.secondArgument(of: ".invalidRequest,\n  \"A sentence.\", operation: .save)"), "\"A sentence.\", operation: .save)")
     XCTAssertEqual(Self.secondArgument(of: ".noStages(from: a, to: [b, c]), operation: .save)"), "operation: .save)")
     XCTAssertNil(Self.secondArgument(of: ".noStages(from: a, to: b))\nlet x = f(1, 2)"))

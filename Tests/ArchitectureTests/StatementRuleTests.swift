@@ -40,7 +40,7 @@ final class StatementRuleTests: XCTestCase {
     return line[line.utf8.index(line.startIndex, offsetBy: start)...line.utf8.index(line.startIndex, offsetBy: end)]
   }
 
-  func testNoTextOverATableStandsOutsideTheFilesOfTablesAndTheGeneratorOfRequests() throws {
+  func testTableStatementsOccurOnlyInTableFilesAndTheRequestGenerator() throws {
     for file in Self.owners { XCTAssertTrue(Repository.exists(Self.folder + file), "\(file) is not there") }
     var found = 0
     for (path, text) in Repository.sources where path.hasPrefix(Self.folder) {
@@ -61,7 +61,7 @@ final class StatementRuleTests: XCTestCase {
     XCTAssertGreaterThan(found, 60, "texts are not found where they are")
   }
 
-  func testOnlyTheGeneratorPutsJoinTablesIntoQueries() throws {
+  func testOnlyTheGeneratorUsesJoinTablesInQueries() throws {
     for (path, text) in Repository.sources where path.hasPrefix(Self.folder) {
       let file = String(path.dropFirst(Self.folder.count))
       guard !Self.owners.contains(file), !Self.generators.contains(where: file.hasPrefix) else { continue }
@@ -71,7 +71,7 @@ final class StatementRuleTests: XCTestCase {
     }
   }
 
-  func testNobodyButTheirFileKnowsTheNamesOfAJoinTablesColumns() throws {
+  func testJoinTableColumnNamesOccurOnlyInTheirFile() throws {
     let text = try Repository.text(Self.owner)
     let declaration = try XCTUnwrap(text.components(separatedBy: "struct JoinSide").dropFirst().first?.components(separatedBy: "\n}").first)
     for column in Self.columns {
@@ -79,7 +79,7 @@ final class StatementRuleTests: XCTestCase {
     }
   }
 
-  func testNoTextOverAJoinTableStandsElsewhere() throws {
+  func testJoinTableStatementsOccurOnlyInTheirFiles() throws {
     var read = 0
     for (file, text) in Repository.sources where file.hasPrefix("Sources/SQLCipherStore/") && file != Self.owner {
       read += 1
@@ -94,7 +94,7 @@ final class StatementRuleTests: XCTestCase {
     XCTAssertGreaterThan(read, 50, "the sources are not where this test looks for them")
   }
 
-  func testNumbersOfStatementsAreHandedOutInOnePlace() throws {
+  func testStatementNumbersAreAssignedInOnePlace() throws {
     for (file, text) in Repository.sources where file.hasPrefix("Sources/SQLCipherStore/") {
       // A number followed by a text; `statement(sql:)` has no number.
       for (index, line) in text.code.enumerated() {

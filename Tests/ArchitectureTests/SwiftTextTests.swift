@@ -1,7 +1,7 @@
 import XCTest
 
 final class SwiftTextTests: XCTestCase {
-  func testCommentsAndLiteralsAreNoCode() {
+  func testCommentsAndLiteralsAreNotCode() {
     let text = SwiftText(
       """
       let a = "try! \\(b ? "fatalError" : "x") try!" // try!

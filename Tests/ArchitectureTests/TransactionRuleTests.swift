@@ -9,7 +9,7 @@ final class TransactionRuleTests: XCTestCase {
   /// The folders of code that reads and writes rows.
   private static let folders = ["Batch", "Derivation", "Engine", "Explain", "Fetch", "Queries", "Rows", "Save", "Transfer"]
 
-  func testNoRequestGoesByTheThreadItIsMadeOn() {
+  func testRequestsDoNotDependOnTheirThread() {
     for (file, text) in Repository.sources where !Self.asksForThreads.contains(where: file.hasSuffix) {
       for word in Self.words {
         for line in text.lines(containing: word) { XCTFail("\(file):\(line + 1) contains \(word); hand the transaction down instead") }
@@ -17,7 +17,7 @@ final class TransactionRuleTests: XCTestCase {
     }
   }
 
-  func testWhatReadsOrWritesRowsIsHandedATransaction() {
+  func testRowAccessReceivesATransaction() {
     for folder in Self.folders {
       let sources = Repository.sources.filter { $0.file.hasPrefix("Sources/SQLCipherStore/\(folder)/") }
       XCTAssertFalse(sources.isEmpty, "\(folder) is gone; list what took its work")

@@ -73,7 +73,7 @@ final class BatchChangeTests: XCTestCase {
     ]).output.replacingOccurrences(of: "\r\n", with: " ")
   }
 
-  func testNewValuesAreComputedOfEachObject() async throws {
+  func testNewValuesAreComputedForEachObject() async throws {
     let fixture = try await fixture()
     let result = try fixture.run([
       "update", "test.store", "--entity", "Package", "--where", "section.name == 'shells'", "--set",
@@ -155,7 +155,7 @@ final class BatchChangeTests: XCTestCase {
     XCTAssertEqual(try packages(fixture), before)
   }
 
-  func testTheShellChangesAndAsksInOneSession() async throws {
+  func testShellUpdatesAndFetchesInOneSession() async throws {
     let fixture = try await fixture()
     let result = try fixture.run(
       ["shell", "test.store"],

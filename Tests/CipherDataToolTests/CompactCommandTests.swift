@@ -24,7 +24,7 @@ final class CompactCommandTests: XCTestCase {
     try fixture.run(["fetch", "test.store", "--entity", "Package", "--count"]).output
   }
 
-  func testTheSpaceOfDeletedObjectsIsGivenBackAndTold() async throws {
+  func testSpaceOfDeletedObjectsIsReclaimedAndReported() async throws {
     let fixture = try await store()
     let before = try XCTUnwrap(FileManager.default.attributesOfItem(atPath: fixture.store)[.size] as? Int)
     let result = try fixture.run(["compact", "test.store", "--format", "json", "--statistics"])
@@ -42,7 +42,7 @@ final class CompactCommandTests: XCTestCase {
     XCTAssertTrue(try fixture.run(["compact", "test.store"]).output.hasSuffix(" given back\n"))
   }
 
-  func testAStoreInUseIsRefused() async throws {
+  func testStoresInUseAreRejected() async throws {
     let fixture = try await store()
     let description = PersistentStoreDescription(
       url: URL(fileURLWithPath: fixture.store), key: .passphrase(ToolFixture.passphrase))

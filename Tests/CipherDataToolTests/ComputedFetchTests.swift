@@ -51,7 +51,7 @@ final class ComputedFetchTests: XCTestCase {
     return result.output.components(separatedBy: format + "\n").dropLast()
   }
 
-  func testGroupsAreCountedChosenAndOrdered() async throws {
+  func testGroupsAreCountedFilteredAndSorted() async throws {
     let answers = try await answers([
       #"fetch Item --select "kind, count(name) AS n, sum(price) AS total" --group-by kind --sort kind"#,
       "fetch Item --select kind, count(*) AS n --group-by kind --having n > 1",
@@ -73,7 +73,7 @@ final class ComputedFetchTests: XCTestCase {
       ])
   }
 
-  func testColumnsAreComputedOfEachObject() async throws {
+  func testColumnsAreComputedForEachObject() async throws {
     let answers = try await answers([
       "fetch Item --select name, price * 2 AS double, length(name) AS l --sort l desc, name",
       "fetch Item --select name, shelf, shelf.label AS label --where shelf != nil --sort name --limit 2 --offset 1",
@@ -86,7 +86,7 @@ final class ComputedFetchTests: XCTestCase {
       ])
   }
 
-  func testObjectsAreGroupedByWhatTheyReferTo() async throws {
+  func testObjectsAreGroupedByDestination() async throws {
     let answers = try await answers(["fetch Item --select shelf, count(*) AS n --group-by shelf --sort n desc, shelf.label"])
     XCTAssertEqual(answers, ["shelf,n\r\nA,2\r\n,1\r\nB,1\r\n"])
   }
@@ -105,7 +105,7 @@ final class ComputedFetchTests: XCTestCase {
     XCTAssertEqual(array, ["[\n  " + rows.joined(separator: ",\n  ") + "\n]\n"])
   }
 
-  func testATableIsAlignedByWhatIsSeen() async throws {
+  func testTablesAreAlignedByVisibleWidth() async throws {
     let answers = try await answers(
       ["fetch Item --select name, count, data, price --where kind == 'ink' OR name == 'pear' --sort name"], format: "table")
     XCTAssertEqual(
@@ -121,7 +121,7 @@ final class ComputedFetchTests: XCTestCase {
       ])
   }
 
-  func testMistakesAreToldByOptionAndPlace() async throws {
+  func testMistakesAreReportedByOptionAndPosition() async throws {
     let fixture = try await fixture()
     let cases: [([String], String)] = [
       (["--select", "count(nme)"], "nme"), (["--select", "name,"], "--select: "),
@@ -139,7 +139,7 @@ final class ComputedFetchTests: XCTestCase {
     }
   }
 
-  func testAQuestionIsExplained() async throws {
+  func testComputedQueriesAreExplained() async throws {
     let fixture = try await fixture()
     let result = try fixture.run(["fetch", "test.store", "--entity", "Item", "--where", "name == 'secret' AND count > 1", "--explain"])
     XCTAssertEqual(result.status, 0, result.error)

@@ -35,7 +35,7 @@ final class CoreDataCommandTests: XCTestCase {
     return (fixture, graph)
   }
 
-  func testAStoreIsCreatedFromAFixtureOfCoreDatasLayoutAndCanBeQuestioned() throws {
+  func testStoreImportedFromTheCoreDataLayoutCanBeQueried() throws {
     let (fixture, graph) = try fixture()
     try AppleFixtureWriter(graph).write(to: URL(fileURLWithPath: fixture.path("Old.sqlite"))).close()
     let wrong = try fixture.run(["import", "test.store", "--from-core-data", "Old.sqlite", "--model", "People.xcdatamodeld"])
@@ -75,7 +75,7 @@ final class CoreDataCommandTests: XCTestCase {
     XCTAssertEqual(second.status, 0, second.error)
   }
 
-  func testMistakesInTheCommandAreSaid() throws {
+  func testCommandMistakesAreReported() throws {
     let (fixture, graph) = try fixture()
     try AppleFixtureWriter(graph).write(to: URL(fileURLWithPath: fixture.path("Old.sqlite"))).close()
     for arguments in [

@@ -112,7 +112,7 @@ final class Deb822Tests: XCTestCase {
     }
   }
 
-  func testAPackageThatIsOnlyRememberedIsLeftOut() throws {
+  func testPackagesThatAreNotInstalledAreSkipped() throws {
     XCTAssertEqual(
       try records("Package: gone\nStatus: unknown ok not-installed\n\nPackage: a\nVersion: 1\nArchitecture: all").map(\.name), ["a"])
   }
@@ -146,7 +146,7 @@ final class Deb822Tests: XCTestCase {
     XCTAssertEqual(try records(stanza + "\n" + stanza, blockSize: 1 << 16).count, 2)
   }
 
-  func testAnAddressAloneIsAMaintainer() throws {
+  func testAddressWithoutANameIsAMaintainer() throws {
     let record = try XCTUnwrap(records("Package: a\nVersion: 1\nArchitecture: all\nMaintainer: x@example.org\n").first)
     XCTAssertEqual(record.maintainer, MaintainerRecord(name: nil, email: "x@example.org"))
   }

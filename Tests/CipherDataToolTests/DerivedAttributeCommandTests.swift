@@ -84,7 +84,7 @@ final class DerivedAttributeCommandTests: XCTestCase {
     return counts
   }
 
-  func testWhatAnotherProcessWritesIsDerived() async throws {
+  func testWritesOfAnotherProcessAreDerived() async throws {
     let fixture = try await fixture()
     let coordinator = try await open(fixture)
     try run(fixture, ["import", "test.store", "--format", "jsonl", "-"], input: lines("A", 0..<10) + lines("B", 0..<3))
@@ -137,7 +137,7 @@ final class DerivedAttributeCommandTests: XCTestCase {
     for store in coordinator.persistentStores { try coordinator.remove(store) }
   }
 
-  func testAProcessWithAnotherFilterIsToldToOpenTheStoreAgain() async throws {
+  func testProcessesWithAnotherFilterAreAdvisedToReopenTheStore() async throws {
     let fixture = try await fixture()
     try run(fixture, ["import", "test.store", "--format", "jsonl", "-"], input: lines("A", 0..<6))
     let older = try await open(fixture)

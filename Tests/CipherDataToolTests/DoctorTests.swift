@@ -25,7 +25,7 @@ final class DoctorTests: XCTestCase {
     XCTAssertNil(Mount.of("/a", in: "nonsense"))
   }
 
-  func testWhatDoesNotKeepLocksOrSyncsIsAdvisedAgainst() throws {
+  func testFileSystemsWithoutLocksOrSyncsAreAdvisedAgainst() throws {
     XCTAssertEqual(try grades("/home"), [.good])
     XCTAssertEqual(try grades("/tmp/a"), [.advice])
     XCTAssertEqual(try grades("/mnt/with blank/a"), [.advice])
@@ -33,7 +33,7 @@ final class DoctorTests: XCTestCase {
     XCTAssertEqual(try grades("/cd/a").filter { $0 == .note }.count, 2)
   }
 
-  func testASyncThatIsNoneIsTold() {
+  func testIneffectiveSyncsAreReported() {
     XCTAssertEqual(DiskExamination.finding(ofSync: .milliseconds(4), preloaded: "").value, "4.0 ms")
     XCTAssertEqual(DiskExamination.finding(ofSync: .milliseconds(4), preloaded: "").grade, .good)
     XCTAssertEqual(DiskExamination.finding(ofSync: .microseconds(3), preloaded: "").grade, .note)
@@ -41,7 +41,7 @@ final class DoctorTests: XCTestCase {
     XCTAssertEqual(DiskExamination.finding(ofSync: .milliseconds(4), preloaded: "/usr/lib/libeatmydata.so").grade, .failure)
   }
 
-  func testSwapIsToldUnlessItIsInMemoryOrEncrypted() {
+  func testUnencryptedSwapIsReported() {
     let head = "Filename\tType\tSize\tUsed\tPriority\n"
     XCTAssertEqual(MemoryExamination.swap(head, isEncrypted: { _ in false }).grade, .good)
     XCTAssertEqual(MemoryExamination.swap(head + "/dev/sda2 partition 1 0 -2\n", isEncrypted: { _ in false }).grade, .advice)
@@ -74,7 +74,7 @@ final class DoctorTests: XCTestCase {
     XCTAssertEqual(grade("x.store", 0o600, owner: 0), .advice)
   }
 
-  func testTheToolLooksAtAStoreAndEndsWithWhatItFound() async throws {
+  func testDoctorExaminesAStoreAndExitsAccordingly() async throws {
     let fixture = try ToolFixture()
     try await fixture.makeStore()
     XCTAssertEqual(chmod(fixture.store + ".keys", 0o644), 0)
@@ -96,7 +96,7 @@ final class DoctorTests: XCTestCase {
     XCTAssertFalse(try FileManager.default.contentsOfDirectory(atPath: fixture.folder.url.path).contains { $0.hasPrefix(".cipherdata-") })
   }
 
-  func testAStoreThatIsNotUnlockedIsLookedAtFromOutside() async throws {
+  func testLockedStoresAreExaminedFromOutside() async throws {
     let fixture = try ToolFixture()
     try await fixture.makeStore()
     let before = try Data(contentsOf: URL(fileURLWithPath: fixture.store))

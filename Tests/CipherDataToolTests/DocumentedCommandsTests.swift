@@ -25,7 +25,7 @@ final class DocumentedCommandsTests: XCTestCase {
   private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     .deletingLastPathComponent()
 
-  func testEveryCommandAndOptionThatADocumentShowsIsThere() throws {
+  func testDocumentedCommandsAndOptionsExist() throws {
     struct Tool: Decodable { var command: Command }
     let fixture = try ToolFixture()
     let tool = try fixture.run(["--experimental-dump-help"], passphrase: nil)

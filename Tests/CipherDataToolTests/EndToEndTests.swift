@@ -5,7 +5,7 @@ import XCTest
 
 /// The output and the exit statuses of the built tool on real stores.
 final class EndToEndTests: XCTestCase {
-  func testAnIndexIsCreatedImportedAndQuestioned() throws {
+  func testIndexIsCreatedImportedAndQueried() throws {
     let fixture = try ToolFixture()
     let schema = TestStack.schemas.appendingPathComponent("DebianArchive.xcdatamodeld").path
     XCTAssertEqual(try fixture.run(["create", "test.store", "--model", schema]).status, 0)
@@ -45,7 +45,7 @@ final class EndToEndTests: XCTestCase {
     XCTAssertEqual(try fixture.run(["export", "copy.store"]).output, exported)
   }
 
-  func testResultsComeInEveryForm() async throws {
+  func testResultsArePrintedInEveryFormat() async throws {
     let fixture = try ToolFixture()
     try await fixture.makeStore()
     try fixture.run(["import", "test.store", "--format", "deb822", "-"], input: PackageImportTests.index)
@@ -86,7 +86,7 @@ final class EndToEndTests: XCTestCase {
     XCTAssertEqual(try fixture.run(["fetch", "test.store", "--entity", "Tag", "--count"]).output, "1\n")
   }
 
-  func testInfoTellsTheSameInBothForms() async throws {
+  func testInfoIsTheSameInBothFormats() async throws {
     let fixture = try ToolFixture()
     try await fixture.makeStore()
     try fixture.run(["import", "test.store", "--format", "deb822", "-"], input: PackageImportTests.index)
@@ -100,7 +100,7 @@ final class EndToEndTests: XCTestCase {
     XCTAssertEqual(json["modelVersions"], .array([.string("debian-archive-1")]))
   }
 
-  func testTheEnvironmentMayHoldThePassphrase() async throws {
+  func testPassphraseIsReadFromTheEnvironment() async throws {
     let fixture = try ToolFixture()
     try await fixture.makeStore()
     let right = ["CIPHERDATA_PASSPHRASE": ToolFixture.passphrase]
@@ -123,7 +123,7 @@ final class EndToEndTests: XCTestCase {
     }
   }
 
-  func testTheDemonstrationTellsItsStory() throws {
+  func testDemonstrationPrintsItsSteps() throws {
     let fixture = try ToolFixture()
     let result = try fixture.run(["demo", "--sample"], environment: ["TMPDIR": fixture.folder.url.path], passphrase: nil)
     XCTAssertEqual(result.status, 0, result.error)

@@ -7,7 +7,7 @@ import XCTest
 final class EnvironmentLogTests: XCTestCase {
   private func lines(_ result: ToolResult) -> [Substring] { result.error.split(separator: "\n").filter { $0.hasPrefix("CipherData ") } }
 
-  func testStatementsAreToldWithTimesAndRowsAndWithoutValues() async throws {
+  func testStatementsAreLoggedWithTimesAndRowsButWithoutValues() async throws {
     let fixture = try ToolFixture()
     try await fixture.makeStore()
     XCTAssertEqual(try fixture.run(["import", "test.store", "--format", "deb822", "-"], input: PackageImportTests.index).status, 0)
@@ -24,7 +24,7 @@ final class EnvironmentLogTests: XCTestCase {
     }
   }
 
-  func testPhasesOfAMigrationAreTold() async throws {
+  func testMigrationPhasesAreLogged() async throws {
     let fixture = try ToolFixture()
     var entity = EntityDescription(name: "Thing")
     entity.properties = [.attribute(AttributeDescription(name: "a", type: .string, isOptional: true))]

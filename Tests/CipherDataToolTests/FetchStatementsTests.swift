@@ -32,7 +32,7 @@ final class FetchStatementsTests: XCTestCase {
     return fixture
   }
 
-  func testTheStatementsAreToldInPlaceOfTheAnswer() async throws {
+  func testStatementsArePrintedInsteadOfResults() async throws {
     let fixture = try await fixture()
     let result = try fixture.run(["fetch", "test.store", "--entity", "Item", "--properties", "name,shelf.label", "--statements"])
     XCTAssertEqual(result.status, 0, result.error)
@@ -52,13 +52,13 @@ final class FetchStatementsTests: XCTestCase {
     XCTAssertTrue(result.output.contains("count("), result.output)
   }
 
-  func testExplainingAnswersNothing() async throws {
+  func testExplainPrintsNoResults() async throws {
     let result = try await fixture().run(["fetch", "test.store", "--entity", "Item", "--explain", "--statements"])
     XCTAssertEqual(result.status, ExitStatus.usage.rawValue)
     XCTAssertTrue(result.error.contains("--explain answers no question"), result.error)
   }
 
-  func testWhatIsReadOneByOneIsToldWithTheWayOut() async throws {
+  func testRepeatedSingleReadsAreReportedWithAdvice() async throws {
     let fixture = try await fixture()
     let observer = SQLObserver()
     var description = PersistentStoreDescription(

@@ -86,7 +86,7 @@ final class FollowCommandTests: XCTestCase {
     }
   }
 
-  func testEachChangeIsPrintedWithItsPlaces() async throws {
+  func testChangesArePrintedWithTheirPositions() async throws {
     let fixture = try await fixture()
     let follower = try Follower(
       fixture, ["--entity", "Item", "--where", "size > 0", "--sort", "-size", "--section", "shelf.name", "--properties", "name,size"])
@@ -122,7 +122,7 @@ final class FollowCommandTests: XCTestCase {
     XCTAssertEqual(rest.output, "", rest.error)
   }
 
-  func testJSONLinesSayTheSame() async throws {
+  func testJSONLinesContainTheSameChanges() async throws {
     let fixture = try await fixture()
     let follower = try Follower(fixture, ["--entity", "Item", "--format", "jsonl"])
     let first = try follower.lines(4).map { try JSONParser.parse($0) }
@@ -139,7 +139,7 @@ final class FollowCommandTests: XCTestCase {
     XCTAssertEqual(follower.interrupt().status, 130)
   }
 
-  func testAStoreWithoutAHistoryIsFollowedToo() async throws {
+  func testStoresWithoutAHistoryCanBeFollowed() async throws {
     let fixture = try await fixture(history: false)
     let follower = try Follower(fixture, ["--entity", "Item", "--where", "size < 3", "--limit", "2"])
     XCTAssertEqual(follower.lines(3), ["= 2 results", "  0.0  a", "  0.1  b"])
@@ -152,7 +152,7 @@ final class FollowCommandTests: XCTestCase {
     XCTAssertEqual(end.error, "", "there is no place to go on from")
   }
 
-  func testMistakesAreTold() async throws {
+  func testFollowMistakesAreReported() async throws {
     let fixture = try await fixture()
     for (options, status, text) in [
       (["--entity", "Nothing"], 64, "no entity"), (["--entity", "Item", "--where", "name =="], 64, "--where"),
@@ -166,7 +166,7 @@ final class FollowCommandTests: XCTestCase {
     }
   }
 
-  func testTheTimeEndsItInOrder() async throws {
+  func testTimeLimitEndsFollowingNormally() async throws {
     let fixture = try await fixture()
     let result = try fixture.run(["follow", "test.store", "--entity", "Shelf", "--for", "0.2"])
     XCTAssertEqual(result.status, 0, result.error)

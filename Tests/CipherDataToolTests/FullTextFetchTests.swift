@@ -30,7 +30,7 @@ final class FullTextFetchTests: XCTestCase {
     return fixture
   }
 
-  func testWordsAreSearchedForAndTheBestComesFirst() async throws {
+  func testSearchResultsAreOrderedByRelevance() async throws {
     let fixture = try await fixture()
     func fetch(_ condition: String, _ more: String...) throws -> [String] {
       let result = try fixture.run(
@@ -47,7 +47,7 @@ final class FullTextFetchTests: XCTestCase {
     XCTAssertTrue(explained.output.contains("full-text index “words” of Item (name, summary)"), explained.output)
   }
 
-  func testMistakesHaveTheirPlace() async throws {
+  func testSearchMistakesHavePositions() async throws {
     let fixture = try await fixture()
     let wrong = try fixture.run(["fetch", "test.store", "--entity", "Item", "--where", #"summary SEARCH "\"text""#])
     XCTAssertEqual(wrong.status, 64, wrong.error)

@@ -54,7 +54,7 @@ final class HistoryCommandTests: XCTestCase {
   private func text(_ value: JSONValue?) -> String? { if case .string(let text)? = value { text } else { nil } }
   private func changes(_ line: JSONValue) -> [JSONValue] { if case .array(let items)? = line["changes"] { items } else { [] } }
 
-  func testTransactionsComeAsJSONLinesWithTheirChanges() async throws {
+  func testTransactionsArePrintedAsJSONLinesWithTheirChanges() async throws {
     let fixture = try await fixture()
     try importItems(fixture, 0..<4, "--author", "importer")
     let updated = try fixture.run([
@@ -111,7 +111,7 @@ final class HistoryCommandTests: XCTestCase {
     XCTAssertTrue(table.error.contains("the place behind the last is "), table.error)
   }
 
-  func testBadPlacesAreBadData() async throws {
+  func testInvalidTokensAreInvalidData() async throws {
     let fixture = try await fixture()
     try importItems(fixture, 0..<1)
     let nonsense = try fixture.run(["history", "test.store", "--after", "yesterday"], passphrase: nil)
@@ -131,7 +131,7 @@ final class HistoryCommandTests: XCTestCase {
     XCTAssertEqual(try fixture.run(["history", "test.store", "--object", "x-cipherdata://nowhere/Item/p1"]).status, 65)
   }
 
-  func testAHistoryIsSwitchedOffAndOptionsThatDoNotFitAreUsage() async throws {
+  func testHistoryCanBeDisabledAndConflictingOptionsAreUsageErrors() async throws {
     let fixture = try await fixture()
     let off = try fixture.run(["history", "test.store", "--disable"])
     XCTAssertEqual(off.status, 0, off.error)
@@ -149,7 +149,7 @@ final class HistoryCommandTests: XCTestCase {
     XCTAssertEqual(consumers.output, "")
   }
 
-  func testManyChangesComeAThousandALine() async throws {
+  func testManyChangesArePrintedAThousandPerLine() async throws {
     let fixture = try await fixture()
     try importItems(fixture, 0..<2_500)
     let all = try lines(fixture)
@@ -158,7 +158,7 @@ final class HistoryCommandTests: XCTestCase {
     XCTAssertGreaterThanOrEqual(all.map { changes($0).count }.reduce(0, +), 2_504)
   }
 
-  func testThousandsOfTransactionsAreListedEachOnce() async throws {
+  func testThousandsOfTransactionsAreListedOnceEach() async throws {
     let fixture = try await fixture()
     try importItems(fixture, 0..<3)
     var description = PersistentStoreDescription(

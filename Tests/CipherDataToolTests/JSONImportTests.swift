@@ -57,7 +57,7 @@ final class JSONImportTests: XCTestCase {
 
     """#
 
-  func testValuesOfEveryTypeGoInAndOut() async throws {
+  func testValuesOfEveryTypeAreImportedAndExported() async throws {
     let context = try await TestStack.context(model())
     let outcome = try TestStack.importLines(Self.lines, into: context)
     XCTAssertEqual(outcome.summary.records, 7)
@@ -70,7 +70,7 @@ final class JSONImportTests: XCTestCase {
         + #""site":"https://example.org/%C3%A4"}"#)
   }
 
-  func testAnExportMakesTheSameGraphAgain() async throws {
+  func testImportOfAnExportRestoresTheGraph() async throws {
     let context = try await TestStack.context(model())
     try TestStack.importLines(Self.lines, into: context)
     let exported = try TestStack.export(context)
@@ -102,7 +102,7 @@ final class JSONImportTests: XCTestCase {
         for: FetchRequest<ManagedObject>(entityName: "Playlist", predicate: .compare("people.number", .equal, 2, modifier: .any))), 1)
   }
 
-  func testABadLineIsNamedAndNothingIsKept() async throws {
+  func testInvalidLinesAreReportedAndNothingIsImported() async throws {
     let good = #"{"$entity":"Person","number":1}"# + "\n"
     let cases: [(line: String, entity: String?, key: String?)] = [
       (#"{"$entity":"Person","number":"1"}"#, "Person", "number"), (#"{"$entity":"Person","number":1.5}"#, "Person", "number"),
@@ -138,7 +138,7 @@ final class JSONImportTests: XCTestCase {
     }
   }
 
-  func testInputThatIsNotAnObjectALineIsRefusedWithTheFormThatIsExpected() async throws {
+  func testInputWithoutOneObjectPerLineIsRejectedWithTheExpectedFormat() async throws {
     for text in [
       "[\n  {\"number\": 1}\n]\n", #"[{"number": 1}]"#, "  [\n", "{\n  \"number\": 1\n}\n", "{\"number\": 1,\n\"name\": \"a\"}",
       "{\"number\":\r\n1}",
@@ -155,7 +155,7 @@ final class JSONImportTests: XCTestCase {
     }
   }
 
-  func testNaNIsRefusedWithTheProperty() async throws {
+  func testNaNIsRejectedWithThePropertyName() async throws {
     for key in ["price", "ratio", "share"] {
       for value in [#""NaN""#, #""nan""#, "NaN"] {
         let context = try await TestStack.context(model())
@@ -169,7 +169,7 @@ final class JSONImportTests: XCTestCase {
     }
   }
 
-  func testBadLinesCanBeSkipped() async throws {
+  func testInvalidLinesCanBeSkipped() async throws {
     let text = (1...9).map { $0 % 3 == 0 ? #"{"number":"bad"}"# : $0 % 3 == 1 ? #"{"name":"no number"}"# : "{\"number\":\($0)}" }.joined(
       separator: "\n")
     for batchSize in [1, 4, 100] {
@@ -182,7 +182,7 @@ final class JSONImportTests: XCTestCase {
     }
   }
 
-  func testLargeObjectsAreSavedBeforeTheyFillTheMemory() async throws {
+  func testLargeObjectsAreSavedBeforeTheyExhaustMemory() async throws {
     let context = try await TestStack.context(model())
     // The input grows by 3 MiB per line; a batch of 1,000 lines would contain all of it.
     let photo = Data(repeating: 7, count: 9 << 18).base64EncodedString()
@@ -198,13 +198,13 @@ final class JSONImportTests: XCTestCase {
     XCTAssertEqual(try context.count(for: FetchRequest<ManagedObject>(entityName: "Person")), 7)
   }
 
-  func testTextsThatOnlyLookAlikeAreDifferentKeys() async throws {
+  func testCanonicallyEquivalentTextsAreDifferentKeys() async throws {
     let context = try await TestStack.context(model())
     try TestStack.importLines("{\"title\":\"caf\u{E9}\"}\n{\"title\":\"cafe\u{301}\"}", into: context, entity: "Playlist")
     XCTAssertEqual(try context.count(for: FetchRequest<ManagedObject>(entityName: "Playlist")), 2)
   }
 
-  func testATextIsReplacedByOneThatOnlyLooksLikeIt() async throws {
+  func testTextIsReplacedByACanonicallyEquivalentOne() async throws {
     let context = try await TestStack.context(model())
     for name in ["caf\u{E9}", "cafe\u{301}"] {
       try TestStack.importLines("{\"number\":1,\"name\":\"\(name)\"}", into: context, entity: "Person")
@@ -212,7 +212,7 @@ final class JSONImportTests: XCTestCase {
     }
   }
 
-  func testAnObjectThatClashesWithAnotherIsABadLine() async throws {
+  func testConflictingObjectsAreInvalidLines() async throws {
     let model = ManagedObjectModel {
       Entity("Item") {
         Attribute("number", .integer64)

@@ -10,7 +10,7 @@ final class JSONTests: XCTestCase {
     }
   }
 
-  func testWhatIsWrittenReadsBack() throws {
+  func testWrittenJSONReadsBack() throws {
     let value = JSONValue.object([
       ("text", .string("quote \" slash \\ line\nreturn\rtab\t nul\u{0} é 漢字 😀 \u{7F}")), ("none", .null), ("yes", .bool(true)),
       ("list", .array([.number("1"), .array([]), .object([JSONValue.Member]())])),
@@ -23,7 +23,7 @@ final class JSONTests: XCTestCase {
     XCTAssertEqual(try JSONParser.parse(#""\u00e9\ud83d\ude00\/\b\f\n\r\t""#), .string("é😀/\u{8}\u{C}\n\r\t"))
   }
 
-  func testWhatIsNotJSONIsRefused() {
+  func testInvalidJSONIsRejected() {
     let texts = [
       "", " ", "{", "[1,]", "{\"a\":1,}", "{\"a\" 1}", "{a:1}", "01", "1.", ".5", "+1", "1e", "tru", "nulls", "\"a", "\"\n\"", #""\x""#,
       #""\ud800""#, #""\ud800\u0041""#, "1 2", "{\"a\":1,\"a\":2}", "[1}", "\u{FEFF}1",
@@ -31,12 +31,12 @@ final class JSONTests: XCTestCase {
     for text in texts { XCTAssertThrowsError(try JSONParser.parse(text), text) }
   }
 
-  func testDeepNestingIsRefusedAndNotFatal() {
+  func testDeepNestingIsRejectedWithoutACrash() {
     XCTAssertNoThrow(try JSONParser.parse(String(repeating: "[", count: 150) + String(repeating: "]", count: 150)))
     XCTAssertThrowsError(try JSONParser.parse(String(repeating: "[", count: 100_000)))
   }
 
-  func testInvalidUTF8IsRefused() {
+  func testInvalidUTF8IsRejected() {
     let bytes: [UInt8] = [0x22, 0xC3, 0x28, 0x22]
     XCTAssertThrowsError(try bytes.withUnsafeBytes { try JSONParser.parse($0) })
   }

@@ -26,7 +26,7 @@ final class KeyAndCopyTests: XCTestCase {
     XCTAssertTrue(try opens(fixture, with: "other"))
   }
 
-  func testKeysAreAddedListedAndRemovedButNotTheLast() async throws {
+  func testKeysAreAddedListedAndRemovedExceptTheLast() async throws {
     let fixture = try await storeWithPackages()
     let environment = ["CIPHERDATA_NEW_PASSPHRASE": "another passphrase"]
     XCTAssertEqual(try fixture.run(["key", "add", "test.store", "--label", "second"], environment: environment).status, 0)
@@ -43,7 +43,7 @@ final class KeyAndCopyTests: XCTestCase {
     XCTAssertTrue(try opens(fixture, with: "other"))
   }
 
-  func testARecoveryKeyIsTakenLikeAPassphrase() async throws {
+  func testRecoveryKeysAreAcceptedLikePassphrases() async throws {
     let fixture = try await storeWithPackages()
     let printed = try fixture.run(["key", "recovery", "test.store"])
     XCTAssertEqual(printed.status, 0, printed.error)
@@ -52,7 +52,7 @@ final class KeyAndCopyTests: XCTestCase {
     XCTAssertTrue(try opens(fixture, with: "recovery"))
   }
 
-  func testRotationLeavesOldKeyFilesUseless() async throws {
+  func testRotationInvalidatesOldKeyFiles() async throws {
     let fixture = try await storeWithPackages()
     let old = try Data(contentsOf: URL(fileURLWithPath: fixture.store + ".keys"))
     let rotated = try fixture.run(["key", "rotate", "test.store"])
@@ -62,7 +62,7 @@ final class KeyAndCopyTests: XCTestCase {
     XCTAssertNotEqual(try fixture.run(["fetch", "test.store", "--entity", "Package", "--count"]).status, 0)
   }
 
-  func testABackupOpensWithTheSameKeyOrOneOfItsOwn() async throws {
+  func testBackupsOpenWithTheSameOrTheirOwnKey() async throws {
     let fixture = try await storeWithPackages()
     XCTAssertEqual(try fixture.run(["backup", "test.store", "same.store"]).status, 0)
     XCTAssertTrue(try opens(fixture, "same.store", with: "passphrase"))
@@ -72,7 +72,7 @@ final class KeyAndCopyTests: XCTestCase {
     XCTAssertEqual(try fixture.run(["verify", "own.store"], passphrase: "other").output, "ok\n")
   }
 
-  func testAPlainCopyGoesOutAndComesBack() async throws {
+  func testStoresCanBeDecryptedAndEncryptedAgain() async throws {
     let fixture = try await storeWithPackages()
     let out = try fixture.run(["decrypt", "test.store", "plain.sqlite"])
     XCTAssertEqual(out.status, 0, out.error)

@@ -22,7 +22,7 @@ final class LargeValueTests: XCTestCase {
     try await fixture.makeStore(of: model, at: name)
   }
 
-  func testLargeValuesGoOutAndComeBackIntoFiles() async throws {
+  func testLargeValuesAreExportedAndImportedIntoFiles() async throws {
     let fixture = try ToolFixture()
     try await makeStore(fixture, "test.store")
     let lines = (0..<5).map { number in
@@ -51,7 +51,7 @@ final class LargeValueTests: XCTestCase {
     XCTAssertEqual(try fixture.run(["verify", "copy.store"]).output, "ok\n")
   }
 
-  func testWhatAKilledSaveLeavesIsNoDamageAndIsSweptOnRequest() async throws {
+  func testLeftoversOfKilledSavesAreNotDamageAndAreRemovedOnRequest() async throws {
     let fixture = try ToolFixture()
     try await makeStore(fixture, "test.store")
     let image = Data(repeating: 7, count: 200_000).base64EncodedString()
@@ -80,7 +80,7 @@ final class LargeValueTests: XCTestCase {
     XCTAssertEqual(files(fixture, "test.store"), [file])
   }
 
-  func testAnObjectWithAValueThatCannotBeReadIsNotWritten() async throws {
+  func testObjectsWithUnreadableValuesAreNotExported() async throws {
     let fixture = try ToolFixture()
     try await makeStore(fixture, "test.store")
     var known: Set<String> = []

@@ -25,13 +25,13 @@ final class LineReaderTests: XCTestCase {
     XCTAssertEqual(try lines("x\n\(long)\ny\n"), ["x", long, "y"])
   }
 
-  func testALineWithoutEndDoesNotFillTheMemory() {
+  func testEndlessLinesDoNotExhaustMemory() {
     XCTAssertThrowsError(try lines(String(repeating: "a", count: 5000), longestLine: 1024)) { error in
       XCTAssertEqual((error as? InputError)?.line, 1)
     }
   }
 
-  func testALineOfTheGreatestLengthIsReadAndOneByteMoreIsNot() throws {
+  func testLinesUpToTheMaximumLengthAreRead() throws {
     for (length, blockSize) in [(64, 16), (100, 16), (20, 64), (1_000, 16)] {
       let line = String(repeating: "a", count: length)
       for ending in ["", "\n", "\r\n", "\nb"] {
@@ -43,7 +43,7 @@ final class LineReaderTests: XCTestCase {
     }
   }
 
-  func testAMissingFileAndAFolderAreNoInput() throws {
+  func testMissingFilesAndFoldersAreInputErrors() throws {
     let folder = try TemporaryFolder()
     for path in [folder.url.path, folder.url.appendingPathComponent("none").path] {
       XCTAssertThrowsError(try ByteSource(path: path)) { XCTAssertEqual(Ending($0).status, .noInput) }

@@ -16,7 +16,7 @@ final class LowResourceTests: XCTestCase {
       passphrase: arguments[0] == "key" ? nil : "passphrase", through: limited(limit))
   }
 
-  func testTooFewDescriptorsAreAnErrorAndNoTrap() async throws {
+  func testTooFewDescriptorsAreAnError() async throws {
     let fixture = try ToolFixture()
     try await fixture.makeStore()
     let before = try Data(contentsOf: URL(fileURLWithPath: fixture.store))
@@ -33,7 +33,7 @@ final class LowResourceTests: XCTestCase {
     XCTAssertEqual(try fixture.run(["verify", "test.store"]).output, "ok\n")
   }
 
-  func testWhatCannotBeAllocatedIsOutOfMemory() async throws {
+  func testFailedAllocationsAreReportedAsOutOfMemory() async throws {
     let fixture = try ToolFixture()
     // The derivation of a real passphrase takes 128 MiB.
     try await StoreCreation.create(
@@ -51,7 +51,7 @@ final class LowResourceTests: XCTestCase {
   }
 
   /// Without memory, the Swift runtime ends the process or blocks, in which case the time limit ends it.
-  func testTooLittleMemoryNeverHarmsTheStore() async throws {
+  func testLowMemoryNeverDamagesTheStore() async throws {
     let fixture = try ToolFixture()
     try await fixture.makeStore()
     let lines = (0..<300).map { "{\"name\":\"\($0)\"}\n" }.joined()

@@ -26,7 +26,7 @@ final class ManualTests: XCTestCase {
     for variable in ["CIPHERDATA_PASSPHRASE", "CIPHERDATA_NEW_PASSPHRASE", "CIPHERDATA_LOG"] { XCTAssertTrue(page.contains(variable)) }
   }
 
-  func testEveryCommandThatIsNamedSomewhereIsThere() throws {
+  func testCommandsNamedInTextsExist() throws {
     let known = Set(try Tool.commandTree().all.map { $0.path.dropFirst().joined(separator: " ") }).union(["help", "manual"])
     let groups = Set(known.compactMap { $0.firstMatch(of: #/^(\S+) /#).map { String($0.1) } })
     let root = TestStack.schemas.deletingLastPathComponent()
@@ -49,7 +49,7 @@ final class ManualTests: XCTestCase {
     XCTAssertGreaterThan(count, 60)
   }
 
-  func testGroffHasNothingToSayOfThePage() throws {
+  func testGroffReportsNoWarnings() throws {
     let folder = try TemporaryFolder()
     let page = try folder.file("cipherdata.1", Tool.manualPage())
     let groff = try ProgramRun(["groff", "-man", "-ww", "-Tutf8", "-Kutf8", "-P-cbou", page.path])
@@ -60,14 +60,14 @@ final class ManualTests: XCTestCase {
     XCTAssertTrue(groff.output.contains(".xcdatamodeld"))
   }
 
-  func testTheHiddenCommandPrintsThePage() throws {
+  func testHiddenCommandPrintsTheManualPage() throws {
     let result = try ToolFixture().run(["manual"], passphrase: nil)
     XCTAssertEqual(result.status, 0, result.error)
     XCTAssertEqual(result.output, try Tool.manualPage())
     XCTAssertFalse(try commands.contains { $0.path.last == "manual" })
   }
 
-  func testEveryCommandIsCompletedInEveryShell() throws {
+  func testAllCommandsAreCompletedInEveryShell() throws {
     XCTAssertNil(Tool.completions(for: "tcsh"))
     for shell in ["bash", "zsh", "fish"] {
       let script = try XCTUnwrap(Tool.completions(for: shell))

@@ -46,7 +46,7 @@ final class MessengerImportTests: XCTestCase {
     }
   }
 
-  func testAnExportMakesTheSameGraphAgain() async throws {
+  func testImportOfAnExportRestoresTheGraph() async throws {
     let context = try await TestStack.context("Messenger")
     try TestStack.importLines(Self.lines, into: context)
     let exported = try TestStack.export(context)

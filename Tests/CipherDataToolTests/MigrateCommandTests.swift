@@ -101,7 +101,7 @@ final class MigrateCommandTests: XCTestCase {
     XCTAssertEqual(fetched.output, "x\r\n1\r\n", fetched.error)
   }
 
-  func testAStoreThatIsMigratedBetweenItsModelAndItsOpeningIsOpenedWithTheNewerModel() async throws {
+  func testStoreMigratedBeforeItIsOpenedIsOpenedWithTheNewerModel() async throws {
     let fixture = try await fixture(books: 3)
     let url = URL(fileURLWithPath: fixture.store)
     let file = try await SQLCipherStoreFile.unlock(at: url, key: .passphrase(ToolFixture.passphrase))
@@ -123,7 +123,7 @@ final class MigrateCommandTests: XCTestCase {
     try coordinator.persistentStores.forEach { try coordinator.remove($0) }
   }
 
-  func testAStoreThatIsMigratedWhileItIsClearedUpIsClearedUpWithTheNewerModel() async throws {
+  func testStoreMigratedDuringCleanUpIsCleanedUpWithTheNewerModel() async throws {
     let fixture = try await fixture(books: 3)
     let url = URL(fileURLWithPath: fixture.store)
     let file = try await SQLCipherStoreFile.unlock(at: url, key: .passphrase(ToolFixture.passphrase))
@@ -150,7 +150,7 @@ final class MigrateCommandTests: XCTestCase {
     try model.xmlData().write(to: URL(fileURLWithPath: folder + "/contents"))
   }
 
-  func testTheHistoryHasTheAuthorOfAMigration() async throws {
+  func testHistoryRecordsTheAuthorOfAMigration() async throws {
     let fixture = try await fixture(books: 3)
     XCTAssertEqual(try fixture.run(["history", "test.store", "--enable"]).status, 0)
     let migrated = try fixture.run(["migrate", "test.store", "--model", "New.xcdatamodel", "--author", "release 2"])
@@ -169,7 +169,7 @@ final class MigrateCommandTests: XCTestCase {
     return result.status == 0 ? result.output.trimmingCharacters(in: .newlines) : "status \(result.status)"
   }
 
-  func testADryRunSaysWhatWouldBeDoneAndChangesNothing() async throws {
+  func testDryRunsPrintThePlanAndChangeNothing() async throws {
     let fixture = try await fixture(books: 20)
     let before = try Data(contentsOf: URL(fileURLWithPath: fixture.store))
     let words = try fixture.run(["migrate", "test.store", "--model", "New.xcdatamodel", "--dry-run"])
@@ -183,7 +183,7 @@ final class MigrateCommandTests: XCTestCase {
     XCTAssertEqual(try count("Author", fixture), "20")
   }
 
-  func testEveryCommandGivesTheSameAnswerOnTwoModels() async throws {
+  func testAllCommandsReportTheSameForTwoModels() async throws {
     func model(_ type: AttributeType, transformer: String? = nil, renamed: Bool = false, _ version: String) -> ManagedObjectModel {
       var tags = AttributeDescription(name: "tags", type: .transformable, isOptional: true)
       tags.valueTransformerName = transformer
@@ -225,7 +225,7 @@ final class MigrateCommandTests: XCTestCase {
     }
   }
 
-  func testStagesGoThroughTheVersionsOfABundle() async throws {
+  func testStagesMigrateThroughTheVersionsOfABundle() async throws {
     let fixture = try await fixture(books: 20)
     var between = Self.older
     between.versionIdentifiers = ["1.5"]
@@ -254,7 +254,7 @@ final class MigrateCommandTests: XCTestCase {
     XCTAssertEqual(try fixture.run(["migrate", "test.store", "--model", "New.xcdatamodel", "--stages"]).status, 64)
   }
 
-  func testAStoreFollowsItsModelAndABackupStays() async throws {
+  func testStoreIsMigratedToItsModelAndTheBackupRemains() async throws {
     let fixture = try await fixture(books: 120)
     let migrated = try fixture.run(["migrate", "test.store", "--model", "New.xcdatamodel", "--backup", "before.store"])
     XCTAssertEqual(migrated.status, 0, migrated.error)
@@ -267,11 +267,11 @@ final class MigrateCommandTests: XCTestCase {
     XCTAssertEqual(again.output, "Nothing has to be done: the store fits the model.\n")
   }
 
-  func testAStoreTakesOverWhatIsNoOtherVersionOfItsModel() async throws {
+  func testStoreAdoptsModelChangesThatKeepTheVersionHash() async throws {
     let fixture = try await fixture(books: 120)
     let model = ManagedObjectModel(version: "1") {
       Entity("Author") {
-        Attribute("name", .string).required().length(1...200).note("shown", "YES")
+        Attribute("name", .string).required().length(1...200).userInfo("shown", "YES")
         Relationship("books", toMany: "Book", inverse: "author")
         Unique("name")
       }
@@ -302,7 +302,7 @@ final class MigrateCommandTests: XCTestCase {
     XCTAssertFalse(before.output.contains("byJunk"), before.output)
   }
 
-  func testCleanUpIsPutOffAndDoneLater() async throws {
+  func testCleanUpCanBeDeferred() async throws {
     let fixture = try await fixture(books: 30)
     XCTAssertEqual(try fixture.run(["migrate", "test.store", "--model", "New.xcdatamodel", "--defer"]).status, 0)
     XCTAssertEqual(try count("Book", fixture, #"language == "en""#), "30")
@@ -314,7 +314,7 @@ final class MigrateCommandTests: XCTestCase {
     XCTAssertEqual(try fixture.run(["verify", "test.store"]).output, "ok\n")
   }
 
-  func testWhatCannotBeInferredIsSaidWithTheWayOut() async throws {
+  func testMappingsThatCannotBeInferredAreReportedWithAdvice() async throws {
     let fixture = try await fixture(books: 3)
     let model = ManagedObjectModel(version: "2") {
       Entity("Author") {
@@ -338,14 +338,14 @@ final class MigrateCommandTests: XCTestCase {
     XCTAssertEqual(try Data(contentsOf: URL(fileURLWithPath: fixture.store)), before)
   }
 
-  func testOptionsThatContradictEachOtherAreRefused() async throws {
+  func testContradictoryOptionsAreRejected() async throws {
     let fixture = try ToolFixture()
     for options in [[], ["--model", "New.xcdatamodel", "--finish"], ["--finish", "--dry-run"], ["--model", "New.xcdatamodel", "--sql"]] {
       XCTAssertEqual(try fixture.run(["migrate", "test.store"] + options).status, 64, "\(options)")
     }
   }
 
-  func testAProcessWithTheOlderModelIsStoppedOnceAnotherHasMigratedTheStore() async throws {
+  func testProcessesWithTheOlderModelFailAfterAMigration() async throws {
     let fixture = try await fixture(books: 20)
     let description = PersistentStoreDescription(url: URL(fileURLWithPath: fixture.store), key: .passphrase(ToolFixture.passphrase))
     let older = try PersistentStoreCoordinator(managedObjectModel: Self.older)
@@ -380,7 +380,7 @@ final class MigrateCommandTests: XCTestCase {
     for store in newer.persistentStores { try newer.remove(store) }
   }
 
-  func testAPinnedContextReadsOnWhileAnotherProcessWritesAndMigrates() async throws {
+  func testPinnedContextKeepsReadingDuringWritesAndMigrationsOfOtherProcesses() async throws {
     let fixture = try await fixture(books: 200)
     let description = PersistentStoreDescription(url: URL(fileURLWithPath: fixture.store), key: .passphrase(ToolFixture.passphrase))
     let older = try PersistentStoreCoordinator(managedObjectModel: Self.older)
@@ -416,7 +416,7 @@ final class MigrateCommandTests: XCTestCase {
     XCTAssertEqual(try count("Book", fixture), "180")
   }
 
-  func testAMigrationThatIsKilledLeavesAStoreThatOpens() async throws {
+  func testKilledMigrationsLeaveAStoreThatOpens() async throws {
     let fixture = try await fixture(books: 4_000)
     let rounds = ProcessInfo.processInfo.environment["CIPHERDATA_CRASH_ROUNDS"].flatMap(Int.init) ?? 12
     XCTAssertEqual(try fixture.run(["backup", "test.store", "before.store"]).status, 0)
@@ -439,7 +439,7 @@ final class MigrateCommandTests: XCTestCase {
     XCTAssertEqual(try fixture.run(["migrate", "test.store", "--model", "New.xcdatamodel"]).status, 0)
     XCTAssertEqual(try count("Writer", fixture), "50")
   }
-  func testAMigrationThatIsKilledAgainAndAgainLeavesOneWholeCopyAtMost() async throws {
+  func testRepeatedlyKilledMigrationsLeaveAtMostOneCompleteCopy() async throws {
     let fixture = try await fixture(books: 4_000)
     let rounds = ProcessInfo.processInfo.environment["CIPHERDATA_CRASH_ROUNDS"].flatMap(Int.init) ?? 10
     XCTAssertEqual(try fixture.run(["backup", "test.store", "origin.store"]).status, 0)
@@ -482,7 +482,7 @@ final class MigrateCommandTests: XCTestCase {
     XCTAssertEqual(try fixture.run(["verify", "before.store"]).output, "ok\n")
   }
 
-  func testACopyIsTakenForThatOfTheMigrationOnlyWhereItIsTheStore() async throws {
+  func testExistingBackupIsAcceptedOnlyIfItIsACopyOfTheStore() async throws {
     let fixture = try await fixture(books: 20)
     let command = ["migrate", "test.store", "--model", "New.xcdatamodel", "--backup", "before.store"]
     _ = try fixture.folder.file("before.store", "mine")

@@ -10,7 +10,7 @@ final class ModelCommandTests: XCTestCase {
     return path
   }
 
-  func testDiffSaysWhatChangedAndWhetherItCanBeInferred() throws {
+  func testDiffReportsChangesAndWhetherTheMappingCanBeInferred() throws {
     let tool = try ToolFixture()
     let older = try write(ManagedObjectModel { Entity("A") { Attribute("x", .string) } }, "Old.xcdatamodeld", in: tool)
     let newer = try write(
@@ -26,7 +26,7 @@ final class ModelCommandTests: XCTestCase {
     XCTAssertEqual(try tool.run(["model", "diff", older], passphrase: nil).status, 64)
   }
 
-  func testLintFindsWhatIsLikelyAMistake() throws {
+  func testLintFindsLikelyMistakes() throws {
     let tool = try ToolFixture()
     let path = try write(
       ManagedObjectModel {
@@ -41,7 +41,7 @@ final class ModelCommandTests: XCTestCase {
     XCTAssertEqual(try tool.run(["model", "lint", "--strict", clean], passphrase: nil).output, "Nothing to say.\n")
   }
 
-  func testWordsThatCannotBeUsedAreWarningsOfEachCommandAndErrorsWhereStrict() throws {
+  func testUnusableWordsAreWarningsAndErrorsInStrictMode() throws {
     let tool = try ToolFixture()
     let path = tool.path("Odd.xcdatamodel")
     try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
@@ -83,7 +83,7 @@ final class ModelCommandTests: XCTestCase {
     XCTAssertTrue(try String(contentsOfFile: path + "/contents", encoding: .utf8).contains("defaultValueString=\"NO\""))
   }
 
-  func testStrictRefusesWordsThatMeanNothingInEachCommand() throws {
+  func testStrictModeRejectsUnknownWordsInEachCommand() throws {
     let tool = try ToolFixture()
     let path = tool.path("Odd.xcdatamodel")
     try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
@@ -291,7 +291,7 @@ final class ModelCommandTests: XCTestCase {
     ("<nothing>", "3", "well-formed"),
   ]
 
-  func testEveryMistakeOfAModelFileHasAPosition() throws {
+  func testModelFileMistakesHavePositions() throws {
     let tool = try ToolFixture()
     let path = tool.path("Wrong.xcdatamodel")
     try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
@@ -318,7 +318,7 @@ final class ModelCommandTests: XCTestCase {
     }
   }
 
-  func testAModelOfMoreColumnsThanATableTakesIsRefusedBeforeAnythingIsWritten() throws {
+  func testModelsWithTooManyColumnsAreRejectedBeforeAnythingIsWritten() throws {
     let tool = try ToolFixture()
     func write(_ name: String, _ count: Int) throws -> String {
       let path = tool.path(name)
@@ -349,7 +349,7 @@ final class ModelCommandTests: XCTestCase {
     XCTAssertEqual(try Data(contentsOf: URL(filePath: tool.path("a.store"))), before)
   }
 
-  func testLintAndDiffKnowTheFiltersOfDerivedAttributes() throws {
+  func testLintAndDiffIncludeFiltersOfDerivedAttributes() throws {
     let tool = try ToolFixture()
     func model(_ filter: String, expression: String = "messages.@count") -> ManagedObjectModel {
       ManagedObjectModel {

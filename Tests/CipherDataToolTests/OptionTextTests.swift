@@ -16,7 +16,7 @@ final class OptionTextTests: XCTestCase {
     }
   }
 
-  func testAnOrderMayCompute() throws {
+  func testOrdersMayContainExpressions() throws {
     XCTAssertEqual(
       try OptionText.sortDescriptors("modulus(size, 10) desc, name"),
       [
@@ -35,7 +35,7 @@ final class OptionTextTests: XCTestCase {
       ])
   }
 
-  func testMistakesNameTheOptionAndThePlace() {
+  func testMistakesNameTheOptionAndThePosition() {
     func message(_ body: () throws -> some Any) -> String {
       do {
         _ = try body()

@@ -21,7 +21,7 @@ final class OutputTests: XCTestCase {
     XCTAssertEqual(DisplayWidth.prefix("漢字", width: 3), "漢")
   }
 
-  func testTableColumnsAlignByWhatIsSeen() throws {
+  func testTableColumnsAlignByVisibleWidth() throws {
     let text = try output(
       .table, ["name", "size"],
       [[.string("漢字"), .number("5")], [.string("cafe\u{301}"), .number("1234")], [.string("😀"), .null]])
@@ -33,7 +33,7 @@ final class OutputTests: XCTestCase {
     XCTAssertEqual(text.split(separator: "\n").last, "a\u{FFFD}[2Jb⏎c\u{FFFD}d")
   }
 
-  func testATableOfManyRowsFollowsTheFirstOnes() throws {
+  func testLongTablesUseTheColumnWidthsOfTheFirstRows() throws {
     let rows = (0..<1200).map { [JSONValue.integer($0)] }
     let lines = try output(.table, ["n"], rows).split(separator: "\n")
     XCTAssertEqual(lines.count, 1202)
@@ -41,7 +41,7 @@ final class OutputTests: XCTestCase {
     XCTAssertEqual(lines[1201], "1199")
   }
 
-  func testCSVQuotesAsRFC4180Says() throws {
+  func testCSVIsQuotedAsInRFC4180() throws {
     let text = try output(
       .csv, ["a", "b,c"],
       [
@@ -53,7 +53,7 @@ final class OutputTests: XCTestCase {
       "a,\"b,c\"\r\nplain,\"with,comma\"\r\n\"with \"\"quote\"\"\",\"two\r\nlines\"\r\n,\"\"\r\n1.50,true\r\n")
   }
 
-  func testJSONIsAnArrayAndJSONLinesAreLines() throws {
+  func testJSONIsAnArrayAndJSONLinesHaveOneObjectPerLine() throws {
     let rows: [[JSONValue]] = [[.string("x"), .null], [.string("y"), .number("2")]]
     XCTAssertEqual(try output(.jsonl, ["a", "b"], rows), "{\"a\":\"x\",\"b\":null}\n{\"a\":\"y\",\"b\":2}\n")
     XCTAssertEqual(try output(.json, ["a", "b"], rows), "[\n  {\"a\":\"x\",\"b\":null},\n  {\"a\":\"y\",\"b\":2}\n]\n")

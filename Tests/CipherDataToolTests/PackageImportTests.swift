@@ -61,7 +61,7 @@ final class PackageImportTests: XCTestCase {
     return versions
   }
 
-  func testAnIndexBecomesAGraph() async throws {
+  func testPackageIndexIsImportedAsAGraph() async throws {
     let context = try await TestStack.context("DebianArchive")
     let summary = try TestStack.importIndex(Self.index, into: context)
     XCTAssertEqual(summary.records, 4)
@@ -94,7 +94,7 @@ final class PackageImportTests: XCTestCase {
     XCTAssertEqual(try self.versions(context), versions)
   }
 
-  func testOnlyWhatDiffersIsChanged() async throws {
+  func testOnlyDifferingObjectsAreUpdated() async throws {
     let context = try await TestStack.context("DebianArchive")
     try TestStack.importIndex(Self.index, into: context)
     let before = try versions(context)
@@ -110,7 +110,7 @@ final class PackageImportTests: XCTestCase {
     XCTAssertTrue(try TestStack.export(context).contains(#""installedSize":2600"#))
   }
 
-  func testExportAndImportMakeTheSameGraph() async throws {
+  func testExportAndImportRestoreTheGraph() async throws {
     let context = try await TestStack.context("DebianArchive")
     try TestStack.importIndex(Self.index, into: context)
     let exported = try TestStack.export(context)
@@ -122,7 +122,7 @@ final class PackageImportTests: XCTestCase {
     XCTAssertEqual([summary.inserted, summary.updated, summary.deleted], [0, 0, 0])
   }
 
-  func testABadStanzaLeavesNothingBehind() async throws {
+  func testInvalidStanzasLeaveNothingBehind() async throws {
     let context = try await TestStack.context("DebianArchive")
     XCTAssertThrowsError(try TestStack.importIndex(Self.index + "\nPackage: x\nVersion: 1\n", into: context)) { error in
       XCTAssertEqual((error as? InputError)?.key, "Architecture")
@@ -130,7 +130,7 @@ final class PackageImportTests: XCTestCase {
     XCTAssertEqual(try context.count(for: FetchRequest<ManagedObject>(entityName: "Package")), 0)
   }
 
-  func testAnotherModelIsRefused() async throws {
+  func testStoresOfAnotherModelAreRejected() async throws {
     let context = try await TestStack.context("Messenger")
     XCTAssertThrowsError(try TestStack.importIndex(Self.index, into: context)) { XCTAssertEqual(Ending($0).status, .badData) }
   }

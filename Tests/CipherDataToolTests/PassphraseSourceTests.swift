@@ -15,14 +15,14 @@ final class PassphraseSourceTests: XCTestCase {
     }
   }
 
-  func testAnEmptyFileIsNoKeyAndAMissingOneNoInput() throws {
+  func testEmptyPassphraseFilesAreKeyErrorsAndMissingOnesInputErrors() throws {
     let folder = try TemporaryFolder()
     let empty = try folder.file("empty", "\n")
     XCTAssertThrowsError(try PassphraseSource(file: empty.path).read()) { XCTAssertEqual(Ending($0).status, .noKey) }
     XCTAssertThrowsError(try PassphraseSource(file: folder.url.path + "/none").read()) { XCTAssertEqual(Ending($0).status, .noInput) }
   }
 
-  func testTheVariableIsTakenOutOfTheEnvironment() throws {
+  func testPassphraseVariableIsRemovedFromTheEnvironment() throws {
     setenv(variable, "from the environment", 1)
     XCTAssertEqual(try PassphraseSource(file: nil, variable: variable).read(), SecretBytes(utf8: "from the environment"))
     XCTAssertNil(getenv(variable))
@@ -35,7 +35,7 @@ final class PassphraseSourceTests: XCTestCase {
     XCTAssertEqual(try PassphraseSource(file: composed.path).read(), try PassphraseSource(file: decomposed.path).read())
   }
 
-  func testALongFileIsRefused() throws {
+  func testLongPassphraseFilesAreRejected() throws {
     let folder = try TemporaryFolder()
     let file = try folder.file("long", String(repeating: "a", count: 5000))
     XCTAssertThrowsError(try PassphraseSource(file: file.path).read()) { XCTAssertEqual(Ending($0).status, .noKey) }

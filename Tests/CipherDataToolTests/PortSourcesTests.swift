@@ -19,7 +19,7 @@ final class PortSourcesTests: XCTestCase {
     return (folder, book)
   }
 
-  func testTheDifferenceIsPrintedAndNothingIsChanged() throws {
+  func testDifferenceIsPrintedWithoutChangingFiles() throws {
     let tool = try ToolFixture()
     let (folder, book) = try sources(in: tool)
     let run = try tool.run(["port-sources", folder], passphrase: nil)
@@ -45,7 +45,7 @@ final class PortSourcesTests: XCTestCase {
     XCTAssertEqual(try tool.run(["port-sources", book, "--leave-properties", "--write"], passphrase: nil).output, "")
   }
 
-  func testTheFilesAreChangedOnRequestAndOnlyOnce() throws {
+  func testFilesAreChangedOnRequestAndOnlyOnce() throws {
     let tool = try ToolFixture()
     let (folder, book) = try sources(in: tool)
     XCTAssertEqual(try tool.run(["port-sources", folder, "--write"], passphrase: nil).status, 0)
@@ -56,7 +56,7 @@ final class PortSourcesTests: XCTestCase {
     XCTAssertEqual(try String(contentsOfFile: book, encoding: .utf8), Self.ported)
   }
 
-  func testAFolderThatIsNotThereIsAnError() throws {
+  func testMissingFoldersAreErrors() throws {
     let tool = try ToolFixture()
     XCTAssertEqual(try tool.run(["port-sources", tool.path("nowhere")], passphrase: nil).status, 66)
     XCTAssertEqual(try tool.run(["port-sources"], passphrase: nil).status, 64)

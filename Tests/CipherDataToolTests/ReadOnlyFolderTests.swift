@@ -33,7 +33,7 @@ final class ReadOnlyFolderTests: XCTestCase {
     return (file, log)
   }
 
-  func testNoCommandThatReadsCopiesTheLogOfAnotherStateIntoTheStore() async throws {
+  func testReadingCommandsNeverCopyAForeignLogIntoTheStore() async throws {
     let fixture = try await storeWithPackages()
     let (_, log) = try await leaveLog(fixture)
     XCTAssertEqual(try fixture.run(["delete", "test.store", "--entity", "Package", "--where", "name == 'hello'"]).status, 0)
@@ -47,7 +47,7 @@ final class ReadOnlyFolderTests: XCTestCase {
     }
   }
 
-  func testCommandsThatWriteReportThatTheyMayNot() async throws {
+  func testWritingCommandsReportMissingPermissions() async throws {
     let setpriv = "/usr/bin/setpriv"
     XCTAssertTrue(FileManager.default.isExecutableFile(atPath: setpriv), "\(setpriv) is needed: install util-linux")
     let fixture = try await storeWithPackages()
@@ -90,7 +90,7 @@ final class ReadOnlyFolderTests: XCTestCase {
     XCTAssertEqual(try fixture.run(["verify", store]).output, "ok\n")
   }
 
-  func testCommandsThatReadWorkInAFolderThatMayNotBeWritten() async throws {
+  func testReadingCommandsWorkInReadOnlyFolders() async throws {
     let setpriv = "/usr/bin/setpriv"
     XCTAssertTrue(FileManager.default.isExecutableFile(atPath: setpriv), "\(setpriv) is needed: install util-linux")
     let fixture = try await storeWithPackages()

@@ -15,7 +15,7 @@ final class RemovalTests: XCTestCase {
     try FileManager.default.contentsOfDirectory(atPath: fixture.folder.url.path).filter { $0.contains("store") }.sorted()
   }
 
-  func testAStoreIsRemovedOnlyAfterAYes() async throws {
+  func testStoresAreRemovedOnlyAfterConfirmation() async throws {
     let fixture = try await storeWithPackages()
     let refused = try fixture.run(["destroy", "test.store"], passphrase: nil)
     XCTAssertEqual(refused.status, 64)
@@ -32,7 +32,7 @@ final class RemovalTests: XCTestCase {
     XCTAssertEqual(try names(fixture), [])
   }
 
-  func testABackupIsRestoredInTheStoresPlace() async throws {
+  func testRestoringABackupReplacesTheStore() async throws {
     let fixture = try await storeWithPackages()
     XCTAssertEqual(try fixture.run(["backup", "test.store", "copy.store"]).status, 0)
     XCTAssertEqual(try fixture.run(["delete", "test.store", "--entity", "Package", "--all"]).status, 0)
@@ -44,7 +44,7 @@ final class RemovalTests: XCTestCase {
     XCTAssertEqual(try fixture.run(["verify", "new.store"]).output, "ok\n")
   }
 
-  func testAStoreThatAnotherProcessHasOpenIsLeftAlone() async throws {
+  func testStoresOpenInAnotherProcessAreNotRemoved() async throws {
     let fixture = try await storeWithPackages()
     XCTAssertEqual(try fixture.run(["backup", "test.store", "copy.store"]).status, 0)
     let shell = Process()

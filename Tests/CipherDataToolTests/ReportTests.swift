@@ -38,7 +38,7 @@ final class ReportTests: XCTestCase {
     XCTAssertGreaterThan(usage.first { $0.name == "Package" }?.bytes ?? 0, 17 * 19_000)
   }
 
-  func testThePageHoldsNoValueUnlessItIsAskedForAndFetchesNothing() async throws {
+  func testReportContainsNoValuesByDefaultAndFetchesNoResources() async throws {
     let fixture = try await store()
     let result = try fixture.run(["report", "test.store", "-o", "r.html", "--where", "Package: name == \"secretname3\""])
     XCTAssertEqual(result.status, 0, result.error)
@@ -59,7 +59,7 @@ final class ReportTests: XCTestCase {
     XCTAssertTrue(samples.error.contains("NOT encrypted"))
   }
 
-  func testTheLogIsToldByItsPagesAndCommits() async throws {
+  func testReportListsThePagesAndCommitsOfTheLog() async throws {
     let fixture = try await store()
     let url = URL(fileURLWithPath: fixture.store)
     let file = try await SQLCipherStoreFile.unlock(at: url, key: .passphrase(ToolFixture.passphrase))
@@ -85,7 +85,7 @@ final class ReportTests: XCTestCase {
     }
   }
 
-  func testIndexesThatNothingUsesAreNamed() async throws {
+  func testUnusedIndexesAreReported() async throws {
     let fixture = try await store()
     func page(_ arguments: String...) throws -> String { try fixture.run(["report", "test.store", "-o", "-"] + arguments).output }
     func isUnused(_ name: String, _ page: String) -> Bool { page.contains("<li><b>\(name)</b>") }
@@ -103,7 +103,7 @@ final class ReportTests: XCTestCase {
     try ["DebianArchive", "Messenger", "PhotoLibrary"].map { try TestStack.model($0) }
   }
 
-  func testNoBoxCoversAnotherAndEveryLineLeadsFromBoxToBox() throws {
+  func testBoxesDoNotOverlapAndLinesConnectThem() throws {
     for model in try models() {
       var drawing = ModelDrawing(model)
       drawing.layOutInLayers()
@@ -129,7 +129,7 @@ final class ReportTests: XCTestCase {
     }
   }
 
-  func testACycleAndALoopAreDrawn() throws {
+  func testCyclesAndLoopsAreDrawn() throws {
     var a = EntityDescription(name: "A<&>")
     a.properties = [
       .relationship(RelationshipDescription(name: "next", destination: "B")),
@@ -146,7 +146,7 @@ final class ReportTests: XCTestCase {
     XCTAssertEqual(ModelDrawing.svg(ManagedObjectModel(entities: []), usesGraphviz: false).contains("<svg"), true)
   }
 
-  func testWhatGraphvizAnswersIsTaken() throws {
+  func testOutputOfGraphvizIsUsed() throws {
     let model = ManagedObjectModel(entities: [EntityDescription(name: "A"), EntityDescription(name: "B")])
     var drawing = ModelDrawing(model)
     XCTAssertFalse(drawing.take("graph 1 2 3\nnode n0 1 1 1 1\nstop\n"))

@@ -16,7 +16,7 @@ final class ShellConcurrencyTests: XCTestCase {
     XCTAssertEqual(result.output, "4\n", result.error)
   }
 
-  func testALineWorksOnWhatAnotherProcessHasSavedSinceTheLineBefore() async throws {
+  func testShellLinesSeeSavesOfOtherProcesses() async throws {
     let fixture = try await ToolFixture.withPackages()
     let terminal = try PseudoTerminal(fixture, ["shell", "test.store"])
     let prompt = "test.store> "
@@ -51,7 +51,7 @@ final class ShellConcurrencyTests: XCTestCase {
     XCTAssertEqual(try terminal.end(), 0)
   }
 
-  func testADeletionByAnotherProcessIsSeen() async throws {
+  func testDeletionsByOtherProcessesAreVisible() async throws {
     let fixture = try await ToolFixture.withPackages()
     let terminal = try PseudoTerminal(fixture, ["shell", "test.store"])
     let prompt = "test.store> "
@@ -90,7 +90,7 @@ final class ShellConcurrencyTests: XCTestCase {
   }
 
   /// A line has the same output and effect as the command of the same name.
-  func testALineDoesWhatTheCommandOfItsNameDoes() async throws {
+  func testShellLinesBehaveLikeTheCommandsOfTheSameName() async throws {
     let commands = [
       ["update", "Package", "--all", "--set", "installedSize = installedSize * 2, summary = nil"],
       ["update", "Package", "--where", "section.name == 'shells'", "--set", "name = uppercase(name)"],

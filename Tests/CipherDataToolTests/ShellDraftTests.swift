@@ -7,7 +7,7 @@ final class ShellDraftTests: XCTestCase {
     try fixture.run(["fetch", "test.store", "--entity", "Package", "--where", condition, "--count"]).output
   }
 
-  func testWhatIsTriedOutIsSeenHereAndNotInTheStoreUntilItIsSaved() async throws {
+  func testDraftChangesAreVisibleInTheShellOnlyUntilSaved() async throws {
     let fixture = try await ToolFixture.withPackages()
     let result = try fixture.run(
       ["shell", "test.store", "--format", "csv"],
@@ -26,7 +26,7 @@ final class ShellDraftTests: XCTestCase {
     XCTAssertEqual(try fixture.run(["verify", "test.store"]).output, "ok\n")
   }
 
-  func testTheHistoryHasTheShellsAuthorForWhatIsSaved() async throws {
+  func testHistoryRecordsTheShellAsAuthorOfSavedDrafts() async throws {
     let fixture = try await ToolFixture.withPackages()
     XCTAssertEqual(try fixture.run(["history", "test.store", "--enable"]).status, 0)
     let result = try fixture.run(
@@ -47,7 +47,7 @@ final class ShellDraftTests: XCTestCase {
     XCTAssertTrue(heads.allSatisfy { $0.contains(#""updated":1"#) }, list.output)
   }
 
-  func testWhatIsDiscardedLeavesNothing() async throws {
+  func testDiscardedDraftsLeaveNoChanges() async throws {
     let fixture = try await ToolFixture.withPackages()
     let result = try fixture.run(
       ["shell", "test.store"],
@@ -57,7 +57,7 @@ final class ShellDraftTests: XCTestCase {
     XCTAssertEqual(try count(fixture, "TRUEPREDICATE"), "4\n")
   }
 
-  func testADraftOverADraftIsSavedIntoIt() async throws {
+  func testNestedDraftsAreSavedIntoTheirParent() async throws {
     let fixture = try await ToolFixture.withPackages()
     let result = try fixture.run(
       ["shell", "test.store"],
@@ -79,7 +79,7 @@ final class ShellDraftTests: XCTestCase {
     XCTAssertEqual(result.error, "")
   }
 
-  func testALineThatFailsLeavesTheDraftAsItWas() async throws {
+  func testFailedLinesLeaveTheDraftUnchanged() async throws {
     let fixture = try await ToolFixture.withPackages()
     let result = try fixture.run(
       ["shell", "test.store"],
@@ -98,7 +98,7 @@ final class ShellDraftTests: XCTestCase {
     XCTAssertEqual(try count(fixture, "installedSize == 1"), "1\n")
   }
 
-  func testADraftThatIsNotSavedIsToldOfAtTheEnd() async throws {
+  func testUnsavedDraftsAreReportedAtTheEnd() async throws {
     let fixture = try await ToolFixture.withPackages()
     let result = try fixture.run(["shell", "test.store"], input: "begin\ndelete Package --where name == 'zsh'\n")
     XCTAssertEqual(result.status, 0)
@@ -131,14 +131,14 @@ final class ShellDraftTests: XCTestCase {
     XCTAssertEqual(result.output, "1\n1\n0\n1\n1\n0\n0\n0\n")
   }
 
-  func testADryRunInADraftCountsAndChangesNothing() async throws {
+  func testDryRunsInADraftCountAndChangeNothing() async throws {
     let fixture = try await ToolFixture.withPackages()
     let result = try fixture.run(
       ["shell", "test.store"], input: "begin\ndelete Package --all --dry-run\ncount Package\nsave\n")
     XCTAssertEqual(result.output, "4\n4\n0\n", result.error)
   }
 
-  func testThePromptShowsWhatIsNotSavedAndLeavingAsksOnce() async throws {
+  func testPromptShowsUnsavedChangesAndQuitConfirmsOnce() async throws {
     let fixture = try await ToolFixture.withPackages()
     let terminal = try PseudoTerminal(fixture, ["shell", "test.store"])
     try terminal.wait(for: "test.store> ")

@@ -10,7 +10,7 @@ final class ShellTests: XCTestCase {
     return fixture
   }
 
-  func testLinesOfAPipeAreCommands() async throws {
+  func testPipedLinesAreCommands() async throws {
     let result = try await fixture().run(
       ["shell", "test.store"],
       input: """
@@ -32,7 +32,7 @@ final class ShellTests: XCTestCase {
     XCTAssertEqual(result.status, 0)
   }
 
-  func testMistakesDoNotEndTheShellAndGiveItsStatus() async throws {
+  func testMistakesSetTheExitStatusWithoutEndingTheShell() async throws {
     let result = try await fixture().run(
       ["shell", "test.store"],
       input: "count Nothing\ncount Package --where name ==\nnothing\nfetch\ncount 'Package\ncount Package\n")
@@ -44,13 +44,13 @@ final class ShellTests: XCTestCase {
     for (number, line) in lines.enumerated() { XCTAssertTrue(line.hasPrefix("cipherdata: line \(number + 1): "), result.error) }
   }
 
-  func testQuitEndsTheShellBeforeTheLinesDo() async throws {
+  func testQuitEndsTheShellBeforeTheEndOfInput() async throws {
     let result = try await fixture().run(["shell", "test.store"], input: "quit\ncount Package\n")
     XCTAssertEqual(result.output, "")
     XCTAssertEqual(result.status, 0)
   }
 
-  func testHelpTellsTheCommandsAndTheirOptions() async throws {
+  func testHelpListsCommandsAndOptions() async throws {
     let result = try await fixture().run(["shell", "test.store"], input: "help\nhelp fetch\nfetch --help\n")
     XCTAssertEqual(result.status, 0, result.error)
     for text in ["entities", "describe", "USAGE: fetch [<entity>] [--entity <entity>]", "--where <predicate>"] {
@@ -69,7 +69,7 @@ final class ShellTests: XCTestCase {
     XCTAssertEqual(result.status, 64)
   }
 
-  func testTheKeyboardEditsCompletesAndCallsLinesUpAgain() async throws {
+  func testLineEditorSupportsEditingCompletionAndHistory() async throws {
     let fixture = try await fixture()
     let terminal = try PseudoTerminal(fixture, ["shell", "test.store"])
     try terminal.wait(for: "test.store> ")
@@ -102,7 +102,7 @@ final class ShellTests: XCTestCase {
     XCTAssertEqual(try FileManager.default.contentsOfDirectory(atPath: fixture.folder.url.path).filter { $0.contains("history") }, [])
   }
 
-  func testHistoryIsKeptOnlyInAFileThatOthersMayNotRead() async throws {
+  func testHistoryIsSavedOnlyInAPrivateFile() async throws {
     let fixture = try await fixture()
     for (keys, expected) in [("count Package\n", "\r\n4\r\n"), ("\u{1B}[A\u{1B}[A\n", "\r\n4\r\n")] {
       let terminal = try PseudoTerminal(fixture, ["shell", "test.store", "--history", "history"])

@@ -3,7 +3,7 @@ import XCTest
 
 /// Undo and redo of the shell: in the store without a draft, within a draft, and of a saved draft.
 final class ShellUndoTests: XCTestCase {
-  func testAChangeOfTheStoreIsTakenBackAndMadeAgain() async throws {
+  func testStoreChangesAreUndoneAndRedone() async throws {
     let fixture = try await ToolFixture.withPackages()
     let result = try fixture.run(
       ["shell", "test.store"],
@@ -22,7 +22,7 @@ final class ShellUndoTests: XCTestCase {
     XCTAssertEqual(left.output, "4\n")
   }
 
-  func testADeletionComesBackWithAllThatItsRulesDid() async throws {
+  func testUndoRestoresDeletionsAndTheEffectsOfDeleteRules() async throws {
     let fixture = try await ToolFixture.withPackages()
     let before = try fixture.run(["export", "test.store"]).output
     let result = try fixture.run(
@@ -35,7 +35,7 @@ final class ShellUndoTests: XCTestCase {
     XCTAssertEqual(after.output, before, after.error)
   }
 
-  func testADraftHasStepsOfItsOwnAndIsOneStepOnceItIsSaved() async throws {
+  func testDraftsHaveTheirOwnUndoStepsAndAreOneStepWhenSaved() async throws {
     let fixture = try await ToolFixture.withPackages()
     let result = try fixture.run(
       ["shell", "test.store"],
@@ -59,7 +59,7 @@ final class ShellUndoTests: XCTestCase {
     XCTAssertEqual(result.output, "1\n11\ndelete Package\n4\ndelete Package\n2\n12\nsave\n1\n4\nsave\n2\n")
   }
 
-  func testWhereThereIsNothingToUndoItIsSaid() async throws {
+  func testUndoWithoutChangesIsReported() async throws {
     let fixture = try await ToolFixture.withPackages()
     let result = try fixture.run(["shell", "test.store"], input: "undo\nredo\nbegin\nundo\n")
     XCTAssertEqual(result.status, 64)

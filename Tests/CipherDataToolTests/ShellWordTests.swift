@@ -3,7 +3,7 @@ import XCTest
 
 /// Shell lines are split into the words of a command line.
 final class ShellWordTests: XCTestCase {
-  func testAnOptionsValueRunsToTheNextOption() throws {
+  func testOptionValuesExtendToTheNextOption() throws {
     let cases: [(String, [String])] = [
       ("count Package", ["count", "Package"]),
       ("  fetch\tPackage  ", ["fetch", "Package"]),
@@ -20,7 +20,7 @@ final class ShellWordTests: XCTestCase {
     for (line, words) in cases { XCTAssertEqual(try ShellWords.split(line), words, line) }
   }
 
-  func testQuotationMarksAroundAWholeValueAreTakenOff() throws {
+  func testQuotationMarksAroundAValueAreRemoved() throws {
     let cases: [(String, [String])] = [
       (#"fetch P --where 'name == "zsh"' --count"#, ["fetch", "P", "--where", #"name == "zsh""#, "--count"]),
       (#"fetch P --where "name == 'zsh'""#, ["fetch", "P", "--where", "name == 'zsh'"]),
@@ -32,7 +32,7 @@ final class ShellWordTests: XCTestCase {
     for (line, words) in cases { XCTAssertEqual(try ShellWords.split(line), words, line) }
   }
 
-  func testAnOpenQuotationMarkIsAMistakeWithAPlace() {
+  func testUnterminatedQuotationMarksAreReportedWithTheirPosition() {
     XCTAssertThrowsError(try ShellWords.split(#"fetch P --where name == "zsh"#)) { error in
       XCTAssertEqual("\(error)", "The quotation mark \" at column 25 is not closed.")
     }

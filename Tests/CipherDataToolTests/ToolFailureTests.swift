@@ -31,7 +31,7 @@ final class ToolFailureTests: XCTestCase {
     try assert(fixture, ["export", "test.store", "--entity", "Nothing"], ends: 64)
   }
 
-  func testAdviceNamesWhatCanBeTyped() async throws {
+  func testAdviceNamesTheCommandsToType() async throws {
     let fixture = try ToolFixture()
     try await fixture.makeStore()
     let schema = TestStack.schemas.appendingPathComponent("DebianArchive.xcdatamodeld").path
@@ -70,7 +70,7 @@ final class ToolFailureTests: XCTestCase {
     }
   }
 
-  func testTheWordsInPlaceOfTheLibrarysAreAboutSentencesThatItHas() throws {
+  func testReplacedLibraryMessagesExistInTheLibrary() throws {
     let root = TestStack.schemas.deletingLastPathComponent()
     let walk = try XCTUnwrap(
       FileManager.default.enumerator(at: root.appendingPathComponent("Sources"), includingPropertiesForKeys: nil))
@@ -114,7 +114,7 @@ final class ToolFailureTests: XCTestCase {
     XCTAssertFalse(FileManager.default.fileExists(atPath: fixture.path("new.store")))
   }
 
-  func testWhatExistsIsNotOverwrittenAndIs73() async throws {
+  func testExistingFilesAreNotOverwrittenAndAre73() async throws {
     let fixture = try ToolFixture()
     try await fixture.makeStore()
     let schema = TestStack.schemas.appendingPathComponent("DebianArchive.xcdatamodeld").path
@@ -137,7 +137,7 @@ final class ToolFailureTests: XCTestCase {
     try assert(fixture, ["info", "test.store"], ends: 77)
   }
 
-  func testDamageIs74AndVerifyNamesIt() async throws {
+  func testDamageIs74AndVerifyReportsIt() async throws {
     let fixture = try ToolFixture()
     try await fixture.makeStore()
     try fixture.run(["import", "test.store", "--format", "deb822", "-"], input: PackageImportTests.index)

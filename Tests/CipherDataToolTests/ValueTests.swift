@@ -51,7 +51,7 @@ final class ValueTests: XCTestCase {
     }
   }
 
-  func testDecimalsAreExactOrRefused() throws {
+  func testDecimalsAreExactOrRejected() throws {
     for text in [
       "0", "1.5", "-0.000000000000000000000000000001", "12345678901234567890123456789012345678", "1e100",
       "100000000000000000000000000000000000000000",
@@ -66,7 +66,7 @@ final class ValueTests: XCTestCase {
     }
   }
 
-  func testNumbersThatAreNoneGoThroughText() throws {
+  func testNonFiniteNumbersAreCodedAsText() throws {
     for value in [Double.infinity, -.infinity] {
       XCTAssertEqual(try ValueCoding.slot(ValueCoding.json(.real(value), type: .double), type: .double), .real(value))
     }

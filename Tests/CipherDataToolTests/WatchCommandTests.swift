@@ -56,7 +56,7 @@ final class WatchCommandTests: XCTestCase {
     }
   }
 
-  func testWhatAnotherProcessWritesIsPrintedAsItIsWritten() async throws {
+  func testWritesOfAnotherProcessArePrintedAsTheyOccur() async throws {
     let fixture = try await fixture()
     // Starts after a token, so that the time of its start does not matter.
     try add(["zero"], fixture)
@@ -87,7 +87,7 @@ final class WatchCommandTests: XCTestCase {
     XCTAssertFalse(try text(more).contains("second"), "nothing comes twice")
   }
 
-  func testAStoreWithoutAHistoryAndABadPlaceAreTold() async throws {
+  func testMissingHistoryAndInvalidTokensAreReported() async throws {
     let fixture = try ToolFixture()
     try await fixture.makeStore(of: Self.model)
     let none = try fixture.run(["watch", "test.store", "--for", "1"])
@@ -97,7 +97,7 @@ final class WatchCommandTests: XCTestCase {
     XCTAssertEqual(try fixture.run(["watch", "test.store", "--for", "0"], passphrase: nil).status, 64)
   }
 
-  func testATransactionOfThousandsOfChangesHasOneLineForItself() async throws {
+  func testLargeTransactionsArePrintedOnOneLine() async throws {
     let fixture = try await fixture()
     try add((0..<2_500).map { "item \($0)" }, fixture)
     let (process, output, errors) = try watch(fixture, "--format", "jsonl", "--entity", "Item")

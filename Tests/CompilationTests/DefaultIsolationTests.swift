@@ -16,15 +16,15 @@
 
     private static let model = ManagedObjectModel(version: "city-1") {
       Entity("Person", class: ".Person") {
-        Attribute("name", .string).required().note("swiftValidation", "YES")
+        Attribute("name", .string).required().userInfo("swiftValidation", "YES")
         Attribute("born", .integer32).required().initially(0)
         Relationship("books", toMany: "Book", inverse: "author")
       }
       .codeGeneration(.category)
       Entity("Book") {
-        Attribute("title", .string).required().note("swiftValidation", "YES")
-        Attribute("progress", .integer16).required().initially(0).note("swiftType", "Progress").note("swiftUnknownCase", "unread")
-        Attribute("cover", .transformable).note("swiftType", "Cover")
+        Attribute("title", .string).required().userInfo("swiftValidation", "YES")
+        Attribute("progress", .integer16).required().initially(0).userInfo("swiftType", "Progress").userInfo("swiftUnknownCase", "unread")
+        Attribute("cover", .transformable).userInfo("swiftType", "Cover")
         Attribute("scan", .binary).externalStorage()
         Attribute("place", composite: "Place")
         Relationship("author", to: "Person", inverse: "books")
@@ -62,7 +62,7 @@
     private let own = Fixture.folder.appendingPathComponent("ModelOfAnyDefault.swift")
     private let application = Fixture.folder.appendingPathComponent("ApplicationOfAnyDefault.swift")
 
-    func testATargetOfClassesAndAnApplicationCompileUnderEachDefault() throws {
+    func testModelTargetAndApplicationCompileUnderEachDefaultIsolation() throws {
       try withSources { folder, generated in
         for mode in Self.modes {
           for modelDefault in Self.isolations {
@@ -81,7 +81,7 @@
       }
     }
 
-    func testOneTargetOfBothCompilesUnderEachDefault() throws {
+    func testCombinedTargetCompilesUnderEachDefaultIsolation() throws {
       try withSources { _, generated in
         for mode in Self.modes + [Self.strict] {
           for isolation in Self.isolations {
@@ -91,7 +91,7 @@
       }
     }
 
-    func testClassesGiveNoWarningToWhoMakesSwift5ModeLookClosely() throws {
+    func testClassesCompileWithoutWarningsUnderStrictSwift5Checks() throws {
       try withSources { _, generated in
         for isolation in Self.isolations {
           try assertCompiles(

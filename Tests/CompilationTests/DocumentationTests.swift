@@ -10,7 +10,7 @@ final class DocumentationTests: XCTestCase {
 
   func testTheCodeOfTheDocumentAboutOptionsCompiles() throws { try check("Documentation/StoreOptions.md") }
 
-  func testTheCodeOfOtherDocumentsCompilesWithWhatTheySpeakOf() throws {
+  func testCodeOfOtherDocumentsCompilesWithItsContext() throws {
     let context = "@MainActor var context: ManagedObjectContext { get throws { throw CancellationError() } }"
     try check("Documentation/Errors.md", beside: [context, "func show(_ text: String) {}", "func log(_ text: String) {}"])
     try check("Documentation/Predicates.md", beside: [context, "struct Section: Decodable { let section: String?, n: Int, size: Int }"])
@@ -78,7 +78,7 @@ final class DocumentationTests: XCTestCase {
     return blocks
   }
 
-  func testTheModelOfTheJournalsTutorialIsThatOfTheExample() throws {
+  func testTutorialModelMatchesTheJournalExample() throws {
     let article = try String(
       contentsOf: Compiler.root.appendingPathComponent("Sources/CipherData/CipherData.docc/JournalInFifteenMinutes.md"), encoding: .utf8)
     let model = try String(

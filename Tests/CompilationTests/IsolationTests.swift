@@ -4,7 +4,7 @@ import XCTest
 /// The compiler enforces the isolation of objects: programs that leak one do not compile, correct ones do. Each file of `Fixtures` is
 /// compiled against the modules of this build. A line that must be rejected ends in `// ERROR: ` and a part of the diagnostic.
 final class IsolationTests: XCTestCase {
-  func testProgramsThatKeepObjectsInTheirContextCompile() throws {
+  func testCorrectlyIsolatedProgramsCompile() throws {
     try check("KeepsToTheRules")
   }
 
@@ -12,11 +12,11 @@ final class IsolationTests: XCTestCase {
     try check("LeaksFromBackgroundTask")
   }
 
-  func testAnObjectCannotBeTakenIntoABackgroundTask() throws {
+  func testAnObjectCannotEnterABackgroundTask() throws {
     try check("LeaksIntoBackgroundTask")
   }
 
-  func testAnObjectOfTheViewContextCannotGoToADetachedTask() throws {
+  func testAViewContextObjectCannotBeSentToADetachedTask() throws {
     try check("LeaksFromViewContext")
   }
 
@@ -24,7 +24,7 @@ final class IsolationTests: XCTestCase {
     try check("UsesViewContextElsewhere")
   }
 
-  func testABackgroundContextCannotBeUsedAfterItWasGivenAway() throws {
+  func testABackgroundContextCannotBeUsedAfterItWasSent() throws {
     try check("UsesContextFromTwoTasks")
   }
 
@@ -33,11 +33,11 @@ final class IsolationTests: XCTestCase {
     try check("LeaksFromContextActor")
   }
 
-  func testNothingCanLeaveWorkThatWaits() throws {
+  func testObjectsCannotLeaveAsynchronousTasks() throws {
     try check("LeaksFromAsynchronousTask")
   }
 
-  func testAClassOfObjectsCannotBeMadeSendable() throws {
+  func testManagedObjectSubclassesCannotBeSendable() throws {
     try check("SendableClass")
   }
 
@@ -53,7 +53,7 @@ final class IsolationTests: XCTestCase {
   private static let swift5 = ["-swift-version", "5"]
   private static let strict = swift5 + ["-strict-concurrency=complete"]
 
-  func testSwift5ModeSaysNothingOfGeneratedClassesOfTheSameTarget() throws {
+  func testSwift5ModeDoesNotWarnAboutGeneratedClassesOfTheSameTarget() throws {
     try Fixture.withLibraryClasses { library in
       let fixture = Fixture("LeaksGeneratedObjects")
       XCTAssertEqual(try fixture.diagnostics(beside: [library], flags: Self.swift5).map(\.text), [])
@@ -61,7 +61,7 @@ final class IsolationTests: XCTestCase {
     }
   }
 
-  func testSwift5ModeSaysNothingOfWhatIsSent() throws {
+  func testSwift5ModeDoesNotWarnAboutSentValues() throws {
     for name in Self.sent {
       let fixture = Fixture(name)
       XCTAssertEqual(try fixture.diagnostics(flags: Self.swift5).map(\.text), [], name)
@@ -69,7 +69,7 @@ final class IsolationTests: XCTestCase {
     }
   }
 
-  func testSwift5ModeWarnsOfManagedObjectsAndContextsInSendableClosures() throws {
+  func testSwift5ModeWarnsAboutManagedObjectsAndContextsInSendableClosures() throws {
     for name in ["LeaksFromBackgroundTask", "LeaksIntoBackgroundTask", "LeaksFromContextActor", "SendableClass"] {
       let found = try Fixture(name).diagnostics(flags: Self.swift5)
       XCTAssertEqual(Set(found.map(\.line)), try Fixture(name).refusedLines, name)
@@ -77,7 +77,7 @@ final class IsolationTests: XCTestCase {
     }
   }
 
-  func testSwift5ModeRefusesTheViewContextElsewhere() throws {
+  func testSwift5ModeRejectsTheViewContextOffTheMainActor() throws {
     try Fixture("UsesViewContextElsewhere").check(flags: Self.swift5)
   }
 

@@ -85,14 +85,14 @@ final class ShadowedNamesCompilationTests: XCTestCase {
     }.sorted()
   }
 
-  func testEntitiesNamedLikeAnyTypeThatTheSourceMentionsCompile() throws {
+  func testEntitiesNamedLikeTypesInGeneratedCodeCompile() throws {
     let names = try mentionedTypes()
     XCTAssertTrue(
       Set(["ManagedObject", "FetchObject", "Set", "Data", "EntityDescription", "PersistentContainer"]).isSubset(of: names), "\(names)")
     try check(try source(model(entities: names, composites: ["Address", "Place"])))
   }
 
-  func testCompositesNamedLikeTypesOfTheLibraryCompile() throws {
+  func testCompositesNamedLikeLibraryTypesCompile() throws {
     try check(try source(model(entities: ["Book"], composites: ["ManagedObject", "FetchObject", "Optional", "Sendable", "Error"])))
   }
 

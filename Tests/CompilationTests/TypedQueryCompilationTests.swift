@@ -3,7 +3,7 @@ import XCTest
 
 /// The compiler checks typed queries: mismatched names and types are rejected, and long conditions type-check quickly.
 final class TypedQueryCompilationTests: XCTestCase {
-  func testWhatDoesNotFitTheModelIsRefused() throws {
+  func testQueriesThatDoNotMatchTheModelAreRejected() throws {
     try Fixture.withLibraryClasses { try Fixture("AsksForWhatIsNotThere").check(beside: [$0]) }
   }
 
@@ -11,14 +11,14 @@ final class TypedQueryCompilationTests: XCTestCase {
     try Fixture.withLibraryClasses { try Fixture("MisspellsNames").check(beside: [$0], isStrict: true) }
   }
 
-  func testTwelveConditionsAreCheckedFarFromTheLimit() throws {
+  func testTwelveConditionsAreTypeCheckedWellWithinTheLimit() throws {
     // The limit is the solver's time for one expression in seconds. It takes 0.1 s here.
     try Fixture.withLibraryClasses {
       try Fixture("AsksTwelveThings").check(beside: [$0], flags: ["-Xfrontend", "-solver-expression-time-threshold=5"])
     }
   }
 
-  func testAMistakeInALongConditionIsNamed() throws {
+  func testMistakesInLongConditionsAreDiagnosed() throws {
     try Fixture.withLibraryClasses {
       try Fixture("AsksTwelveThingsWithAMistake").check(beside: [$0], flags: ["-Xfrontend", "-solver-expression-time-threshold=5"])
     }

@@ -35,7 +35,7 @@ final class ContextSpecificationTests: XCTestCase {
     verify(SQLCipherStoreUnderTest(checksForeignKeys: true), meets: StoreSpecification.objectSuites)
   }
 
-  func testBothBuiltInStoresTellTheirHistoryAlike() {
+  func testBuiltInStoresReportTheSameHistory() {
     verify(InMemoryStoreUnderTest(), meets: StoreSpecification.historySuites)
     verify(SQLCipherStoreUnderTest(), meets: StoreSpecification.historySuites)
     verify(SQLCipherStoreUnderTest(checksForeignKeys: true), meets: StoreSpecification.historySuites)

@@ -203,7 +203,7 @@ private struct PinnedContexts {
 
 /// Contexts pinned at random points keep seeing the graph of that time, with every built-in store.
 final class GenerationComparisonTests: XCTestCase {
-  func testPinnedContextsSeeTheGraphAsItWas() throws {
+  func testPinnedContextsReadTheOriginalGraph() throws {
     let model = try CompiledModel(PinnedContexts.model)
     for store in [InMemoryStoreUnderTest(), SQLCipherStoreUnderTest()] as [any StoreUnderTest] {
       for seed in 1...3 {

@@ -10,7 +10,7 @@ import _StoreSpecification
 final class AppleLayoutTests: XCTestCase {
   private typealias Build = SpecificationModels
 
-  func testValuesOfEveryTypeAreThoseThatWereWritten() async throws {
+  func testValuesOfEveryTypeAreReadAsWritten() async throws {
     let model = Build.types
     let entity = try XCTUnwrap(model.entity(named: "Sample"))
     var graph = FixtureGraph(model)
@@ -37,7 +37,7 @@ final class AppleLayoutTests: XCTestCase {
     XCTAssertEqual(report.notes.first?.count, 2)
   }
 
-  func testDecimalsAreReadAsSQLiteKeepsThem() async throws {
+  func testDecimalsAreReadAsStoredBySQLite() async throws {
     let model = try Build.compiled([Build.entity("Coin", [Build.attribute("value", .decimal)])])
     let harness = try ImportHarness(model)
     let database = try AppleFixtureWriter(FixtureGraph(model)).write(to: harness.source)
@@ -56,7 +56,7 @@ final class AppleLayoutTests: XCTestCase {
     try await harness.assertHolds(graph)
   }
 
-  func testAnyNumberButZeroIsTrue() async throws {
+  func testNonzeroNumbersAreTrue() async throws {
     let model = try Build.compiled([Build.entity("Flag", [Build.attribute("isSet", .boolean)])])
     let harness = try ImportHarness(model)
     let database = try AppleFixtureWriter(FixtureGraph(model)).write(to: harness.source)
@@ -67,7 +67,7 @@ final class AppleLayoutTests: XCTestCase {
       FixtureGraph(model, [1, 0, 1].enumerated().map { FixtureObject("Flag", Int64($0.offset + 1), ["isSet": .int($0.element)]) }))
   }
 
-  func testSubentitiesShareATableAndPropertiesOfOneNameAreToldApart() async throws {
+  func testSubentitiesShareATableAndPropertiesOfTheSameNameAreDistinguished() async throws {
     // Photo.title is text, Video.title a number: two columns, ZTITLE and ZTITLE1.
     let graph = FixtureGraph(
       Build.assets,
@@ -90,7 +90,7 @@ final class AppleLayoutTests: XCTestCase {
     XCTAssertEqual(report.linkCount, 2)
   }
 
-  func testPropertiesOfOneNameWhoseColumnsHoldAnothersValuesAreRefused() async throws {
+  func testPropertiesOfTheSameNameWithSwappedColumnsAreRejected() async throws {
     let model = try Build.compiled([
       Build.entity("Base", [Build.integer("rank")]), Build.entity("A", [Build.text("label")], parent: "Base"),
       Build.entity("B", [Build.text("label")], parent: "Base"),
@@ -109,7 +109,7 @@ final class AppleLayoutTests: XCTestCase {
   /// The schema of macOS's address book, as public programs that read it show it: a subentity's to-one relationship repeats the entity of
   /// its destination (Z22_OWNER), and two relationships with the same name and destination entity have separate columns
   /// (Z_19PARENTGROUPS1).
-  func testNamesOfAPublicSchemaAreUnderstood() async throws {
+  func testNamesOfAPublicSchemaAreMapped() async throws {
     let model = try Build.compiled([
       Build.entity("ABCDEmailAddress", [Build.text("address"), Build.toOne("owner", "ABCDContact", "emailAddresses")]),
       Build.entity("ABCDRecord", [Build.text("uniqueID")]),
@@ -182,7 +182,7 @@ final class AppleLayoutTests: XCTestCase {
     try await harness.assertHolds(graph)
   }
 
-  func testMembersOfAToManyRelationshipWhoseInverseDoesNotLeadBackAreThoseOfTheInverse() async throws {
+  func testToManyMembersAreReadFromTheInverse() async throws {
     let chat = Build.entity("Chat", [Build.text("name"), Build.toMany("messages", "Message", "chat")])
     let message = Build.entity("Message", [Build.text("name"), Build.toOne("chat", "Chat", "messages")])
     let objects = [
@@ -200,7 +200,7 @@ final class AppleLayoutTests: XCTestCase {
     try await harness.assertHolds(graph)
   }
 
-  func testALinkThatStandsInOneDirectionOnlyCountsForBoth() async throws {
+  func testOneWayLinksCountForBothDirections() async throws {
     let graph = FixtureGraph(
       Build.library,
       [FixtureObject("Author", 1, toMany: ["friends": [1]]), FixtureObject("Author", 2, toMany: ["friends": [0]])])
@@ -212,7 +212,7 @@ final class AppleLayoutTests: XCTestCase {
     try await harness.assertHolds(graph)
   }
 
-  func testOrdersOfBothKindsAreKeptAndCanBeChanged() async throws {
+  func testOrderedRelationshipsOfBothKindsKeepTheirOrder() async throws {
     var graph = FixtureGraph(Build.library)
     graph.objects = [FixtureObject("Book", 5, ["title": .text("b")]), FixtureObject("Book", 6), FixtureObject("Book", 2)]
     for key in 1...4 {
@@ -261,7 +261,7 @@ final class AppleLayoutTests: XCTestCase {
     try await harness.assertHolds(graph)
   }
 
-  func testColumnsMayStandInAnyOrderAndBeAddedLater() async throws {
+  func testColumnsMayBeInAnyOrderAndAddedLater() async throws {
     let model = try Build.compiled([Build.entity("Item", [Build.text("name"), Build.integer("rank"), Build.attribute("made", .date)])])
     let harness = try ImportHarness(model)
     let database = try FixtureDatabase(harness.source)

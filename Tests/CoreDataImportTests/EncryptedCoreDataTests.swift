@@ -24,7 +24,7 @@ final class EncryptedCoreDataTests: XCTestCase {
 
   private func model() throws -> CompiledModel { try CompiledModel(RandomFixture.withoutOneWay(Build.assets.model)) }
 
-  func testStoresOfTheEncryptedCoreDataStoreAreReadInEveryPageFormat() async throws {
+  func testEncryptedCoreDataStoresAreReadInEveryPageFormat() async throws {
     var graph = graph()
     graph = FixtureGraph(try model(), graph.objects)
     var settings: [[String]] = LibraryVersion.isSQLCipher4 ? [["cipher_compatibility = 3"]] : [[]]
@@ -37,7 +37,7 @@ final class EncryptedCoreDataTests: XCTestCase {
     }
   }
 
-  func testAMissingAndAWrongPassphraseAreToldApart() async throws {
+  func testMissingAndWrongPassphrasesAreDistinguished() async throws {
     let graph = FixtureGraph(try model(), graph().objects)
     let harness = try ImportHarness(graph.model)
     try EncryptedFixtureWriter(graph).write(to: harness.source, passphrase: "right").close()
@@ -52,7 +52,7 @@ final class EncryptedCoreDataTests: XCTestCase {
     }
   }
 
-  func testDatesAreMovedFrom1970() async throws {
+  func testDatesAreConvertedFromThe1970Epoch() async throws {
     let model = try Build.compiled([Build.entity("Day", [Build.attribute("date", .date)])])
     let graph = FixtureGraph(model, [FixtureObject("Day", 1, ["date": .real(0)]), FixtureObject("Day", 2, ["date": .real(700_000_000.5)])])
     let harness = try ImportHarness(model)
@@ -61,7 +61,7 @@ final class EncryptedCoreDataTests: XCTestCase {
     try await harness.assertHolds(graph)
   }
 
-  func testOneTableForBothDirectionsIsReadWhereItTellsThemApart() async throws {
+  func testSharedJoinTablesAreReadIfTheDirectionsAreDistinguishable() async throws {
     var graph = FixtureGraph(
       try Build.compiled([
         Build.entity("Book", [Build.toMany("shelves", "Shelf", "books", ordered: true)]),

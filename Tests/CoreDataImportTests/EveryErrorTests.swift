@@ -129,7 +129,7 @@ final class EveryErrorTests: XCTestCase {
     }
   }
 
-  func testNoErrorSaysThatTheOperationCouldNotBeCompleted() {
+  func testNoErrorHasTheDefaultFoundationMessage() {
     for error in Self.errors {
       let text = error.localizedDescription
       XCTAssertFalse(text.isEmpty || text.contains("could not be completed"), "\(error): \(text)")
@@ -139,7 +139,7 @@ final class EveryErrorTests: XCTestCase {
     }
   }
 
-  func testUsersReadOfWhatTheyCanChange() {
+  func testMessagesDescribeWhatUsersCanChange() {
     XCTAssertEqual(
       ValidationError(.missingValue, key: "title", reason: "is required").errorDescription, "title: A required value is missing.")
     XCTAssertEqual(ValidationError(reason: "Two guests have one seat.").errorDescription, "Two guests have one seat.")
@@ -152,7 +152,7 @@ final class EveryErrorTests: XCTestCase {
     var errorDescription: String? { "the meter is broken" }
   }
 
-  func testADescriptionEndsWithTheErrorBehindIt() {
+  func testDescriptionsEndWithTheUnderlyingError() {
     let inner = StoreError(.io, "The disk has stopped.", underlying: Trouble())
     let outer = StoreError(.stageFailed("units"), operation: .migrate, underlying: inner)
     XCTAssertEqual(
@@ -203,7 +203,7 @@ final class EveryErrorTests: XCTestCase {
     text.replacing(/``([^`]+)``/) { "`\($0.1.split(separator: "/").last ?? "")`" }.replacing("|", with: "\\|")
   }
 
-  func testThePageOfErrorsIsComplete() throws {
+  func testErrorDocumentationIsComplete() throws {
     let page = try Self.text("Documentation/Errors.md")
     let mark = "<!-- errors -->\n"
     var expected = ""

@@ -59,7 +59,7 @@ final class ExternalDataTests: XCTestCase {
     try await harness.assertHolds(without)
   }
 
-  func testNamesThatLeadOutOfTheFolderAreRefused() async throws {
+  func testFileNamesOutsideTheFolderAreRejected() async throws {
     for name in ["../secret", "/etc/hostname", "..", ""] {
       let (harness, graph) = try fixture()
       let database = try AppleFixtureWriter(graph).write(to: harness.source)
@@ -70,7 +70,7 @@ final class ExternalDataTests: XCTestCase {
     }
   }
 
-  func testALinkInTheFolderIsNotFollowed() async throws {
+  func testSymbolicLinksInTheFolderAreNotFollowed() async throws {
     let (harness, graph) = try fixture()
     let database = try AppleFixtureWriter(graph).write(to: harness.source)
     try Data("secret".utf8).write(to: harness.folder.file("secret"))
@@ -86,7 +86,7 @@ final class ExternalDataTests: XCTestCase {
     XCTAssertFalse(FileManager.default.fileExists(atPath: harness.target.path))
   }
 
-  func testValuesWithoutAMarkAreTakenAsTheyAreAndTold() async throws {
+  func testValuesWithoutAMarkerAreImportedUnchangedAndReported() async throws {
     let (harness, graph) = try fixture()
     let database = try AppleFixtureWriter(graph).write(to: harness.source)
     try database.run("UPDATE ZPHOTO SET ZIMAGE = ? WHERE Z_PK = 2", [.blob(Data([9, 9]))])

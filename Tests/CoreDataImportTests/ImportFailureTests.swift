@@ -42,7 +42,7 @@ final class ImportFailureTests: XCTestCase {
 
   // MARK: Recognition
 
-  func testOtherDatabasesAndFilesAreRefusedWithWhatTheyAre() async throws {
+  func testOtherFilesAreRejectedAndIdentified() async throws {
     let harness = try ImportHarness(try Self.person())
     let database = try FixtureDatabase(harness.source)
     try database.run("CREATE TABLE notes (id INTEGER, body TEXT); CREATE TABLE tags (id INTEGER)")
@@ -56,7 +56,7 @@ final class ImportFailureTests: XCTestCase {
     XCTAssertTrue(form?.message.contains("XML store") == true)
   }
 
-  func testAMissingFileIsSaid() async throws {
+  func testMissingSourceFilesAreReported() async throws {
     let harness = try ImportHarness(try Self.person())
     do {
       _ = try await harness.open()
@@ -68,7 +68,7 @@ final class ImportFailureTests: XCTestCase {
 
   // MARK: The model
 
-  func testWhatTheModelHasAndTheStoreHasNotIsNamed() async throws {
+  func testTablesMissingInTheStoreAreReported() async throws {
     let harness = try fixture("ALTER TABLE ZPERSON RENAME TO ZHUMAN")
     let table = await assertImportFails(.modelMismatch) { _ = try await harness.open() }
     XCTAssertEqual(table?.findings, ["the table ZPERSON of “Person” is missing"])
@@ -92,7 +92,7 @@ final class ImportFailureTests: XCTestCase {
       ].sorted())
   }
 
-  func testWhatTheStoreHasAndTheModelHasNotIsNamedOrLeftBehind() async throws {
+  func testTablesMissingInTheModelAreReportedOrSkipped() async throws {
     let harness = try fixture(
       "ALTER TABLE ZPERSON ADD COLUMN ZNICK VARCHAR; UPDATE ZPERSON SET ZNICK = 'x';"
         + "CREATE TABLE ZPET (Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, Z_OPT INTEGER); INSERT INTO ZPET VALUES (1, 2, 1);"
@@ -106,7 +106,7 @@ final class ImportFailureTests: XCTestCase {
     XCTAssertEqual(report.objectCount, 2)
   }
 
-  func testRowsOfASubentityThatTheModelHasNotAreNamedOrLeftBehind() async throws {
+  func testRowsOfUnknownSubentitiesAreReportedOrSkipped() async throws {
     let harness = try fixture(
       "INSERT INTO Z_PRIMARYKEY VALUES (2, 'Manager', 1, 0); INSERT INTO ZPERSON (Z_PK, Z_ENT, Z_OPT, ZBOSS) VALUES (5, 2, 1, 1)")
     let error = await assertImportFails(.modelMismatch) { _ = try await harness.open() }
@@ -117,7 +117,7 @@ final class ImportFailureTests: XCTestCase {
     XCTAssertEqual(report.objectCount, 2)
   }
 
-  func testCoreDatasOwnHistoryIsLeftBehind() async throws {
+  func testCoreDataHistoryIsNotImported() async throws {
     let harness = try fixture(
       "INSERT INTO Z_PRIMARYKEY VALUES (16001, 'CHANGE', 0, 9); CREATE TABLE ACHANGE (Z_PK INTEGER PRIMARY KEY); INSERT INTO ACHANGE VALUES (1)"
     )
@@ -125,7 +125,7 @@ final class ImportFailureTests: XCTestCase {
     XCTAssertEqual(report.warnings, ["Core Data's persistent history is left behind"])
   }
 
-  func testAStoreOfAnotherModelIsNotFilled() async throws {
+  func testDestinationStoreOfAnotherModelIsRejected() async throws {
     let harness = try fixture()
     let other = PersistentStoreCoordinator(compiledModel: Build.library)
     let store = try await other.addPersistentStore(with: harness.description)
@@ -137,7 +137,7 @@ final class ImportFailureTests: XCTestCase {
 
   // MARK: Rows
 
-  func testBadValuesAreErrorsThatNameThePlaceAndNotTheValue() async throws {
+  func testInvalidValueErrorsNameTheLocationButNotTheValue() async throws {
     let cases: [(String, String)] = [
       ("UPDATE ZPERSON SET ZNAME = CAST(x'ff41' AS TEXT) WHERE Z_PK = 1", "name"),
       ("UPDATE ZPERSON SET ZNAME = x'41' WHERE Z_PK = 1", "name"),
@@ -154,7 +154,7 @@ final class ImportFailureTests: XCTestCase {
     }
   }
 
-  func testRowsOfNoEntityAndKeysThatAreNoneAreRefused() async throws {
+  func testRowsWithoutEntityAndInvalidKeysAreRejected() async throws {
     for sql in ["UPDATE ZPERSON SET Z_ENT = 9 WHERE Z_PK = 2", "UPDATE ZPERSON SET Z_PK = -4 WHERE Z_PK = 2"] {
       let harness = try fixture(sql)
       _ = await assertImportFails(.invalidKey) { try await harness.importAll() }
@@ -170,7 +170,7 @@ final class ImportFailureTests: XCTestCase {
     assertNothingIsLeft(large)
   }
 
-  func testAReferenceToNothingIsAnErrorOrLeftOut() async throws {
+  func testDanglingReferencesAreErrorsOrSkipped() async throws {
     let harness = try fixture("UPDATE ZPERSON SET ZBOSS = 77 WHERE Z_PK = 2")
     let error = await assertImportFails(.danglingReference) { try await harness.importAll() }
     XCTAssertEqual(error?.propertyName, "boss")
@@ -183,7 +183,7 @@ final class ImportFailureTests: XCTestCase {
     XCTAssertEqual(report.objectCount, 2)
   }
 
-  func testValuesThatMustBeUniqueAndAreNotEndTheImport() async throws {
+  func testDuplicateUniqueValuesStopTheImport() async throws {
     let model = try Build.compiled([Build.entity("Tag", [Build.text("name")], unique: [["name"]])])
     let graph = FixtureGraph(model, (1...3).map { FixtureObject("Tag", $0, ["name": .text("same")]) })
     let harness = try ImportHarness(model)
@@ -197,7 +197,7 @@ final class ImportFailureTests: XCTestCase {
     assertNothingIsLeft(harness)
   }
 
-  func testAnImportThatIsCancelledLeavesNothing() async throws {
+  func testCanceledImportsLeaveNothing() async throws {
     let harness = try fixture()
     let source = try await harness.open()
     do {
@@ -213,7 +213,7 @@ final class ImportFailureTests: XCTestCase {
     assertNothingIsLeft(harness)
   }
 
-  func testAnImportWhoseTaskIsCanceledThrowsCancellationErrorAndLeavesNothing() async throws {
+  func testImportOfACanceledTaskThrowsCancellationErrorAndLeavesNothing() async throws {
     let harness = try fixture()
     let source = try await harness.open()
     let description = harness.description
@@ -228,7 +228,7 @@ final class ImportFailureTests: XCTestCase {
     assertNothingIsLeft(harness)
   }
 
-  func testADecimalThatIsNotANumberIsRefusedWithItsPlace() async throws {
+  func testDecimalNaNIsRejectedWithItsLocation() async throws {
     for text in ["NaN", "nan"] {
       let model = try Build.compiled([Build.entity("Coin", [Build.attribute("value", .decimal)])])
       let harness = try ImportHarness(model)

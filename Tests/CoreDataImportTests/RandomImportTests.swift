@@ -9,7 +9,7 @@ import _TestSupport
 
 /// Random graphs with every type and kind of relationship, written by the fixture programs, imported and compared object by object.
 final class RandomImportTests: XCTestCase {
-  func testRandomGraphsInOurFixturesOfCoreDatasLayoutAreImportedWhole() async throws {
+  func testRandomGraphsInTheCoreDataLayoutAreImportedCompletely() async throws {
     for seed in 1...6 {
       let graph = try RandomFixture.graph(RandomModel.model, seed: UInt64(seed), count: seed * 12, isExact: false)
       let harness = try ImportHarness(graph.model)
@@ -21,7 +21,7 @@ final class RandomImportTests: XCTestCase {
     }
   }
 
-  func testRandomGraphsInOurFixturesOfTheEncryptedStoresLayoutAreImportedWhole() async throws {
+  func testRandomGraphsInTheEncryptedCoreDataLayoutAreImportedCompletely() async throws {
     let model = RandomFixture.withoutOneWay(RandomModel.model.model)
     for seed in 1...3 {
       let graph = try RandomFixture.graph(try CompiledModel(model), seed: UInt64(seed), count: seed * 12, isExact: true)

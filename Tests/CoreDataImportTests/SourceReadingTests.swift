@@ -26,7 +26,7 @@ final class SourceReadingTests: XCTestCase {
     return graph
   }
 
-  func testWhatStandsInTheLogAloneIsReadAndNothingIsWritten() async throws {
+  func testRowsOnlyInTheLogAreReadWithoutWriting() async throws {
     let graph = graph(30)
     let harness = try ImportHarness(graph.model)
     var writer = AppleFixtureWriter(graph)
@@ -50,7 +50,7 @@ final class SourceReadingTests: XCTestCase {
       "nothing but SQLite's index of the log is beside it")
   }
 
-  func testAStoreInUseIsReadAsOneSnapshot() async throws {
+  func testStoresInUseAreReadAsOneSnapshot() async throws {
     let graph = graph(5)
     let harness = try ImportHarness(graph.model)
     var writer = AppleFixtureWriter(graph)
@@ -66,7 +66,7 @@ final class SourceReadingTests: XCTestCase {
     try await harness.assertHolds(graph)
   }
 
-  func testObjectsKeepTheirKeysInANewStoreAndMoveTogetherInOneThatHasSome() async throws {
+  func testKeysAreKeptInEmptyStoresAndShiftedInOthers() async throws {
     let graph = graph(12)
     let harness = try ImportHarness(graph.model)
     try AppleFixtureWriter(graph).write(to: harness.source).close()
@@ -100,7 +100,7 @@ final class SourceReadingTests: XCTestCase {
     try coordinator.remove(store)
   }
 
-  func testProgressIsToldInPortionsAndCountsAreOfTheSource() async throws {
+  func testProgressIsReportedInBatchesAndCountsMatchTheSource() async throws {
     let graph = graph(40)
     let harness = try ImportHarness(graph.model)
     try AppleFixtureWriter(graph).write(to: harness.source).close()
@@ -122,7 +122,7 @@ final class SourceReadingTests: XCTestCase {
     XCTAssertEqual(report.entities.first { $0.entityName == "Author" }?.count, 40)
   }
 
-  func testAKeyProviderIsAskedForTheStoreThatWillBe() async throws {
+  func testKeyProviderIsCalledForTheNewStore() async throws {
     let graph = graph(3)
     let harness = try ImportHarness(graph.model)
     try AppleFixtureWriter(graph).write(to: harness.source).close()
@@ -136,7 +136,7 @@ final class SourceReadingTests: XCTestCase {
     try await harness.assertHolds(graph)
   }
 
-  func testFullTextIndexesHoldWhatWasImportedAndWhatWasThereBefore() async throws {
+  func testFullTextIndexesContainImportedAndExistingObjects() async throws {
     var note = Build.entity("Note", [Build.text("body")])
     note.indexes = [FetchIndexDescription(name: "words", elements: [.fullText("body")])]
     let model = try Build.compiled([note])

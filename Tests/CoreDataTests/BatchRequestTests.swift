@@ -57,7 +57,7 @@ final class BatchRequestTests: XCTestCase {
     }
   }
 
-  func testTheMergePolicyDecidesAboutTakenUniqueValues() throws {
+  func testMergePolicyResolvesDuplicateUniqueValues() throws {
     try LibraryStack.with { stack in
       let identifier = UUID()
       let book = stack.book("Emma", pages: 1)
@@ -75,7 +75,7 @@ final class BatchRequestTests: XCTestCase {
     }
   }
 
-  func testRowsAreChangedThatMeetACondition() throws {
+  func testMatchingRowsAreUpdated() throws {
     try LibraryStack.with { stack in
       let books = [stack.book("a", pages: 1), stack.book("b", pages: 2), stack.book("c", pages: 3)]
       try stack.context.save()
@@ -96,7 +96,7 @@ final class BatchRequestTests: XCTestCase {
     }
   }
 
-  func testWhatAFetchFindsIsDeleted() throws {
+  func testFetchedObjectsAreDeleted() throws {
     try LibraryStack.with { stack in
       let kept = stack.book("a", pages: 1)
       for number in 0..<5 { stack.book("b \(number)", pages: 2) }
@@ -114,7 +114,7 @@ final class BatchRequestTests: XCTestCase {
     }
   }
 
-  func testOtherContextsAreToldOfBatchRequests() throws {
+  func testBatchRequestChangesMergeIntoOtherContexts() throws {
     try LibraryStack.with { stack in
       let book = stack.book("Emma", pages: 1)
       try stack.context.save()
@@ -135,7 +135,7 @@ final class BatchRequestTests: XCTestCase {
     }
   }
 
-  func testAnAsynchronousFetchGivesItsResultsOnTheContextsQueue() throws {
+  func testAsynchronousFetchReturnsResultsOnTheContextQueue() throws {
     try LibraryStack.with { stack in
       for number in 0..<300 { stack.book("Book \(number)", pages: Int32(number)) }
       try stack.context.save()
@@ -157,7 +157,7 @@ final class BatchRequestTests: XCTestCase {
     }
   }
 
-  func testAnAsynchronousFetchOfIDsAndOneThatIsCalledOff() throws {
+  func testAsynchronousFetchOfIDsAndCancellation() throws {
     try LibraryStack.with { stack in
       stack.book("Emma")
       try stack.context.save()
@@ -186,7 +186,7 @@ final class BatchRequestTests: XCTestCase {
     }
   }
 
-  func testARequestIsExecutedWithinTheWorkOfAContext() throws {
+  func testFetchRequestsExecuteWithinAPerformBlock() throws {
     try LibraryStack.with { stack in
       stack.book("Emma")
       try stack.context.save()

@@ -36,7 +36,7 @@ final class CompositeAttributeTests: XCTestCase {
     return container
   }
 
-  func testACompositeIsADictionaryWhosePartsAreAskedFor() throws {
+  func testCompositesAreDictionariesWithQueryableElements() throws {
     let context = container(model()).viewContext
     for (name, city, latitude) in [("Anne", "Bath", 51.38), ("Emma", "Highbury", 51.25)] {
       let person = NSEntityDescription.insertNewObject(forEntityName: "Person", into: context)
@@ -57,7 +57,7 @@ final class CompositeAttributeTests: XCTestCase {
     XCTAssertEqual(try context.fetch(request).map { $0.value(forKeyPath: "home.city") as? String }, ["Highbury", "Bath"])
   }
 
-  func testTheModelHasThePartsAfterItWasUsedAndCopied() throws {
+  func testUsedAndCopiedModelsKeepCompositeElements() throws {
     let used = container(model()).managedObjectModel
     for model in [used, try XCTUnwrap(used.copy() as? NSManagedObjectModel)] {
       let home = try XCTUnwrap(model.entitiesByName["Person"]?.attributesByName["home"] as? NSCompositeAttributeDescription)
@@ -72,7 +72,7 @@ final class CompositeAttributeTests: XCTestCase {
     XCTAssertEqual(again.entityVersionHashesByName, used.entityVersionHashesByName)
   }
 
-  func testAnotherPartMakesAnotherVersion() throws {
+  func testAddedElementsChangeTheVersionHash() throws {
     let (first, second) = (model(), model())
     let home = try XCTUnwrap(second.entitiesByName["Person"]?.attributesByName["home"] as? NSCompositeAttributeDescription)
     home.elements.append(attribute("street", .stringAttributeType))

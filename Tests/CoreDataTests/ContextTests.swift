@@ -46,7 +46,7 @@ final class ContextTests: XCTestCase {
     }
   }
 
-  func testATextThatIsNoConditionIsThrownByTheFetch() throws {
+  func testInvalidPredicateFormatsAreThrownByTheFetch() throws {
     try LibraryStack.with { stack in
       stack.book("Emma")
       let request: NSFetchRequest<Book> = Book.fetchRequest()
@@ -59,7 +59,7 @@ final class ContextTests: XCTestCase {
     }
   }
 
-  func testMistakesOfObjectsAreErrorsOfCoreData() throws {
+  func testObjectMistakesAreCoreDataErrors() throws {
     try LibraryStack.with { stack in
       let author = Author(context: stack.context)
       XCTAssertThrowsError(try stack.context.save()) { error in
@@ -94,7 +94,7 @@ final class ContextTests: XCTestCase {
     }
   }
 
-  func testAClassThatOverridesItsInitializerMakesObjectsByIt() throws {
+  func testOverriddenInitializersCreateObjects() throws {
     try LibraryStack.with { stack in
       let author = Author(context: stack.context)
       XCTAssertTrue(author.isMadeByItsOwnInitializer)
@@ -108,7 +108,7 @@ final class ContextTests: XCTestCase {
     }
   }
 
-  func testAnObjectIsMadeWithoutAContextAndInserted() throws {
+  func testObjectsCreatedWithoutAContextCanBeInserted() throws {
     try LibraryStack.with { stack in
       let entity = try XCTUnwrap(NSEntityDescription.entity(forEntityName: "Book", in: stack.context))
       let book = Book(entity: entity, insertInto: nil)
@@ -130,7 +130,7 @@ final class ContextTests: XCTestCase {
     }
   }
 
-  func testWhatABackgroundContextSavesIsMerged() throws {
+  func testBackgroundSavesAreMerged() throws {
     try LibraryStack.with { stack in
       let book = stack.book("Emma")
       try stack.context.save()
@@ -150,7 +150,7 @@ final class ContextTests: XCTestCase {
     }
   }
 
-  func testConflictsAreDecidedByThePolicy() throws {
+  func testMergePolicyResolvesConflicts() throws {
     try LibraryStack.with { stack in
       let book = stack.book("Emma")
       try stack.context.save()
@@ -169,7 +169,7 @@ final class ContextTests: XCTestCase {
     }
   }
 
-  func testBackgroundTasksGiveValues() async throws {
+  func testBackgroundTasksReturnValues() async throws {
     let stack = try LibraryStack()
     defer { try? FileManager.default.removeItem(at: stack.folder) }
     let count = try await stack.container.performBackgroundTask { context in

@@ -27,14 +27,14 @@ final class ErrorNumberTests: XCTestCase {
 
   // MARK: The table
 
-  func testTheTableHasEveryNumber() throws {
+  func testTableListsEveryErrorCode() throws {
     let declared = try Self.text("Sources/CoreData/Basics/ErrorCodes.swift").matches(of: /public var (NS\w+): Int \{ ([\d_]+) \}/)
       .map { "\($0.2.replacing("_", with: "")) \($0.1)" }
     XCTAssertGreaterThan(declared.count, 40)
     XCTAssertEqual(try Self.rows().filter { !$0.name.isEmpty }.map { "\($0.number) \($0.name)" }, declared)
   }
 
-  func testTheTableIsWhatTheLibraryMaps() throws {
+  func testErrorTableMatchesTheMappingOfTheLibrary() throws {
     var mapped: [String: Int] = [:]
     for code in StoreError.Code.allCases {
       mapped["StoreError.\(code)"] = StoreError(code, "").coreDataCode ?? StoreError(code, "", operation: .migrate).coreDataCode
@@ -86,7 +86,7 @@ final class ErrorNumberTests: XCTestCase {
     return box
   }
 
-  func testOpeningHasItsNumbers() throws {
+  func testOpeningErrorsHaveCoreDataCodes() throws {
     let model = NSManagedObjectModel.boxes("name")
     assert(NSPersistentStoreInvalidTypeError) { try withStore(model, nil, NSBinaryStoreType) }
     assert(NSPersistentStoreInvalidTypeError) { try withStore(model, nil, "Nothing") }
@@ -101,7 +101,7 @@ final class ErrorNumberTests: XCTestCase {
     assert(NSPersistentStoreOpenError) { try withStore(model) }
   }
 
-  func testADamagedStoreHasTheCodeOfTheDatabase() throws {
+  func testDamagedStoresHaveTheDatabaseErrorCode() throws {
     let model = NSManagedObjectModel.boxes("name")
     try withStore(model)
     // The first page is intact, so that the key opens the store.
@@ -118,7 +118,7 @@ final class ErrorNumberTests: XCTestCase {
     }
   }
 
-  func testRequestsAndObjectsHaveTheirNumbers() throws {
+  func testRequestAndObjectErrorsHaveCoreDataCodes() throws {
     try withStore(.boxes("name")) { context in
       assert(NSPersistentStoreUnsupportedRequestTypeError) { try context.execute(UnknownRequest()) }
       let object = box("red", in: context)
@@ -130,7 +130,7 @@ final class ErrorNumberTests: XCTestCase {
     }
   }
 
-  func testARelationshipBetweenStoresHasItsNumber() throws {
+  func testRelationshipsBetweenStoresHaveACoreDataCode() throws {
     try LibraryStack.with { stack in
       let coordinator = stack.container.persistentStoreCoordinator
       let other = try coordinator.addPersistentStore(ofType: NSInMemoryStoreType, configurationName: nil, at: nil)
@@ -143,7 +143,7 @@ final class ErrorNumberTests: XCTestCase {
     }
   }
 
-  func testMigrationsHaveTheirNumbers() throws {
+  func testMigrationErrorsHaveCoreDataCodes() throws {
     let (model, newer) = (NSManagedObjectModel.boxes("name"), NSManagedObjectModel.boxes("name", "size"))
     try withStore(model) { context in
       for _ in 1...2 { _ = box("red", in: context) }

@@ -24,7 +24,7 @@ final class ExpressionTests: XCTestCase {
     return try stack.context.fetch(request).map { $0.title ?? "" }
   }
 
-  func testComparisonsAreMadeOfExpressions() throws {
+  func testComparisonPredicatesAreBuiltFromExpressions() throws {
     try library { stack in
       let long = NSComparisonPredicate(
         leftExpression: NSExpression(forKeyPath: "pages"), rightExpression: NSExpression(forConstantValue: 300), modifier: .direct,
@@ -72,7 +72,7 @@ final class ExpressionTests: XCTestCase {
     }
   }
 
-  func testKindsOfExpressionsAreTold() {
+  func testExpressionTypesAreReported() {
     XCTAssertEqual(NSExpression(forConstantValue: 3).constantValue as? Int64, 3)
     XCTAssertEqual(NSExpression(forVariable: "X").variable, "X")
     let sum = NSExpression(forFunction: "sum:", arguments: [NSExpression(forKeyPath: "pages")])
@@ -84,7 +84,7 @@ final class ExpressionTests: XCTestCase {
     XCTAssertEqual(NSExpression(format: "%K", "title"), NSExpression(forKeyPath: "title"))
   }
 
-  func testDictionariesHaveComputedValuesByGroups() throws {
+  func testDictionaryResultsContainGroupedAggregates() throws {
     try library { stack in
       let total = NSExpressionDescription()
       (total.name, total.expressionResultType) = ("total", .integer64AttributeType)
@@ -102,7 +102,7 @@ final class ExpressionTests: XCTestCase {
     }
   }
 
-  func testOrdersAreMadeByKeyPathsSelectorsAndClosures() throws {
+  func testSortDescriptorsUseKeyPathsSelectorsAndClosures() throws {
     try library { stack in
       XCTAssertEqual(try titles(stack, nil, NSSortDescriptor(keyPath: \Book.pages, ascending: false)).first, "Évelina")
       let byAuthor = NSSortDescriptor(keyPath: \Book.author?.name, ascending: true)
@@ -126,7 +126,7 @@ final class ExpressionTests: XCTestCase {
     }
   }
 
-  func testConditionsWrittenInSwiftFilterCollections() throws {
+  func testBlockPredicatesFilterCollections() throws {
     try library { stack in
       let palindrome = NSPredicate { object, _ in (object as? Book)?.title?.count == 4 }
       let all = try stack.context.fetch(NSFetchRequest<Book>(entityName: "Book"))
@@ -136,7 +136,7 @@ final class ExpressionTests: XCTestCase {
     }
   }
 
-  func testArgumentsOfFormatsAreValuesOfEveryKind() throws {
+  func testFormatArgumentsOfEveryKindAreAccepted() throws {
     try library { stack in
       let (identifier, day) = (UUID(), Date(timeIntervalSinceReferenceDate: 0))
       let book = stack.book("Sanditon", pages: 99)

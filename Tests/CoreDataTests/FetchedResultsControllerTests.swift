@@ -65,7 +65,7 @@ final class FetchedResultsControllerTests: XCTestCase {
       fetchRequest: request, managedObjectContext: stack.context, sectionNameKeyPath: section, cacheName: "Books")
   }
 
-  func testADelegateIsToldOfEachChange() throws {
+  func testDelegateReceivesEachChange() throws {
     try LibraryStack.with { stack in
       let emma = stack.book("Emma")
       try stack.context.save()
@@ -97,7 +97,7 @@ final class FetchedResultsControllerTests: XCTestCase {
     }
   }
 
-  func testTheTurnOfTheMainThreadEndsAnEvent() throws {
+  func testChangesAreReportedAtTheEndOfTheMainRunLoopTurn() throws {
     try LibraryStack.with { stack in
       let controller = controller(stack)
       let quiet = Quiet()
@@ -113,7 +113,7 @@ final class FetchedResultsControllerTests: XCTestCase {
     }
   }
 
-  func testResultsStandInSections() throws {
+  func testResultsAreGroupedInSections() throws {
     try LibraryStack.with { stack in
       for (title, pages) in [("Emma", 1), ("Evelina", 2), ("Camilla", 2)] { stack.book(title, pages: Int32(pages)) }
       let controller = controller(stack, section: "pages")
@@ -135,7 +135,7 @@ final class FetchedResultsControllerTests: XCTestCase {
     }
   }
 
-  func testAChangedRequestIsHeededByTheNextFetch() throws {
+  func testChangedRequestsApplyToTheNextFetch() throws {
     try LibraryStack.with { stack in
       stack.book("Emma", pages: 1)
       stack.book("Evelina", pages: 2)
@@ -150,7 +150,7 @@ final class FetchedResultsControllerTests: XCTestCase {
     }
   }
 
-  func testAPlaceWithoutAResultIsToldByTheContext() throws {
+  func testInvalidIndexPathsAreReportedByTheContext() throws {
     try LibraryStack.with { stack in
       let controller = controller(stack)
       try controller.performFetch()
@@ -161,7 +161,7 @@ final class FetchedResultsControllerTests: XCTestCase {
     }
   }
 
-  func testWhatABackgroundContextSavesReachesTheDelegate() throws {
+  func testDelegateReceivesBackgroundSaves() throws {
     try LibraryStack.with { stack in
       stack.context.automaticallyMergesChangesFromParent = true
       let controller = controller(stack)

@@ -9,7 +9,7 @@ public class Reader: NSManagedObject {
 
 /// Generated classes of the model, as from Xcode's editor.
 final class GeneratedClassTests: XCTestCase {
-  func testClassesAndPropertiesAreThoseOfTheModel() throws {
+  func testClassesAndPropertiesMatchTheModel() throws {
     try LibraryStack.with { stack in
       let reader = Reader(context: stack.context)
       reader.name = "Ada"
@@ -36,7 +36,7 @@ final class GeneratedClassTests: XCTestCase {
     }
   }
 
-  func testObjectsOfABroaderEntityAreThoseOfTheClassThatIsAskedForOrNone() throws {
+  func testFetchReturnsOnlyObjectsOfTheRequestedClass() throws {
     try LibraryStack.with { stack in
       _ = LongLoan(context: stack.context)
       try stack.context.save()

@@ -80,7 +80,7 @@ final class HistoryChangeTests: XCTestCase {
     return book
   }
 
-  func testSavesNameThePropertiesOfUpdates() async throws {
+  func testSavesRecordUpdatedProperties() async throws {
     try await inEachStore { context, kind in
       let author = Author(context: context)
       let (book, comic) = (Self.book("Emma", in: context), Comic(context: context))
@@ -119,7 +119,7 @@ final class HistoryChangeTests: XCTestCase {
     }
   }
 
-  func testRelationshipsThatDeleteRulesClearAreNamed() async throws {
+  func testRelationshipsNullifiedByDeleteRulesAreRecorded() async throws {
     try await inEachStore { context, kind in
       let author = Author(context: context)
       author.name = "Austen"
@@ -130,7 +130,7 @@ final class HistoryChangeTests: XCTestCase {
     }
   }
 
-  func testBatchRequestsNameThePropertiesOfUpdates() async throws {
+  func testBatchRequestsRecordUpdatedProperties() async throws {
     try await inEachStore { context, kind in
       try Self.assert(["insert Book nil", "insert Book nil"], context, kind) {
         try context.execute(NSBatchInsertRequest(entityName: "Book", objects: [["title": "Emma"], ["title": "Evelina"]]))
@@ -193,7 +193,7 @@ final class HistoryChangeTests: XCTestCase {
     }
   }
 
-  func testTombstonesAreThoseOfDeletions() async throws {
+  func testOnlyDeletionsHaveTombstones() async throws {
     try await inEachStore { context, kind in
       let book = Self.book("Emma", in: context)
       try context.save()

@@ -17,7 +17,7 @@ final class HistoryTests: XCTestCase {
     return try XCTUnwrap(result?.result as? [NSPersistentHistoryTransaction])
   }
 
-  func testTransactionsTellWhoHasChangedWhat() throws {
+  func testTransactionsRecordAuthorsAndChanges() throws {
     try withHistory { stack in
       let book = stack.book("Emma")
       try stack.context.save()
@@ -38,7 +38,7 @@ final class HistoryTests: XCTestCase {
     }
   }
 
-  func testTheHistoryHasWhatTheApplicationHasWrittenAndNothingElse() throws {
+  func testHistoryContainsOnlyChangesOfTheApplication() throws {
     try withHistory { stack in
       XCTAssertEqual(try transactions(stack, after: nil).count, 0)
       let start = try XCTUnwrap(stack.container.persistentStoreCoordinator.currentPersistentHistoryToken(fromStores: nil))
@@ -111,7 +111,7 @@ final class HistoryTests: XCTestCase {
     XCTAssertEqual(found.last?.changes?.first?.updatedProperties?.map(\.name), ["size"])
   }
 
-  func testTheUpdatedPropertiesAreThoseOfTheModelThatTheStoreIsOpenedWith() throws {
+  func testUpdatedPropertiesBelongToTheModelOfTheOpenStore() throws {
     try withHistory { stack in
       // Another model, loaded later, has an entity with the same name and other properties.
       let other = NSPersistentStoreCoordinator(managedObjectModel: .named("Book", attributes: ["colour"]))
@@ -127,7 +127,7 @@ final class HistoryTests: XCTestCase {
     }
   }
 
-  func testEachKindOfChangeNamesWhatItHasChanged() throws {
+  func testEachKindOfChangeRecordsItsObjects() throws {
     try withHistory { stack in
       let (author, book) = (Author(context: stack.context), stack.book("Emma"))
       author.name = "Austen"
@@ -170,7 +170,7 @@ final class HistoryTests: XCTestCase {
     }
   }
 
-  func testWhatOthersHaveWrittenIsMergedByTransactions() throws {
+  func testTransactionsOfOtherWritersAreMerged() throws {
     try withHistory { stack in
       let book = stack.book("Emma")
       try stack.context.save()
@@ -210,7 +210,7 @@ final class HistoryTests: XCTestCase {
     }
   }
 
-  func testAPinnedContextReadsOneState() throws {
+  func testPinnedContextsReadOneSnapshot() throws {
     try LibraryStack.with { stack in
       stack.book("Emma")
       try stack.context.save()

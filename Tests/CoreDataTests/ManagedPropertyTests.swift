@@ -55,7 +55,7 @@ final class ManagedPropertyTests: XCTestCase {
     }
   }
 
-  func testInheritedPropertiesAreThoseOfTheSubclassToo() throws {
+  func testSubclassesInheritProperties() throws {
     try LibraryStack.with { stack in
       let comic = Comic(context: stack.context)
       (comic.title, comic.artist, comic.pages) = ("Persepolis", "Satrapi", 160)
@@ -69,7 +69,7 @@ final class ManagedPropertyTests: XCTestCase {
     }
   }
 
-  func testToOneAndToManyRelationshipsKeepStep() throws {
+  func testToOneAndToManyRelationshipsStayConsistent() throws {
     try LibraryStack.with { stack in
       let author = Author(context: stack.context)
       author.name = "Austen"
@@ -148,7 +148,7 @@ final class ManagedPropertyTests: XCTestCase {
     }
   }
 
-  func testPrimitiveValuesAreNoChanges() throws {
+  func testPrimitiveValuesDoNotCountAsChanges() throws {
     try LibraryStack.with { stack in
       let book = stack.book("Emma")
       try stack.context.save()
@@ -159,7 +159,7 @@ final class ManagedPropertyTests: XCTestCase {
     }
   }
 
-  func testAMissingOrUnknownValueOfATypeThatIsNotOptionalIsAnEmptyOneAndTold() throws {
+  func testMissingNonoptionalValuesReadAsEmptyAndAreReported() throws {
     try LibraryStack.with { stack in
       let comic = Comic(context: stack.context)
       comic.title = "Persepolis"
@@ -181,7 +181,7 @@ final class ManagedPropertyTests: XCTestCase {
     }
   }
 
-  func testPropertiesAreNamedByTexts() throws {
+  func testPropertiesAreAccessedByName() throws {
     try LibraryStack.with { stack in
       let note = NSEntityDescription.insertNewObject(forEntityName: "Note", into: stack.context)
       note.setValue("Hello", forKey: "text")
@@ -202,7 +202,7 @@ final class ManagedPropertyTests: XCTestCase {
     }
   }
 
-  func testANameThatIsNoPropertysIsThrownByTheNextSave() throws {
+  func testUnknownPropertyNamesAreThrownByTheNextSave() throws {
     try LibraryStack.with { stack in
       let book = stack.book("Emma")
       XCTAssertNil(book.value(forKey: "tilte"))

@@ -150,7 +150,7 @@ final class MappingModelTests: XCTestCase {
 
   // MARK: Tests
 
-  func testExpressionsGiveTheValuesOfNewerObjects() throws {
+  func testMappingExpressionsComputeDestinationValues() throws {
     try fill("Charles Babbage")
     let persons = mapping("Persons", "Person", .transformEntityMappingType)
     persons.attributeMappings = [
@@ -173,7 +173,7 @@ final class MappingModelTests: XCTestCase {
     XCTAssertEqual(try values("Letter", "text"), ["by Ada Lovelace", "by Charles Babbage"])
   }
 
-  func testAPolicyOfTheApplicationMakesNewerObjects() throws {
+  func testCustomPoliciesCreateDestinationObjects() throws {
     try fill("Charles Babbage")
     let persons = mapping("Persons", "Person", .transformEntityMappingType, policy: PersonPolicy.self)
     persons.attributeMappings = [property("age", NSExpression(format: "FUNCTION($entityPolicy, 'doubled:', $source.age)"))]
@@ -191,7 +191,7 @@ final class MappingModelTests: XCTestCase {
     XCTAssertEqual(try values("Letter", "writer.first"), ["Ada", "Ada", "Charles", "Charles"])
   }
 
-  func testWhatAPolicyThrowsLeavesTheStoreAsItWas() throws {
+  func testFailingMigrationPoliciesLeaveTheStoreUnchanged() throws {
     try fill("Mr Nobody")
     XCTAssertThrowsError(try migrate(mapping("Persons", "Person", .transformEntityMappingType, policy: PersonPolicy.self))) { error in
       XCTAssertEqual((error as NSError).code, NSMigrationError)
@@ -201,7 +201,7 @@ final class MappingModelTests: XCTestCase {
     XCTAssertEqual(try open(older, old).count(for: NSFetchRequest<NSManagedObject>(entityName: "Person")), 2)
   }
 
-  func testASourceExpressionChoosesTheObjects() throws {
+  func testSourceExpressionsSelectObjects() throws {
     try fill("Charles Babbage")
     let persons = mapping("Persons", "Person", .copyEntityMappingType)
     persons.sourceExpression = NSExpression(
@@ -214,7 +214,7 @@ final class MappingModelTests: XCTestCase {
     XCTAssertThrowsError(try migrate(persons)) { XCTAssertTrue($0.localizedDescription.contains("source expression"), "\($0)") }
   }
 
-  func testMistakesOfAMappingModelAreToldBeforeAnythingIsDone() throws {
+  func testMappingModelMistakesAreReportedBeforeMigration() throws {
     try fill()
     let persons = mapping("Persons", "Person", .copyEntityMappingType)
     persons.entityMigrationPolicyClassName = "NoPolicy"
@@ -229,7 +229,7 @@ final class MappingModelTests: XCTestCase {
     XCTAssertFalse(FileManager.default.fileExists(atPath: new.path))
   }
 
-  func testAMigrationIsCalledOff() throws {
+  func testMigrationsCanBeCanceled() throws {
     try fill("Charles Babbage")
     final class Impatient: NSMigrationManager {
       override func associate(

@@ -101,7 +101,7 @@ final class MergePolicyTests: XCTestCase {
     }
   }
 
-  func testAPolicySetsValuesAndLetsItsTypeDecideAboutTheRest() throws {
+  func testPoliciesSetValuesAndDelegateTheRestToTheirType() throws {
     let policy = AddingPolicy(merge: .mergeByPropertyStoreTrumpMergePolicyType)
     let counter = try changedByBoth().mine
     mine.mergePolicy = policy
@@ -119,14 +119,14 @@ final class MergePolicyTests: XCTestCase {
     XCTAssertGreaterThan(conflict.newVersionNumber, conflict.oldVersionNumber)
   }
 
-  func testWhatNobodyDecidesIsSavedAsItIsInMemory() throws {
+  func testUnresolvedConflictsAreSavedAsInMemory() throws {
     _ = try changedByBoth()
     mine.mergePolicy = PlainPolicy(merge: .errorMergePolicyType)
     try mine.save()
     XCTAssertEqual(try stored(), ["a 10 old"])
   }
 
-  func testWhatAPolicyThrowsTheSaveThrows() throws {
+  func testSavesRethrowErrorsOfMergePolicies() throws {
     let counter = try changedByBoth().mine
     let policy = PlainPolicy(merge: .rollbackMergePolicyType)
     policy.refusal = CocoaError(.userCancelled)
@@ -137,7 +137,7 @@ final class MergePolicyTests: XCTestCase {
     XCTAssertEqual(counter.changedValues().keys.sorted(), ["count"])
   }
 
-  func testAPolicyThatRefusesLeavesTheObjectsAsTheyWere() throws {
+  func testFailingMergePoliciesLeaveObjectsUnchanged() throws {
     let counter = try changedByBoth().mine
     mine.mergePolicy = AddingPolicy(merge: .errorMergePolicyType)
     XCTAssertThrowsError(try mine.save()) { error in
@@ -150,7 +150,7 @@ final class MergePolicyTests: XCTestCase {
     XCTAssertEqual(try stored(), ["a 5 theirs"])
   }
 
-  func testStoredObjectsKeepWhatNewOnesHaveNotSet() throws {
+  func testStoredObjectsKeepValuesThatNewObjectsDidNotSet() throws {
     _ = insert("a", count: 1, note: "first", into: mine)
     _ = insert("b", count: 2, note: "second", into: mine)
     try mine.save()
@@ -161,7 +161,7 @@ final class MergePolicyTests: XCTestCase {
     XCTAssertEqual(try stored(), ["a 7 first", "b 8 [\"key\"]"])
   }
 
-  func testAnErrorTellsOfUniqueValuesThatAreTaken() throws {
+  func testErrorsListDuplicateUniqueValues() throws {
     let counter = insert("a", count: 1, into: mine)
     try mine.save()
     let clashing = insert("a", count: 2, into: other)
@@ -177,7 +177,7 @@ final class MergePolicyTests: XCTestCase {
     }
   }
 
-  func testOnePolicyHandsAConflictToAnother() throws {
+  func testPoliciesCanDelegateConflictsToOthers() throws {
     final class Choosing: NSMergePolicy, @unchecked Sendable {
       override func resolve(optimisticLockingConflicts list: [NSMergeConflict]) throws {
         for conflict in list {

@@ -98,7 +98,7 @@ final class MigrationManagerTests: XCTestCase {
 
   // MARK: Objects
 
-  func testAnInferredMappingModelMakesObjectsIfTheManagerIsNotSpecificToTheStore() throws {
+  func testInferredMappingModelsCreateObjectsUnlessTheManagerIsStoreSpecific() throws {
     let (first, second) = try models()
     try fill(first)
     XCTAssertTrue(NSMigrationManager(sourceModel: first, destinationModel: second).usesStoreSpecificMigrationManager)
@@ -114,7 +114,7 @@ final class MigrationManagerTests: XCTestCase {
     XCTAssertEqual(try balances(url, first), [0, 100, 200])
   }
 
-  func testAChangedMappingModelMakesObjectsInEitherCase() throws {
+  func testChangedMappingModelsAlwaysCreateObjects() throws {
     let (first, second) = try models()
     try fill(first)
     for isSpecific in [true, false] {
@@ -179,7 +179,7 @@ final class MigrationManagerTests: XCTestCase {
 
   // MARK: Keys
 
-  func testACopyKeepsTheKeysOfTheStoreUnlessTheOptionsGiveAnother() throws {
+  func testCopiesKeepTheKeysOfTheStoreByDefault() throws {
     let (first, second) = try models()
     try fill(first)
     let old: [AnyHashable: Any] = [NSPersistentStoreEncryptionKeyOption: Self.key]

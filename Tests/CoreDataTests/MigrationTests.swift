@@ -42,7 +42,7 @@ final class MigrationTests: XCTestCase {
     }
   }
 
-  func testAStoreIsMigratedIntoAFileOfItsOwn() throws {
+  func testStoresAreMigratedIntoANewFile() throws {
     try with { folder in
       let (old, new) = (folder.appendingPathComponent("old.store"), folder.appendingPathComponent("new.store"))
       let (source, destination) = (NSManagedObjectModel.boxes("name"), NSManagedObjectModel.boxes("name", "size"))
@@ -63,7 +63,7 @@ final class MigrationTests: XCTestCase {
     }
   }
 
-  func testAStoreIsMovedAndKeepsItsNotes() throws {
+  func testMovedStoresKeepTheirMetadata() throws {
     try with { folder in
       let coordinator = NSPersistentStoreCoordinator(managedObjectModel: .boxes("name"))
       let store = try coordinator.addPersistentStore(

@@ -11,7 +11,7 @@ class Gauge: NSManagedObject {
 final class MisuseTests: XCTestCase {
   override func tearDown() { ConcurrencyDebug.isOn = false }
 
-  func testObjectsOfTwoContextsAreNotJoined() throws {
+  func testObjectsOfDifferentContextsCannotBeRelated() throws {
     try LibraryStack.with { stack in
       let book = stack.book("Emma")
       let other = stack.container.newBackgroundContext()
@@ -31,7 +31,7 @@ final class MisuseTests: XCTestCase {
     }
   }
 
-  func testAContextIsGivenNoObjectsOfAnother() throws {
+  func testContextsRejectObjectsOfOtherContexts() throws {
     try LibraryStack.with { stack in
       let book = stack.book("Emma")
       try stack.context.save()
@@ -53,7 +53,7 @@ final class MisuseTests: XCTestCase {
     }
   }
 
-  func testUseOffTheQueueIsToldWhereItIsLookedFor() throws {
+  func testConcurrencyDebuggingReportsUseOffTheQueue() throws {
     ConcurrencyDebug.isOn = true
     try LibraryStack.with { stack in
       let context = stack.container.newBackgroundContext()
@@ -85,7 +85,7 @@ final class MisuseTests: XCTestCase {
     }
   }
 
-  func testAPropertyIsReadAndSetOnTheQueueOnly() throws {
+  func testConcurrencyDebuggingChecksPropertyAccess() throws {
     ConcurrencyDebug.isOn = true
     let (entity, level) = (NSEntityDescription(), NSAttributeDescription())
     (entity.name, entity.managedObjectClassName) = ("Gauge", "Gauge")
@@ -109,7 +109,7 @@ final class MisuseTests: XCTestCase {
     }
   }
 
-  func testUseOnTheQueueIsNotTold() throws {
+  func testUseOnTheQueueIsNotReported() throws {
     ConcurrencyDebug.isOn = true
     try LibraryStack.with { stack in
       let book = stack.book("Emma", pages: 2)
@@ -132,7 +132,7 @@ final class MisuseTests: XCTestCase {
     }
   }
 
-  func testAnIDThatIsOfNoUseHasAnEmptyObjectOfItsClass() throws {
+  func testInvalidIDsReturnAnEmptyObjectOfTheirClass() throws {
     try LibraryStack.with { stack in
       let id = stack.book("Emma").objectID
       stack.context.reset()
@@ -144,7 +144,7 @@ final class MisuseTests: XCTestCase {
     }
   }
 
-  func testUseOffTheQueueIsNotLookedForUnlessItIsAskedFor() throws {
+  func testUseOffTheQueueIsNotCheckedByDefault() throws {
     try LibraryStack.with { stack in
       let context = stack.container.newBackgroundContext()
       Book(context: context).title = "Emma"

@@ -37,7 +37,7 @@ final class NestedContextTests: XCTestCase {
     return try other.performAndWait { try other.count(for: NSFetchRequest<Book>(entityName: "Book")) }
   }
 
-  func testAChildThatIsNotSavedLeavesItsParentAsItIs() throws {
+  func testUnsavedChildrenLeaveTheirParentUnchanged() throws {
     try LibraryStack.with { stack in
       let book = stack.book("Emma")
       try stack.context.save()
@@ -54,7 +54,7 @@ final class NestedContextTests: XCTestCase {
   }
 
   /// The stack of older guides: a context that saves to the store, a main-queue child of it, and a child of that for imports.
-  func testAWriterBelowTheMainContextSavesWhatWorkersImport() async throws {
+  func testBackgroundWriterSavesImportsOfWorkerContexts() async throws {
     let stack = try LibraryStack()
     defer { try? FileManager.default.removeItem(at: stack.folder) }
     let writer = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
@@ -86,7 +86,7 @@ final class NestedContextTests: XCTestCase {
     XCTAssertEqual(try stored(stack), 100)
   }
 
-  func testWorkInsideOfWorkOfTheSameFamilyIsDoneAtOnce() throws {
+  func testNestedPerformBlocksOfRelatedContextsRunImmediately() throws {
     try LibraryStack.with { stack in
       let parent = stack.container.newBackgroundContext()
       let child = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
@@ -99,7 +99,7 @@ final class NestedContextTests: XCTestCase {
     }
   }
 
-  func testWorkThatThrowsNothingNeedsNoTry() async throws {
+  func testNonthrowingBlocksNeedNoTry() async throws {
     let stack = try LibraryStack()
     defer { try? FileManager.default.removeItem(at: stack.folder) }
     let context = stack.container.newBackgroundContext()
@@ -109,7 +109,7 @@ final class NestedContextTests: XCTestCase {
     XCTAssertFalse(later)
   }
 
-  func testSettingsOfContextsAreKept() throws {
+  func testContextSettingsCanBeReadAndSet() throws {
     try LibraryStack.with { stack in
       let context = stack.context
       (context.name, context.transactionAuthor) = ("view", "app")
@@ -135,7 +135,7 @@ final class NestedContextTests: XCTestCase {
     }
   }
 
-  func testAContextThatDealsWithInaccessibleFaultsIsAsked() throws {
+  func testContextsCanHandleInaccessibleFaults() throws {
     final class Forgiving: NSManagedObjectContext, @unchecked Sendable {
       var asked: [String] = []
       override func shouldHandleInaccessibleFault(

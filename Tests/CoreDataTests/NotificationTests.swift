@@ -23,7 +23,7 @@ final class NotificationTests: XCTestCase {
     var all: [Notification] { lock.withLock { found } }
   }
 
-  func testASaveIsToldWithItsObjects() throws {
+  func testSaveNotificationsContainObjects() throws {
     try LibraryStack.with { stack in
       let (kept, gone) = (stack.book("Emma"), stack.book("Persuasion"))
       try stack.context.save()
@@ -41,7 +41,7 @@ final class NotificationTests: XCTestCase {
     }
   }
 
-  func testASaveIsToldWithIDs() throws {
+  func testSaveNotificationsContainIDs() throws {
     try LibraryStack.with { stack in
       let log = Log(NSManagedObjectContext.didSaveObjectIDsNotification, object: stack.context)
       let book = stack.book("Emma")
@@ -51,7 +51,7 @@ final class NotificationTests: XCTestCase {
     }
   }
 
-  func testChangesInMemoryAreToldAtTheEndOfTheMainThreadsTurn() throws {
+  func testObjectsDidChangeIsPostedAtTheEndOfTheMainRunLoopTurn() throws {
     try LibraryStack.with { stack in
       let log = Log(.NSManagedObjectContextObjectsDidChange, object: stack.context)
       let book = stack.book("Emma")
@@ -66,7 +66,7 @@ final class NotificationTests: XCTestCase {
     }
   }
 
-  func testWhatAnotherContextSavesIsMergedAsGuidesDoIt() throws {
+  func testSavesOfOtherContextsAreMergedAsInAppleGuides() throws {
     try LibraryStack.with { stack in
       let (book, gone) = (stack.book("Emma"), stack.book("Persuasion"))
       try stack.context.save()
@@ -96,7 +96,7 @@ final class NotificationTests: XCTestCase {
     }
   }
 
-  func testCoordinatorsTellOfTheirStores() throws {
+  func testCoordinatorsPostStoreNotifications() throws {
     try LibraryStack.with { stack in
       let coordinator = stack.container.persistentStoreCoordinator
       let log = Log(.NSPersistentStoreCoordinatorStoresDidChange, .NSPersistentStoreCoordinatorWillRemoveStore, object: coordinator)
@@ -114,7 +114,7 @@ final class NotificationTests: XCTestCase {
     }
   }
 
-  func testWhatIsWrittenToAStoreIsToldWithItsPlaceInTheHistory() throws {
+  func testRemoteChangeNotificationsContainHistoryTokens() throws {
     let stack = try LibraryStack(options: [
       NSPersistentHistoryTrackingKey: true as NSNumber, NSPersistentStoreRemoteChangeNotificationPostOptionKey: true as NSNumber,
     ])
@@ -133,7 +133,7 @@ final class NotificationTests: XCTestCase {
     wait(for: [told], timeout: 60)
   }
 
-  func testAPlaceInTheHistoryIsArchived() throws {
+  func testHistoryTokensCanBeArchived() throws {
     let stack = try LibraryStack(options: [NSPersistentHistoryTrackingKey: true as NSNumber])
     defer { try? FileManager.default.removeItem(at: stack.folder) }
     let log = Log(.NSManagedObjectContextDidSave, object: stack.context)

@@ -279,7 +279,7 @@ final class OverridingTests: XCTestCase {
     return box
   }
 
-  func testContainersOverrideTheirContextsAndPlaces() throws {
+  func testContainersOverrideTheirContextsAndDirectory() throws {
     let (container, context) = try loaded()
     XCTAssertEqual(container.name, "Recording")
     let url = try XCTUnwrap(container.persistentStoreCoordinator.persistentStores.first?.url)
@@ -328,7 +328,7 @@ final class OverridingTests: XCTestCase {
     }
   }
 
-  func testAFetchOfARequestOfAClassGivesObjectsOfTheClass() throws {
+  func testTypedFetchRequestsReturnObjectsOfTheirClass() throws {
     try LibraryStack.with { stack in
       _ = stack.book("Emma", pages: 5)
       // As in Core Data, `Book` has two functions with that name: one for its own objects, and one for any results.
@@ -338,7 +338,7 @@ final class OverridingTests: XCTestCase {
     }
   }
 
-  func testContextsOverrideWhatChangesThem() throws {
+  func testContextsOverrideChangingMethods() throws {
     let (_, context) = try loaded()
     context.undoManager = UndoManager()
     let object = box("red", in: context)
@@ -376,7 +376,7 @@ final class OverridingTests: XCTestCase {
     XCTAssertEqual(context.name, "view!")
   }
 
-  func testObjectsOverrideTheirLifeAndTheirValues() throws {
+  func testObjectsOverrideLifeCycleAndValueMethods() throws {
     let (container, context) = try loaded()
     _ = RecordingObject.calls.take()
     let object = box("red", in: context)
@@ -406,7 +406,7 @@ final class OverridingTests: XCTestCase {
     withExtendedLifetime(container) {}
   }
 
-  func testCoordinatorsRefuseStores() throws {
+  func testCoordinatorsCanRejectStores() throws {
     let coordinator = RefusingCoordinator(managedObjectModel: model)
     let url = RecordingContainer.folder.appendingPathComponent("refused.sqlite")
     for work in [

@@ -5,7 +5,7 @@ import XCTest
 
 /// The stack of an application for Core Data opens an encrypted store.
 final class StackTests: XCTestCase {
-  func testTheModelIsFoundByTheContainersName() throws {
+  func testModelIsFoundByTheContainerName() throws {
     try LibraryStack.with { stack in
       XCTAssertEqual(
         Set(stack.container.managedObjectModel.entitiesByName.keys), ["Author", "Book", "Comic", "Loan", "LongLoan", "Note", "Reader"])
@@ -38,7 +38,7 @@ final class StackTests: XCTestCase {
     }
   }
 
-  func testWithoutAKeyNoStoreIsMade() throws {
+  func testStoresAreNotCreatedWithoutAKey() throws {
     let stack = try LibraryStack(key: nil)
     defer { try? FileManager.default.removeItem(at: stack.folder) }
     let error = try XCTUnwrap(stack.loadError)
@@ -58,7 +58,7 @@ final class StackTests: XCTestCase {
     }
   }
 
-  func testADefaultKeyOpensStoresWithoutOneOfTheirOwn() throws {
+  func testDefaultKeyOpensStoresWithoutTheirOwnKey() throws {
     NSPersistentContainer.defaultEncryptionKey = .raw(SecretBytes(Array(repeating: 9, count: 32)))
     defer { NSPersistentContainer.defaultEncryptionKey = nil }
     let stack = try LibraryStack(key: nil)
@@ -134,7 +134,7 @@ final class StackTests: XCTestCase {
     }
   }
 
-  func testWhatAStoreDescriptionCannotBeIsAnError() throws {
+  func testUnsupportedStoreDescriptionsAreErrors() throws {
     let coordinator = NSPersistentStoreCoordinator(managedObjectModel: try LibraryStack().container.managedObjectModel)
     XCTAssertThrowsError(try coordinator.addPersistentStore(ofType: "XML", configurationName: nil, at: nil)) { error in
       XCTAssertTrue((error as NSError).localizedDescription.contains("no stores of the type XML"))

@@ -94,7 +94,7 @@ final class StagedMigrationTests: XCTestCase {
     ]
   }
 
-  func testAStoreOfAnyVersionTakesTheStagesThatAreLeft() throws {
+  func testStoresOfAnyVersionPassTheRemainingStages() throws {
     for version in [0, 1] {
       try fill(version, "Ada Lovelace", "Charles Babbage", "empty")
       let context = try open(2, stages: stages())
@@ -109,7 +109,7 @@ final class StagedMigrationTests: XCTestCase {
     }
   }
 
-  func testWhatAHandlerThrowsLeavesTheStoreAsItWas() throws {
+  func testFailingStageHandlersLeaveTheStoreUnchanged() throws {
     try fill(1, "Ada Lovelace", "empty")
     let split = splitting()
     split.didMigrateHandler = { _, _ in throw CocoaError(.userCancelled) }
@@ -127,7 +127,7 @@ final class StagedMigrationTests: XCTestCase {
     XCTAssertEqual(NSManagedObjectModelReference(name: "Nothing", in: nil, versionChecksum: "any").resolvedModel.entities, [])
   }
 
-  func testAnOptionThatIsNoStagesIsAnError() throws {
+  func testInvalidStagesOptionIsAnError() throws {
     let description = NSPersistentStoreDescription(url: folder.appendingPathComponent("b.store"))
     description.setOption(NSNumber(value: 1), forKey: NSPersistentStoreStagedMigrationManagerOptionKey)
     let container = NSPersistentContainer(name: "Staged", managedObjectModel: versions[0])

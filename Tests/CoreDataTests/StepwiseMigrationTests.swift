@@ -60,7 +60,7 @@ final class StepwiseMigrationTests: XCTestCase {
 
   // MARK: Steps
 
-  func testAStoreIsTakenThroughAllVersionsByEachKindOfReplacement() throws {
+  func testStoresMigrateThroughAllVersionsByEachKindOfReplacement() throws {
     for (replacement, inventory) in zip(StepwiseMigrator.Replacement.allCases, StepwiseMigrator.Inventory.allCases + [.names]) {
       let migrator = StepwiseMigrator(replacement, inventory)
       let versions = try migrator.versions()
@@ -86,7 +86,7 @@ final class StepwiseMigrationTests: XCTestCase {
     }
   }
 
-  func testAStoreThatIsStillOpenIsMigratedAndReplaced() throws {
+  func testOpenStoresAreMigratedAndReplaced() throws {
     for replacement in [StepwiseMigrator.Replacement.filesByPrefix, .filesByName] {
       let migrator = StepwiseMigrator(replacement)
       let (first, last) = (try migrator.version("Ledger"), try migrator.version("Ledger 10"))
@@ -101,7 +101,7 @@ final class StepwiseMigrationTests: XCTestCase {
     }
   }
 
-  func testAStoreIsTakenBackToAnOlderVersion() throws {
+  func testStoresMigrateToAnOlderVersion() throws {
     let migrator = StepwiseMigrator(.coordinator)
     try close(fill(try migrator.version("Ledger 10")))
     try migrator.migrate(url, to: try migrator.version("Ledger 6"))
@@ -109,7 +109,7 @@ final class StepwiseMigrationTests: XCTestCase {
     XCTAssertEqual(try accounts(try container(try migrator.version("Ledger 6"))), ["Rent 0", "Food 100", "Fun 200"])
   }
 
-  func testAMappingModelOfTheApplicationStandsAmongTheSteps() throws {
+  func testCustomMappingModelsAreUsedInStepwiseMigrations() throws {
     let migrator = StepwiseMigrator(.filesByPrefix)
     migrator.mappingModels["Ledger 6"] = { older, newer in
       let model = try NSMappingModel.inferredMappingModel(forSourceModel: older, destinationModel: newer)
@@ -126,7 +126,7 @@ final class StepwiseMigrationTests: XCTestCase {
     XCTAssertEqual(try accounts(try container(last)), ["Rent 0", "Food 10000", "Fun 20000"])
   }
 
-  func testLargeValuesAndLinksOutliveTheLastStep() throws {
+  func testLargeValuesAndLinksSurviveTheLastStep() throws {
     for replacement in StepwiseMigrator.Replacement.allCases {
       let migrator = StepwiseMigrator(replacement)
       let (older, newer) = (try migrator.version("Ledger 9"), try migrator.version("Ledger 10"))
@@ -149,7 +149,7 @@ final class StepwiseMigrationTests: XCTestCase {
     }
   }
 
-  func testALargeValueThatWasNotMovedIsAnErrorThatNamesItsFile() throws {
+  func testMissingLargeValuesAreErrorsThatNameTheirFile() throws {
     let migrator = StepwiseMigrator(.filesByName)
     migrator.mappingModels["Ledger 10"] = { older, newer in
       let model = try NSMappingModel.inferredMappingModel(forSourceModel: older, destinationModel: newer)
@@ -185,7 +185,7 @@ final class StepwiseMigrationTests: XCTestCase {
     XCTAssertEqual(try uris(try container(last)), before)
   }
 
-  func testNothingIsDestroyedWhereNoStoreIs() throws {
+  func testDestroyingAMissingStoreDoesNothing() throws {
     let coordinator = NSPersistentStoreCoordinator(managedObjectModel: try StepwiseMigrator(.coordinator).version("Ledger"))
     try coordinator.destroyPersistentStore(at: folder.appendingPathComponent("None.sqlite"), ofType: NSSQLiteStoreType)
     try coordinator.destroyPersistentStore(at: folder.appendingPathComponent("None.sqlite"), type: .sqlite)
@@ -212,7 +212,7 @@ final class StepwiseMigrationTests: XCTestCase {
     XCTAssertNil(NSManagedObjectModel.mergedModel(from: nil, forStoreMetadata: [:]))
   }
 
-  func testAFileIsReplacedByAnother() throws {
+  func testFilesCanBeReplaced() throws {
     let files = FileManager.default
     let (original, new) = (folder.appendingPathComponent("a.txt"), folder.appendingPathComponent("b.txt"))
     func texts() throws -> [String] { try files.contentsOfDirectory(atPath: folder.path).sorted() }
@@ -266,7 +266,7 @@ final class StepwiseMigrationTests: XCTestCase {
     XCTAssertEqual(try accounts(container, "name"), ["New 0"])
   }
 
-  func testAnOlderStoreThatWasPutInPlaceByHandIsMigratedWhenItIsOpened() throws {
+  func testManuallyReplacedOlderStoresMigrateWhenOpened() throws {
     let migrator = StepwiseMigrator(.coordinator)
     let (first, last) = (try migrator.version("Ledger"), try migrator.version("Ledger 10"))
     try close(fill(first))

@@ -75,7 +75,7 @@ final class TransformerTests: XCTestCase {
     XCTAssertNil(ValueTransformer(forName: NSValueTransformerName("none")))
   }
 
-  func testValuesAreKeptByTheirTransformers() throws {
+  func testValuesAreStoredByTheirTransformers() throws {
     try withItems { context in
       let item = Item(context: context)
       (item.mark, item.secret) = (Shelfmark(room: 3, place: "top"), "abc")
@@ -89,7 +89,7 @@ final class TransformerTests: XCTestCase {
     }
   }
 
-  func testValuesWithoutATransformerOfTheirOwnAreKept() throws {
+  func testValuesWithoutACustomTransformerAreStored() throws {
     try withItems { context in
       let item = Item(context: context)
       (item.tags, item.plainMark, item.list) = (["a", "b"], Shelfmark(room: 1, place: "x"), ["c", 4])
@@ -124,7 +124,7 @@ final class TransformerTests: XCTestCase {
     }
   }
 
-  func testAValueThatATransformerRefusesIsThrownByTheNextSave() throws {
+  func testValuesRejectedByATransformerAreThrownByTheNextSave() throws {
     try withItems { context in
       let item = Item(context: context)
       item.setValue(7, forKey: "secret")

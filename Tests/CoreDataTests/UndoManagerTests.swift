@@ -5,7 +5,7 @@ import XCTest
 
 /// Undo managers undo and redo changes, with and without contexts.
 final class UndoManagerTests: XCTestCase {
-  func testChangesOfAContextAreTakenBackAndMadeAgain() throws {
+  func testContextChangesAreUndoneAndRedone() throws {
     try LibraryStack.with { stack in
       let book = stack.book("Emma")
       try stack.context.save()
@@ -35,7 +35,7 @@ final class UndoManagerTests: XCTestCase {
     }
   }
 
-  func testGroupsAreTakenBackTogether() throws {
+  func testGroupsAreUndoneTogether() throws {
     try LibraryStack.with { stack in
       let manager = UndoManager()
       manager.groupsByEvent = false
@@ -62,7 +62,7 @@ final class UndoManagerTests: XCTestCase {
     }
   }
 
-  func testTheEndOfAGroupThatWasNotBegunIsThrownByTheNextSave() throws {
+  func testUnbalancedGroupEndsAreThrownByTheNextSave() throws {
     try LibraryStack.with { stack in
       let manager = UndoManager()
       stack.context.undoManager = manager
@@ -75,7 +75,7 @@ final class UndoManagerTests: XCTestCase {
     }
   }
 
-  func testAManagerWithoutAContextUndoesWhatWasRegistered() {
+  func testManagersWithoutAContextUndoRegisteredActions() {
     final class Counter {
       let manager = UndoManager()
       var number = 0 {
@@ -103,7 +103,7 @@ final class UndoManagerTests: XCTestCase {
     XCTAssertFalse(counter.manager.canUndo)
   }
 
-  func testEachTurnOfTheMainThreadIsAGroup() {
+  func testEachMainRunLoopTurnIsAGroup() {
     let manager = UndoManager()
     var texts: [String] = []
     func turn(_ text: String) {
@@ -120,7 +120,7 @@ final class UndoManagerTests: XCTestCase {
     XCTAssertEqual(texts, ["second", "first"])
   }
 
-  func testUndoingIsTold() {
+  func testUndoPostsNotifications() {
     let manager = UndoManager()
     let told = [Notification.Name.NSUndoManagerWillUndoChange, .NSUndoManagerDidUndoChange].map {
       XCTNSNotificationExpectation(name: $0, object: manager)
@@ -206,7 +206,7 @@ final class UndoManagerTests: XCTestCase {
     }
   }
 
-  func testTheNameOfAnEventIsThatOfItsGroup() throws {
+  func testEventsHaveTheActionNameOfTheirGroup() throws {
     try LibraryStack.with { stack in
       let book = stack.book("Emma")
       try stack.context.save()
@@ -286,7 +286,7 @@ final class UndoManagerTests: XCTestCase {
     }
   }
 
-  func testGroupsArePostedWhenTheyOpenAndClose() throws {
+  func testGroupNotificationsArePostedOnOpenAndClose() throws {
     try LibraryStack.with { stack in
       let book = stack.book("Emma")
       try stack.context.save()
@@ -323,7 +323,7 @@ final class UndoManagerTests: XCTestCase {
     }
   }
 
-  func testAManagerOfOneContextIsRefusedByAnother() throws {
+  func testContextsRejectUndoManagersOfOtherContexts() throws {
     try LibraryStack.with { stack in
       let manager = UndoManager()
       stack.context.undoManager = manager

@@ -137,7 +137,7 @@ final class ValidationErrorTests: XCTestCase {
     assert(try caught { try part.validateForInsert() }, NSValidationMissingMandatoryPropertyError, "holder", of: part)
   }
 
-  func testEachRuleHasItsCode() throws {
+  func testEachValidationRuleHasAnErrorCode() throws {
     let context = try makeContext()
     let cases: [(key: String, value: Any, code: Int)] = [
       ("count", 1, NSValidationNumberTooSmallError), ("count", 10, NSValidationNumberTooLargeError),
@@ -160,7 +160,7 @@ final class ValidationErrorTests: XCTestCase {
     }
   }
 
-  func testRelationshipsHaveTheirCodes() throws {
+  func testRelationshipErrorsHaveCodes() throws {
     let context = try makeContext()
     let holder = insert("Holder", into: context)
     let object = insert("Bounded", ["number": 1], into: context)
@@ -207,7 +207,7 @@ final class ValidationErrorTests: XCTestCase {
     assert(ofOther.first, NSValidationMissingMandatoryPropertyError, "number", of: other)
   }
 
-  func testWhatRulesOfTheApplicationThrowStaysWhatItIs() throws {
+  func testErrorsOfCustomValidationAreUnchanged() throws {
     let context = try makeContext()
     let parcel = insert("Parcel", ["code": "heavy"], into: context)
     let error = try caught { try context.save() }
@@ -244,7 +244,7 @@ final class ValidationErrorTests: XCTestCase {
     XCTAssertTrue(context.hasChanges)
   }
 
-  func testANestedContextReportsItsOwnObjects() throws {
+  func testNestedContextsReportTheirOwnObjects() throws {
     let context = try makeContext()
     let nested = NSManagedObjectContext(concurrencyType: .mainQueueConcurrencyType)
     nested.parent = context
@@ -252,7 +252,7 @@ final class ValidationErrorTests: XCTestCase {
     assert(try caught { try nested.save() }, NSValidationMissingMandatoryPropertyError, "number", of: object)
   }
 
-  func testConflictsNameTheirObjects() throws {
+  func testConflictErrorsContainTheirObjects() throws {
     try LibraryStack.with { stack in
       let identifier = UUID()
       let first = stack.book("Emma")

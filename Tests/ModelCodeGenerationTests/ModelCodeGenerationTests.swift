@@ -19,13 +19,13 @@ final class ModelCodeGenerationTests: XCTestCase {
       Attribute("keywords", transforming: [String].self).required()
       Relationship("authors", toMany: "Author", inverse: "books").ordered().onDelete(.deny).count(1...9)
       Relationship("shelf", to: "Shelf")
-      Attribute("state", .integer16).initially(1).note("swiftType", "State").note("swiftUnknownCase", "lost").required()
+      Attribute("state", .integer16).initially(1).userInfo("swiftType", "State").userInfo("swiftUnknownCase", "lost").required()
       Attribute("titleKey", .string).derived("canonical:(title)")
       Attribute("bought", composite: "Purchase")
       Attribute("scan", .binary).externalStorage()
-      Attribute("isbn", .string).note("swiftValidation", "YES")
+      Attribute("isbn", .string).userInfo("swiftValidation", "YES")
     }
-    .codeGeneration(.classDefinition).renamed(from: "Volume").note("colour", "\"red\"")
+    .codeGeneration(.classDefinition).renamed(from: "Volume").userInfo("colour", "\"red\"")
     Entity("Author", class: "Author") {
       Attribute("id", .uuid).required()
       Relationship("books", toMany: "Book", inverse: "authors")
@@ -35,7 +35,7 @@ final class ModelCodeGenerationTests: XCTestCase {
     Composite("Purchase") {
       Attribute("on", .date).initially(Date(timeIntervalSinceReferenceDate: 0))
       Attribute("price", composite: "Price").required()
-      Attribute("by", .string).note("swiftType", "Buyer")
+      Attribute("by", .string).userInfo("swiftType", "Buyer")
     }
     Composite("Price") {
       Attribute("amount", .decimal).required()
@@ -48,7 +48,7 @@ final class ModelCodeGenerationTests: XCTestCase {
     try ModelCodeGenerator(model: model, name: "Library", options: options).source()
   }
 
-  func testTheSourceOfALibraryIsKnown() throws {
+  func testGeneratedSourceMatchesTheGoldenFile() throws {
     let file = URL(fileURLWithPath: #filePath).resolvingSymlinksInPath().deletingLastPathComponent().appendingPathComponent(
       "Golden/Library.txt")
     let source = try source(library, CodeGenerationOptions(access: .public, moduleName: "Library", imports: ["Dispatch"]))
@@ -56,7 +56,7 @@ final class ModelCodeGenerationTests: XCTestCase {
     XCTAssertEqual(source, known, "if the change is meant, write the new source into Golden/Library.txt")
   }
 
-  func testEarlierVersionsAreInTheSourceOfABundleUnderNamesOfTheirOwn() throws {
+  func testBundleSourcesContainEarlierVersionsUnderDistinctNames() throws {
     let url = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID().uuidString).xcdatamodeld")
     defer { try? FileManager.default.removeItem(at: url) }
     func model(_ attribute: String) -> ManagedObjectModel {
@@ -100,12 +100,12 @@ final class ModelCodeGenerationTests: XCTestCase {
       source.contains("$0.derivationExpression = \"books.@count\"\n        $0.derivationFilter = \"state == \\\"lent\\\"\""), source)
   }
 
-  func testSnapshotsOfANameThatIsTakenHaveAnother() throws {
-    func source(_ note: String? = nil, _ attribute: Attribute = Attribute("title", .string), other: String = "Shelf") throws -> String {
+  func testSnapshotsWithNameClashesAreRenamed() throws {
+    func source(_ userInfo: String? = nil, _ attribute: Attribute = Attribute("title", .string), other: String = "Shelf") throws -> String {
       let book = Entity("Book", class: "Book") { attribute }.codeGeneration(.classDefinition)
       return try self.source(
         ManagedObjectModel {
-          note.map { book.note("swiftSnapshot", $0) } ?? book
+          userInfo.map { book.userInfo("swiftSnapshot", $0) } ?? book
           Entity(other, class: other) { Attribute("name", .string) }.codeGeneration(.classDefinition)
         })
     }
@@ -114,7 +114,7 @@ final class ModelCodeGenerationTests: XCTestCase {
     // A class of the model, an attribute type, a property.
     XCTAssertTrue(try source(other: "Snapshot").contains("struct SnapshotValue: TypedSnapshot"))
     XCTAssertTrue(
-      try source(nil, Attribute("x", .string).note("swiftType", "Camera.Snapshot")).contains("struct SnapshotValue: TypedSnapshot"))
+      try source(nil, Attribute("x", .string).userInfo("swiftType", "Camera.Snapshot")).contains("struct SnapshotValue: TypedSnapshot"))
     XCTAssertTrue(try source(nil, Attribute("snapshot", .string)).contains("func snapshotValue(including"))
     XCTAssertTrue(try source(nil, Attribute("_snapshot", .string)).contains("var _snapshotValue: String?"))
     let identified = try source(nil, Attribute("id", .transformable).transformed(by: "Odd"))
@@ -138,7 +138,7 @@ final class ModelCodeGenerationTests: XCTestCase {
     XCTAssertEqual(classes(try source(shuffled)).count, classes(first).count)
   }
 
-  func testAFileAClassHasTheSameClasses() throws {
+  func testFilePerClassOutputHasTheSameClasses() throws {
     let generator = try ModelCodeGenerator(model: library, name: "Library", options: CodeGenerationOptions(moduleName: "Library"))
     let files = try generator.files()
     XCTAssertEqual(
@@ -153,7 +153,7 @@ final class ModelCodeGenerationTests: XCTestCase {
     XCTAssertTrue(files[4].contents.contains("\npublic import Foundation\n"))
   }
 
-  func testAccessIsHonoured() throws {
+  func testAccessLevelIsApplied() throws {
     let sources = try CodeGenerationOptions.Access.allCases.map { access in
       try source(library, CodeGenerationOptions(access: access, moduleName: "Library"))
     }
@@ -166,10 +166,10 @@ final class ModelCodeGenerationTests: XCTestCase {
     XCTAssertTrue(sources[3].contains("\nimport CipherData\nimport Foundation\n"))
   }
 
-  func testWhatAModelSaysCannotBecomeCode() throws {
+  func testModelTextsAreEscapedInGeneratedCode() throws {
     var model = ManagedObjectModel {
       Entity("E", class: ".E") {
-        Attribute("a\"); evil(); (\"", .string).initially("\\(evil())\u{202E}\u{0}").note("\"\\", "*/ evil()")
+        Attribute("a\"); evil(); (\"", .string).initially("\\(evil())\u{202E}\u{0}").userInfo("\"\\", "*/ evil()")
         Attribute("b`c", .string)
       }
       .codeGeneration(.classDefinition)
@@ -220,7 +220,7 @@ final class ModelCodeGenerationTests: XCTestCase {
     }
   }
 
-  func testRawValuesAndRulesHaveToBeWrittenAsSwift() throws {
+  func testRawValuesAndRulesMustBeValidSwift() throws {
     func error(_ change: (inout AttributeDescription) -> Void) throws -> CodeGenerationError? {
       var attribute = AttributeDescription(name: "t", type: .integer16)
       change(&attribute)
@@ -242,7 +242,7 @@ final class ModelCodeGenerationTests: XCTestCase {
     }
   }
 
-  func testStructsHideNoTypeThatTheSourceUses() throws {
+  func testStructsDoNotShadowTypesUsedBySources() throws {
     let source = try source(
       ManagedObjectModel {
         Entity("Address").codeGeneration(.classDefinition)
@@ -260,7 +260,7 @@ final class ModelCodeGenerationTests: XCTestCase {
     XCTAssertTrue(source.contains("public static var _partNames: [String] { [\"a.a\"] }"))
   }
 
-  func testTheModelsFileImportsWhatDefaultsOfPartsNeed() throws {
+  func testModelFileImportsModulesForElementDefaults() throws {
     let model = ManagedObjectModel {
       Entity("E") { Attribute("a", composite: "C") }.codeGeneration(.classDefinition)
       Composite("C") { Attribute("part", .decimal).initially(Decimal(1)) }
@@ -271,11 +271,11 @@ final class ModelCodeGenerationTests: XCTestCase {
     XCTAssertTrue(source.contains("import Foundation"), source)
   }
 
-  func testOnlyOtherModulesNeedToSeeAccessors() throws {
+  func testAccessorsAreInlinableOnlyForOtherModules() throws {
     let model = ManagedObjectModel {
       Entity("E") {
         Attribute("number", .integer64).required()
-        Attribute("object", .transformable).note("swiftType", "[String]")
+        Attribute("object", .transformable).userInfo("swiftType", "[String]")
         Attribute("sum", .integer64).derived("number")
         Relationship("next", to: "E")
       }.codeGeneration(.classDefinition)

@@ -6,7 +6,7 @@ import XCTest
 final class PluginConfigurationTests: XCTestCase {
   private func read(_ text: String) throws -> PluginConfiguration { try PluginConfiguration(Data(text.utf8)) }
 
-  func testOneModelStandsWithoutAList() throws {
+  func testSingleModelNeedsNoList() throws {
     let model = try XCTUnwrap(
       read("\u{FEFF}{\n  \"model\": \"A/B.xcdatamodeld\", \"access\": \"package\",\n \"module\": \"M\", \"name\": \"N\" }\n").models.first)
     XCTAssertEqual(model.path, "A/B.xcdatamodeld")
@@ -15,14 +15,14 @@ final class PluginConfigurationTests: XCTestCase {
     XCTAssertEqual(model.line, 2)
   }
 
-  func testSeveralModelsStandInAList() throws {
+  func testMultipleModelsAreAList() throws {
     let models = try read(#"{ "models": [ { "model": "a\/\u00e4 \"b\"", "imports": [ "X", "Y.Z" ] }, { "model": "c" } ] }"#).models
     XCTAssertEqual(models.map(\.path), ["a/ä \"b\"", "c"])
     XCTAssertEqual(models.map(\.options.imports), [["X", "Y.Z"], []])
     XCTAssertEqual(models.map(\.options.access), [.public, .public])
   }
 
-  func testWhoeverSaysNothingOfAccessGetsThatOfTheTarget() throws {
+  func testAccessLevelDefaultsToThatOfTheTarget() throws {
     let text = #"{ "models": [ { "model": "a" }, { "model": "b", "access": "public" } ] }"#
     XCTAssertEqual(try PluginConfiguration(Data(text.utf8), access: .internal).models.map(\.options.access), [.internal, .public])
   }

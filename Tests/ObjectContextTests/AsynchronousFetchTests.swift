@@ -33,7 +33,7 @@ final class AsynchronousFetchTests: XCTestCase {
     return request
   }
 
-  @MainActor func testTheObjectsAreThoseOfTheContext() async throws {
+  @MainActor func testAsynchronousFetchReturnsRegisteredObjects() async throws {
     try await onContainers { container in
       let context = container.viewContext
       let books = try await context.asynchronousFetch(request()).value()
@@ -43,7 +43,7 @@ final class AsynchronousFetchTests: XCTestCase {
     }
   }
 
-  @MainActor func testSnapshotsAreThoseOfAFetch() async throws {
+  @MainActor func testSnapshotsMatchASynchronousFetch() async throws {
     try await onContainers { container in
       let context = container.viewContext
       let tag = try context.make("Tag", ["name": "red"])
@@ -65,7 +65,7 @@ final class AsynchronousFetchTests: XCTestCase {
     }
   }
 
-  @MainActor func testNoRowOfASnapshotIsReadWhereTheContextLives() async throws {
+  @MainActor func testSnapshotRowsAreReadOutsideTheContextIsolation() async throws {
     let observed = try await Stack(.sqlcipher, model: Library.model, classes: Library.classes)
     let writer = observed.makeShortLivedContext()
     for pages in 0..<700 { try writer.make("Book", ["title": "book", "pages": pages]) }
@@ -84,7 +84,7 @@ final class AsynchronousFetchTests: XCTestCase {
     XCTAssertEqual(observed.statements?.count, count)
   }
 
-  @MainActor func testNoRowIsReadWhereTheContextLives() async throws {
+  @MainActor func testRowsAreReadOutsideTheContextIsolation() async throws {
     let observed = try await Stack(.sqlcipher, model: Library.model, classes: Library.classes)
     let writer = observed.makeShortLivedContext()
     for pages in 0..<700 { try writer.make("Book", ["title": "book", "pages": pages]) }
@@ -102,7 +102,7 @@ final class AsynchronousFetchTests: XCTestCase {
     try observed.close()
   }
 
-  @MainActor func testUnsavedChangesCountAsTheyAreAtTheEnd() async throws {
+  @MainActor func testResultsIncludeUnsavedChangesAtCompletion() async throws {
     try await onContainers { container in
       let context = container.viewContext
       var request = request()
@@ -118,7 +118,7 @@ final class AsynchronousFetchTests: XCTestCase {
     }
   }
 
-  @MainActor func testSavesMeanwhileAreSeen() async throws {
+  @MainActor func testConcurrentSavesAreVisible() async throws {
     try await onContainers { container in
       let context = container.viewContext
       let fetch = try context.asynchronousFetch(request())
@@ -137,7 +137,7 @@ final class AsynchronousFetchTests: XCTestCase {
     }
   }
 
-  @MainActor func testAPinnedContextsFetchReadsItsState() async throws {
+  @MainActor func testPinnedContextFetchReadsItsGeneration() async throws {
     try await onContainers { container in
       let context = container.viewContext
       try context.setQueryGeneration(from: .current)
@@ -195,7 +195,7 @@ final class AsynchronousFetchTests: XCTestCase {
     }
   }
 
-  @MainActor func testACancelledFetchThrows() async throws {
+  @MainActor func testCanceledFetchThrows() async throws {
     try await onContainers { container in
       let context = container.viewContext
       let fetch = try context.asynchronousFetch(request())
@@ -210,7 +210,7 @@ final class AsynchronousFetchTests: XCTestCase {
     }
   }
 
-  @MainActor func testWhatNoStoreCanAnswerIsFilteredAtTheEnd() async throws {
+  @MainActor func testUnsupportedPredicatesAreFilteredAtCompletion() async throws {
     try await onContainers { container in
       var request = request()
       request.predicate = .block { (book: Book) in (book.pages ?? 1) % 400 == 0 }
@@ -221,7 +221,7 @@ final class AsynchronousFetchTests: XCTestCase {
     }
   }
 
-  @MainActor func testMistakesAreThrown() async throws {
+  @MainActor func testInvalidRequestsThrow() async throws {
     try await onContainers { container in
       var request = request()
       request.predicate = try FetchPredicate(format: "nothing == 1")
@@ -234,7 +234,7 @@ final class AsynchronousFetchTests: XCTestCase {
 
   // MARK: Values
 
-  @MainActor func testValuesOfObjectsComeOneAfterTheOther() async throws {
+  @MainActor func testObjectValuesAreDeliveredInOrder() async throws {
     try await onContainers { container in
       let values = container.values(of: request(), batchSize: 100) { book in book.pages ?? -1 }
       // Each loop starts again.
@@ -252,7 +252,7 @@ final class AsynchronousFetchTests: XCTestCase {
     }
   }
 
-  @MainActor func testWhatGoesWrongEndsTheLoop() async throws {
+  @MainActor func testErrorEndsTheLoop() async throws {
     struct Failure: Error {}
     try await onContainers { container in
       var seen = 0
@@ -272,7 +272,7 @@ final class AsynchronousFetchTests: XCTestCase {
     }
   }
 
-  @MainActor func testCancellingTheTaskEndsTheLoop() async throws {
+  @MainActor func testCancelingTheTaskEndsTheLoop() async throws {
     try await onContainers { container in
       let values = container.values(of: request(), batchSize: 10) { book in book.pages ?? -1 }
       let task = Task.detached {
@@ -292,7 +292,7 @@ final class AsynchronousFetchTests: XCTestCase {
 
   // MARK: Tasks
 
-  @MainActor func testCancellingATaskCancelsItsFetches() async throws {
+  @MainActor func testCancelingATaskCancelsItsFetches() async throws {
     try await onContainers { container in
       let library = ContextActor(container: container)
       let request = request()

@@ -27,11 +27,11 @@ import XCTest
     for await change in changes where change.kind == .didSave { return }
   }
 
-  func testAContextIsSavedADelayAfterTheLastChange() async throws {
+  func testContextIsSavedAfterADelay() async throws {
     let container = try await container()
     let context = container.viewContext
     let changes = context.changes()
-    let autosave = context.autosaves(after: .seconds(5), clock: clock) { XCTFail("\($0)") }
+    let autosave = context.startAutosaving(after: .seconds(5), clock: clock) { XCTFail("\($0)") }
     // The event ends without an explicit call.
     let tag = Tag(context: context)
     tag.name = "a"
@@ -57,12 +57,12 @@ import XCTest
     withExtendedLifetime(autosave) {}
   }
 
-  func testAnErrorGoesToTheHandlerAndTheChangesAreTriedAgainWithTheNext() async throws {
+  func testErrorReachesTheHandlerAndChangesAreRetried() async throws {
     let container = try await container()
     let context = container.viewContext
     let changes = context.changes()
     let (errors, continuation) = AsyncStream.makeStream(of: String.self)
-    let autosave = context.autosaves(after: .seconds(1), clock: clock) { continuation.yield("\(type(of: $0))") }
+    let autosave = context.startAutosaving(after: .seconds(1), clock: clock) { continuation.yield("\(type(of: $0))") }
     let tag = Tag(context: context)
     await clock.waitForSleep(1)
     clock.advance(by: .seconds(1))
@@ -81,10 +81,10 @@ import XCTest
     withExtendedLifetime(autosave) {}
   }
 
-  func testTheEndSavesWhatIsLeft() async throws {
+  func testEndingSavesRemainingChanges() async throws {
     let container = try await container()
     let context = container.viewContext
-    let autosave = context.autosaves(after: .seconds(1), clock: clock) { XCTFail("\($0)") }
+    let autosave = context.startAutosaving(after: .seconds(1), clock: clock) { XCTFail("\($0)") }
     Tag(context: context).name = "a"
     autosave.end()
     XCTAssertEqual(try storedTags(container), 1)
@@ -93,19 +93,19 @@ import XCTest
     autosave.end()
     XCTAssertEqual(try storedTags(container), 1, "It has ended before.")
     // Releasing the autosave ends it.
-    var other: Autosave? = context.autosaves(after: .seconds(1), clock: clock) { XCTFail("\($0)") }
+    var other: Autosave? = context.startAutosaving(after: .seconds(1), clock: clock) { XCTFail("\($0)") }
     XCTAssertEqual(try storedTags(container), 1)
     withExtendedLifetime(other) {}
     other = nil
     XCTAssertEqual(try storedTags(container), 2)
   }
 
-  func testAChangeHoldsItsContextUntilItIsSaved() async throws {
+  func testChangeRetainsItsContextUntilSaved() async throws {
     let container = try await container()
     var context: ManagedObjectContext? = container.newBackgroundContext()
     weak let weakContext = context
     let changes = try XCTUnwrap(context).changes()
-    let autosave = context?.autosaves(after: .seconds(1), clock: clock) { XCTFail("\($0)") }
+    let autosave = context?.startAutosaving(after: .seconds(1), clock: clock) { XCTFail("\($0)") }
     try XCTUnwrap(context).perform { _ = try context?.make("Tag", ["name": "a"]) }
     context = nil
     await clock.waitForSleep(1)
@@ -116,11 +116,11 @@ import XCTest
     withExtendedLifetime(autosave) {}
   }
 
-  func testAnActorsContextIsSavedBetweenItsPiecesOfWork() async throws {
+  func testActorContextIsSavedBetweenOperations() async throws {
     let container = try await container()
     let library = ContextActor(container: container)
     let changes = await library.perform { $0.changes() }
-    await library.autosaves(after: .seconds(1), clock: clock) { XCTFail("\($0)") }
+    await library.startAutosaving(after: .seconds(1), clock: clock) { XCTFail("\($0)") }
     await library.perform { Tag(context: $0).name = "a" }
     await clock.waitForSleep(1)
     // The delay ends while a suspended operation has made one of its two changes.
@@ -136,7 +136,7 @@ import XCTest
     await nextSave(changes)
     XCTAssertEqual(try storedTags(container), 3)
     await library.perform { Tag(context: $0).name = "d" }
-    try await library.endAutosaves()
+    try await library.stopAutosaving()
     XCTAssertEqual(try storedTags(container), 4)
   }
 }

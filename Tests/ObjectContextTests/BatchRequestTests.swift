@@ -10,14 +10,14 @@ import XCTest
 final class BatchRequestTests: XCTestCase {
   /// Returns the change sets that a coordinator publishes while `body` runs.
   private func published(_ coordinator: PersistentStoreCoordinator, _ body: () throws -> Void) rethrows -> [ChangeSet] {
-    let heard = Heard()
+    let heard = RecordedChangeSets()
     let number = coordinator.addObserver { changes in heard.list.withLock { $0.append(changes) } }
     defer { coordinator.removeObserver(number) }
     try body()
     return heard.list.withLock { $0 }
   }
 
-  private final class Heard: Sendable {
+  private final class RecordedChangeSets: Sendable {
     let list = Mutex<[ChangeSet]>([])
   }
 
@@ -42,11 +42,11 @@ final class BatchRequestTests: XCTestCase {
 
   // MARK: The executing context
 
-  func testTheContextsObjectsShowWhatAnUpdateHasSet() async throws {
+  func testContextObjectsShowBatchUpdatedValues() async throws {
     try await onEachStore { stack in
       let context = stack.makeContext()
       let (_, books) = try self.library(context)
-      let notes = ChangeNotes(context)
+      let notes = ChangeNotificationRecorder(context)
       XCTAssertEqual(try context.execute(self.setPrice(5, where: "title != 'book 2'")).count, 2)
       XCTAssertEqual(books.map(\.price), [5, 5, 9.5])
       XCTAssertFalse(context.hasChanges)
@@ -54,7 +54,7 @@ final class BatchRequestTests: XCTestCase {
     }
   }
 
-  func testUnsavedChangesWinOverAnUpdate() async throws {
+  func testUnsavedChangesOverrideABatchUpdate() async throws {
     try await onEachStore { stack in
       let context = stack.makeContext()
       let (_, books) = try self.library(context)
@@ -68,7 +68,7 @@ final class BatchRequestTests: XCTestCase {
     }
   }
 
-  func testRequestsSeeSavedRowsOnly() async throws {
+  func testRequestsSeeOnlySavedRows() async throws {
     try await onEachStore { stack in
       let context = stack.makeContext()
       let (_, books) = try self.library(context)
@@ -89,7 +89,7 @@ final class BatchRequestTests: XCTestCase {
       let (author, books) = try self.library(context)
       XCTAssertEqual(author.books.count, 3)
       books[1].title = "unsaved"
-      let notes = ChangeNotes(context)
+      let notes = ChangeNotificationRecorder(context)
       let request = BatchDeleteRequest(entityName: "Book", predicate: .compare("title", .notEqual, "book 2"))
       XCTAssertEqual(try context.execute(request).count, 2)
       XCTAssertNil(books[0].managedObjectContext)
@@ -102,7 +102,7 @@ final class BatchRequestTests: XCTestCase {
     }
   }
 
-  func testCascadedAndReleasedObjectsHearOfADeletion() async throws {
+  func testCascadedAndNullifiedObjectsAreNotifiedOfADeletion() async throws {
     try await onEachStore { stack in
       let context = stack.makeContext()
       let (author, books) = try self.library(context)
@@ -125,7 +125,7 @@ final class BatchRequestTests: XCTestCase {
     }
   }
 
-  func testToManyRelationshipsAreReadAnew() async throws {
+  func testToManyRelationshipsAreReloaded() async throws {
     try await onEachStore { stack in
       let context = stack.makeContext()
       let (author, books) = try self.library(context)
@@ -144,10 +144,10 @@ final class BatchRequestTests: XCTestCase {
     }
   }
 
-  func testInsertedObjectsAreToldByTheirIDs() async throws {
+  func testInsertedObjectsAreReportedByID() async throws {
     try await onEachStore { stack in
       let context = stack.makeContext()
-      let notes = ChangeNotes(context)
+      let notes = ChangeNotificationRecorder(context)
       var request = BatchInsertRequest(entityName: "Tag", objects: [["name": "a"], ["name": "b"]])
       request.resultType = .objectIDs
       let result = try context.execute(request)
@@ -156,7 +156,7 @@ final class BatchRequestTests: XCTestCase {
     }
   }
 
-  func testAContextMayBeLeftAlone() async throws {
+  func testMergingIntoTheContextCanBeDisabled() async throws {
     try await onEachStore { stack in
       let context = stack.makeContext()
       let (_, books) = try self.library(context)
@@ -171,7 +171,7 @@ final class BatchRequestTests: XCTestCase {
 
   // MARK: Other contexts
 
-  func testOtherContextsGetAConflictAndNoStaleRows() async throws {
+  func testOtherContextsConflictAndReadNoStaleRows() async throws {
     try await onEachStore { stack in
       let (context, other) = (stack.makeContext(), stack.makeContext())
       _ = try self.library(context)
@@ -185,7 +185,7 @@ final class BatchRequestTests: XCTestCase {
     }
   }
 
-  func testTheCoordinatorTellsWhatChanged() async throws {
+  func testCoordinatorReportsChanges() async throws {
     try await onEachStore { stack in
       let context = stack.makeContext()
       context.name = "importer"
@@ -211,7 +211,7 @@ final class BatchRequestTests: XCTestCase {
     }
   }
 
-  func testAFailedRequestChangesAndTellsNothing() async throws {
+  func testFailedRequestChangesAndReportsNothing() async throws {
     try await onEachStore { stack in
       let context = stack.makeContext()
       let (_, books) = try self.library(context)
@@ -227,7 +227,7 @@ final class BatchRequestTests: XCTestCase {
     }
   }
 
-  func testARequestInATransactionIsUndoneWithIt() async throws {
+  func testRequestIsRolledBackWithItsTransaction() async throws {
     struct Stop: Error {}
     try await onEachStore { stack in
       let context = stack.makeContext()
@@ -245,7 +245,7 @@ final class BatchRequestTests: XCTestCase {
 
   // MARK: Stores
 
-  func testReadOnlyStoresAndMissingStoresRefuse() async throws {
+  func testReadOnlyAndMissingStoresThrow() async throws {
     let coordinator = try PersistentStoreCoordinator(managedObjectModel: Library.model)
     let context = ManagedObjectContext(coordinator: coordinator, classes: Library.classes)
     let rows = BatchInsertRequest(entityName: "Tag", objects: [["name": "a"]])
@@ -315,7 +315,7 @@ final class BatchRequestTests: XCTestCase {
     }
   }
 
-  func testTypedRowsRefuseWhatTheyCannotHold() async throws {
+  func testTypedRowsRejectInvalidValues() async throws {
     try await onEachStore { stack in
       let context = stack.makeContext()
       let unsaved = Author(context: context)

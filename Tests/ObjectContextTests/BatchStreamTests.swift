@@ -35,7 +35,7 @@ final class BatchStreamTests: XCTestCase {
     try await Stack(kind, model: Library.model, classes: Library.classes)
   }
 
-  func testARowAfterTheOtherBecomesAnObject() async throws {
+  func testRowsBecomeObjectsIncrementally() async throws {
     for kind in StoreKind.allCases {
       for count in [0, 3, 12_345] {
         let stack = try await stack(kind)
@@ -49,7 +49,7 @@ final class BatchStreamTests: XCTestCase {
     }
   }
 
-  func testAllRowsTakeEffectOrNone() async throws {
+  func testRowsAreInsertedAtomically() async throws {
     for kind in StoreKind.allCases {
       let stack = try await stack(kind)
       let context = stack.makeContext()
@@ -64,7 +64,7 @@ final class BatchStreamTests: XCTestCase {
     }
   }
 
-  func testRowsMayTakeEffectInPortions() async throws {
+  func testRowsCanBeInsertedInBatches() async throws {
     for kind in StoreKind.allCases {
       let stack = try await stack(kind)
       let context = stack.makeContext()
@@ -81,7 +81,7 @@ final class BatchStreamTests: XCTestCase {
     }
   }
 
-  func testAMistakeNamesTheRowOfTheSequence() async throws {
+  func testErrorNamesTheRowOfTheSequence() async throws {
     let stack = try await stack(.sqlcipher)
     let context = stack.makeContext()
     let next = Counter()
@@ -100,7 +100,7 @@ final class BatchStreamTests: XCTestCase {
     try stack.close()
   }
 
-  func testTheSequenceIsNotReadFarAhead() async throws {
+  func testSequenceIsReadWithBoundedLookahead() async throws {
     let stack = try await stack(.inMemory)
     let context = stack.makeContext()
     let next = Counter()
@@ -116,7 +116,7 @@ final class BatchStreamTests: XCTestCase {
     try stack.close()
   }
 
-  func testACancelledTaskInsertsNothing() async throws {
+  func testCanceledTaskInsertsNothing() async throws {
     let container = try PersistentContainer(
       name: "library", managedObjectModel: Library.model, classes: Library.classes,
       persistentStoreDescriptions: [PersistentStoreDescription(type: .inMemory)])
@@ -142,7 +142,7 @@ final class BatchStreamTests: XCTestCase {
     }
   }
 
-  func testObjectsOfTheContextAreBroughtInStep() async throws {
+  func testObjectsOfTheContextAreUpdated() async throws {
     let stack = try await stack(.sqlcipher)
     let context = stack.makeContext()
     let author = Author(context: context)

@@ -29,7 +29,7 @@ final class BatchedFetchTests: XCTestCase {
 
   // MARK: Collections that release pages
 
-  func testRowsArriveInPagesAsTheyAreTouched() async throws {
+  func testRowsAreLoadedInPagesOnAccess() async throws {
     try await onBooks([.sqlcipher]) { stack in
       let context = stack.makeContext()
       let books = try context.fetchBatched(try request(batch: 100))
@@ -45,7 +45,7 @@ final class BatchedFetchTests: XCTestCase {
     }
   }
 
-  func testPagesBehindAreReleased() async throws {
+  func testPreviousPagesAreReleased() async throws {
     try await onBooks { stack in
       let context = stack.makeContext()
       let books = try context.fetchBatched(try request(batch: 50))
@@ -65,7 +65,7 @@ final class BatchedFetchTests: XCTestCase {
     }
   }
 
-  func testUnsavedChangesOfTheFetchAreInPlace() async throws {
+  func testUnsavedChangesAreSortedIntoTheFetch() async throws {
     try await onBooks { stack in
       let context = stack.makeContext()
       let all = try context.fetch(try request(batch: 0))
@@ -87,7 +87,7 @@ final class BatchedFetchTests: XCTestCase {
     }
   }
 
-  func testFewRowsAreReadToPutUnsavedOnesInPlace() async throws {
+  func testFewRowsAreReadToSortUnsavedObjects() async throws {
     try await onBooks([.sqlcipher]) { stack in
       let context = stack.makeContext()
       try context.make("Book", ["title": "new", "pages": 731])
@@ -98,7 +98,7 @@ final class BatchedFetchTests: XCTestCase {
     }
   }
 
-  func testARowThatIsGoneIsAFaultWithoutValues() async throws {
+  func testDeletedRowIsAFaultWithoutValues() async throws {
     try await onBooks { stack in
       let context = stack.makeContext()
       let books = try context.fetchBatched(try request(batch: 10))
@@ -111,7 +111,7 @@ final class BatchedFetchTests: XCTestCase {
     }
   }
 
-  func testRelationshipsArePrefetchedPageByPage() async throws {
+  func testRelationshipsArePrefetchedPerPage() async throws {
     try await onBooks([.sqlcipher]) { stack in
       let context = stack.makeContext()
       var request = try request(batch: 100)
@@ -127,7 +127,7 @@ final class BatchedFetchTests: XCTestCase {
     }
   }
 
-  func testAWalkPrefetchesBatchByBatch() async throws {
+  func testEnumerationPrefetchesPerBatch() async throws {
     try await onBooks([.sqlcipher]) { stack in
       let context = stack.makeContext()
       var request = try request(batch: 0)
@@ -158,7 +158,7 @@ final class BatchedFetchTests: XCTestCase {
 
   // MARK: Arrays
 
-  func testAnArrayOfABatchedFetchHasFaultsThatAreReadInBatches() async throws {
+  func testArrayOfABatchedFetchFaultsInBatches() async throws {
     try await onBooks([.sqlcipher]) { stack in
       let context = stack.makeContext()
       let books = try context.fetch(try request(batch: 100))
@@ -175,7 +175,7 @@ final class BatchedFetchTests: XCTestCase {
 
   // MARK: Iteration
 
-  func testAWalkVisitsEveryObjectInOrderAndHoldsOneBatch() async throws {
+  func testEnumerationVisitsObjectsInOrderAndRetainsOneBatch() async throws {
     try await onBooks { stack in
       let context = stack.makeContext()
       var seen: [Int32] = []
@@ -191,7 +191,7 @@ final class BatchedFetchTests: XCTestCase {
     }
   }
 
-  func testAWalkOverManyObjectsHoldsFew() async throws {
+  func testEnumerationOfManyObjectsRetainsFew() async throws {
     try await onEachStore([.sqlcipher]) { stack in
       let count = 50_000
       _ = try stack.makeShortLivedContext().execute(
@@ -212,7 +212,7 @@ final class BatchedFetchTests: XCTestCase {
     }
   }
 
-  func testAWalkWithoutAnOrderGoesFromRowToRow() async throws {
+  func testUnorderedEnumerationFollowsRowOrder() async throws {
     try await onBooks([.sqlcipher]) { stack in
       // An index has the rows in another order.
       let context = stack.makeContext()
@@ -223,7 +223,7 @@ final class BatchedFetchTests: XCTestCase {
     }
   }
 
-  func testRowsOfAWalkDoNotStayAtHand() async throws {
+  func testRowsOfAnEnumerationAreNotCached() async throws {
     try await onBooks([.sqlcipher]) { stack in
       let context = stack.makeContext()
       var last: ManagedObjectID?
@@ -236,7 +236,7 @@ final class BatchedFetchTests: XCTestCase {
     }
   }
 
-  func testAWalkEndsWhenItIsToldToOrFails() async throws {
+  func testEnumerationStopsOnRequestOrError() async throws {
     struct Enough: Error {}
     try await onBooks { stack in
       let context = stack.makeContext()
@@ -251,7 +251,7 @@ final class BatchedFetchTests: XCTestCase {
     }
   }
 
-  func testAWalkIsNotDisturbedByWhatIsWrittenMeanwhile() async throws {
+  func testEnumerationIsUnaffectedByConcurrentWrites() async throws {
     try await onBooks { stack in
       let context = stack.makeContext()
       let other = stack.makeContext()
@@ -277,7 +277,7 @@ final class BatchedFetchTests: XCTestCase {
     }
   }
 
-  func testAWalkSeesUnsavedObjectsAndPassesOverThoseDeletedOnTheWay() async throws {
+  func testEnumerationIncludesUnsavedAndSkipsDeletedObjects() async throws {
     try await onBooks { stack in
       let context = stack.makeContext()
       try context.make("Book", ["title": "new", "pages": 500])

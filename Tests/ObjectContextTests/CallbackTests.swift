@@ -10,7 +10,7 @@ final class CallbackTests: XCTestCase {
     try await onEachStore(model: Nursery.model, classes: Nursery.classes, body)
   }
 
-  func testTheLifeOfAnObjectAsALog() async throws {
+  func testObjectLifecycleCallbacks() async throws {
     try await onNursery { stack in
       let context = stack.makeContext()
       let plant = try context.recorder("Plant", ["name": "rose"])
@@ -31,7 +31,7 @@ final class CallbackTests: XCTestCase {
     }
   }
 
-  func testAwakeFromFetchComesWhenTheFaultFires() async throws {
+  func testAwakeFromFetchIsCalledWhenTheFaultFires() async throws {
     try await onNursery { stack in
       let context = stack.makeContext()
       try context.recorder("Plant", ["name": "rose"])
@@ -44,7 +44,7 @@ final class CallbackTests: XCTestCase {
     }
   }
 
-  func testWhatAwakeFromFetchSetsIsNoChangeAndIsNotSaved() async throws {
+  func testValuesSetInAwakeFromFetchAreNotSaved() async throws {
     try await onNursery { stack in
       let context = stack.makeContext()
       try context.recorder("Plant", ["name": "greeted"])
@@ -64,7 +64,7 @@ final class CallbackTests: XCTestCase {
     }
   }
 
-  func testVictimsOfACascadeAreToldWhileTheirRelationshipsStand() async throws {
+  func testCascadedObjectsAreNotifiedBeforeTheirRelationshipsAreCleared() async throws {
     try await onNursery { stack in
       let context = stack.makeContext()
       let bed = try context.recorder("Bed", ["name": "east"])
@@ -79,7 +79,7 @@ final class CallbackTests: XCTestCase {
     }
   }
 
-  func testWillSaveMaySetValuesOfItsObjectEveryTime() async throws {
+  func testWillSaveCanAlwaysSetValuesOfItsObject() async throws {
     try await onNursery { stack in
       let context = stack.makeContext()
       let plant = try context.recorder("Plant", ["name": "rose"])
@@ -93,7 +93,7 @@ final class CallbackTests: XCTestCase {
     }
   }
 
-  func testObjectsThatWillSaveChangesAreToldTooAndSaved() async throws {
+  func testObjectsChangedInWillSaveAreNotifiedAndSaved() async throws {
     try await onNursery { stack in
       let context = stack.makeContext()
       let (bed, plant) = (try context.recorder("Bed", ["name": "east"]), try context.recorder("Plant", ["name": "rose"]))
@@ -107,7 +107,7 @@ final class CallbackTests: XCTestCase {
     }
   }
 
-  func testAnObjectChangedByAnothersWillSaveIsToldAgain() async throws {
+  func testObjectChangedByAnotherWillSaveIsNotifiedAgain() async throws {
     try await onNursery { stack in
       let context = stack.makeContext()
       let (first, second) = (try context.recorder("Plant", ["name": "1"]), try context.recorder("Plant", ["name": "2"]))
@@ -122,7 +122,7 @@ final class CallbackTests: XCTestCase {
     }
   }
 
-  func testWillSaveThatNeverEndsIsAnError() async throws {
+  func testEndlessWillSaveThrows() async throws {
     try await onNursery { stack in
       let context = stack.makeContext()
       let (first, second) = (try context.recorder("Plant", ["name": "1"]), try context.recorder("Plant", ["name": "2"]))
@@ -136,7 +136,7 @@ final class CallbackTests: XCTestCase {
     }
   }
 
-  func testWillSaveMayInsertAndDelete() async throws {
+  func testWillSaveCanInsertAndDelete() async throws {
     try await onNursery { stack in
       let context = stack.makeContext()
       let old = try context.recorder("Plant", ["name": "old"])
@@ -156,7 +156,7 @@ final class CallbackTests: XCTestCase {
     }
   }
 
-  func testWhatDidSaveSetsIsAChangeForTheNextSave() async throws {
+  func testValuesSetInDidSaveBelongToTheNextSave() async throws {
     try await onNursery { stack in
       let context = stack.makeContext()
       let plant = try context.recorder("Plant", ["name": "rose"])
@@ -172,7 +172,7 @@ final class CallbackTests: XCTestCase {
     }
   }
 
-  func testASaveOfNothingCallsNothing() async throws {
+  func testEmptySaveCallsNothing() async throws {
     try await onNursery { stack in
       let context = stack.makeContext()
       let plant = try context.recorder("Plant", ["name": "rose"])

@@ -38,7 +38,7 @@ final class CanceledMigrationTests: XCTestCase {
     }
   }
 
-  func testAMigrationEndsWithItsTaskAndTheStoreIsAsItWas() async throws {
+  func testCancelingTheTaskCancelsTheMigrationAndLeavesTheStoreUnchanged() async throws {
     let folder = try TemporaryFolder()
     let older = try await Self.open(Self.things("a"), .encrypted(in: folder))
     try await older.performBackgroundTask { context in
@@ -84,7 +84,7 @@ final class CanceledMigrationTests: XCTestCase {
     ("swallowed error", { _ = try? $0.source.fetch(FetchRequest<ManagedObject>(entityName: "Thing")) }),
   ]
 
-  func testACanceledStageThrowsCancellationAndTheStoreIsAsItWas() async throws {
+  func testCanceledStageThrowsCancellationAndLeavesTheStoreUnchanged() async throws {
     let folder = try TemporaryFolder()
     let (first, second) = (Self.things("a"), Self.things("a", "b"))
     let older = try await Self.open(first, .encrypted(in: folder))

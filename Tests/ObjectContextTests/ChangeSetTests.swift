@@ -8,13 +8,13 @@ import XCTest
 
 /// Change sets contain the changed slots of each object, and both ends of each link.
 final class ChangeSetTests: XCTestCase {
-  private final class Heard: Sendable {
+  private final class RecordedChangeSets: Sendable {
     let list = Mutex<[ChangeSet]>([])
   }
 
   /// Returns the change set of the one save or request in `body`.
   private func changes(_ stack: Stack, _ body: () throws -> Void) throws -> ChangeSet {
-    let heard = Heard()
+    let heard = RecordedChangeSets()
     let number = stack.coordinator.addObserver { changes in heard.list.withLock { $0.append(changes) } }
     defer { stack.coordinator.removeObserver(number) }
     try body()
@@ -48,7 +48,7 @@ final class ChangeSetTests: XCTestCase {
     let byReference = Dictionary(uniqueKeysWithValues: names.map { ($0.key.objectID.reference, $0.value) })
     let model = stack.coordinator.compiledModel
     var found: Set<String> = []
-    changes.forEachOwner(in: model, isWanted: { _ in true }) { owner in
+    changes.forEachOwner(in: model, isIncluded: { _ in true }) { owner in
       found.insert("\(byReference[owner.object] ?? "?").\(model.relationships[owner.relationshipID].name)")
     }
     return found
@@ -89,7 +89,7 @@ final class ChangeSetTests: XCTestCase {
     }
   }
 
-  func testAMoveNamesTheOwnersThatAMemberLeftAndReached() async throws {
+  func testMoveNamesTheOldAndNewOwners() async throws {
     try await onEachStore { stack in
       let context = stack.makeContext()
       let (ada, bob) = (self.author("ada", context), self.author("bob", context))
@@ -150,7 +150,7 @@ final class ChangeSetTests: XCTestCase {
     }
   }
 
-  func testOfManyObjectsTheSlotsAreKeptOnce() async throws {
+  func testSlotsOfManyObjectsAreStoredOnce() async throws {
     try await onEachStore { stack in
       let context = stack.makeContext()
       let books = (0..<1_000).map { self.book("\($0)", context) }
@@ -220,7 +220,7 @@ final class ChangeSetTests: XCTestCase {
             "\(model.entities[model.relationships[$0].sourceEntity].name).\(model.relationships[$0].name)"
           })
       }
-      let rows = (0...BatchLinks.greatestRowCount).map { ["title": "\($0)", "author": ada.objectID] as [String: Any] }
+      let rows = (0...BatchLinks.maximumRowCount).map { ["title": "\($0)", "author": ada.objectID] as [String: Any] }
       let owned = try self.changes(stack) { try context.execute(BatchInsertRequest(entityName: "Book", objects: rows)) }
       XCTAssertEqual(unlisted(owned), ["Author.books"])
       let plain = try self.changes(stack) {

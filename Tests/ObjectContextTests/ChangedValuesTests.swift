@@ -20,7 +20,7 @@ final class ChangedValuesTests: XCTestCase {
     try XCTUnwrap(stack.makeContext().existingObject(with: book.objectID) as? Book)
   }
 
-  func testNumbersThatAreSetAgainAndAgainAreReadAndSaved() async throws {
+  func testRepeatedlySetNumbersAreReadAndSaved() async throws {
     try await onEachStore { stack in
       let book = try saved(stack)
       for number in 0..<200 {
@@ -39,7 +39,7 @@ final class ChangedValuesTests: XCTestCase {
     }
   }
 
-  func testTextsGrowAndShrink() async throws {
+  func testStringsGrowAndShrink() async throws {
     try await onEachStore { stack in
       let book = try saved(stack)
       let novel = Novel(context: try XCTUnwrap(book.managedObjectContext))
@@ -61,7 +61,7 @@ final class ChangedValuesTests: XCTestCase {
     }
   }
 
-  func testARowThatOthersHaveChangedShowsBelowWhatIsSet() async throws {
+  func testMergedRowIsVisibleBelowUnsavedValues() async throws {
     try await onEachStore { stack in
       let book = try saved(stack)
       book.price = 11
@@ -83,7 +83,7 @@ final class ChangedValuesTests: XCTestCase {
     }
   }
 
-  func testWhatIsGivenUpIsReadFromTheRowAgain() async throws {
+  func testDiscardedValuesAreReadFromTheRow() async throws {
     try await onEachStore { stack in
       let book = try saved(stack)
       let context = try XCTUnwrap(book.managedObjectContext)
@@ -119,7 +119,7 @@ final class ChangedValuesTests: XCTestCase {
     }
   }
 
-  func testAValueThatWasSetBackIsNotWritten() async throws {
+  func testValueRestoredToItsOriginalIsNotWritten() async throws {
     try await onEachStore([.sqlcipher]) { stack in
       let book = try saved(stack)
       book.price = 4
@@ -133,7 +133,7 @@ final class ChangedValuesTests: XCTestCase {
     }
   }
 
-  func testASaveOfOneObjectIsOneStatementInItsTransaction() async throws {
+  func testSaveOfOneObjectUsesOneStatement() async throws {
     try await onEachStore([.sqlcipher]) { stack in
       let book = try saved(stack)
       for number in 0..<3 {

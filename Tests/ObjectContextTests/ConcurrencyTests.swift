@@ -46,7 +46,7 @@ final class ConcurrencyTests: XCTestCase {
     }
   }
 
-  func testEachBackgroundTaskHasAContextOfItsOwnWhoseUnsavedChangesGo() async throws {
+  func testEachBackgroundTaskHasItsOwnContextAndDiscardsUnsavedChanges() async throws {
     let container = try await container()
     try await container.performBackgroundTask { context in Author(context: context).name = "lost" }
     let count = try await container.performBackgroundTask { context in
@@ -56,7 +56,7 @@ final class ConcurrencyTests: XCTestCase {
     XCTAssertEqual(count, 0)
   }
 
-  func testManyTasksWriteAtOnce() async throws {
+  func testManyTasksWriteConcurrently() async throws {
     let folder = try TemporaryFolder()
     let container = try await encryptedContainer(folder)
     try await withThrowingTaskGroup(of: Void.self) { group in
@@ -81,7 +81,7 @@ final class ConcurrencyTests: XCTestCase {
     try container.close()
   }
 
-  func testReadersSeeWholeSavesWhileOthersWrite() async throws {
+  func testReadersSeeCompleteSavesDuringWrites() async throws {
     let folder = try TemporaryFolder()
     let container = try await encryptedContainer(folder)
     try await container.performBackgroundTask { context in
@@ -129,7 +129,7 @@ final class ConcurrencyTests: XCTestCase {
     XCTAssertEqual(stored, ["A"])
   }
 
-  func testAContextActorRunsOnePieceOfWorkAfterTheOther() async throws {
+  func testContextActorRunsOperationsSerially() async throws {
     let container = try await container()
     let library = ContextActor(container: container)
     try await withThrowingTaskGroup(of: Void.self) { group in
@@ -147,7 +147,7 @@ final class ConcurrencyTests: XCTestCase {
     XCTAssertEqual(count, 50)
   }
 
-  func testAContextActorForgetsNoPieceOfWorkThatComesAsAnotherOneEnds() async throws {
+  func testContextActorRunsOperationsEnqueuedAsAnotherEnds() async throws {
     let library = ContextActor(container: try await container())
     let done = expectation(description: "every piece of work has had its turn")
     Task.detached {
@@ -162,7 +162,7 @@ final class ConcurrencyTests: XCTestCase {
     await fulfillment(of: [done], timeout: 60)
   }
 
-  func testTheViewContextIsOneAndSeesWhatOthersSaved() async throws {
+  func testViewContextIsUniqueAndSeesOtherSaves() async throws {
     let container = try await container()
     let id = try await container.performBackgroundTask { context in
       let author = Author(context: context)
@@ -182,7 +182,7 @@ final class ConcurrencyTests: XCTestCase {
     XCTAssertEqual(try context.objects("Tag").count, 1)
   }
 
-  func testANewBackgroundContextBelongsToWhoTakesIt() async throws {
+  func testNewBackgroundContextBelongsToTheCaller() async throws {
     let container = try await container()
     let names = try await withThrowingTaskGroup(of: [String].self) { group in
       for number in 0..<4 {
@@ -198,7 +198,7 @@ final class ConcurrencyTests: XCTestCase {
     XCTAssertEqual(names.sorted(), ["0", "1", "2", "3"])
   }
 
-  func testPerformRunsInPlaceAndRethrows() async throws {
+  func testPerformRunsSynchronouslyAndRethrows() async throws {
     struct Stop: Error {}
     try await onEachStore([.inMemory]) { stack in
       let context = stack.makeContext()

@@ -65,7 +65,7 @@ final class ContextEventTests: XCTestCase {
     return (author, books, tag)
   }
 
-  func testAnEventTellsItsObjectsAndSlots() async throws {
+  func testEventReportsItsObjectsAndSlots() async throws {
     try await onEachStore { stack in
       let context = stack.makeContext()
       let (author, books, tag) = try self.library(context)
@@ -95,7 +95,7 @@ final class ContextEventTests: XCTestCase {
     }
   }
 
-  func testMembersAreTold() async throws {
+  func testMemberChangesAreReported() async throws {
     try await onEachStore { stack in
       let context = stack.makeContext()
       let (_, books, tag) = try self.library(context)
@@ -111,7 +111,7 @@ final class ContextEventTests: XCTestCase {
     }
   }
 
-  func testASaveTellsWhatItHasSaved() async throws {
+  func testSaveReportsSavedObjects() async throws {
     try await onEachStore { stack in
       let context = stack.makeContext()
       let (author, books, tag) = try self.library(context)
@@ -135,7 +135,7 @@ final class ContextEventTests: XCTestCase {
     }
   }
 
-  func testAMergeTellsTheSlotsThatOthersHaveChanged() async throws {
+  func testMergeReportsChangedSlots() async throws {
     try await onEachStore { stack in
       let (saver, context) = (stack.makeContext(), stack.makeContext())
       let (author, books, tag) = try self.library(saver)
@@ -165,7 +165,7 @@ final class ContextEventTests: XCTestCase {
     }
   }
 
-  func testRefreshingRollingBackAndResettingAreTold() async throws {
+  func testRefreshRollbackAndResetAreReported() async throws {
     try await onEachStore { stack in
       let context = stack.makeContext()
       let (_, books, _) = try self.library(context)
@@ -186,7 +186,7 @@ final class ContextEventTests: XCTestCase {
     }
   }
 
-  func testWhoHasGoneIsToldNothing() async throws {
+  func testEndedObserversReceiveNoEvents() async throws {
     try await onEachStore([.inMemory]) { stack in
       let context = stack.makeContext()
       let (gone, here) = (Observer(context), Observer(context))
@@ -198,7 +198,7 @@ final class ContextEventTests: XCTestCase {
     }
   }
 
-  func testObserversHearBeforeNotificationsArePosted() async throws {
+  func testObserversAreNotifiedBeforeNotificationsArePosted() async throws {
     try await onEachStore([.inMemory]) { stack in
       let context = stack.makeContext()
       // Notifications are posted in the context's isolation, which is this test's.

@@ -22,7 +22,7 @@ final class CustomStageTests: XCTestCase {
 
   // MARK: Source and destination
 
-  func testTheHandlerSeesOldAndNewAndEachOthersCounterparts() async throws {
+  func testHandlerSeesOldAndNewObjectsAndTheirCounterparts() async throws {
     let store = try MigratingStore()
     try await store.fill(AddressBook.version2) { try AddressBook.fill($0, version: 2) }
     store.description.stagedMigrationManager = stage(AddressBook.version2, AddressBook.version3) { migration in
@@ -47,7 +47,7 @@ final class CustomStageTests: XCTestCase {
     XCTAssertEqual(try context.objects("Person", by: "firstName").map { $0["firstName"] as? String }, ["Ada Byron King", "Bob"])
   }
 
-  func testTheOlderObjectsCanOnlyBeRead() async throws {
+  func testOlderObjectsAreReadOnly() async throws {
     let store = try MigratingStore()
     try await store.fill(AddressBook.version2) { try AddressBook.fill($0, version: 2) }
     store.description.stagedMigrationManager = stage(AddressBook.version2, AddressBook.version3) { migration in
@@ -61,7 +61,7 @@ final class CustomStageTests: XCTestCase {
     XCTAssertEqual(try context.objects("Person", by: "firstName").count, 2)
   }
 
-  func testWillMigrateThenHandlerThenDidMigrate() async throws {
+  func testHandlersRunInOrder() async throws {
     let store = try MigratingStore()
     try await store.fill(AddressBook.version2) { try AddressBook.fill($0, version: 2) }
     var stage = CustomMigrationStage(migratingFrom: AddressBook.reference(2), to: AddressBook.reference(3)) { [log] migration in
@@ -88,7 +88,7 @@ final class CustomStageTests: XCTestCase {
 
   // MARK: Properties left to the handler
 
-  func testAValueOfAnotherTypeIsLeftEmptyForTheHandler() async throws {
+  func testValueOfAnotherTypeIsNilForTheHandler() async throws {
     let store = try MigratingStore()
     try await store.fill(AddressBook.version4) { try AddressBook.fill($0, version: 4) }
     store.description.stagedMigrationManager = stage(AddressBook.version4, AddressBook.version5) { migration in
@@ -102,7 +102,7 @@ final class CustomStageTests: XCTestCase {
     XCTAssertEqual(try context.objects("Person", where: "phone > 50").count, 1)
   }
 
-  func testARequiredValueThatIsStillMissingIsAnErrorThatCountsTheObjects() async throws {
+  func testMissingRequiredValueErrorCountsTheObjects() async throws {
     let store = try MigratingStore()
     try await store.fill(AddressBook.version4) { context in
       try AddressBook.fill(context, version: 4)
@@ -168,7 +168,7 @@ final class CustomStageTests: XCTestCase {
     XCTAssertEqual(try context.objects("Person", where: "address.street == 'Street 1'").count, 10)
   }
 
-  func testOfSeveralMembersTheHandlerChoosesTheOneThatStays() async throws {
+  func testHandlerChoosesTheRemainingMember() async throws {
     let old = ManagedObjectModel {
       Entity("Book") {
         Attribute("title", .string)
@@ -207,7 +207,7 @@ final class CustomStageTests: XCTestCase {
       try context.objects("Book", by: "title").map { ($0["author"] as? ManagedObject)?["name"] as? String }, ["Bob", "Ada"])
   }
 
-  func testObjectsOfAnEntityThatIsGoneAreVisitedOnTheOlderSideOnly() async throws {
+  func testObjectsOfARemovedEntityAreVisitedOnlyInTheOlderStore() async throws {
     let old = ManagedObjectModel {
       Entity("Car") { Attribute("plate", .string) }
       Entity("Bike") { Attribute("frame", .string) }
@@ -232,7 +232,7 @@ final class CustomStageTests: XCTestCase {
     XCTAssertEqual(try context.objects("Vehicle", by: "label").map { $0["label"] as? String }, ["A1", "B2"])
   }
 
-  func testTreesOfEntitiesAreBroughtUnderACommonParent() async throws {
+  func testEntityHierarchiesAreMergedUnderACommonParent() async throws {
     let old = ManagedObjectModel {
       Entity("Car") { Attribute("name", .string) }
       Entity("Bike") { Attribute("name", .string) }
@@ -264,7 +264,7 @@ final class CustomStageTests: XCTestCase {
     XCTAssertEqual(try context.objects("Car").count, 5)
   }
 
-  func testNewerObjectsHaveTheirClassesWhereTheStageNamesThem() async throws {
+  func testNewerObjectsHaveTheClassesNamedByTheStage() async throws {
     var old = Library.model
     let author = try XCTUnwrap(old.entities.firstIndex { $0.name == "Author" })
     old.entities[author].properties.removeAll { $0.name == "born" }
@@ -286,7 +286,7 @@ final class CustomStageTests: XCTestCase {
 
   // MARK: Memory
 
-  func testTenThousandObjectsAreVisitedAFewHundredAtATime() async throws {
+  func testTenThousandObjectsAreVisitedInBatches() async throws {
     let count = 10_000
     let store = try MigratingStore()
     try await store.fill(AddressBook.version2) { context in
@@ -325,7 +325,7 @@ final class CustomStageTests: XCTestCase {
 
   // MARK: Failures
 
-  func testAHandlersErrorIsTheCauseAndTheOlderStoreStays() async throws {
+  func testHandlerErrorIsTheCauseAndKeepsTheOlderStore() async throws {
     let store = try MigratingStore()
     try await store.fill(AddressBook.version2) { try AddressBook.fill($0, version: 2) }
     store.description.stagedMigrationManager = stage(AddressBook.version2, AddressBook.version3) { migration in
@@ -340,7 +340,7 @@ final class CustomStageTests: XCTestCase {
     XCTAssertEqual(try context.objects("Note").count, 2)
   }
 
-  func testAnInvalidValueIsAnErrorOfTheSave() async throws {
+  func testInvalidValueFailsTheSave() async throws {
     let old = ManagedObjectModel { Entity("Person") { Attribute("age", .string) } }
     let new = ManagedObjectModel { Entity("Person") { Attribute("age", .integer16).range(Int16(0)...150) } }
     let store = try MigratingStore()
@@ -355,7 +355,7 @@ final class CustomStageTests: XCTestCase {
     XCTAssertTrue(hasOld)
   }
 
-  func testDuplicatesUnderANewConstraintAreTheHandlersToRemove() async throws {
+  func testHandlerCanRemoveDuplicatesUnderANewConstraint() async throws {
     let old = ManagedObjectModel { Entity("Tag") { Attribute("name", .string) } }
     let new = ManagedObjectModel {
       Entity("Tag") {
@@ -383,7 +383,7 @@ final class CustomStageTests: XCTestCase {
     XCTAssertEqual(try context.objects("Tag", by: "name").map { $0["name"] as? String }, ["a", "b", "c"])
   }
 
-  func testContextsAreOverWithTheStage() async throws {
+  func testContextsAreInvalidAfterTheStage() async throws {
     let store = try MigratingStore()
     try await store.fill(AddressBook.version2) { try AddressBook.fill($0, version: 2) }
     // Retained against the rules: its use must fail, not crash.
@@ -396,7 +396,7 @@ final class CustomStageTests: XCTestCase {
     XCTAssertThrowsError(try XCTUnwrap(kept).objects("Person")) { XCTAssertTrue($0 is StoreError) }
   }
 
-  func testEveryObjectIDIsStillFreeAfterwards() async throws {
+  func testObjectIDsAreNotConsumedByTheStage() async throws {
     let store = try MigratingStore()
     try await store.fill(AddressBook.version2) { try AddressBook.fill($0, version: 2) }
     store.description.stagedMigrationManager = stage(AddressBook.version2, AddressBook.version3) { migration in

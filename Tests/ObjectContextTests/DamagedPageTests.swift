@@ -95,7 +95,7 @@ final class DamagedPageTests: XCTestCase {
     }
   }
 
-  func testNoDamagedPageBecomesAWrongAnswer() async throws {
+  func testDamagedPagesNeverYieldWrongResults() async throws {
     let folder = try TemporaryFolder()
     let description = PersistentStoreDescription.encrypted(in: folder)
     let foreign = PersistentStoreDescription.encrypted(in: folder, "other.store")

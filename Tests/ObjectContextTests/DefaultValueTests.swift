@@ -39,7 +39,7 @@ final class DefaultValueTests: XCTestCase {
     }
   }
 
-  func testDefaultsAreNoChanges() async throws {
+  func testDefaultsAreNotChanges() async throws {
     try await onEachStore([.inMemory], model: model, classes: ManagedObjectClasses()) { stack in
       let thing = try stack.makeContext().make("Thing", ["plain": "set"])
       XCTAssertEqual(Set(thing.changedValues().keys), ["plain"])
@@ -47,7 +47,7 @@ final class DefaultValueTests: XCTestCase {
     }
   }
 
-  func testAClearedValueStaysCleared() async throws {
+  func testClearedValueStaysNil() async throws {
     try await onEachStore(model: model, classes: ManagedObjectClasses()) { stack in
       let context = stack.makeContext()
       let thing = try context.make("Thing")
@@ -57,7 +57,7 @@ final class DefaultValueTests: XCTestCase {
     }
   }
 
-  func testNoValueAndTheEmptyStringDiffer() async throws {
+  func testNilAndTheEmptyStringDiffer() async throws {
     try await onEachStore(model: model, classes: ManagedObjectClasses()) { stack in
       let context = stack.makeContext()
       try context.make("Thing", ["plain": ""])

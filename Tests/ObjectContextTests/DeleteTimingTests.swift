@@ -13,7 +13,7 @@ final class DeleteTimingTests: XCTestCase {
     return (context, parent, child)
   }
 
-  func testRulesRunAtTheEndOfTheEvent() async throws {
+  func testDeleteRulesRunAtTheEndOfTheEvent() async throws {
     try await onEachStore { stack in
       let (context, parent, child) = try family(stack)
       context.delete(parent)
@@ -40,7 +40,7 @@ final class DeleteTimingTests: XCTestCase {
     }
   }
 
-  func testRulesCanWaitForTheSave() async throws {
+  func testDeleteRulesCanBeDeferredToTheSave() async throws {
     try await onEachStore { stack in
       let (context, parent, child) = try family(stack)
       context.propagatesDeletesAtEndOfEvent = false
@@ -54,7 +54,7 @@ final class DeleteTimingTests: XCTestCase {
     }
   }
 
-  func testANewObjectDeletedWithRulesWaitingIsNotSaved() async throws {
+  func testNewObjectDeletedWithDeferredRulesIsNotSaved() async throws {
     try await onEachStore { stack in
       let context = stack.makeContext()
       context.propagatesDeletesAtEndOfEvent = false

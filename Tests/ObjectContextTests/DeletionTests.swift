@@ -7,7 +7,7 @@ import XCTest
 
 /// Deletion, the flags of deleted objects, and delete rules over graphs (rows C2, M15 and table 1b).
 final class DeletionTests: XCTestCase {
-  func testAnObjectIsDeletedUntilTheSaveAndThenHasNoContext() async throws {
+  func testDeletedObjectHasNoContextAfterTheSave() async throws {
     try await onEachStore { stack in
       let context = stack.makeContext()
       let tag = try context.make("Tag", ["name": "a"])
@@ -28,7 +28,7 @@ final class DeletionTests: XCTestCase {
     }
   }
 
-  func testADeletedNewObjectLeavesWithoutATrace() async throws {
+  func testDeletedNewObjectLeavesNoTrace() async throws {
     try await onEachStore { stack in
       let context = stack.makeContext()
       let tag = try context.make("Tag", ["name": "a"])
@@ -46,7 +46,7 @@ final class DeletionTests: XCTestCase {
     }
   }
 
-  func testDeletingTwiceIsDeletingOnce() async throws {
+  func testDeletingTwiceHasNoAdditionalEffect() async throws {
     try await onEachStore { stack in
       let context = stack.makeContext()
       let author = Author(context: context)
@@ -107,7 +107,7 @@ final class DeletionTests: XCTestCase {
     }
   }
 
-  func testRelationshipsWithoutInverseLoseDeletedMembers() async throws {
+  func testDeletedMembersAreRemovedFromRelationshipsWithoutInverse() async throws {
     let model = ManagedObjectModel {
       Entity("Album") { Relationship("photos", toMany: "Photo").onDelete(.nullify) }
       Entity("Photo") { Attribute("name", .string) }
@@ -140,7 +140,7 @@ final class DeletionTests: XCTestCase {
     }
   }
 
-  func testCyclesOfCascadesEnd() async throws {
+  func testCascadeCyclesTerminate() async throws {
     try await onEachStore { stack in
       let context = stack.makeContext()
       let people = try (0..<3).map { try context.make("Person", ["name": "\($0)"]) }
@@ -166,7 +166,7 @@ final class DeletionTests: XCTestCase {
     }
   }
 
-  func testDenyPassesWhenTheRelationshipIsEmptiedOrAllGo() async throws {
+  func testDenyAllowsDeletionWhenTheRelationshipIsEmptyOrAllAreDeleted() async throws {
     try await onEachStore { stack in
       let context = stack.makeContext()
       let agent = try context.make("Agent", ["name": "G"])
@@ -186,7 +186,7 @@ final class DeletionTests: XCTestCase {
     }
   }
 
-  func testNoActionLeavesTheOtherSideAloneAndItReadsAsDeleted() async throws {
+  func testNoActionLeavesAReferenceThatReadsAsDeleted() async throws {
     let model = ManagedObjectModel {
       Entity("Owner") { Relationship("pets", toMany: "Pet", inverse: "owner").onDelete(.noAction) }
       Entity("Pet") {
@@ -234,7 +234,7 @@ final class DeletionTests: XCTestCase {
     }
   }
 
-  func testARelationshipToADeletedNewObjectIsRefused() async throws {
+  func testARelationshipToADeletedNewObjectIsRejected() async throws {
     try await onEachStore { stack in
       let context = stack.makeContext()
       let author = try context.make("Author", ["name": "A"])
@@ -248,7 +248,7 @@ final class DeletionTests: XCTestCase {
     }
   }
 
-  func testARelationshipToAnObjectThatTheSaveDeletesIsRefused() async throws {
+  func testRelationshipToAnObjectDeletedByTheSaveIsRejected() async throws {
     try await onEachStore { stack in
       let context = stack.makeContext()
       let author = try context.make("Author", ["name": "A"])
@@ -271,7 +271,7 @@ final class DeletionTests: XCTestCase {
     }
   }
 
-  func testACascadeOfTwentyThousandLevelsNeedsNoDeepStack() async throws {
+  func testCascadeOfTwentyThousandLevelsDoesNotRecurse() async throws {
     try await onEachStore([.sqlcipher]) { stack in
       let context = stack.makeContext()
       var parent: ManagedObject?
@@ -288,7 +288,7 @@ final class DeletionTests: XCTestCase {
     }
   }
 
-  func testACascadeToTwentyThousandMembersTakesFewStatements() async throws {
+  func testCascadeToTwentyThousandMembersUsesFewStatements() async throws {
     try await onEachStore([.sqlcipher]) { stack in
       do {
         let context = stack.makeContext()

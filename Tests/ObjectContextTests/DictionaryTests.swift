@@ -66,7 +66,7 @@ final class DictionaryTests: XCTestCase {
 
   // MARK: Dictionaries
 
-  func testValuesAreOfTheirSwiftTypes() async throws {
+  func testValuesHaveTheirSwiftTypes() async throws {
     try await onItems { _, context in
       let rows = try context.fetch(
         try request(
@@ -99,7 +99,7 @@ final class DictionaryTests: XCTestCase {
     }
   }
 
-  func testObjectsAndEntitiesAreIDsAndNames() async throws {
+  func testObjectsAreReturnedAsIDsAndEntitiesAsNames() async throws {
     try await onItems { _, context in
       let rows = try context.fetch(try request("SELF AS me, objectID, owner, entity, name", order: "name"))
       let items = try context.objects("Item", by: "name")
@@ -111,7 +111,7 @@ final class DictionaryTests: XCTestCase {
     }
   }
 
-  func testResultTypesDecideTheSwiftType() async throws {
+  func testResultTypesDetermineTheSwiftType() async throws {
     try await onItems { _, context in
       var request = try request()
       request.propertiesToFetch = [
@@ -140,7 +140,7 @@ final class DictionaryTests: XCTestCase {
     }
   }
 
-  func testACountOfObjectsIgnoresWhatOnlyDictionariesHave() async throws {
+  func testObjectCountIgnoresDictionaryOptions() async throws {
     try await onItems { _, context in
       var objects = FetchRequest<ManagedObject>(entityName: "Item")
       objects.specification.propertiesToGroupBy = ["section"]
@@ -150,7 +150,7 @@ final class DictionaryTests: XCTestCase {
     }
   }
 
-  func testAGroupedFetchIsOneStatement() async throws {
+  func testGroupedFetchUsesOneStatement() async throws {
     try await onItems { stack, context in
       stack.statements?.reset()
       let request = try request("section, count(*) AS n", by: "section", having: "n > $least", order: "n")
@@ -193,7 +193,7 @@ final class DictionaryTests: XCTestCase {
     }
   }
 
-  func testRowsMayHaveNestedKindsOfValues() async throws {
+  func testRowsCanHaveNestedTypes() async throws {
     enum Name: String, Decodable { case a, b, c, d }
     struct Item: Decodable {
       var title: Name
@@ -224,7 +224,7 @@ final class DictionaryTests: XCTestCase {
     }
   }
 
-  func testOneColumnMayBeDecodedAsSingleValues() async throws {
+  func testOneColumnCanBeDecodedAsSingleValues() async throws {
     try await onItems { _, context in
       XCTAssertEqual(try context.fetch(try request("name", order: "name"), as: String.self), ["a", "b", "c", "d"])
       XCTAssertEqual(try context.fetch(try request("sum(size)"), as: Int.self), [7])
@@ -234,7 +234,7 @@ final class DictionaryTests: XCTestCase {
     }
   }
 
-  func testWhatDoesNotFitIsAnErrorThatNamesTheColumn() async throws {
+  func testMismatchedTypeErrorNamesTheColumn() async throws {
     struct Wrong: Decodable { var name: Int }
     struct Missing: Decodable { var section: String }
     struct Unknown: Decodable { var nothing: String }
@@ -292,7 +292,7 @@ final class DictionaryTests: XCTestCase {
     }
   }
 
-  func testDictionariesOfSeveralStoresAreInOneOrder() async throws {
+  func testDictionariesOfSeveralStoresAreSortedTogether() async throws {
     try await onTwoStores { _, context in
       func names(_ request: FetchRequest<[String: Any]>) throws -> [String] {
         try context.fetch(request).compactMap { $0["name"] as? String }
@@ -327,7 +327,7 @@ final class DictionaryTests: XCTestCase {
     }
   }
 
-  func testGroupsOfSeveralStoresArePutTogether() async throws {
+  func testGroupsOfSeveralStoresAreCombined() async throws {
     try await onTwoStores { coordinator, context in
       var groups = try request("section, count(*) AS n", by: "section", order: "section")
       XCTAssertEqual(try context.fetch(groups).map { $0["n"] as? Int64 }, [1, 2, 2])

@@ -19,7 +19,7 @@ import _TestSupport
     return (mine, theirs, try mine.book(), theirBook)
   }
 
-  func testDocumentsSeeEachOthersSaves() async throws {
+  func testDocumentsReadEachOthersSaves() async throws {
     let folder = try TemporaryFolder()
     let (mine, theirs, book, theirBook) = try await pair(folder, hearsOfOthers: true)
     XCTAssertEqual(book.title, "old")
@@ -36,7 +36,7 @@ import _TestSupport
     try theirs.close()
   }
 
-  func testChangesOfOtherPropertiesGoTogether() async throws {
+  func testChangesOfDifferentPropertiesAreMerged() async throws {
     for hears in [true, false] {
       let folder = try TemporaryFolder()
       let (mine, theirs, book, theirBook) = try await pair(folder, hearsOfOthers: hears)
@@ -85,7 +85,7 @@ import _TestSupport
     return result
   }
 
-  func testSomebodyDecidesWhoseValueIsKept() async throws {
+  func testConflictHandlerChoosesTheValue() async throws {
     for hears in [true, false] {
       let kept = try await conflict(.mine, hearsOfOthers: hears)
       XCTAssertEqual(kept.title, "mine")
@@ -96,7 +96,7 @@ import _TestSupport
     }
   }
 
-  func testAMergePolicyDecidesWithoutAsking() async throws {
+  func testMergePolicyResolvesConflictsWithoutTheHandler() async throws {
     let folder = try TemporaryFolder()
     let (mine, theirs, book, theirBook) = try await pair(folder, hearsOfOthers: false, mergePolicy: .mergeByPropertyStoreTrump)
     book.title = "mine"
@@ -109,7 +109,7 @@ import _TestSupport
     try theirs.close()
   }
 
-  func testAnObjectThatOthersHaveDeletedIsDecidedToo() async throws {
+  func testConflictWithADeletionByAnotherDocumentIsResolved() async throws {
     for hears in [true, false] {
       for keepsMine in [true, false] {
         let folder = try TemporaryFolder()
@@ -136,7 +136,7 @@ import _TestSupport
     }
   }
 
-  func testADeletionOfWhatOthersHaveChangedIsDecidedToo() async throws {
+  func testDeletionOfAnObjectChangedByAnotherDocumentIsResolved() async throws {
     for keepsMine in [true, false] {
       let folder = try TemporaryFolder()
       let (mine, theirs, book, theirBook) = try await pair(folder, hearsOfOthers: false)
@@ -153,7 +153,7 @@ import _TestSupport
     }
   }
 
-  func testADocumentInConflictSavesNothingByItself() async throws {
+  func testDocumentInConflictDoesNotAutosave() async throws {
     let folder = try TemporaryFolder()
     let clock = ManualClock()
     let theirs = try await ManagedDocument.created(folder.file("Library.document"))

@@ -87,11 +87,11 @@ final class DocumentPart: Sendable {
   /// - Parameters:
   ///   - role: The part to run.
   ///   - arguments: The arguments of the part.
-  ///   - test: The class whose `testPlayAPart` runs it.
+  ///   - test: The class whose `testProcessEntryPoint` runs it.
   init(_ role: String, _ arguments: [String], of test: String = "DocumentProcessTests") throws {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: try XCTUnwrap(CommandLine.arguments.first))
-    process.arguments = ["ObjectContextTests.\(test)/testPlayAPart"]
+    process.arguments = ["ObjectContextTests.\(test)/testProcessEntryPoint"]
     process.environment = ProcessInfo.processInfo.environment.merging(
       [Self.role: role, Self.arguments: arguments.joined(separator: "\n")]) { $1 }
     let pipe = Pipe()

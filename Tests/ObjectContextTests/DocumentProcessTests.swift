@@ -9,7 +9,7 @@ import _TestSupport
 @MainActor final class DocumentProcessTests: XCTestCase {
   private var isPart: Bool { ProcessInfo.processInfo.environment[DocumentPart.role] != nil }
 
-  func testASaveOfAnotherProcessIsSeen() async throws {
+  func testSaveByAnotherProcessIsVisible() async throws {
     if isPart { return }
     let folder = try TemporaryFolder()
     let document = try await ManagedDocument.created(folder.file("Library.document"))
@@ -20,7 +20,7 @@ import _TestSupport
     try document.close()
   }
 
-  func testAnotherProcessSeesASave() async throws {
+  func testSaveIsVisibleToAnotherProcess() async throws {
     if isPart { return }
     let folder = try TemporaryFolder()
     let document = try await ManagedDocument.created(folder.file("Library.document"))
@@ -32,7 +32,7 @@ import _TestSupport
     try document.close()
   }
 
-  func testAConflictWithAnotherProcessIsDecided() async throws {
+  func testConflictWithAnotherProcessIsResolved() async throws {
     if isPart { return }
     let folder = try TemporaryFolder()
     let document = try await ManagedDocument.created(folder.file("Library.document"))
@@ -50,7 +50,7 @@ import _TestSupport
   }
 
   /// Runs the part of a child process that another test has started.
-  func testPlayAPart() async throws {
+  func testProcessEntryPoint() async throws {
     guard let role = ProcessInfo.processInfo.environment[DocumentPart.role] else { return }
     let arguments = ProcessInfo.processInfo.environment[DocumentPart.arguments]?.components(separatedBy: "\n") ?? []
     let document = try await ManagedDocument.opened(URL(fileURLWithPath: arguments[0]))

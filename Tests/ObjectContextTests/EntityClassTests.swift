@@ -68,7 +68,7 @@ private final class Job: Item {
     declaration.toOne("parent", Job.self, inverse: "parts")
     declaration.toMany("parts", Job.self, isOrdered: false, inverse: nil, deleteRule: .cascade, .count(0...3))
     declaration.composite("site", Site.self, isOptional: true, .renamed(from: "place"))
-    declaration.fetchedProperty("rivals", Job.self, where: "cost == $FETCH_SOURCE.cost AND SELF != $FETCH_SOURCE", .note("a", "b"))
+    declaration.fetchedProperty("rivals", Job.self, where: "cost == $FETCH_SOURCE.cost AND SELF != $FETCH_SOURCE", .userInfo("a", "b"))
     return declaration.entityDescription
   }
   override class var _relatedClasses: [any EntityClass.Type] { [Item.self, Job.self, Job.self] }
@@ -139,7 +139,7 @@ private struct Site: EntityComposite, Hashable {
     var declaration = _EntityDeclaration(composite: "Site")
     declaration.attribute("city", String.self, isOptional: true)
     declaration.composite("spot", Spot.self, isOptional: true)
-    return declaration.compositeDescription(.note("kind", "inner"))
+    return declaration.compositeDescription(.userInfo("kind", "inner"))
   }
   static var _relatedComposites: [any EntityComposite.Type] { [Spot.self] }
   static func _addKeyPaths(to names: inout _KeyPathNames) {
@@ -150,7 +150,7 @@ private struct Site: EntityComposite, Hashable {
 
 /// Classes that declare their entities, in the form that `@Entity` expands to.
 final class EntityClassTests: XCTestCase {
-  func testTheModelOfClassesIsThatOfTheBuilder() throws {
+  func testModelOfClassesEqualsThatOfTheBuilder() throws {
     let built = ManagedObjectModel(version: "1") {
       Entity("Job", class: "Job", parent: "Item") {
         Attribute("state", raw: State.self).required().initially(State.open)
@@ -158,7 +158,7 @@ final class EntityClassTests: XCTestCase {
         Relationship("parent", to: "Job", inverse: "parts")
         Relationship("parts", toMany: "Job", inverse: "parent").onDelete(.cascade).count(0...3)
         Attribute("site", composite: "Site").renamed(from: "place")
-        FetchedProperty("rivals", entity: "Job", where: "cost == $FETCH_SOURCE.cost AND SELF != $FETCH_SOURCE").note("a", "b")
+        FetchedProperty("rivals", entity: "Job", where: "cost == $FETCH_SOURCE.cost AND SELF != $FETCH_SOURCE").userInfo("a", "b")
       }
       Entity("Item", class: "Item", abstract: true) {
         Attribute("title", .string).required().length(1...9)
@@ -168,7 +168,7 @@ final class EntityClassTests: XCTestCase {
       Composite("Site") {
         Attribute("city", .string)
         Attribute("spot", composite: "Spot")
-      }.note("kind", "inner")
+      }.userInfo("kind", "inner")
       Composite("Spot") {
         Attribute("row", .integer64).required().range(1...)
         Attribute("state", raw: State.self)
@@ -180,7 +180,7 @@ final class EntityClassTests: XCTestCase {
     XCTAssertEqual([Job.entityName, Item.entityName], ["Job", "Item"])
   }
 
-  func testADerivedAttributeOfAClassMayHaveAFilter() {
+  func testDerivedAttributeOfAClassCanHaveAFilter() {
     var declaration = _EntityDeclaration("Job", class: "Job", superclass: nil)
     declaration.attribute("cheap", Int64.self, isOptional: true, .derived("parts.@count", where: "cost < 10"))
     declaration.attribute("all", Int64.self, isOptional: true, .derived("parts.@count"))
@@ -322,7 +322,7 @@ final class EntityClassTests: XCTestCase {
     XCTAssertNil(found.site)
   }
 
-  func testClassesFitNoOtherModel() {
+  func testClassesRejectOtherModels() {
     var model = ManagedObjectModel(Job.self)
     model.entities[0].properties.reverse()
     XCTAssertThrowsError(

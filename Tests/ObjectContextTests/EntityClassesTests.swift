@@ -22,7 +22,7 @@ final class EntityClassesTests: XCTestCase {
     XCTAssertNil(classes.entity(of: ManagedObject.self))
   }
 
-  func testAClassOfAnotherModelsEntityHasNone() throws {
+  func testClassOfAnotherModelHasNoEntity() throws {
     let model = try CompiledModel(Library.model)
     var classes = EntityClasses(ManagedObjectClasses(["Nothing": Book.self]), of: model)
     XCTAssertNil(classes.entity(of: Book.self))

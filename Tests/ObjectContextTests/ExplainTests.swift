@@ -46,7 +46,7 @@ final class ExplainTests: XCTestCase {
     return try context.explain(request)
   }
 
-  func testAScannedTableIsWarnedOfWithThePropertyThatAnIndexCouldBeginWith() async throws {
+  func testScanWarningSuggestsAPropertyToIndex() async throws {
     try await onStore(.sqlcipher) { _, context in
       let explanation = try explain("section == 'games'", context)
       XCTAssertEqual(explanation.warnings.map(\.kind), [.scan])
@@ -63,7 +63,7 @@ final class ExplainTests: XCTestCase {
     }
   }
 
-  func testIndexesGoByTheModelsNames() async throws {
+  func testIndexesUseTheNamesOfTheModel() async throws {
     try await onStore(.sqlcipher) { _, context in
       for format in ["name == 'a'", "name BEGINSWITH 'a'", "name IN {'a', 'b'}", "name BETWEEN {'a', 'b'}"] {
         let explanation = try explain(format, context)
@@ -82,7 +82,7 @@ final class ExplainTests: XCTestCase {
     }
   }
 
-  func testTheConditionsOfMembersStandBelowTheirOwner() async throws {
+  func testMemberConditionsAreListedBelowTheirOwner() async throws {
     try await onStore(.sqlcipher) { _, context in
       let explanation = try explain("name == 'p1' AND NONE tags.name CONTAINS 'x'", context)
       let plan = try XCTUnwrap(explanation.statements.first?.plan)
@@ -92,7 +92,7 @@ final class ExplainTests: XCTestCase {
     }
   }
 
-  func testASortWithoutAnIndexIsWarnedOf() async throws {
+  func testSortWithoutAnIndexIsReported() async throws {
     try await onStore(.sqlcipher) { _, context in
       XCTAssertEqual(try explain(nil, sortedBy: "size", context).warnings, [])
       let warning = try XCTUnwrap(try explain(nil, sortedBy: "section", context).warnings.first)
@@ -105,7 +105,7 @@ final class ExplainTests: XCTestCase {
     }
   }
 
-  func testNoConstantIsInAnExplanation() async throws {
+  func testExplanationContainsNoConstants() async throws {
     try await onEachStore(model: model, classes: ManagedObjectClasses()) { stack in
       let context = stack.makeContext()
       let secrets = ["secret", "4711", "0815"]
@@ -149,14 +149,14 @@ final class ExplainTests: XCTestCase {
     }
   }
 
-  func testMistakesAreTheFetchsOwn() async throws {
+  func testExplainThrowsTheErrorsOfTheFetch() async throws {
     try await onStore(.sqlcipher) { _, context in
       XCTAssertThrowsError(try explain("nothing == 1", context)) { XCTAssertTrue($0 is FetchPredicateError) }
       XCTAssertThrowsError(try context.explain(FetchRequest<ManagedObject>(entityName: "Nobody")))
     }
   }
 
-  func testUnsavedChangesAreToldToBeComparedInMemory() async throws {
+  func testExplanationReportsInMemoryComparisonOfUnsavedChanges() async throws {
     try await onStore(.sqlcipher) { _, context in
       XCTAssertEqual(try explain("section == 'games'", context).inMemory, [])
       try context.make("Package", ["name": "new"])
@@ -167,7 +167,7 @@ final class ExplainTests: XCTestCase {
     }
   }
 
-  func testAStoreWithoutAQueryLanguageSaysSo() async throws {
+  func testStoreWithoutAQueryLanguageReportsIt() async throws {
     try await onStore(.inMemory) { _, context in
       let explanation = try explain("section == 'games'", context)
       XCTAssertEqual(explanation.stores.map(\.method), [.memory])

@@ -149,7 +149,7 @@ final class FailedReadTests: XCTestCase {
     return (coordinator, store, thing.objectID)
   }
 
-  func testEveryAccessorTellsBeforeItReturns() async throws {
+  func testEveryAccessorReportsTheErrorBeforeReturning() async throws {
     let (coordinator, store, id) = try await make()
     for (name, access) in try accessors(coordinator.compiledModel) {
       for cache in coordinator.persistentStores { cache.cache.removeAll() }
@@ -254,7 +254,7 @@ final class FailedReadTests: XCTestCase {
     return error
   }
 
-  func testLargeValuesTellToo() async throws {
+  func testLargeValuesReportTheError() async throws {
     let (coordinator, _, id) = try await make()
     let data = try slot("data", coordinator.compiledModel)
     let accessors: [(String, (ManagedObject) throws -> Void)] = [
@@ -274,7 +274,7 @@ final class FailedReadTests: XCTestCase {
     }
   }
 
-  func testStoredLargeValuesTellToo() async throws {
+  func testStoredLargeValuesReportTheError() async throws {
     var file = AttributeDescription(name: "data", type: .binary, isOptional: true)
     file.allowsExternalBinaryDataStorage = true
     let model = ManagedObjectModel(entities: [EntityDescription(name: "Paper", properties: [.attribute(file)])])

@@ -18,8 +18,8 @@ final class FaultGroupsTests: XCTestCase {
     return found
   }
 
-  func testReferencesWhoseKeysFollowEachOtherTakeNoMemory() {
-    var run = ReferenceRun()
+  func testReferencesWithConsecutiveKeysUseNoMemory() {
+    var run = CompactReferenceArray()
     for reference in references(5..<105) { run.append(reference) }
     XCTAssertEqual(run.byteCount, 0)
     XCTAssertEqual((0..<run.count).map { run[$0] }, references(5..<105))
@@ -29,7 +29,7 @@ final class FaultGroupsTests: XCTestCase {
     XCTAssertGreaterThan(run.byteCount, 0)
   }
 
-  func testTheSiblingsOfAnObjectAreThoseThatCameWithIt() throws {
+  func testSiblingsAreObjectsOfTheSameFetch() throws {
     var groups = FaultGroups()
     let first = groups.add(references(1..<4), space: 9)
     let second = groups.add(references(4..<6), space: 9)
@@ -42,7 +42,7 @@ final class FaultGroupsTests: XCTestCase {
     XCTAssertNil(groups.group(0))
   }
 
-  func testABatchIsNoLargerThanAStatementTakes() throws {
+  func testBatchSizeIsBoundedByTheStatement() throws {
     var groups = FaultGroups()
     let batches = try [0, 7, 10_000].map { size in
       let number = groups.add(references(1..<3), space: 9, batch: size)
@@ -75,12 +75,12 @@ final class FaultGroupsTests: XCTestCase {
     return 1 + (found?.count ?? 0)
   }
 
-  func testAGroupOfMembersBeginsWithWhatTheOneBeforeHasReached() {
+  func testMemberGroupContinuesAfterThePreviousGroup() {
     var groups = FaultGroups()
     func add() -> UInt32 { groups.add(references(1..<1_001), membersOf: 3, space: 9) }
     let first = add()
     XCTAssertEqual(miss(0, of: first, in: groups), 4)
-    for position in 1..<4 { groups.group(first)?.noteRowUse(at: position) }
+    for position in 1..<4 { groups.group(first)?.recordRowUse(at: position) }
     let second = add()
     // Another relationship's group starts with a few.
     let other = groups.add(references(1..<1_001), membersOf: 4, space: 9)
@@ -93,7 +93,7 @@ final class FaultGroupsTests: XCTestCase {
     XCTAssertEqual(miss(0, of: add(), in: groups), 4)
   }
 
-  func testAGroupThatIsUsedOutlivesManyThatAreNot() {
+  func testUsedGroupOutlivesUnusedGroups() {
     var groups = FaultGroups()
     let (used, unused) = (groups.add(references(1..<3), space: 9), groups.add(references(3..<5), space: 9))
     for _ in 0..<3 * FaultGroups.limit {
@@ -104,14 +104,14 @@ final class FaultGroupsTests: XCTestCase {
     XCTAssertNil(groups.group(unused))
   }
 
-  func testGroupsThatHoldManyObjectsAreForgottenFirst() {
+  func testLargeGroupsAreEvictedFirst() {
     var groups = FaultGroups()
     let large = (0..<3).map { _ in groups.add(references(1..<1_000_001), space: 9) }
     XCTAssertNil(groups.group(large[0]))
     XCTAssertNotNil(groups.group(large[2]))
   }
 
-  func testNumbersOfForgottenGroupsAreNotGivenAgainAtOnce() {
+  func testNumbersOfEvictedGroupsAreNotReusedImmediately() {
     var groups = FaultGroups()
     let old = groups.add(references(1..<3), space: 9)
     groups.removeAll()

@@ -22,7 +22,7 @@ final class FaultingRuleTests: XCTestCase {
     }
   }
 
-  func testAskingAboutTheObjectItselfDoesNotFire() async throws {
+  func testObjectMetadataAccessDoesNotFire() async throws {
     try await onFault { stack, context, fault in
       XCTAssertEqual(fault, fault)
       XCTAssertTrue(Set([fault]).contains(fault))
@@ -69,7 +69,7 @@ final class FaultingRuleTests: XCTestCase {
     }
   }
 
-  func testAToOneGivesItsDestinationAsAFault() async throws {
+  func testToOneReturnsItsDestinationAsAFault() async throws {
     try await onFault { stack, _, fault in
       let agent = try XCTUnwrap(fault.one("agent"))
       XCTAssertTrue(agent.isFault)
@@ -81,7 +81,7 @@ final class FaultingRuleTests: XCTestCase {
     }
   }
 
-  func testMembersAreCountedAndNamedWithoutFiringThem() async throws {
+  func testMembersAreCountedAndIdentifiedWithoutFiring() async throws {
     try await onFault { _, context, fault in
       let author = try XCTUnwrap(fault as? Author)
       XCTAssertEqual(author._toManyCount(0), 2)
@@ -94,7 +94,7 @@ final class FaultingRuleTests: XCTestCase {
     }
   }
 
-  func testAFetchGivesFaultsWhoseRowsAreAtHand() async throws {
+  func testFetchReturnsFaultsWithCachedRows() async throws {
     try await onFault { stack, context, _ in
       let books = try context.objects("Book")
       XCTAssertTrue(books.allSatisfy(\.isFault))
@@ -104,7 +104,7 @@ final class FaultingRuleTests: XCTestCase {
     }
   }
 
-  func testAnObjectThatIsAFaultAgainReadsAnew() async throws {
+  func testRefaultedObjectReadsItsRowAgain() async throws {
     try await onFault { stack, context, fault in
       XCTAssertEqual(fault.text("name"), "A")
       context.refresh(fault, mergeChanges: false)
@@ -116,7 +116,7 @@ final class FaultingRuleTests: XCTestCase {
     }
   }
 
-  func testRelatedObjectsDoNotHoldEachOther() async throws {
+  func testRelatedObjectsDoNotRetainEachOther() async throws {
     try await onFault { _, context, _ in
       weak var author: ManagedObject?
       do {

@@ -49,7 +49,7 @@ final class FaultingTests: LibraryTestCase {
     }
   }
 
-  func testOneObjectStandsForARow() async throws {
+  func testOneObjectRepresentsARow() async throws {
     try await withLibrary { context, _ in
       try fill(context, authors: 1, books: 2)
       let books = try context.all(Book.self, sortedBy: "title")
@@ -59,7 +59,7 @@ final class FaultingTests: LibraryTestCase {
     }
   }
 
-  func testObjectsNobodyHoldsAreForgotten() async throws {
+  func testUnreferencedObjectsAreReleased() async throws {
     try await withLibrary { context, coordinator in
       try fill(context, authors: 1, books: 10)
       XCTAssertEqual(context.registeredObjects.count, 0)
@@ -70,7 +70,7 @@ final class FaultingTests: LibraryTestCase {
     }
   }
 
-  func testAFaultWhoseRowIsGoneReadsAsEmptyAndCountsAsDeleted() async throws {
+  func testFaultWithADeletedRowIsEmptyAndDeleted() async throws {
     try await withLibrary { context, coordinator in
       try fill(context, authors: 1, books: 1)
       let other = another(coordinator)
@@ -86,7 +86,7 @@ final class FaultingTests: LibraryTestCase {
     }
   }
 
-  func testTheDescriptionOfAFaultFiresNoFault() async throws {
+  func testDescriptionDoesNotFireFaults() async throws {
     try await withLibrary { context, coordinator in
       try fill(context, authors: 1, books: 1)
       let book = try XCTUnwrap(another(coordinator).all(Book.self).first)

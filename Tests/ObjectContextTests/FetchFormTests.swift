@@ -23,7 +23,7 @@ final class FetchFormTests: XCTestCase {
     FetchRequest<Book>(entityName: "Book", sortDescriptors: [FetchSortDescriptor("title", ascending: false)])
   }
 
-  func testIdentifiersComeInBatches() async throws {
+  func testIdentifiersAreFetchedInBatches() async throws {
     try await onBooks { context, _ in
       let new = Book(context: context)
       new.title = "new"
@@ -40,7 +40,7 @@ final class FetchFormTests: XCTestCase {
     }
   }
 
-  func testAFetchMayNameItsPageSize() async throws {
+  func testFetchCanSetItsPageSize() async throws {
     try await onBooks { context, _ in
       let books = try context.fetch(self.byTitle, batchSize: 4)
       XCTAssertEqual(books.batchSize, 4)
@@ -49,7 +49,7 @@ final class FetchFormTests: XCTestCase {
     }
   }
 
-  func testAWalkMayLetNoChangesEscape() async throws {
+  func testEnumerationCanRejectUnsavedChanges() async throws {
     try await onBooks { context, _ in
       var visited = 0
       func walk(_ body: (Book, Int) throws -> Void) throws {
@@ -77,7 +77,7 @@ final class FetchFormTests: XCTestCase {
     }
   }
 
-  func testAClassIsDeletedWithoutObjects() async throws {
+  func testObjectsOfAClassAreDeletedWithoutLoading() async throws {
     try await onBooks { context, _ in
       let held = try context.all(Book.self, sortedBy: "title")
       XCTAssertEqual(try context.delete(Book.self, where: .compare("price", .less, 5.0)), 5)

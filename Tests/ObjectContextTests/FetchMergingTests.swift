@@ -54,7 +54,7 @@ final class FetchMergingTests: XCTestCase {
     }
   }
 
-  func testThePredicateIsAskedOfUnsavedValues() async throws {
+  func testPredicateIsEvaluatedOnUnsavedValues() async throws {
     try await onChangedThings { _, context in
       XCTAssertEqual(ranks(try context.fetch(try request("rank < 30"))), [0, 1, 5, 10])
       XCTAssertEqual(ranks(try context.fetch(try request("name BEGINSWITH 't'"))), [0, 1, 5, 10, 30, 40, 45, 70, 80, 99])
@@ -74,7 +74,7 @@ final class FetchMergingTests: XCTestCase {
     }
   }
 
-  func testCountsAndIDsAgreeWithTheObjects() async throws {
+  func testCountsAndIDsMatchTheObjects() async throws {
     try await onChangedThings { _, context in
       for format in [nil, "rank < 30", "rank > 1000", "name == 'other'"] {
         for (limit, offset) in [(0, 0), (3, 0), (3, 2), (0, 4)] {
@@ -89,7 +89,7 @@ final class FetchMergingTests: XCTestCase {
     }
   }
 
-  func testWithoutPendingChangesTheStoreAnswersAlone() async throws {
+  func testFetchWithoutPendingChangesUsesOnlyTheStore() async throws {
     try await onChangedThings { _, context in
       var request = try request()
       request.includesPendingChanges = false
@@ -98,7 +98,7 @@ final class FetchMergingTests: XCTestCase {
     }
   }
 
-  func testSubentitiesMayBeLeftOut() async throws {
+  func testSubentitiesCanBeExcluded() async throws {
     try await onChangedThings { _, context in
       var request = try request()
       request.includesSubentities = false
@@ -107,7 +107,7 @@ final class FetchMergingTests: XCTestCase {
     }
   }
 
-  func testChangedRelationshipsCount() async throws {
+  func testPredicateIncludesChangedRelationships() async throws {
     try await onChangedThings { stack, context in
       let owner = try context.make("Owner", ["name": "me"])
       let thing = try context.named("t10", "Thing")
@@ -157,7 +157,7 @@ final class FetchMergingTests: XCTestCase {
     }
   }
 
-  func testStringsAreMergedByTheSameOrderAsTheStoreHas() async throws {
+  func testStringsAreMergedInStoreOrder() async throws {
     try await onEachStore(model: model, classes: ManagedObjectClasses()) { stack in
       let context = stack.makeContext()
       let words = ["b", "a", "Z", "é", "e", "ä", "", "10", "9", "🐠", "ﬀ"]
@@ -173,7 +173,7 @@ final class FetchMergingTests: XCTestCase {
     }
   }
 
-  func testObjectsAreFoundBeforeTheyAreMadeAgain() async throws {
+  func testFindPrecedesCreate() async throws {
     try await onEachStore(model: model, classes: ManagedObjectClasses()) { stack in
       let context = stack.makeContext()
       for number in 0..<600 {

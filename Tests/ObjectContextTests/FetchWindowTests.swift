@@ -154,7 +154,7 @@ final class FetchWindowTests: XCTestCase {
     XCTAssertEqual(try context.fetch(unsorted).count, window.count, text)
   }
 
-  func testAVeryLargeBatchIsAll() async throws {
+  func testVeryLargeBatchReturnsEverything() async throws {
     try await onEachStore(model: model, classes: ManagedObjectClasses()) { stack in
       let context = stack.makeContext()
       for rank in 0..<3 { try context.make("Thing", ["rank": rank]) }
@@ -171,7 +171,7 @@ final class FetchWindowTests: XCTestCase {
     }
   }
 
-  func testAVeryLargeLimitIsNone() async throws {
+  func testVeryLargeLimitIsUnlimited() async throws {
     try await onEachStore(model: model, classes: ManagedObjectClasses()) { stack in
       let context = stack.makeContext()
       for rank in 0..<30 { try context.make("Thing", ["rank": rank]) }
@@ -187,7 +187,7 @@ final class FetchWindowTests: XCTestCase {
     }
   }
 
-  func testAStoreThatIsNotAskedHasNoNewObjectsEither() async throws {
+  func testUnqueriedStoreContributesNoNewObjects() async throws {
     let coordinator = try PersistentStoreCoordinator(managedObjectModel: model)
     for _ in 0..<2 { try await coordinator.addPersistentStore(with: PersistentStoreDescription(type: .inMemory)) }
     let context = ManagedObjectContext(coordinator: coordinator)

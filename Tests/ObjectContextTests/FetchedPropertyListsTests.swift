@@ -5,12 +5,12 @@ import XCTest
 
 /// The results of fetched properties are cached by owner and name until they are released.
 final class FetchedPropertyListsTests: XCTestCase {
-  func testListsAreKeptByOwnerAndName() throws {
+  func testListsAreCachedByOwnerAndName() throws {
     let coordinator = try PersistentStoreCoordinator(managedObjectModel: Library.model)
     let entity = try XCTUnwrap(Library.model.entity(named: "Author"))
     let (one, other) = (try ManagedObject(entity: entity, of: coordinator), try ManagedObject(entity: entity, of: coordinator))
     let ids = (1...3).map { ManagedObjectID(space: 1, entityNumber: 0, key: $0) }
-    var lists = FetchedPropertyLists()
+    var lists = FetchedPropertyCache()
     XCTAssertNil(lists.ids("best", of: one))
     lists.forget(one)
     lists.keep(ids, "best", of: one)

@@ -50,7 +50,7 @@ final class FetchedPropertyTests: XCTestCase {
     try XCTUnwrap(value as? [ManagedObject]).compactMap { $0.text("title") }.sorted()
   }
 
-  func testItsObjectsAreThoseThatItsPredicateFinds() async throws {
+  func testFetchedPropertyReturnsObjectsOfItsPredicate() async throws {
     try await onShelf { _, context, shelf in
       XCTAssertEqual(try titles(try shelf.value(forKey: "cheap")), ["b0", "b1", "b2", "b3"])
       XCTAssertEqual(shelf._fetchedProperty("cheap").count, 4)
@@ -64,7 +64,7 @@ final class FetchedPropertyTests: XCTestCase {
     }
   }
 
-  func testItIsFetchedOnceUntilTheObjectIsRefreshed() async throws {
+  func testFetchedPropertyIsCachedUntilRefresh() async throws {
     try await onShelf { stack, context, shelf in
       XCTAssertEqual(shelf._fetchedProperty("cheap").count, 4)
       stack.statements?.reset()
@@ -81,7 +81,7 @@ final class FetchedPropertyTests: XCTestCase {
     }
   }
 
-  func testUnsavedObjectsAreInIt() async throws {
+  func testFetchedPropertyIncludesUnsavedObjects() async throws {
     try await onShelf { _, context, shelf in
       try context.make("Book", ["title": "new", "price": 1, "shelf": shelf])
       XCTAssertEqual(shelf._fetchedProperty("cheap").count, 5)
@@ -94,14 +94,14 @@ final class FetchedPropertyTests: XCTestCase {
     }
   }
 
-  func testItKeepsNoObjectAlive() async throws {
+  func testFetchedPropertyDoesNotRetainObjects() async throws {
     try await onShelf { _, context, shelf in
       XCTAssertEqual(shelf._fetchedProperty("all").count, 11)
       XCTAssertEqual(context.registeredObjects, [shelf])
     }
   }
 
-  func testItMayCrossStores() async throws {
+  func testFetchedPropertyCanCrossStores() async throws {
     var model = model
     model.configurations = [
       ModelConfiguration(name: "books", entityNames: ["Book"]), ModelConfiguration(name: "labels", entityNames: ["Label"]),
@@ -130,7 +130,7 @@ final class FetchedPropertyTests: XCTestCase {
     XCTAssertEqual(label._fetchedProperty("books").count, 3)
   }
 
-  func testMistakesAreErrors() async throws {
+  func testInvalidDefinitionsThrow() async throws {
     try await onShelf { _, context, shelf in
       XCTAssertThrowsError(try shelf.setValue([], forKey: "cheap")) { XCTAssertEqual(($0 as? KeyValueError)?.code, .readOnly) }
       XCTAssertThrowsError(try shelf.value(forKey: "broken")) { XCTAssertTrue($0 is PredicateFormatError, "\($0)") }

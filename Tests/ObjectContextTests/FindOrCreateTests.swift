@@ -41,7 +41,7 @@ final class FindOrCreateTests: XCTestCase {
     }
   }
 
-  func testAnObjectIsFoundOrMade() async throws {
+  func testObjectIsFoundOrCreated() async throws {
     try await onItems { stack in
       let context = stack.makeContext()
       var made = 0
@@ -65,7 +65,7 @@ final class FindOrCreateTests: XCTestCase {
     }
   }
 
-  func testADeletedObjectIsMadeAnew() async throws {
+  func testDeletedObjectIsCreatedAgain() async throws {
     try await onItems { stack in
       let context = stack.makeContext()
       let old = try context.findOrCreate(Item.self, where: ["code": "c3"])
@@ -77,7 +77,7 @@ final class FindOrCreateTests: XCTestCase {
     }
   }
 
-  func testManyAreFoundWithOneStatementInTheOrderOfTheirValues() async throws {
+  func testManyAreFoundWithOneStatementInValueOrder() async throws {
     try await onItems([.sqlcipher]) { stack in
       let context = stack.makeContext()
       stack.statements?.reset()
@@ -91,7 +91,7 @@ final class FindOrCreateTests: XCTestCase {
     }
   }
 
-  func testSeveralPropertiesMakeAKey() async throws {
+  func testKeyCanHaveSeveralProperties() async throws {
     try await onItems { stack in
       let context = stack.makeContext()
       let makers = try context.findOrCreate(Maker.self, key: "name", values: ["a", "b"])
@@ -126,7 +126,7 @@ final class FindOrCreateTests: XCTestCase {
     }
   }
 
-  func testAnObjectOfASubentityIsOneAndOneOfASiblingIsNot() async throws {
+  func testSubentityObjectsMatchAndSiblingObjectsDoNot() async throws {
     try await onItems { stack in
       let context = stack.makeContext()
       let special = try context.findOrCreate(Special.self, where: ["code": "s"])
@@ -138,7 +138,7 @@ final class FindOrCreateTests: XCTestCase {
     }
   }
 
-  func testWhatIsNotUniqueIsAnErrorThatSaysWhatIs() async throws {
+  func testNonUniqueKeyErrorListsUniqueKeys() async throws {
     try await onItems { stack in
       let context = stack.makeContext()
       for keys in [["note"], ["number"], ["code", "number"], ["nothing"], []] {
@@ -157,7 +157,7 @@ final class FindOrCreateTests: XCTestCase {
     }
   }
 
-  func testWhatThePreparationThrowsTakesTheObjectBack() async throws {
+  func testThrowingPreparationRemovesTheObject() async throws {
     struct Failure: Error {}
     try await onItems { stack in
       let context = stack.makeContext()

@@ -50,7 +50,7 @@ final class GroupPartsTests: XCTestCase {
     return try context.fetch(request).map { row in row.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }.joined(separator: " ") }
   }
 
-  func testGroupsByADestinationsValuePutEqualDestinationsTogether() async throws {
+  func testGroupsByDestinationValueCombineEqualDestinations() async throws {
     try await onEachStore(model: model, classes: ManagedObjectClasses()) { stack in
       try fill(stack.makeContext())
       let context = stack.makeContext()

@@ -8,7 +8,7 @@ import _TestSupport
 /// The identity map returns the last registered object of each key, for any keys and removals.
 final class IdentityMapTests: XCTestCase {
   private func makeObject(_ key: Int64) -> ManagedObject {
-    ManagedObject(ManagedObjectSeed(goneObjectOf: ManagedObjectID(space: 0, entityNumber: 0, key: key)))
+    ManagedObject(ManagedObjectSeed(invalidObjectOf: ManagedObjectID(space: 0, entityNumber: 0, key: key)))
   }
 
   /// Keys of every kind: adjacent, distant, negative, at the ends of pages and of the array.
@@ -23,7 +23,7 @@ final class IdentityMapTests: XCTestCase {
     }
   }
 
-  func testItHoldsWhatADictionaryWouldHold() {
+  func testIdentityMapMatchesADictionary() {
     for seed in 1...20 as ClosedRange<UInt64> {
       var generator = SeededGenerator(seed: seed)
       var map = IdentityMap()

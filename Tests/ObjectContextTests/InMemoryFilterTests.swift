@@ -62,7 +62,7 @@ final class InMemoryFilterTests: XCTestCase {
     func add() { number.withLock { $0 += 1 } }
   }
 
-  func testABlockIsRefusedByNameUnlessTheRequestAllowsFiltering() async throws {
+  func testBlockPredicateIsRejectedUnlessFilteringIsAllowed() async throws {
     try await onThings { stack in
       let context = stack.makeContext()
       var request = request(.block("vowels") { (_: ManagedObject) in true })
@@ -81,7 +81,7 @@ final class InMemoryFilterTests: XCTestCase {
     }
   }
 
-  func testABlockIsPrintedByItsNameOrPlace() {
+  func testBlockDescriptionIsItsNameOrLocation() {
     XCTAssertEqual(FetchPredicate.block("vowels") { (_: ManagedObject) in true }.predicateFormat, "BLOCKPREDICATE(vowels)")
     let unnamed = FetchPredicate.block { (_: ManagedObject) in true }
     XCTAssertTrue(unnamed.predicateFormat.hasPrefix("BLOCKPREDICATE(ObjectContextTests/InMemoryFilterTests.swift:"))
@@ -102,7 +102,7 @@ final class InMemoryFilterTests: XCTestCase {
     }
   }
 
-  func testTheStoreIsAskedWhatItCanAnswer() async throws {
+  func testStoreEvaluatesSupportedConditions() async throws {
     try await onThings { stack in
       let context = stack.makeContext()
       let (block, calls) = divisible(by: 5)
@@ -122,7 +122,7 @@ final class InMemoryFilterTests: XCTestCase {
     }
   }
 
-  func testLimitsAndOffsetsCountWhatIsLeft() async throws {
+  func testLimitsAndOffsetsApplyAfterFiltering() async throws {
     try await onThings { stack in
       let context = stack.makeContext()
       let (block, calls) = divisible(by: 3)
@@ -169,7 +169,7 @@ final class InMemoryFilterTests: XCTestCase {
     }
   }
 
-  func testWhatAllStoresCanAnswerIsNotFiltered() async throws {
+  func testSupportedPredicatesAreNotFilteredInMemory() async throws {
     try await onThings([.sqlcipher]) { stack in
       let context = stack.makeContext()
       stack.statements?.reset()
@@ -178,7 +178,7 @@ final class InMemoryFilterTests: XCTestCase {
     }
   }
 
-  func testWhatABlockThrowsTheFetchThrows() async throws {
+  func testFetchRethrowsBlockErrors() async throws {
     struct Failure: Error {}
     try await onThings { stack in
       let context = stack.makeContext()
@@ -197,7 +197,7 @@ final class InMemoryFilterTests: XCTestCase {
     }
   }
 
-  func testMistakesAreErrorsBesideBlocksToo() async throws {
+  func testInvalidPredicatesWithBlocksThrow() async throws {
     try await onThings { stack in
       let predicate = try FetchPredicate(format: "nme == 'x'") && divisible(by: 2).predicate
       XCTAssertThrowsError(try stack.makeContext().fetch(request(predicate))) {

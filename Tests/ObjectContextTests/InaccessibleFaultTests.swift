@@ -7,7 +7,7 @@ import XCTest
 /// Faults whose rows were deleted (row C24).
 final class InaccessibleFaultTests: XCTestCase {
   /// Makes a fault whose row another context has deleted.
-  private func goneFault(_ stack: Stack) throws -> (ManagedObjectContext, Book) {
+  private func deletedFault(_ stack: Stack) throws -> (ManagedObjectContext, Book) {
     let writer = stack.makeContext()
     let author = try writer.make("Author", ["name": "A"])
     let book = try writer.make("Book", ["title": "T", "author": author])
@@ -19,9 +19,9 @@ final class InaccessibleFaultTests: XCTestCase {
     return (context, fault)
   }
 
-  func testItReadsAsEmptyAndCountsAsDeleted() async throws {
+  func testInaccessibleFaultIsEmptyAndDeleted() async throws {
     try await onEachStore { stack in
-      let (context, fault) = try goneFault(stack)
+      let (context, fault) = try deletedFault(stack)
       XCTAssertEqual(fault.title, "")
       XCTAssertNil(fault.pages)
       XCTAssertNil(fault.author)
@@ -36,9 +36,9 @@ final class InaccessibleFaultTests: XCTestCase {
     }
   }
 
-  func testSettingItsPropertiesIsToldAndDoesNotBringTheRowBack() async throws {
+  func testSettingPropertiesIsReportedAndDoesNotRestoreTheRow() async throws {
     try await onEachStore { stack in
-      let (context, fault) = try goneFault(stack)
+      let (context, fault) = try deletedFault(stack)
       fault.title = "new"
       XCTAssertTrue(fault.isDeleted)
       XCTAssertEqual(fault.title, "")
@@ -50,9 +50,9 @@ final class InaccessibleFaultTests: XCTestCase {
     }
   }
 
-  func testWithoutThePolicyTheNextSaveThrows() async throws {
+  func testNextSaveThrowsWithoutThePolicy() async throws {
     try await onEachStore { stack in
-      let (context, fault) = try goneFault(stack)
+      let (context, fault) = try deletedFault(stack)
       context.shouldDeleteInaccessibleFaults = false
       XCTAssertEqual(fault.title, "")
       XCTAssertFalse(fault.isDeleted)
@@ -63,9 +63,9 @@ final class InaccessibleFaultTests: XCTestCase {
     }
   }
 
-  func testAHandlerIsToldTheObjectAndTheProperty() async throws {
+  func testHandlerReceivesTheObjectAndProperty() async throws {
     try await onEachStore { stack in
-      let (context, fault) = try goneFault(stack)
+      let (context, fault) = try deletedFault(stack)
       var asked: [String] = []
       context.inaccessibleFaultHandler = { object, id, property in
         asked.append("\(object === fault) \(id == fault.objectID) \(property ?? "-")")
@@ -78,9 +78,9 @@ final class InaccessibleFaultTests: XCTestCase {
     }
   }
 
-  func testARollbackMakesItAFaultAgain() async throws {
+  func testRollbackTurnsTheObjectIntoAFault() async throws {
     try await onEachStore { stack in
-      let (context, fault) = try goneFault(stack)
+      let (context, fault) = try deletedFault(stack)
       _ = fault.title
       context.rollback()
       XCTAssertFalse(fault.isDeleted)
@@ -88,7 +88,7 @@ final class InaccessibleFaultTests: XCTestCase {
     }
   }
 
-  func testAnObjectOfAClosedStoreIsNotTakenForDeleted() async throws {
+  func testObjectOfAClosedStoreIsNotTreatedAsDeleted() async throws {
     try await onEachStore { stack in
       let writer = stack.makeContext()
       let tag = try writer.make("Tag", ["name": "a"])

@@ -21,7 +21,7 @@ final class InsertionTests: XCTestCase {
     }
   }
 
-  func testAnObjectIsInsertedUntilItIsSaved() async throws {
+  func testIsInsertedUntilSaved() async throws {
     try await onEachStore { stack in
       let context = stack.makeContext()
       let tag = try context.make("Tag", ["name": "a"])
@@ -33,7 +33,7 @@ final class InsertionTests: XCTestCase {
     }
   }
 
-  func testAChangedNewObjectIsNotAmongTheUpdatedOnes() async throws {
+  func testChangedNewObjectIsNotUpdated() async throws {
     try await onEachStore { stack in
       let context = stack.makeContext()
       let tag = try context.make("Tag", ["name": "a"])
@@ -45,7 +45,7 @@ final class InsertionTests: XCTestCase {
     }
   }
 
-  func testNewObjectsAwakeOnceWithTheirDefaults() async throws {
+  func testAwakeFromInsertIsCalledOnceWithDefaults() async throws {
     try await onEachStore { stack in
       let context = stack.makeContext()
       let author = Author(context: context)
@@ -74,7 +74,7 @@ final class InsertionTests: XCTestCase {
     }
   }
 
-  func testAnUnknownEntityIsNamedTogetherWithTheKnownOnes() async throws {
+  func testUnknownEntityErrorListsKnownEntities() async throws {
     try await onEachStore([.inMemory]) { stack in
       XCTAssertThrowsError(try stack.makeContext().insertObject(entityName: "Bok")) {
         let error = $0 as? StoreError
@@ -84,7 +84,7 @@ final class InsertionTests: XCTestCase {
     }
   }
 
-  func testValuesSetWhileAwakingFromInsertionAreSaved() async throws {
+  func testValuesSetInAwakeFromInsertAreSaved() async throws {
     final class Stamped: ManagedObject {
       override func awakeFromInsert() { try? setValue("stamped", forKey: "name") }
     }

@@ -6,7 +6,7 @@ import XCTest
 
 /// The inverse side of to-one relationships (row M14).
 final class InverseTests: XCTestCase {
-  func testAMemberIsTakenFromItsOldOwner() async throws {
+  func testMemberIsRemovedFromItsOldOwner() async throws {
     try await onEachStore { stack in
       let context = stack.makeContext()
       let (first, second) = (try context.make("Author", ["name": "A"]), try context.make("Author", ["name": "B"]))
@@ -85,7 +85,7 @@ final class InverseTests: XCTestCase {
     }
   }
 
-  func testAnObjectOfAnotherEntityIsRefused() async throws {
+  func testAnObjectOfAnotherEntityIsRejected() async throws {
     try await onEachStore([.inMemory]) { stack in
       let context = stack.makeContext()
       let book = try context.make("Book", ["title": "T"])
@@ -101,7 +101,7 @@ final class InverseTests: XCTestCase {
     }
   }
 
-  func testASubentitysObjectIsTaken() async throws {
+  func testSubentityObjectIsAccepted() async throws {
     try await onEachStore { stack in
       let context = stack.makeContext()
       let author = try context.make("Author", ["name": "A"])

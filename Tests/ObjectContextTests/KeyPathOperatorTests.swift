@@ -40,7 +40,7 @@ final class KeyPathOperatorTests: XCTestCase {
     }
   }
 
-  func testPathsThroughCollectionsGiveAllValues() async throws {
+  func testKeyPathsThroughCollectionsReturnAllValues() async throws {
     try await onEachStore { stack in
       let author = try self.library(stack.makeContext())
       XCTAssertEqual(try (author.value(forKeyPath: "books.title") as? [Any])?.compactMap { $0 as? String }.sorted(), ["a", "b", "c", "d"])
@@ -55,7 +55,7 @@ final class KeyPathOperatorTests: XCTestCase {
     }
   }
 
-  func testWhatNoOperatorCanDoIsSaid() async throws {
+  func testUnsupportedOperatorsThrow() async throws {
     try await onEachStore([.inMemory]) { stack in
       let author = try self.library(stack.makeContext())
       XCTAssertTrue(self.error { _ = try author.value(forKeyPath: "books.@sum") }.contains("stands behind it"))
@@ -66,7 +66,7 @@ final class KeyPathOperatorTests: XCTestCase {
     }
   }
 
-  func testASubscriptSets() async throws {
+  func testSubscriptSetsValues() async throws {
     try await onEachStore { stack in
       let context = stack.makeContext()
       let book = try context.make("Book", ["title": "a"])
@@ -115,7 +115,7 @@ final class KeyPathOperatorTests: XCTestCase {
 
   // MARK: Error messages
 
-  func testAWrongValueIsToldWithBothTypes() async throws {
+  func testWrongValueErrorNamesBothTypes() async throws {
     try await onEachStore([.inMemory]) { stack in
       let book = try stack.makeContext().make("Book", ["title": "a"])
       XCTAssertEqual(
@@ -131,7 +131,7 @@ final class KeyPathOperatorTests: XCTestCase {
     }
   }
 
-  func testAMistypedKeyIsToldWithTheOneMeant() async throws {
+  func testMistypedKeyErrorSuggestsTheKey() async throws {
     try await onEachStore([.inMemory]) { stack in
       let book = try stack.makeContext().make("Book", ["title": "a"])
       XCTAssertEqual(self.error { _ = try book.value(forKey: "titel") }, "the entity “Book” has no property “titel”: did you mean “title”?")
@@ -164,7 +164,7 @@ final class KeyPathOperatorTests: XCTestCase {
     }
   }
 
-  func testOneMistakeOfManyObjectsIsToldOnce() async throws {
+  func testRepeatedErrorOfManyObjectsIsReportedOnce() async throws {
     try await onEachStore([.inMemory]) { stack in
       let context = stack.makeContext()
       for _ in 0..<50 { try context.make("Book") }
@@ -176,7 +176,7 @@ final class KeyPathOperatorTests: XCTestCase {
     }
   }
 
-  func testOneAndManyAreCountedInWords() async throws {
+  func testMessagesUseSingularAndPlural() async throws {
     try await onEachStore([.inMemory]) { stack in
       let context = stack.makeContext()
       let agent = try context.make("Agent", ["name": "x"])
@@ -188,7 +188,7 @@ final class KeyPathOperatorTests: XCTestCase {
     }
   }
 
-  func testAClassThatNobodyKnowsIsToldWithTheCall() async throws {
+  func testUnknownClassErrorNamesTheCall() async throws {
     try await onEachStore([.inMemory], classes: ManagedObjectClasses()) { stack in
       let text = self.error { _ = try stack.makeContext().insertObject(Tag.self) }
       XCTAssertTrue(text.hasPrefix("This context knows no entity for the class Tag. Register it"), text)
@@ -212,20 +212,20 @@ final class KeyPathOperatorTests: XCTestCase {
     XCTAssertEqual(try context.objects("Book").map { try $0.value(forKey: "title") as? String }, ["a"])
   }
 
-  func testAReadAfterTheContextIsGoneSaysSo() async throws {
+  func testReadAfterTheContextIsReleasedIsReported() async throws {
     try await onEachStore { stack in
       let id = try stack.makeContext().make("Book", ["title": "a"])
       try id.managedObjectContext?.save()
       stack.forgetRows()
-      let count = LostContextNotice.readCount
+      let count = MissingContextWarning.readCount
       let lost = stack.makeShortLivedContext().object(with: id.objectID)
       XCTAssertNil(lost.managedObjectContext)
       XCTAssertEqual(self.code { _ = try lost.value(forKey: "title") }, .invalidRequest)
       XCTAssertTrue(self.error { _ = try lost.value(forKey: "title") }.contains("Keep the context as long as its objects"))
       XCTAssertNil(lost["title"])
-      XCTAssertEqual(LostContextNotice.readCount, count, "an error has said it")
+      XCTAssertEqual(MissingContextWarning.readCount, count, "an error has said it")
       XCTAssertEqual((lost as? Book)?.title, "")
-      XCTAssertGreaterThan(LostContextNotice.readCount, count)
+      XCTAssertGreaterThan(MissingContextWarning.readCount, count)
     }
   }
 
@@ -253,7 +253,7 @@ final class KeyPathOperatorTests: XCTestCase {
     }
   }
 
-  func testATransformerIsTakenBack() throws {
+  func testTransformerIsUnregistered() throws {
     struct Plain: AttributeTransformer {
       func data(from value: String) throws -> Data { Data(value.utf8) }
       func value(from data: Data) throws -> String { String(decoding: data, as: UTF8.self) }

@@ -58,7 +58,7 @@ final class KeyValueTests: XCTestCase {
     return nil
   }
 
-  func testEveryTypeComesBackAsItsSwiftType() async throws {
+  func testEveryTypeIsReturnedAsItsSwiftType() async throws {
     try await onThings { stack in
       let context = stack.makeContext()
       let mark = UUID()
@@ -88,7 +88,7 @@ final class KeyValueTests: XCTestCase {
     }
   }
 
-  func testAValueReadAsAnyTypeIsTheValueItself() async throws {
+  func testAnyValueIsTheValueItself() async throws {
     try await onThings { stack in
       let context = stack.makeContext()
       let colour = ColourTransformer.Colour(red: 1, green: 2, blue: 3)
@@ -104,7 +104,7 @@ final class KeyValueTests: XCTestCase {
     }
   }
 
-  func testIntegersAreTakenInAnyTypeThatHoldsThem() async throws {
+  func testIntegersAreAcceptedFromAnyIntegerType() async throws {
     try await onThings { stack in
       let thing = try stack.makeContext().make("Thing")
       try thing.setValue(7, forKey: "i16")
@@ -124,7 +124,7 @@ final class KeyValueTests: XCTestCase {
     }
   }
 
-  func testNumbersOutOfRangeAreRefusedAndNothingIsChanged() async throws {
+  func testOutOfRangeNumbersAreRejectedWithoutChanges() async throws {
     try await onThings { stack in
       let thing = try stack.makeContext().make("Thing", ["i16": 1])
       XCTAssertEqual(code { try thing.setValue(32_768, forKey: "i16") }, .outOfRange)
@@ -134,7 +134,7 @@ final class KeyValueTests: XCTestCase {
     }
   }
 
-  func testValuesOfOtherTypesAreRefused() async throws {
+  func testValuesOfOtherTypesAreRejected() async throws {
     try await onThings { stack in
       let context = stack.makeContext()
       let thing = try context.make("Thing")
@@ -146,7 +146,7 @@ final class KeyValueTests: XCTestCase {
     }
   }
 
-  func testUnknownKeysAreErrorsAndTheSubscriptGivesNil() async throws {
+  func testUnknownKeysThrowAndTheSubscriptReturnsNil() async throws {
     try await onThings { stack in
       let thing = try stack.makeContext().make("Thing")
       XCTAssertEqual(code { _ = try thing.value(forKey: "nothing") }, .unknownKey)
@@ -184,7 +184,7 @@ final class KeyValueTests: XCTestCase {
     }
   }
 
-  func testCodableValuesAreKept() async throws {
+  func testCodableValuesArePersisted() async throws {
     try await onThings { stack in
       let context = stack.makeContext()
       let thing = try context.make("Thing", ["point": Point(x: 1, y: -2)])
@@ -233,7 +233,7 @@ final class KeyValueTests: XCTestCase {
     }
   }
 
-  func testAPrimitiveValueIsNoChangeUntilSomethingElseIs() async throws {
+  func testPrimitiveValueIsSavedWithAnotherChange() async throws {
     try await onEachStore { stack in
       let context = stack.makeContext()
       let book = try context.make("Book", ["title": "T"])
@@ -258,7 +258,7 @@ final class KeyValueTests: XCTestCase {
     }
   }
 
-  func testChangesAreToldWithOldAndNewValues() async throws {
+  func testChangesAreReportedWithOldAndNewValues() async throws {
     try await onThings { stack in
       let context = stack.makeContext()
       let target = try context.make("Thing", ["name": "t"])
@@ -285,7 +285,7 @@ final class KeyValueTests: XCTestCase {
     }
   }
 
-  func testMembersAreChangedOneByOne() async throws {
+  func testMembersAreChangedIndividually() async throws {
     try await onThings { stack in
       let context = stack.makeContext()
       let thing = try context.make("Thing", ["name": "whole"])

@@ -28,7 +28,7 @@ final class KnownRowsTests: XCTestCase {
     }
   }
 
-  func testAFetchInAnotherOrderSharesThemToo() async throws {
+  func testFetchInAnotherOrderSharesRows() async throws {
     try await onEachStore([.sqlcipher]) { stack in
       try fill(stack)
       let before = try addresses(of: try stack.makeContext().objects("Author", by: "name"), in: stack)
@@ -40,7 +40,7 @@ final class KnownRowsTests: XCTestCase {
     }
   }
 
-  func testARowThatWasSavedMeanwhileIsReadAnew() async throws {
+  func testConcurrentlySavedRowIsReadAgain() async throws {
     try await onEachStore([.sqlcipher]) { stack in
       try fill(stack)
       let context = stack.makeContext()
@@ -55,7 +55,7 @@ final class KnownRowsTests: XCTestCase {
     }
   }
 
-  func testWhatAFetchSharesOutlivesTheCache() async throws {
+  func testSharedRowsOutliveTheCache() async throws {
     try await onEachStore([.sqlcipher]) { stack in
       try fill(stack)
       _ = try stack.makeContext().objects("Author")
@@ -82,21 +82,21 @@ final class KnownRowsTests: XCTestCase {
     return ids
   }
 
-  func testAnImportLeavesNoRowsOfOwnersAtHand() async throws {
+  func testImportDoesNotCacheRowsOfOwners() async throws {
     try await onEachStore([.sqlcipher]) { stack in
       let ids = try giveBooks(toAuthors: 400, in: stack)
       XCTAssertFalse(ids.contains { stack.store.cache.hasRow($0.reference) })
     }
   }
 
-  func testRowsOfOwnersStayAtHandAfterASmallSave() async throws {
+  func testRowsOfOwnersStayCachedAfterASmallSave() async throws {
     try await onEachStore([.sqlcipher]) { stack in
       let ids = try giveBooks(toAuthors: 40, in: stack)
       XCTAssertTrue(ids.allSatisfy { stack.store.cache.hasRow($0.reference) })
     }
   }
 
-  func testRowsWithBytesAreSharedUnlessTheseLieOutside() async throws {
+  func testRowsWithInlineBytesAreShared() async throws {
     var film = EntityDescription(name: "Film")
     var poster = AttributeDescription(name: "poster", type: .binary, isOptional: true)
     poster.allowsExternalBinaryDataStorage = true

@@ -71,7 +71,7 @@ final class LargeValueStageTests: XCTestCase {
     }
   }
 
-  func testACopyingMappingTakesLargeValuesOver() async throws {
+  func testCopyingMappingPreservesLargeValues() async throws {
     try await check { description in
       description.mappingModels = [
         MappingModel([
@@ -138,7 +138,7 @@ final class LargeValueStageTests: XCTestCase {
     ])
   }
 
-  func testWhatAHandlerWritesGoesIntoFiles() async throws {
+  func testValuesWrittenByAHandlerAreStoredInFiles() async throws {
     let store = try await makeAlbum(10)
     store.description.stagedMigrationManager = stage { old, new in
       let number = Int(try XCTUnwrap(old["number"] as? Int32))
@@ -150,7 +150,7 @@ final class LargeValueStageTests: XCTestCase {
     try await checkAlbum(store, 10)
   }
 
-  func testAHandlerCollectsAValuePieceByPiece() async throws {
+  func testHandlerCollectsAValueInChunks() async throws {
     let store = try await makeAlbum(10)
     store.description.stagedMigrationManager = stage { old, new in
       let number = Int(try XCTUnwrap(old["number"] as? Int32))
@@ -163,7 +163,7 @@ final class LargeValueStageTests: XCTestCase {
     try await checkAlbum(store, 10)
   }
 
-  func testWhatAMappingComputesGoesIntoFiles() async throws {
+  func testValuesComputedByAMappingAreStoredInFiles() async throws {
     let store = try await makeAlbum(10)
     store.description.shouldInferMappingModelAutomatically = false
     store.description.mappingModels = [
@@ -182,7 +182,7 @@ final class LargeValueStageTests: XCTestCase {
     try await checkAlbum(store, 10)
   }
 
-  func testAHandlerThatReplacesAValueLeavesNoFileOfTheOldOne() async throws {
+  func testHandlerThatReplacesAValueRemovesTheOldFile() async throws {
     let store = try await makeAlbum(6)
     store.description.stagedMigrationManager = stage { old, new in
       let number = Int(try XCTUnwrap(old["number"] as? Int32))
@@ -198,7 +198,7 @@ final class LargeValueStageTests: XCTestCase {
     }
   }
 
-  func testAHandlerThatFailsLeavesTheFilesAsTheyWere() async throws {
+  func testFailedHandlerLeavesFilesUnchanged() async throws {
     let store = try await makeAlbum(10)
     let before = try files(store)
     XCTAssertEqual(before.count, 10)

@@ -54,7 +54,7 @@ final class LocalizedOrderTests: XCTestCase {
     }
   }
 
-  func testAStatementThatNamesAnUnknownLocaleIsAnswered() async throws {
+  func testStatementWithAnUnknownLocaleWorks() async throws {
     try await onEachStore { stack in
       let context = stack.makeContext()
       for name in ["b", "a"] { try context.make("Author", ["name": name]) }

@@ -111,7 +111,7 @@ final class LockingTests: XCTestCase {
     }
   }
 
-  func testAValueSetBackIsNotWrittenAndDoesNotConflict() async throws {
+  func testRevertedValueIsNotWrittenAndDoesNotConflict() async throws {
     try await onEachStore { stack in
       let (context, mine, other, theirs) = try tag(stack)
       try mine.setValue("x", forKey: "name")

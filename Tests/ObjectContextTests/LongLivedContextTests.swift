@@ -7,7 +7,7 @@ import _TestSupport
 
 /// A long-lived context still finds its objects, and releases the state of released ones.
 final class LongLivedContextTests: XCTestCase {
-  func testObjectsThatComeAndGoAreFoundWhileTheyLive() async throws {
+  func testRegisteredObjectsAreFoundWhileRetained() async throws {
     try await onEachStore { stack in
       let context = stack.makeContext()
       var ids: [ManagedObjectID] = []
@@ -36,7 +36,7 @@ final class LongLivedContextTests: XCTestCase {
     }
   }
 
-  func testMembersDeletedOverAndOverAreForgotten() async throws {
+  func testRepeatedlyDeletedMembersAreForgotten() async throws {
     let model = ManagedObjectModel {
       Entity("Album") { Relationship("photos", toMany: "Photo") }
       Entity("Photo") { Attribute("name", .string) }
@@ -61,7 +61,7 @@ final class LongLivedContextTests: XCTestCase {
     }
   }
 
-  func testTheResultsOfEarlierFetchesKeepNoObjects() async throws {
+  func testEarlierFetchResultsDoNotRetainObjects() async throws {
     try await onEachStore { stack in
       do {
         let writer = stack.makeShortLivedContext()
@@ -76,7 +76,7 @@ final class LongLivedContextTests: XCTestCase {
     }
   }
 
-  func testALoopOverManyBatchesKeepsReadingSiblingsTogether() async throws {
+  func testLoopOverManyBatchesReadsSiblingsTogether() async throws {
     try await onEachStore([.sqlcipher]) { stack in
       let count = 30_000
       do {

@@ -13,7 +13,7 @@ final class LookupTests: XCTestCase {
     return tag.objectID
   }
 
-  func testARegisteredObjectIsFoundWithoutTheStoreAndOthersAreNot() async throws {
+  func testOnlyRegisteredObjectsAreFoundWithoutTheStore() async throws {
     try await onEachStore { stack in
       let id = try makeTag(stack)
       let context = stack.makeContext()
@@ -26,7 +26,7 @@ final class LookupTests: XCTestCase {
     }
   }
 
-  func testAnObjectOfAMissingRowIsAFaultAllTheSame() async throws {
+  func testObjectWithAMissingRowIsAFault() async throws {
     try await onEachStore { stack in
       let id = try makeTag(stack)
       let missing = ManagedObjectID(space: id.space, entityNumber: id.entityNumber, key: 999_999)

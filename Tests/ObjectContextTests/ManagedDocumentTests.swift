@@ -48,7 +48,7 @@ import _TestSupport
     try again.close()
   }
 
-  func testADocumentOfAnEarlierVersionTakesTheStagesToTheNewest() async throws {
+  func testEarlierDocumentVersionIsMigratedInStages() async throws {
     func model(_ attribute: String) -> ManagedObjectModel {
       ManagedObjectModel { Entity("Note") { Attribute(attribute, .string) } }
     }
@@ -76,7 +76,7 @@ import _TestSupport
     try newer.close()
   }
 
-  func testNothingIsCreatedOverSomethingAndNothingIsOverwrittenThatIsNotThere() async throws {
+  func testCreationNeverOverwritesAndOverwritingRequiresADocument() async throws {
     let folder = try TemporaryFolder()
     let url = folder.file("Library.document")
     await assertThrows(.doesNotExist) { try await ManagedDocument.library(url).open() }
@@ -109,7 +109,7 @@ import _TestSupport
     XCTAssertFalse(FileManager.default.fileExists(atPath: keyless.url.path))
   }
 
-  func testDamagedNewerAndOtherFoldersAreToldApart() async throws {
+  func testDamagedNewerAndForeignFoldersAreDistinguished() async throws {
     let folder = try TemporaryFolder()
     let url = folder.file("Library.document")
     try await ManagedDocument.created(url).close()
@@ -134,7 +134,7 @@ import _TestSupport
     }
   }
 
-  func testAKeyThatDoesNotFitIsTheStoresError() async throws {
+  func testWrongKeyThrowsTheStoreError() async throws {
     let folder = try TemporaryFolder()
     let url = folder.file("Library.document")
     try await ManagedDocument.created(url).close()
@@ -150,7 +150,7 @@ import _TestSupport
     XCTAssertEqual(other.documentState, .closed)
   }
 
-  func testADocumentSavesItself() async throws {
+  func testDocumentAutosaves() async throws {
     let folder = try TemporaryFolder()
     let url = folder.file("Library.document")
     let document = try await ManagedDocument.created(url, clock: clock)
@@ -169,7 +169,7 @@ import _TestSupport
     try document.close()
   }
 
-  func testASaveThatFailsIsToldAndTriedAgain() async throws {
+  func testFailedSaveIsReportedAndRetried() async throws {
     let folder = try TemporaryFolder()
     let document = try await ManagedDocument.created(folder.file("Library.document"), clock: clock)
     var errors: [any Error] = []
@@ -192,7 +192,7 @@ import _TestSupport
     try document.close()
   }
 
-  func testADocumentThatNobodyHoldsSavesAndCloses() async throws {
+  func testReleasedDocumentSavesAndCloses() async throws {
     let folder = try TemporaryFolder()
     let url = folder.file("Library.document")
     var document: ManagedDocument? = try await ManagedDocument.created(url)
@@ -235,7 +235,7 @@ import _TestSupport
     await assertThrows(.closed) { try document.setAdditionalContent(nil, named: "two") }
   }
 
-  func testAnotherFolderGetsACopy() async throws {
+  func testSaveToAnotherFolderMakesACopy() async throws {
     let folder = try TemporaryFolder()
     let (url, copy) = (folder.file("Library.document"), folder.file("Copy.document"))
     let document = try await ManagedDocument.created(url)
@@ -267,7 +267,7 @@ import _TestSupport
     XCTAssertEqual(try FileManager.default.contentsOfDirectory(atPath: folder.url.path).sorted(), ["Copy.document", "Library.document"])
   }
 
-  func testAFolderThatWasMovedOrReplacedIsNoticed() async throws {
+  func testMovedOrReplacedFolderIsDetected() async throws {
     let folder = try TemporaryFolder()
     let (url, elsewhere) = (folder.file("Library.document"), folder.file("Moved.document"))
     let document = try await ManagedDocument.created(url)

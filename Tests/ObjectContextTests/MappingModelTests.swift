@@ -102,7 +102,7 @@ enum Shop {
 final class MappingModelTests: XCTestCase {
   private let log = Log()
 
-  func testAMergeASplitAndAChangeOfType() async throws {
+  func testMappingMergesSplitsAndChangesTypes() async throws {
     let store = try MigratingStore()
     try await store.fill(Shop.old) { try Shop.fill($0) }
     store.description.mappingModels = [try Shop.mappings()]
@@ -119,7 +119,7 @@ final class MappingModelTests: XCTestCase {
     XCTAssertEqual(try context.objects("Coupon").count, 0)
   }
 
-  func testObjectsThatAreTheSameInBothModelsKeepTheirIDs() async throws {
+  func testUnchangedObjectsKeepTheirIDs() async throws {
     let store = try MigratingStore()
     var ids: [Double: String] = [:]
     try await store.fill(Shop.old) { context in
@@ -142,7 +142,7 @@ final class MappingModelTests: XCTestCase {
     XCTAssertFalse(ids.values.contains(coupon.objectID.uriString))
   }
 
-  func testAMappingModelFollowsFromTwoModelsWhereEverythingCanBeInferred() async throws {
+  func testMappingModelIsInferredFromTwoModels() async throws {
     let mapping = try MappingModel.inferred(forSourceModel: AddressBook.version1, destinationModel: AddressBook.version2)
     XCTAssertEqual(mapping.entityMappings.map(\.name).sorted(), ["NoteToNote", "PersonToPerson"])
     XCTAssertEqual(mapping.entityMappingsByName["NoteToNote"]?.attributeMappings.map(\.name), ["body"])
@@ -160,7 +160,7 @@ final class MappingModelTests: XCTestCase {
     }
   }
 
-  func testWhatCannotBeInferredIsNamed() throws {
+  func testUninferableChangesAreReported() throws {
     XCTAssertThrowsError(try MappingModel.inferred(forSourceModel: AddressBook.version4, destinationModel: AddressBook.version5)) { error in
       let error = error as? StoreError
       XCTAssertEqual(error?.code, .mappingNotInferred)
@@ -231,7 +231,7 @@ final class MappingModelTests: XCTestCase {
     XCTAssertEqual((things.last?["things"] as? [ManagedObject])?.count, 2)
   }
 
-  func testAMappingTakesTheObjectsThatItsConditionNames() async throws {
+  func testMappingSelectsObjectsByItsPredicate() async throws {
     let store = try MigratingStore()
     try await store.fill(Shop.old) { try Shop.fill($0) }
     var model = try Shop.mappings()
@@ -241,7 +241,7 @@ final class MappingModelTests: XCTestCase {
     XCTAssertEqual(try context.objects("Order", by: "price").map { $0["price"] as? Double }, [2.5, 5])
   }
 
-  func testSubentitiesAreCopiedByMappingsOfTheirOwn() async throws {
+  func testSubentitiesAreCopiedByTheirOwnMappings() async throws {
     func model(_ type: AttributeType) -> ManagedObjectModel {
       ManagedObjectModel {
         Entity("Media") {
@@ -277,7 +277,7 @@ final class MappingModelTests: XCTestCase {
 
   // MARK: Selection
 
-  func testAMappingModelThatNamesBothModelsIsTakenEvenWhereInferenceIsPossible() async throws {
+  func testMatchingMappingModelTakesPrecedenceOverInference() async throws {
     var mapping = try MappingModel.inferred(forSourceModel: AddressBook.version1, destinationModel: AddressBook.version2)
     let index = try XCTUnwrap(mapping.entityMappings.firstIndex { $0.name == "PersonToPerson" })
     mapping.entityMappings[index].attributeMappings.append(
@@ -289,7 +289,7 @@ final class MappingModelTests: XCTestCase {
     XCTAssertEqual(try context.objects("Person", by: "name").map { $0["nickname"] as? String }, ["ada byron king", "bob"])
   }
 
-  func testOneThatOnlyFitsIsTakenWhereInferenceIsForbidden() async throws {
+  func testCompatibleMappingModelIsUsedWithoutInference() async throws {
     var mapping = try MappingModel.inferred(forSourceModel: AddressBook.version1, destinationModel: AddressBook.version2)
     (mapping.sourceModel, mapping.destinationModel) = (nil, nil)
     let index = try XCTUnwrap(mapping.entityMappings.firstIndex { $0.name == "PersonToPerson" })
@@ -305,7 +305,7 @@ final class MappingModelTests: XCTestCase {
     }
   }
 
-  func testOneThatLeavesAnEntityOutDoesNotFit() async throws {
+  func testMappingModelWithoutAnEntityIsIncompatible() async throws {
     let store = try MigratingStore()
     try await store.fill(Shop.old) { try Shop.fill($0) }
     var model = try Shop.mappings()
@@ -321,7 +321,7 @@ final class MappingModelTests: XCTestCase {
     XCTAssertEqual(try context.objects("Customer").count, 3)
   }
 
-  func testWithoutAFittingMappingModelTheObstaclesAreNamed() async throws {
+  func testMissingMappingModelErrorListsTheObstacles() async throws {
     let store = try MigratingStore()
     try await store.fill(AddressBook.version4) { try AddressBook.fill($0, version: 4) }
     store.description.mappingModels = [try Shop.mappings()]
@@ -333,7 +333,7 @@ final class MappingModelTests: XCTestCase {
     XCTAssertTrue(hasOlder)
   }
 
-  func testAMappingModelMadeForTheModelsThatDoesNotFitThemIsAnError() async throws {
+  func testIncompatibleMappingModelThrows() async throws {
     var mapping = try MappingModel.inferred(forSourceModel: AddressBook.version1, destinationModel: AddressBook.version2)
     mapping.entityMappings[0].attributeMappings.append(PropertyMapping(name: "bodies", sourceKeyPath: "text"))
     mapping.entityMappings.append(EntityMapping(.copy, from: "Letter", to: "Parcel"))
@@ -346,7 +346,7 @@ final class MappingModelTests: XCTestCase {
     XCTAssertEqual(error?.propertyName, "bodies")
   }
 
-  func testAMappingModelHelpsAStageThatCannotBeInferred() async throws {
+  func testMappingModelIsUsedForAnUninferableStage() async throws {
     let phones = MappingModel([
       EntityMapping(
         .copy, from: "Person", to: "Person",
@@ -369,7 +369,7 @@ final class MappingModelTests: XCTestCase {
     }
   }
 
-  func testARequiredValueThatNoMappingSetsIsAnError() async throws {
+  func testUnmappedRequiredValueThrows() async throws {
     let store = try MigratingStore()
     try await store.fill(Shop.old) { try Shop.fill($0) }
     var model = try Shop.mappings()

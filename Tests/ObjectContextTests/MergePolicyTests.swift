@@ -25,7 +25,7 @@ final class MergePolicyTests: XCTestCase {
     try context.save()
   }
 
-  func testAContainerGivesItsPolicyToEveryContext() async throws {
+  func testContainerSetsItsPolicyOnEveryContext() async throws {
     let container = try PersistentContainer(
       name: "users", managedObjectModel: Self.model, persistentStoreDescriptions: [PersistentStoreDescription(type: .inMemory)],
       mergePolicy: .mergeByPropertyObjectTrump)
@@ -54,7 +54,7 @@ final class MergePolicyTests: XCTestCase {
     XCTAssertEqual(plain.newBackgroundContext().mergePolicy.mergeType, .error)
   }
 
-  func testAThousandClashesAreFoundWithFewStatements() async throws {
+  func testThousandConflictsAreFoundWithFewStatements() async throws {
     try await onEachStore([.sqlcipher], model: Self.model, classes: ManagedObjectClasses()) { stack in
       let setup = stack.makeContext()
       for index in 0..<1_000 { try setup.make("User", ["name": "\(index)", "visits": 0]) }
@@ -75,7 +75,7 @@ final class MergePolicyTests: XCTestCase {
     }
   }
 
-  func testTheErrorOfManyClashesNamesThemAllWithFewStatements() async throws {
+  func testErrorOfManyConflictsNamesAllWithFewStatements() async throws {
     try await onEachStore([.sqlcipher], model: Self.model, classes: ManagedObjectClasses()) { stack in
       let setup = stack.makeContext()
       for index in 0..<500 { try setup.make("User", ["name": "\(index)"]) }
@@ -92,7 +92,7 @@ final class MergePolicyTests: XCTestCase {
     }
   }
 
-  func testTypedValuesOfAllKindsCanBeRuledOver() async throws {
+  func testMergeRulesSupportAllTypedValues() async throws {
     try await onEachStore(model: Self.model, classes: ManagedObjectClasses()) { stack in
       let (context, other) = (stack.makeContext(), stack.makeContext())
       let users = try ["a", "b", "c", "d"].map { try context.make("User", ["name": $0]) }
@@ -179,7 +179,7 @@ final class MergePolicyTests: XCTestCase {
     } catch { return error }
   }
 
-  func testAConflictWithinACoordinatorShowsTheOthersValuesAsTheCoordinators() async throws {
+  func testConflictWithinACoordinatorShowsCachedValues() async throws {
     try await onEachStore(model: Self.model, classes: ManagedObjectClasses()) { stack in
       let (context, other) = (stack.makeContext(), stack.makeContext())
       let users = try ["ann", "bob", "cid"].map { try context.make("User", ["name": $0, "visits": 1]) }
@@ -209,7 +209,7 @@ final class MergePolicyTests: XCTestCase {
     }
   }
 
-  func testAConflictWithAnotherCoordinatorShowsTheStoresValuesToo() async throws {
+  func testConflictWithAnotherCoordinatorShowsStoredValues() async throws {
     let folder = try TemporaryFolder()
     let coordinators = [
       try PersistentStoreCoordinator(managedObjectModel: Self.model), try PersistentStoreCoordinator(managedObjectModel: Self.model),
@@ -234,7 +234,7 @@ final class MergePolicyTests: XCTestCase {
 
   // MARK: Invalid objects
 
-  func testObjectsSayWhetherTheyAreOfUse() async throws {
+  func testObjectsReportWhetherTheyAreValid() async throws {
     try await onEachStore(model: Self.model, classes: ManagedObjectClasses()) { stack in
       let context = stack.makeContext()
       let user = try context.make("User", ["name": "ann", "visits": 1])

@@ -87,7 +87,7 @@ final class MergeRuleTests: XCTestCase {
     ]
   }()
 
-  func testRulesThatDoNotFitTheModelAreToldAtOnceAndWriteNothing() async throws {
+  func testInvalidRulesThrowImmediatelyAndWriteNothing() async throws {
     try await onChats { stack in
       for (policy, place) in Self.mistakes {
         let context = stack.makeContext()
@@ -108,7 +108,7 @@ final class MergeRuleTests: XCTestCase {
     }
   }
 
-  func testAContainerIsNotMadeWithSuchAPolicy() throws {
+  func testContainerRejectsAPolicyWithInvalidRules() throws {
     for (policy, place) in Self.mistakes {
       XCTAssertThrowsError(try PersistentContainer(name: "chats", managedObjectModel: Self.model, mergePolicy: policy)) {
         XCTAssertTrue(($0 as? ModelValidationError).map { "\($0)".contains(place) } ?? false, "\($0)")
@@ -121,7 +121,7 @@ final class MergeRuleTests: XCTestCase {
     }
   }
 
-  func testRulesThatFitAreTaken() async throws {
+  func testValidRulesAreAccepted() async throws {
     try await onChats { stack in
       let policy = MergePolicy.error.resolving("Chat", by: .mergeByPropertyStoreTrump)
         .resolving("Chat", "title", as: String.self) { $0.store }.resolving("Chat", "mood", as: Mood.self) { _ in .glad }
@@ -164,7 +164,7 @@ final class MergeRuleTests: XCTestCase {
     try check(chat, context)
   }
 
-  func testWhatARuleGivesIsValidatedBeforeItIsWritten() async throws {
+  func testRuleResultIsValidatedBeforeTheWrite() async throws {
     let base = MergePolicy.mergeByPropertyObjectTrump
     let wrong: [(MergePolicy, String, ValidationError.Code)] = [
       (base.resolving("Chat", "title", as: String.self) { _ in nil }, "title", .missingValue),
@@ -216,7 +216,7 @@ final class MergeRuleTests: XCTestCase {
     }
   }
 
-  func testWhatAValidatorPutsInPlaceOfAMergedValueIsSaved() async throws {
+  func testValidatorReplacementOfAMergedValueIsSaved() async throws {
     try await onChats { stack in
       let policy = MergePolicy.rollback.resolving("Chat", "title", as: String.self) { "  \($0.object ?? "") " }
       try clash(stack, policy, mine: ["title": "mine"], theirs: ["title": "theirs"]) { chat, context in
@@ -229,7 +229,7 @@ final class MergeRuleTests: XCTestCase {
     }
   }
 
-  func testValuesOfADecisionAreValidated() async throws {
+  func testResolverValuesAreValidated() async throws {
     struct Deciding: MergeResolver {
       let values: [String: (any Sendable)?]
       func decision(for conflict: MergeConflict) throws -> MergeDecision { MergeDecision(.overwrite, values: values) }
@@ -246,7 +246,7 @@ final class MergeRuleTests: XCTestCase {
     }
   }
 
-  func testNewObjectsThatAreMergedAreValidatedToo() async throws {
+  func testMergedNewObjectsAreValidated() async throws {
     let wrong = MergePolicy.mergeByPropertyObjectTrump.resolving("Chat", "title", as: String.self) { _ in nil }
     try await onChats { stack in
       for isHeld in [false, true] {
@@ -274,7 +274,7 @@ final class MergeRuleTests: XCTestCase {
     }
   }
 
-  func testTwoNewObjectsOfOneSaveAreValidatedAsOne() async throws {
+  func testMergedNewObjectsOfOneSaveAreValidatedOnce() async throws {
     try await onChats { stack in
       let context = stack.makeContext()
       context.mergePolicy = .mergeByPropertyObjectTrump
@@ -289,7 +289,7 @@ final class MergeRuleTests: XCTestCase {
     }
   }
 
-  func testARowThatComesBackIsValidated() async throws {
+  func testRestoredRowIsValidated() async throws {
     struct Deciding: MergeResolver {
       func decision(for conflict: MergeConflict) throws -> MergeDecision { MergeDecision(.overwrite, values: ["title": nil]) }
     }

@@ -57,7 +57,7 @@ final class MergeScopeTests: XCTestCase {
     var list: [ContextEvent] = []
   }
 
-  func testAMoveTouchesTheTwoOwners() async throws {
+  func testMoveAffectsBothOwners() async throws {
     try await onEachStore { stack in
       let library = try Library(stack)
       let book = try XCTUnwrap(library.theirs[3].books.first)
@@ -75,7 +75,7 @@ final class MergeScopeTests: XCTestCase {
     }
   }
 
-  func testNewAndDeletedMembersTouchTheirOwners() async throws {
+  func testNewAndDeletedMembersAffectTheirOwners() async throws {
     try await onEachStore { stack in
       let library = try Library(stack)
       let book = Book(context: library.saver)
@@ -92,7 +92,7 @@ final class MergeScopeTests: XCTestCase {
     }
   }
 
-  func testAnAttributeTouchesNoOwner() async throws {
+  func testAttributeChangeAffectsNoOwner() async throws {
     try await onEachStore { stack in
       let library = try Library(stack)
       for author in library.theirs { for book in author.books { book.price = 3 } }
@@ -108,7 +108,7 @@ final class MergeScopeTests: XCTestCase {
     }
   }
 
-  func testADeletedMemberOfAJoinTableIsGoneWithoutReading() async throws {
+  func testDeletedJoinTableMemberIsRemovedWithoutReading() async throws {
     try await onEachStore { stack in
       let (saver, reader) = (stack.makeContext(), stack.makeContext())
       let book = Book(context: saver)
@@ -136,7 +136,7 @@ final class MergeScopeTests: XCTestCase {
     }
   }
 
-  func testALinkTouchesBothEnds() async throws {
+  func testLinkAffectsBothEnds() async throws {
     try await onEachStore { stack in
       let (saver, reader) = (stack.makeContext(), stack.makeContext())
       let books = (0..<3).map { number in
@@ -160,7 +160,7 @@ final class MergeScopeTests: XCTestCase {
     }
   }
 
-  func testABatchUpdateTouchesTheOwnersThatItsRowsLeaveAndReach() async throws {
+  func testBatchUpdateAffectsOldAndNewOwners() async throws {
     try await onEachStore { stack in
       let library = try Library(stack)
       try library.saver.execute(self.move("title == 'a 3'", to: library.theirs[4]))
@@ -185,7 +185,7 @@ final class MergeScopeTests: XCTestCase {
     }
   }
 
-  func testABatchDeletionTouchesTheOwnersOfItsRows() async throws {
+  func testBatchDeletionAffectsTheOwnersOfItsRows() async throws {
     try await onEachStore { stack in
       let library = try Library(stack)
       try library.saver.execute(
@@ -198,7 +198,7 @@ final class MergeScopeTests: XCTestCase {
     }
   }
 
-  func testABatchInsertionTouchesTheOwnersOfItsRows() async throws {
+  func testBatchInsertionAffectsTheOwnersOfItsRows() async throws {
     try await onEachStore { stack in
       let library = try Library(stack)
       try library.saver.execute(
@@ -210,7 +210,7 @@ final class MergeScopeTests: XCTestCase {
     }
   }
 
-  func testAMemberOfAJoinTableThatABatchDeletesIsGoneWithoutReading() async throws {
+  func testBatchDeletedJoinTableMemberIsRemovedWithoutReading() async throws {
     try await onEachStore { stack in
       let library = try Library(stack)
       let book = try XCTUnwrap(library.theirs[1].books.first)
@@ -233,12 +233,12 @@ final class MergeScopeTests: XCTestCase {
     }
   }
 
-  func testBeyondManyRowsTheOwnersOfTheRelationshipAreTouched() async throws {
+  func testLargeBatchAffectsAllOwnersOfTheRelationship() async throws {
     try await onEachStore { stack in
       let library = try Library(stack)
       let book = try XCTUnwrap(library.own[5].books.first)
       XCTAssertEqual(book.tags, [])
-      let (few, many) = (2 * Self.authorCount, BatchLinks.greatestRowCount + 1)
+      let (few, many) = (2 * Self.authorCount, BatchLinks.maximumRowCount + 1)
       try library.saver.execute(
         BatchInsertRequest(
           entityName: "Book", objects: (0..<many).map { ["title": "many \($0)", "author": library.theirs[3].objectID] }))
@@ -266,7 +266,7 @@ final class MergeScopeTests: XCTestCase {
       entityName: "Book", predicate: try FetchPredicate(format: predicate), propertiesToUpdate: ["author": author?.objectID])
   }
 
-  func testAChangeHereStaysOnTopOfWhatOthersMoved() async throws {
+  func testLocalChangeOverridesMergedMoves() async throws {
     try await onEachStore { stack in
       let library = try Library(stack)
       let mine = try XCTUnwrap(library.own[3].books.first { $0.title.hasPrefix("a") })

@@ -195,7 +195,7 @@ final class MergedGroupTests: XCTestCase {
     return isOrdered ? texts : texts.sorted()
   }
 
-  func testRandomGroupsOverSeveralStoresHaveTheAnswersOfOneStore() async throws {
+  func testRandomGroupsOverSeveralStoresMatchOneStore() async throws {
     for kinds in [[StoreKind.sqlcipher, .inMemory], [.inMemory, .sqlcipher, .sqlcipher]] {
       let folder = try TemporaryFolder()
       let parts = makeParts(kinds.count)
@@ -231,7 +231,7 @@ final class MergedGroupTests: XCTestCase {
     return try context.dictionaryResults(of: fetch).rows.map(\.values)
   }
 
-  func testSumsThatDoNotFitInOneStoreAreExactInAll() async throws {
+  func testSumsThatOverflowInOneStoreAreExactInTotal() async throws {
     let folder = try TemporaryFolder()
     let context = try await context([.sqlcipher, .sqlcipher], folder)
     try fill(
@@ -245,7 +245,7 @@ final class MergedGroupTests: XCTestCase {
     try close(context)
   }
 
-  func testOfNothingThereIsOneRowOrNone() async throws {
+  func testEmptyAggregatesReturnOneRowOrNone() async throws {
     let folder = try TemporaryFolder()
     let context = try await context([.sqlcipher, .inMemory], folder)
     XCTAssertEqual(
@@ -254,7 +254,7 @@ final class MergedGroupTests: XCTestCase {
     try close(context)
   }
 
-  func testObjectsOfTwoStoresWithEqualKeysAreTwo() async throws {
+  func testObjectsOfTwoStoresWithEqualKeysAreDistinct() async throws {
     let folder = try TemporaryFolder()
     let context = try await context([.inMemory, .sqlcipher], folder)
     let part = [Row(entity: "Author", values: ["name": "A"]), Row(entity: "Book", values: ["year": 1], target: ("author", 0))]
@@ -271,7 +271,7 @@ final class MergedGroupTests: XCTestCase {
     try close(context)
   }
 
-  func testWhatNoStoreCanTellIsAnErrorWithTheWayOut() async throws {
+  func testUnsupportedAggregatesThrowWithASolution() async throws {
     let folder = try TemporaryFolder()
     let context = try await context([.inMemory, .sqlcipher], folder)
     let part = [Row(entity: "Author", values: ["name": "A"]), Row(entity: "Book", values: ["year": 1], target: ("author", 0))]
@@ -284,7 +284,7 @@ final class MergedGroupTests: XCTestCase {
     try close(context)
   }
 
-  func testWhatCanBePutTogetherIsComputedByTheStores() async throws {
+  func testCombinableAggregatesAreComputedByTheStores() async throws {
     let folder = try TemporaryFolder()
     let observer = SQLObserver()
     let context = try await context([.sqlcipher, .sqlcipher], folder, observer: observer)

@@ -8,13 +8,13 @@ import XCTest
 
 /// Contexts merge the saves of other contexts on request.
 final class MergingTests: XCTestCase {
-  private final class Heard: Sendable {
+  private final class RecordedChangeSets: Sendable {
     let list = Mutex<[ChangeSet]>([])
   }
 
   /// Returns the change set that the saves in `body` publish.
   private func changes(_ coordinator: PersistentStoreCoordinator, _ body: () throws -> Void) throws -> ChangeSet {
-    let heard = Heard()
+    let heard = RecordedChangeSets()
     let number = coordinator.addObserver { changes in heard.list.withLock { $0.append(changes) } }
     defer { coordinator.removeObserver(number) }
     try body()
@@ -33,7 +33,7 @@ final class MergingTests: XCTestCase {
     return (saver, try saver.all(Book.self, sortedBy: "title"), reader, own)
   }
 
-  func testNothingIsMergedUnlessAskedFor() async throws {
+  func testNothingIsMergedByDefault() async throws {
     try await onEachStore { stack in
       let (saver, theirs, reader, own) = try self.contexts(stack)
       XCTAssertFalse(reader.automaticallyMergesChangesFromParent)
@@ -56,7 +56,7 @@ final class MergingTests: XCTestCase {
         try saver.make("Tag", ["name": "new"])
         try saver.save()
       }
-      let notes = ChangeNotes(reader)
+      let notes = ChangeNotificationRecorder(reader)
       reader.mergeChanges(from: set)
       XCTAssertEqual(own[0].price, 3)
       XCTAssertEqual(own[0].title, "mine", "Unsaved changes win.")
@@ -70,7 +70,7 @@ final class MergingTests: XCTestCase {
     }
   }
 
-  func testInsertedObjectsAreMadeForWhoAsks() async throws {
+  func testInsertedObjectsAreCreatedOnRequest() async throws {
     try await onEachStore { stack in
       let (context, other) = (stack.makeContext(), stack.makeContext())
       let old = try other.make("Author", ["name": "old"])
@@ -104,7 +104,7 @@ final class MergingTests: XCTestCase {
     }
   }
 
-  func testAContextMergesByItself() async throws {
+  func testContextMergesAutomatically() async throws {
     try await onEachStore { stack in
       let (saver, theirs, reader, own) = try self.contexts(stack)
       reader.automaticallyMergesChangesFromParent = true
@@ -129,7 +129,7 @@ final class MergingTests: XCTestCase {
     }
   }
 
-  func testASaveMergesFirstAndSoMeetsNoConflict() async throws {
+  func testSaveMergesFirstAndAvoidsConflicts() async throws {
     try await onEachStore { stack in
       let (saver, theirs, reader, own) = try self.contexts(stack)
       reader.automaticallyMergesChangesFromParent = true
@@ -143,7 +143,7 @@ final class MergingTests: XCTestCase {
     }
   }
 
-  func testValuesThatWereReadAloneAreReadAnew() async throws {
+  func testPartiallyReadValuesAreReadAgain() async throws {
     try await onEachStore { stack in
       let (saver, theirs, _, _) = try self.contexts(stack)
       let reader = stack.makeContext()
@@ -167,7 +167,7 @@ final class MergingTests: XCTestCase {
       reader.automaticallyMergesChangesFromParent = true
       own[0].price = 3
       try reader.save()
-      let notes = ChangeNotes(reader)
+      let notes = ChangeNotificationRecorder(reader)
       reader.processPendingChanges()
       XCTAssertEqual(notes.objects(.refreshedObjects), [])
     }
@@ -198,7 +198,7 @@ final class MergingTests: XCTestCase {
     }
   }
 
-  func testMembersAddedHereStayWhenOthersAreMerged() async throws {
+  func testLocallyAddedMembersSurviveTheMerge() async throws {
     try await onEachStore { stack in
       let (saver, theirs, reader, own) = try self.contexts(stack)
       let author = Author(context: saver)
@@ -217,7 +217,7 @@ final class MergingTests: XCTestCase {
     }
   }
 
-  func testADeletionTakesUnsavedChangesWithIt() async throws {
+  func testMergedDeletionDiscardsUnsavedChanges() async throws {
     try await onEachStore { stack in
       let (saver, theirs, reader, own) = try self.contexts(stack)
       reader.automaticallyMergesChangesFromParent = true
@@ -250,7 +250,7 @@ final class MergingTests: XCTestCase {
     return found
   }
 
-  func testWhatWasUnsavedOfADeletedObjectIsTold() async throws {
+  func testDiscardedChangesOfADeletedObjectAreReported() async throws {
     for type in [MergePolicy.MergeType.error, .mergeByPropertyStoreTrump, .rollback] {
       try await onEachStore { stack in
         let (saver, theirs, reader, own) = try self.contexts(stack)
@@ -271,7 +271,7 @@ final class MergingTests: XCTestCase {
     }
   }
 
-  func testWhereThePolicyIsForTheObjectItOutlivesItsRowAndTheSaveBringsThatBack() async throws {
+  func testObjectTrumpPolicyRestoresADeletedRowOnSave() async throws {
     for type in [MergePolicy.MergeType.mergeByPropertyObjectTrump, .overwrite] {
       try await onEachStore { stack in
         let (saver, theirs, reader, own) = try self.contexts(stack)
@@ -295,7 +295,7 @@ final class MergingTests: XCTestCase {
     }
   }
 
-  func testAPropertyThatWasChangedOnBothSidesKeepsTheUnsavedValueAndIsTold() async throws {
+  func testPropertyChangedOnBothSidesKeepsTheUnsavedValueAndIsReported() async throws {
     try await onEachStore { stack in
       let (saver, theirs, reader, own) = try self.contexts(stack)
       own[0].title = "mine"
@@ -314,7 +314,7 @@ final class MergingTests: XCTestCase {
     }
   }
 
-  func testBothEndsOfAnUnsavedRelationshipStayOverWhatOthersHaveSetIt() async throws {
+  func testUnsavedRelationshipOverridesMergedChangesOnBothEnds() async throws {
     try await onEachStore { stack in
       let (saver, theirs, reader, own) = try self.contexts(stack)
       let (anna, berta) = (try saver.make("Author", ["name": "Anna"]), try saver.make("Author", ["name": "Berta"]))
@@ -339,7 +339,7 @@ final class MergingTests: XCTestCase {
     }
   }
 
-  func testAnObjectThatWasDeletedHereStaysDeleted() async throws {
+  func testLocallyDeletedObjectStaysDeleted() async throws {
     try await onEachStore { stack in
       let (saver, theirs, reader, own) = try self.contexts(stack)
       reader.delete(own[0])
@@ -352,7 +352,7 @@ final class MergingTests: XCTestCase {
     }
   }
 
-  @MainActor func testTheViewContextMergesAsSoonAsTheMainActorIsFree() async throws {
+  @MainActor func testViewContextMergesWhenTheMainActorIsIdle() async throws {
     let container = try PersistentContainer(
       name: "library", managedObjectModel: Library.model, classes: Library.classes,
       persistentStoreDescriptions: [PersistentStoreDescription(type: .inMemory)])
@@ -371,7 +371,7 @@ final class MergingTests: XCTestCase {
     XCTAssertFalse(container.viewContext.hasChanges)
   }
 
-  func testAnActorsContextMergesByItself() async throws {
+  func testActorContextMergesAutomatically() async throws {
     let container = try PersistentContainer(
       name: "library", managedObjectModel: Library.model, classes: Library.classes,
       persistentStoreDescriptions: [PersistentStoreDescription(type: .inMemory)])

@@ -50,7 +50,7 @@ final class MigrationPolicyTests: XCTestCase {
     return mapping
   }
 
-  func testThreePassesGoThroughAllMappings() async throws {
+  func testThreePassesProcessAllMappings() async throws {
     let store = try MigratingStore()
     try await store.fill(AddressBook.version1) { try AddressBook.fill($0, version: 1) }
     store.description.mappingModels = [try mapping(NotingPolicy.self)]
@@ -117,7 +117,7 @@ final class MigrationPolicyTests: XCTestCase {
     }
   }
 
-  func testAPolicyMakesSeveralObjectsOfOneAndOneOfSeveral() async throws {
+  func testPolicyCanSplitAndMergeObjects() async throws {
     let count = 10_000
     let store = try MigratingStore()
     try await store.fill(Self.people) { context in
@@ -160,7 +160,7 @@ final class MigrationPolicyTests: XCTestCase {
     }
   }
 
-  func testTenThousandObjectsAreMadeInBoundedMemory() async throws {
+  func testTenThousandObjectsAreCreatedInBoundedMemory() async throws {
     let count = 10_000
     let store = try MigratingStore()
     try await store.fill(AddressBook.version1) { context in
@@ -199,7 +199,7 @@ final class MigrationPolicyTests: XCTestCase {
     }
   }
 
-  func testAnErrorOfAPolicyIsTheCauseAndTheStoreStays() async throws {
+  func testPolicyErrorIsTheCauseAndKeepsTheStore() async throws {
     for (policy, text) in [(FailingPolicy.self, "policy"), (CancellingPolicy.self, "called off"), (ValidatingPolicy.self, "seven")]
       as [(EntityMigrationPolicy.Type, String)]
     {
@@ -214,7 +214,7 @@ final class MigrationPolicyTests: XCTestCase {
     }
   }
 
-  func testAFunctionThatNoPolicyKnowsIsAnError() async throws {
+  func testUnknownPolicyFunctionThrows() async throws {
     var mapping = try mapping(EntityMigrationPolicy.self)
     mapping.entityMappings[0].attributeMappings.append(try PropertyMapping(name: "body", format: "FUNCTION($entityPolicy, 'unknown', 1)"))
     let store = try MigratingStore()

@@ -46,7 +46,7 @@ final class MultipleStoresTests: XCTestCase {
     ManagedObjectContext(coordinator: coordinator)
   }
 
-  func testNewObjectsGoToTheStoreWhoseConfigurationHasTheirEntity() async throws {
+  func testNewObjectsAreSavedToTheStoreOfTheirConfiguration() async throws {
     try await onTwoStores("Settings", "Notes") { coordinator, context in
       let note = try context.make("Note", ["name": "n", "folder": try context.make("Folder", ["name": "f"])])
       let setting = try context.make("Setting", ["name": "s"])
@@ -100,7 +100,7 @@ final class MultipleStoresTests: XCTestCase {
     }
   }
 
-  func testSortLimitAndOffsetHoldOverAllStores() async throws {
+  func testSortLimitAndOffsetApplyAcrossStores() async throws {
     try await onTwoStores(nil, nil) { coordinator, context in
       for number in 0..<20 {
         let note = try context.make("Note", ["name": String(UnicodeScalar(UInt8(97 + number)))])
@@ -116,7 +116,7 @@ final class MultipleStoresTests: XCTestCase {
     }
   }
 
-  func testARelationshipToAnObjectOfAnotherStoreIsRefused() async throws {
+  func testARelationshipToAnObjectOfAnotherStoreIsRejected() async throws {
     try await onTwoStores(nil, nil) { coordinator, context in
       let (note, folder) = (try context.make("Note", ["name": "n"]), try context.make("Folder", ["name": "f"]))
       try context.assign(folder, to: coordinator.persistentStores[1])
@@ -129,7 +129,7 @@ final class MultipleStoresTests: XCTestCase {
     }
   }
 
-  func testANewObjectFollowsWhatItIsRelatedTo() async throws {
+  func testNewObjectIsSavedToTheStoreOfItsRelatedObjects() async throws {
     try await onTwoStores(nil, nil) { coordinator, context in
       let folder = try context.make("Folder", ["name": "f"])
       try context.assign(folder, to: coordinator.persistentStores[1])
@@ -143,7 +143,7 @@ final class MultipleStoresTests: XCTestCase {
     }
   }
 
-  func testNewObjectsThatWouldBeTornApartAreAnErrorOfTheSave() async throws {
+  func testSaveRejectsNewObjectsSplitAcrossStores() async throws {
     try await onTwoStores(nil, nil) { coordinator, context in
       let (note, folder) = (try context.make("Note", ["name": "n"]), try context.make("Folder", ["name": "f"]))
       try note.setValue(folder, forKey: "folder")
@@ -154,7 +154,7 @@ final class MultipleStoresTests: XCTestCase {
     }
   }
 
-  func testWhatOneStoreHasTakenIsNotWrittenAgainAfterTheOtherRefused() async throws {
+  func testRetriedSaveSkipsAlreadySavedStores() async throws {
     try await onTwoStores("Notes", "Settings") { coordinator, context in
       let setting = try context.make("Setting", ["name": "s"])
       try context.save()

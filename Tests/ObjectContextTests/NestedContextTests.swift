@@ -9,7 +9,7 @@ import _StoreSpecification
 
 /// Nested contexts with typed classes, validation, large values, constraints and counts of statements.
 final class NestedContextTests: XCTestCase {
-  func testObjectsHaveTheParentsClasses() async throws {
+  func testNestedContextUsesTheClassesOfTheParent() async throws {
     try await onEachStore { stack in
       let parent = stack.makeContext()
       let made = try parent.make("Book", ["title": "A"])
@@ -22,7 +22,7 @@ final class NestedContextTests: XCTestCase {
     }
   }
 
-  func testAChildValidatesBeforeItsParentHearsOfAnything() async throws {
+  func testChildValidatesBeforeNotifyingItsParent() async throws {
     let model = ManagedObjectModel {
       Entity("Note") {
         Attribute("text", .string).required()
@@ -48,7 +48,7 @@ final class NestedContextTests: XCTestCase {
     }
   }
 
-  func testLargeValuesGoThroughWithoutBeingRead() async throws {
+  func testLargeValuesPassThroughUnread() async throws {
     let model = ManagedObjectModel {
       Entity("Film") {
         Attribute("title", .string)
@@ -83,7 +83,7 @@ final class NestedContextTests: XCTestCase {
     }
   }
 
-  func testDerivedValuesAreThoseOfTheLastSaveToTheStore() async throws {
+  func testDerivedValuesReflectTheLastSaveToTheStore() async throws {
     let model = ManagedObjectModel {
       Entity("Person") {
         Attribute("name", .string)
@@ -109,7 +109,7 @@ final class NestedContextTests: XCTestCase {
     }
   }
 
-  func testAConstraintIsTheSaveToTheStoresBusiness() async throws {
+  func testConstraintIsCheckedOnTheSaveToTheStore() async throws {
     let model = ManagedObjectModel {
       Entity("Tag") {
         Attribute("name", .string)
@@ -130,7 +130,7 @@ final class NestedContextTests: XCTestCase {
     }
   }
 
-  func testAnAsynchronousFetchShowsTheParentsState() async throws {
+  func testAsynchronousFetchShowsTheStateOfTheParent() async throws {
     for kind in StoreKind.allCases {
       let stack = try await Stack(kind, model: Library.model, classes: Library.classes)
       let parent = stack.makeContext()
@@ -147,7 +147,7 @@ final class NestedContextTests: XCTestCase {
     }
   }
 
-  func testWhatIsPrefetchedIsWhatTheParentShows() async throws {
+  func testPrefetchedMembersMatchTheParent() async throws {
     try await onEachStore { stack in
       let parent = stack.makeContext()
       let (anna, berta) = (try parent.make("Author", ["name": "Anna"]), try parent.make("Author", ["name": "Berta"]))
@@ -195,7 +195,7 @@ final class NestedContextTests: XCTestCase {
     }
   }
 
-  @MainActor func testAContextBelowTheViewContextMergesWithIt() async throws {
+  @MainActor func testChildOfTheViewContextMergesWithIt() async throws {
     let container = try PersistentContainer(
       name: "library", managedObjectModel: Library.model, classes: Library.classes,
       persistentStoreDescriptions: [PersistentStoreDescription(type: .inMemory)])
@@ -216,7 +216,7 @@ final class NestedContextTests: XCTestCase {
     XCTAssertEqual(made.text("title"), "new")
   }
 
-  func testACleanParentCostsNoStatement() async throws {
+  func testCleanParentUsesNoStatement() async throws {
     let stack = try await Stack(.sqlcipher, model: Library.model, classes: Library.classes)
     let writer = stack.makeShortLivedContext()
     for number in 0..<100 { try writer.make("Book", ["title": "\(number)"]) }

@@ -61,7 +61,7 @@ final class NoOpenStoreTests: XCTestCase {
     }
   }
 
-  @MainActor func testNothingIsAnsweredBeforeStoresAreLoaded() async throws {
+  @MainActor func testRequestsBeforeStoresAreLoadedThrow() async throws {
     let folder = try TemporaryFolder()
     for descriptions in [[], [PersistentStoreDescription(type: .inMemory)], [.encrypted(in: folder)]] {
       let container = try container(descriptions)
@@ -90,7 +90,7 @@ final class NoOpenStoreTests: XCTestCase {
     }
   }
 
-  func testNothingIsAnsweredAfterStoresWereClosed() async throws {
+  func testRequestsAfterStoresAreClosedThrow() async throws {
     for kind in StoreKind.allCases {
       let folder = try TemporaryFolder()
       let container = try container([kind == .inMemory ? PersistentStoreDescription(type: .inMemory) : .encrypted(in: folder)])
@@ -139,7 +139,7 @@ final class NoOpenStoreTests: XCTestCase {
     }
   }
 
-  func testAStoreThatIsOpenedAgainAnswersAgain() async throws {
+  func testRequestsSucceedAfterReopening() async throws {
     let folder = try TemporaryFolder()
     let container = try container([.encrypted(in: folder)])
     try await container.loadPersistentStores()
@@ -173,7 +173,7 @@ final class NoOpenStoreTests: XCTestCase {
     Configuration("Settings", entities: "Setting")
   }
 
-  func testAnEntityThatNoOpenStoreHoldsIsToldWithItsConfiguration() async throws {
+  func testEntityWithoutAnOpenStoreIsReportedWithItsConfiguration() async throws {
     for kind in StoreKind.allCases {
       let folder = try TemporaryFolder()
       let coordinator = try PersistentStoreCoordinator(managedObjectModel: divided)
@@ -218,7 +218,7 @@ final class NoOpenStoreTests: XCTestCase {
     }
   }
 
-  func testNothingIsMadeInPlaceOfWhatNobodyHasLookedFor() async throws {
+  func testFindOrCreateCreatesNothingWithoutAStore() async throws {
     let coordinator = try PersistentStoreCoordinator(
       managedObjectModel: ManagedObjectModel {
         Entity("Code") {
@@ -231,7 +231,7 @@ final class NoOpenStoreTests: XCTestCase {
     XCTAssertFalse(context.hasChanges)
   }
 
-  func testAnObjectThatIsAssignedToAClosedStoreIsNotSavedElsewhere() async throws {
+  func testObjectAssignedToAClosedStoreIsNotSavedElsewhere() async throws {
     let coordinator = try PersistentStoreCoordinator(managedObjectModel: divided)
     for _ in 0..<2 { try await coordinator.addPersistentStore(with: PersistentStoreDescription(type: .inMemory)) }
     let context = ManagedObjectContext(coordinator: coordinator)

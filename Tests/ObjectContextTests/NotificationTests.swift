@@ -26,7 +26,7 @@ final class NotificationTests: XCTestCase {
     info[key.rawValue] as? Set<ManagedObject> ?? []
   }
 
-  func testChangesAreToldOnceAnEventWithTheirObjects() async throws {
+  func testChangesAreReportedOncePerEvent() async throws {
     try await onEachStore { stack in
       let context = stack.makeContext()
       let (changed, deleted) = (try context.make("Tag", ["name": "a"]), try context.make("Tag", ["name": "b"]))
@@ -47,7 +47,7 @@ final class NotificationTests: XCTestCase {
     }
   }
 
-  func testAFetchTellsNothingOfItsOwn() async throws {
+  func testFetchPostsNoNotification() async throws {
     try await onEachStore { stack in
       let context = stack.makeContext()
       try context.make("Tag", ["name": "a"])
@@ -75,7 +75,7 @@ final class NotificationTests: XCTestCase {
     }
   }
 
-  func testWhatComesAndGoesInOneEventIsNotTold() async throws {
+  func testObjectInsertedAndDeletedInOneEventIsNotReported() async throws {
     try await onEachStore([.inMemory]) { stack in
       let context = stack.makeContext()
       let infos = try collect(ManagedObjectContext.didChangeObjectsNotification, of: context) {
@@ -91,7 +91,7 @@ final class NotificationTests: XCTestCase {
     }
   }
 
-  func testVictimsOfDeleteRulesAreTold() async throws {
+  func testObjectsDeletedByRulesAreReported() async throws {
     try await onEachStore([.inMemory]) { stack in
       let context = stack.makeContext()
       let author = try context.make("Author", ["name": "A"])
@@ -110,7 +110,7 @@ final class NotificationTests: XCTestCase {
     }
   }
 
-  func testASaveTellsObjectsAndIDs() async throws {
+  func testSaveReportsObjectsAndIDs() async throws {
     try await onEachStore { stack in
       let context = stack.makeContext()
       let (changed, deleted) = (try context.make("Tag", ["name": "a"]), try context.make("Tag", ["name": "b"]))
@@ -138,7 +138,7 @@ final class NotificationTests: XCTestCase {
     }
   }
 
-  func testAFailedSaveTellsNoDidSave() async throws {
+  func testFailedSavePostsNoDidSave() async throws {
     try await onEachStore([.inMemory]) { stack in
       let context = stack.makeContext()
       try context.make("Tag")
@@ -149,7 +149,7 @@ final class NotificationTests: XCTestCase {
     }
   }
 
-  func testRefreshRollbackAndResetAreTold() async throws {
+  func testRefreshRollbackAndResetPostNotifications() async throws {
     try await onEachStore([.inMemory]) { stack in
       let context = stack.makeContext()
       let tag = try context.make("Tag", ["name": "a"])
@@ -170,7 +170,7 @@ final class NotificationTests: XCTestCase {
     }
   }
 
-  func testTheKeysHaveCoreDatasValues() {
+  func testKeysHaveTheCoreDataValues() {
     XCTAssertEqual(
       Key.allCases.map(\.rawValue),
       [
@@ -181,7 +181,7 @@ final class NotificationTests: XCTestCase {
       ])
   }
 
-  func testTheSequenceTellsTheSameAsValuesAndEndsWithTheContext() async throws {
+  func testSequenceDeliversNotificationsAsValuesAndEndsWithTheContext() async throws {
     let stack = try await Stack(.inMemory, model: Library.model, classes: Library.classes)
     var stream: AsyncStream<ContextChange>?
     var id: ManagedObjectID?
@@ -209,7 +209,7 @@ final class NotificationTests: XCTestCase {
     XCTAssertTrue(changes[6].invalidatedAll)
   }
 
-  func testSeveralSequencesHearTheSameAndAnEndedOneIsForgotten() async throws {
+  func testSeveralSequencesReceiveTheSameEvents() async throws {
     let stack = try await Stack(.inMemory, model: Library.model, classes: Library.classes)
     let context = stack.makeContext()
     let (first, second) = (context.changes(), context.changes())
@@ -229,7 +229,7 @@ final class NotificationTests: XCTestCase {
     XCTAssertFalse(context.hasChanges)
   }
 
-  func testTheCoordinatorTellsWhatSavesChanged() async throws {
+  func testCoordinatorReportsSavedChanges() async throws {
     let stack = try await Stack(.inMemory, model: Library.model, classes: Library.classes)
     let changes = stack.coordinator.changes()
     let context = stack.makeContext()

@@ -45,7 +45,7 @@ final class NumberCastTests: XCTestCase {
     XCTAssertNil(value as? String, place, line: line)
   }
 
-  func testIntegersOfEveryWidthAreCastToEveryIntegerThatHoldsThem() async throws {
+  func testIntegersAreCastToEverySufficientIntegerType() async throws {
     try await onThings { stack in
       let context = stack.makeContext()
       let thing = try context.make("Thing", ["i16": 7, "i32": 7, "i64": 7, "size": ["width": 7]])
@@ -77,7 +77,7 @@ final class NumberCastTests: XCTestCase {
     }
   }
 
-  func testAnIntegerIsNoTypeThatDoesNotHoldIt() async throws {
+  func testIntegerIsNotCastToATooSmallType() async throws {
     try await onThings { stack in
       let thing = try stack.makeContext().make("Thing", ["i16": -300, "i32": Int32.min, "i64": Int64.max])
       XCTAssertNil(thing["i16"] as? Int8)
@@ -90,7 +90,7 @@ final class NumberCastTests: XCTestCase {
     }
   }
 
-  func testTypedReadsAreAsStrictAsEver() async throws {
+  func testTypedReadsRemainStrict() async throws {
     try await onThings { stack in
       let thing = try stack.makeContext().make("Thing", ["i16": 1, "single": 2])
       XCTAssertEqual(try thing.value(forKey: "i16", as: Int.self), 1)
@@ -100,7 +100,7 @@ final class NumberCastTests: XCTestCase {
     }
   }
 
-  func testAFloatIsADoubleToo() async throws {
+  func testFloatIsCastToDouble() async throws {
     try await onThings { stack in
       let thing = try stack.makeContext().make("Thing", ["single": Float(0.1), "size": ["weight": 2.5]])
       XCTAssertEqual(thing["single"] as? Float, 0.1)
@@ -110,7 +110,7 @@ final class NumberCastTests: XCTestCase {
     }
   }
 
-  func testOtherValuesAreOfTheirOwnTypes() async throws {
+  func testOtherValuesKeepTheirTypes() async throws {
     try await onThings { stack in
       let thing = try stack.makeContext().make("Thing", ["flag": true, "real": 1, "exact": 1, "name": "1"])
       XCTAssertEqual("\(try XCTUnwrap(thing["flag"]))", "true")
@@ -141,7 +141,7 @@ final class NumberCastTests: XCTestCase {
     }
   }
 
-  func testWhatWasReadIsTakenBack() async throws {
+  func testReadValuesCanBeSetAgain() async throws {
     try await onThings { stack in
       let context = stack.makeContext()
       let one = try context.make("Thing", ["i16": 7, "i32": 70_000, "i64": Int64.max, "single": 0.1, "scratch": 5, "flag": true])
@@ -167,7 +167,7 @@ final class NumberCastTests: XCTestCase {
     }
   }
 
-  func testNumbersThatDoNotFitAreRefused() async throws {
+  func testOutOfRangeNumbersAreRejected() async throws {
     try await onThings { stack in
       let thing = try stack.makeContext().make("Thing", ["i16": 1])
       let wrong: [(String, NSNumber, KeyValueError.Code)] = [
@@ -181,7 +181,7 @@ final class NumberCastTests: XCTestCase {
     }
   }
 
-  func testPredicatesTakeWhatWasRead() async throws {
+  func testPredicatesAcceptReadValues() async throws {
     try await onThings { stack in
       let context = stack.makeContext()
       let thing = try context.make("Thing", ["name": "a", "i16": 7, "single": 0.1])

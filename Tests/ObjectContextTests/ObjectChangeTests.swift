@@ -30,7 +30,7 @@ final class ObjectChangeTests: XCTestCase {
     }
   }
 
-  func testAnEventsChangesHaveOldAndNewValues() async throws {
+  func testEventChangesHaveOldAndNewValues() async throws {
     try await onStores { stack in
       let context = stack.makeContext()
       let (author, book) = try library(context)
@@ -62,7 +62,7 @@ final class ObjectChangeTests: XCTestCase {
     }
   }
 
-  func testMergesRollbacksAndDeletionsComeToo() async throws {
+  func testMergesRollbacksAndDeletionsAreDelivered() async throws {
     try await onStores { stack in
       let context = stack.makeContext()
       let (_, book) = try library(context)
@@ -91,7 +91,7 @@ final class ObjectChangeTests: XCTestCase {
     }
   }
 
-  func testASavedDeletionEndsTheSequenceAndANewIDIsNoChange() async throws {
+  func testSavedDeletionEndsTheSequenceAndANewIDIsNotAChange() async throws {
     try await onStores { stack in
       let context = stack.makeContext()
       let author = Author(context: context)
@@ -113,7 +113,7 @@ final class ObjectChangeTests: XCTestCase {
     }
   }
 
-  func testANewObjectThatIsGivenUpEndsTheSequence() async throws {
+  func testDiscardedNewObjectEndsTheSequence() async throws {
     try await onStores { stack in
       let context = stack.makeContext()
       for isRolledBack in [true, false] {
@@ -132,7 +132,7 @@ final class ObjectChangeTests: XCTestCase {
     }
   }
 
-  func testTheSequenceKeepsNeitherObjectNorContext() async throws {
+  func testSequenceRetainsNeitherObjectNorContext() async throws {
     try await onStores { stack in
       let context = stack.makeContext()
       let id = try library(context).book.objectID
@@ -156,7 +156,7 @@ final class ObjectChangeTests: XCTestCase {
     }
   }
 
-  func testOnlyPropertiesCanBeWatched() async throws {
+  func testOnlyPropertiesCanBeObserved() async throws {
     try await onStores { stack in
       let (_, book) = try library(stack.makeContext())
       XCTAssertThrowsError(try book.changes(of: ["title", "nothing"])) { error in

@@ -11,12 +11,12 @@ final class ObjectHashTests: XCTestCase {
 
   private func objects(_ count: Int) -> [ManagedObject] {
     (0..<count).map { number in
-      let seed = ManagedObjectSeed(goneObjectOf: ManagedObjectID(space: 0, entityNumber: 0, key: Int64(number + 1)))
+      let seed = ManagedObjectSeed(invalidObjectOf: ManagedObjectID(space: 0, entityNumber: 0, key: Int64(number + 1)))
       return number % 2 == 0 ? ManagedObject(seed) : Special(seed)
     }
   }
 
-  func testASetFindsItsObjectsAndNoOthers() {
+  func testSetFindsOnlyItsObjects() {
     let (members, others) = (objects(3_000), objects(3_000))
     let set = Set(members)
     XCTAssertEqual(set.count, members.count)
@@ -36,7 +36,7 @@ final class ObjectHashTests: XCTestCase {
   }
 
   /// Random numbers would fill 63 of 100 buckets. With adjacent addresses, a few more or fewer are filled.
-  func testObjectsSpreadOverThePlacesOfASet() {
+  func testObjectHashesAreWellDistributed() {
     let members = objects(4_096)
     for seed in [0, 1, 0x7F00_1234_5670, -48] {
       let places = Set(members.map { $0._rawHashValue(seed: seed) & 4_095 })

@@ -7,7 +7,7 @@ import XCTest
 
 /// Temporary and permanent IDs, and their URIs (row C16).
 final class ObjectIDTests: XCTestCase {
-  func testASaveGivesAPermanentIDThatDiffersFromTheTemporaryOne() async throws {
+  func testSaveReplacesTheTemporaryID() async throws {
     try await onEachStore { stack in
       let context = stack.makeContext()
       let novel = try context.make("Novel", ["title": "N"])
@@ -35,7 +35,7 @@ final class ObjectIDTests: XCTestCase {
     }
   }
 
-  func testAnIDComesBackFromItsURI() async throws {
+  func testObjectIDRoundTripsThroughItsURI() async throws {
     try await onEachStore { stack in
       let context = stack.makeContext()
       let tag = try context.make("Tag", ["name": "a"])
@@ -65,7 +65,7 @@ final class ObjectIDTests: XCTestCase {
     }
   }
 
-  func testRelationshipsKnowObjectsUnderTheirNewIDs() async throws {
+  func testRelationshipsUseNewIDs() async throws {
     try await onEachStore { stack in
       let context = stack.makeContext()
       let author = Author(context: context)
@@ -91,7 +91,7 @@ final class ObjectIDTests: XCTestCase {
     }
   }
 
-  func testASaveThatFailsLeavesAGraphThatCanBeChangedAndSaved() async throws {
+  func testFailedSaveLeavesAGraphThatCanBeChangedAndSaved() async throws {
     try await onEachStore { stack in
       let context = stack.makeContext()
       let model = try context.make("Author", ["name": "A"])
@@ -117,7 +117,7 @@ final class ObjectIDTests: XCTestCase {
     }
   }
 
-  func testKeysAreNeverUsedTwice() async throws {
+  func testKeysAreNeverReused() async throws {
     try await onEachStore { stack in
       let context = stack.makeContext()
       let first = try context.make("Tag", ["name": "a"])

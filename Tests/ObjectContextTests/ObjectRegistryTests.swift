@@ -45,7 +45,7 @@ final class ObjectRegistryTests: XCTestCase {
     XCTAssertTrue(registry.object(permanent.reference, space: 41) === book)
   }
 
-  func testOneKeyInTwoStoresIsTwoObjects() throws {
+  func testOneKeyInTwoStoresIdentifiesTwoObjects() throws {
     let coordinator = try makeCoordinator()
     var registry = makeRegistry(coordinator)
     let books = try (0..<2).map { _ in try makeObject(coordinator) }
@@ -59,7 +59,7 @@ final class ObjectRegistryTests: XCTestCase {
     XCTAssertNil(registry.object(reference, space: 43))
   }
 
-  func testOneKeyInTwoEntityTreesIsTwoObjectsAndASubentitySharesItsRoots() throws {
+  func testKeysAreUniquePerEntityHierarchy() throws {
     let coordinator = try makeCoordinator()
     var registry = makeRegistry(coordinator)
     let (novel, author) = (try makeObject(coordinator, "Novel"), try makeObject(coordinator, "Author"))
@@ -69,7 +69,7 @@ final class ObjectRegistryTests: XCTestCase {
     XCTAssertTrue(registry.object(ObjectReference(entity: book.number, key: 7), space: 41) === novel)
   }
 
-  func testAnObjectThatTookAnothersPlaceStaysWhenTheOtherLeaves() throws {
+  func testReplacementObjectStaysRegisteredWhenTheOldOneIsRemoved() throws {
     let coordinator = try makeCoordinator()
     var registry = makeRegistry(coordinator)
     let (first, second) = (try makeObject(coordinator), try makeObject(coordinator))

@@ -25,7 +25,7 @@ final class ObjectUpdateTests: XCTestCase {
     return (authors, books)
   }
 
-  func testObjectsAreWhatABatchUpdateMakesOfTheirRows() async throws {
+  func testObjectUpdateMatchesABatchUpdate() async throws {
     try await onEachStore { stack in
       let context = stack.makeContext()
       let (authors, books) = try self.library(context)
@@ -54,7 +54,7 @@ final class ObjectUpdateTests: XCTestCase {
     }
   }
 
-  func testUnsavedValuesAreWhatIsComputedWith() async throws {
+  func testUpdateIsComputedFromUnsavedValues() async throws {
     try await onEachStore { stack in
       let context = stack.makeContext()
       let (_, books) = try self.library(context)
@@ -65,7 +65,7 @@ final class ObjectUpdateTests: XCTestCase {
     }
   }
 
-  func testWhatABatchUpdateRefusesIsRefused() async throws {
+  func testObjectUpdateRejectsWhatABatchUpdateRejects() async throws {
     try await onEachStore { stack in
       let context = stack.makeContext()
       let (authors, books) = try self.library(context)

@@ -41,7 +41,7 @@ final class ObservationTests: XCTestCase {
     return (context, author, books, tag)
   }
 
-  func testATypedPropertyIsToldOnceAnEventAndOthersAreNot() async throws {
+  func testObservedTypedPropertyIsReportedOncePerEvent() async throws {
     try await onEachStore { stack in
       let (context, _, books, _) = try self.library(stack)
       let title = self.track { _ = books[0].title }
@@ -62,7 +62,7 @@ final class ObservationTests: XCTestCase {
     }
   }
 
-  func testEveryKindOfPropertyAndOfAccessCounts() async throws {
+  func testEveryKindOfPropertyAccessIsObserved() async throws {
     try await onEachStore { stack in
       let (context, author, books, tag) = try self.library(stack)
       let agent = try context.make("Agent", ["name": "first"])
@@ -97,7 +97,7 @@ final class ObservationTests: XCTestCase {
     }
   }
 
-  func testMergesRefreshesRollbacksAndDeletionsAreTold() async throws {
+  func testMergesRefreshesRollbacksAndDeletionsAreObserved() async throws {
     try await onEachStore { stack in
       let (context, author, books, tag) = try self.library(stack)
       context.automaticallyMergesChangesFromParent = true
@@ -144,7 +144,7 @@ final class ObservationTests: XCTestCase {
     }
   }
 
-  func testABatchRequestAndANestedContextsSaveAreTold() async throws {
+  func testBatchRequestsAndNestedSavesAreObserved() async throws {
     try await onEachStore { stack in
       let (context, _, books, _) = try self.library(stack)
       let title = self.track { _ = books[0].title }
@@ -163,7 +163,7 @@ final class ObservationTests: XCTestCase {
     }
   }
 
-  func testPartsOfCompositesAndComputedValuesAreTold() async throws {
+  func testCompositePartsAndComputedValuesAreObserved() async throws {
     let model = ManagedObjectModel {
       Composite("Address") {
         Attribute("street", .string)
@@ -194,7 +194,7 @@ final class ObservationTests: XCTestCase {
   }
 
   /// Random objects read the same as in a context without observation.
-  func testObservedObjectsReadAndWriteAsOthersDo() async throws {
+  func testObservedObjectsReadAndWriteLikeOthers() async throws {
     try await onEachStore { stack in
       let plain = stack.makeContext()
       plain.automaticallyMergesChangesFromParent = true
@@ -226,7 +226,7 @@ final class ObservationTests: XCTestCase {
     }
   }
 
-  func testWhereNothingIsTrackedNobodyIsTold() async throws {
+  func testUntrackedReadsAreNotReported() async throws {
     try await onEachStore([.inMemory]) { stack in
       let (context, _, books, _) = try self.library(stack)
       context.tracksObservation = false
@@ -244,7 +244,7 @@ final class ObservationTests: XCTestCase {
     }
   }
 
-  func testAnObjectThatDiesTakesWhatIsKnownOfItAlong() async throws {
+  func testDeallocatedObjectRemovesItsObservations() async throws {
     try await onEachStore { stack in
       let (context, _, books, _) = try self.library(stack)
       let id = books[0].objectID
@@ -276,7 +276,7 @@ final class ObservationTests: XCTestCase {
     return container
   }
 
-  func testAnEventThatNobodyEndsIsToldAsSoonAsTheMainActorIsFree() async throws {
+  func testOpenEventIsReportedWhenTheMainActorIsIdle() async throws {
     let container = try await container()
     let context = container.viewContext
     context.tracksObservation = true
@@ -299,7 +299,7 @@ final class ObservationTests: XCTestCase {
     }
   }
 
-  func testObservationsFollowsAnObject() async throws {
+  func testObservationsSequenceFollowsAnObject() async throws {
     guard #available(macOS 26, iOS 26, watchOS 26, tvOS 26, visionOS 26, *) else { return }
     let container = try await container()
     let context = container.viewContext

@@ -28,7 +28,7 @@ final class PartialFaultTests: XCTestCase {
     return request
   }
 
-  func testOnlyTheChosenPropertiesAreRead() async throws {
+  func testOnlyThePropertiesToFetchAreRead() async throws {
     try await onBooks([.sqlcipher]) { stack in
       let books = try stack.makeContext().fetch(request(["pages"]))
       XCTAssertEqual(stack.statements?.count, 1)
@@ -41,7 +41,7 @@ final class PartialFaultTests: XCTestCase {
     }
   }
 
-  func testTheOthersComeWithOneReadForAll() async throws {
+  func testRemainingPropertiesAreReadTogether() async throws {
     try await onBooks([.sqlcipher]) { stack in
       let books = try stack.makeContext().fetch(request(["pages", "author"]))
       stack.statements?.reset()
@@ -65,7 +65,7 @@ final class PartialFaultTests: XCTestCase {
     }
   }
 
-  func testValuesAreThoseOfAWholeFetch() async throws {
+  func testPartialFaultValuesMatchAFullFetch() async throws {
     try await onBooks { stack in
       let books = try stack.makeContext().fetch(request(["title", "price", "author"]))
       for (number, book) in books.enumerated() {
@@ -115,7 +115,7 @@ final class PartialFaultTests: XCTestCase {
     }
   }
 
-  func testARegisteredObjectKeepsWhatItHas() async throws {
+  func testRegisteredObjectKeepsItsValues() async throws {
     try await onBooks { stack in
       let context = stack.makeContext()
       let whole = try context.fetch(request([]))
@@ -130,7 +130,7 @@ final class PartialFaultTests: XCTestCase {
     }
   }
 
-  func testNewerValuesReplaceThoseOfAPartialFault() async throws {
+  func testNewerValuesReplacePartialFaultValues() async throws {
     try await onBooks { stack in
       let context = stack.makeContext()
       let books = try context.fetch(request(["title"]))
@@ -150,7 +150,7 @@ final class PartialFaultTests: XCTestCase {
     }
   }
 
-  func testARowThatIsGoneLeavesNothing() async throws {
+  func testDeletedRowHasNoValues() async throws {
     try await onBooks { stack in
       let context = stack.makeContext()
       let book = try context.fetch(request(["title"]))[0]
@@ -163,7 +163,7 @@ final class PartialFaultTests: XCTestCase {
     }
   }
 
-  func testWhatHasNoColumnOfItsOwnIsAnError() async throws {
+  func testPropertyWithoutAColumnThrows() async throws {
     try await onBooks { stack in
       let context = stack.makeContext()
       for property: FetchProperty in ["tags", "author.name", "nothing", .expression(.keyPath("pages"), as: "p")] {

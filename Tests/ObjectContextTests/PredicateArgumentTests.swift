@@ -29,7 +29,7 @@ final class PredicateArgumentTests: XCTestCase {
     return found.compactMap { $0["title"] as? String }.sorted().joined()
   }
 
-  func testObjectsAreArgumentsBeforeAndAfterTheyAreSaved() async throws {
+  func testObjectsCanBeArgumentsBeforeAndAfterTheSave() async throws {
     try await onEachStore(model: model, classes: ManagedObjectClasses([:])) { stack in
       let context = stack.makeContext()
       let (ada, bob) = (try context.make("Author", ["name": "Ada"]), try context.make("Author", ["name": "Bob"]))
@@ -64,7 +64,7 @@ final class PredicateArgumentTests: XCTestCase {
     }
   }
 
-  func testPlacesFollowUnsavedChanges() async throws {
+  func testPositionsFollowUnsavedChanges() async throws {
     try await onEachStore(model: model, classes: ManagedObjectClasses([:])) { stack in
       let context = stack.makeContext()
       let book = try context.make("Book", ["title": "a"])

@@ -24,7 +24,7 @@ final class PrefetchForObjectsTests: XCTestCase {
     }
   }
 
-  func testEachStepIsOneStatement() async throws {
+  func testEachPrefetchStepUsesOneStatement() async throws {
     try await onBooks([.sqlcipher]) { stack, context in
       let books = try context.objects("Book")
       stack.statements?.reset()
@@ -43,7 +43,7 @@ final class PrefetchForObjectsTests: XCTestCase {
     }
   }
 
-  func testAPathOfTwoStepsIsTwoStatements() async throws {
+  func testKeyPathOfTwoStepsUsesTwoStatements() async throws {
     try await onBooks([.sqlcipher]) { stack, context in
       let books = try context.objects("Book")
       stack.statements?.reset()
@@ -66,7 +66,7 @@ final class PrefetchForObjectsTests: XCTestCase {
     }
   }
 
-  func testObjectsOfSeveralEntitiesAndOfOtherContextsMayStandSideBySide() async throws {
+  func testObjectsOfSeveralEntitiesAndContextsCanBePrefetchedTogether() async throws {
     try await onBooks { stack, context in
       let objects = try context.objects("Book")
       let new = try context.make("Book", ["title": "new"])
@@ -79,7 +79,7 @@ final class PrefetchForObjectsTests: XCTestCase {
     }
   }
 
-  func testUnsavedChangesStayOnTop() async throws {
+  func testUnsavedChangesSurvivePrefetching() async throws {
     try await onBooks { _, context in
       let books = try context.objects("Book")
       let tag = try context.make("Tag", ["name": "new"])
@@ -91,7 +91,7 @@ final class PrefetchForObjectsTests: XCTestCase {
     }
   }
 
-  func testAPathThatIsNoneOfRelationshipsIsRefused() async throws {
+  func testKeyPathWithoutRelationshipsIsRejected() async throws {
     try await onBooks { _, context in
       let books = try context.objects("Book")
       for path in ["title", "nothing", "author.name", ""] {

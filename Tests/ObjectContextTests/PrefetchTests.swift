@@ -26,7 +26,7 @@ final class PrefetchTests: XCTestCase {
     return try context.fetch(request)
   }
 
-  func testDestinationsAndMembersAreReadWithOneStatementMoreEach() async throws {
+  func testDestinationsAndMembersUseOneAdditionalStatementEach() async throws {
     try await onEachStore([.sqlcipher]) { stack in
       try fill(stack)
       let context = stack.makeContext()
@@ -68,7 +68,7 @@ final class PrefetchTests: XCTestCase {
     }
   }
 
-  func testPathsOfThreeStepsOverToOneAndToManyAreFollowed() async throws {
+  func testKeyPathsOfThreeStepsAreFollowed() async throws {
     try await onEachStore([.sqlcipher]) { stack in
       try fill(stack)
       let context = stack.makeContext()
@@ -131,7 +131,7 @@ final class PrefetchTests: XCTestCase {
     }
   }
 
-  func testAPathThatIsNoRelationshipIsAnError() async throws {
+  func testKeyPathThatIsNotARelationshipThrows() async throws {
     try await onEachStore { stack in
       XCTAssertThrowsError(try fetch("Book", ["title"], stack.makeContext())) {
         XCTAssertEqual(($0 as? StoreError)?.code, .invalidRequest)
@@ -140,7 +140,7 @@ final class PrefetchTests: XCTestCase {
     }
   }
 
-  func testObjectsCanBeReturnedFired() async throws {
+  func testObjectsCanBeReturnedAsFiredFaults() async throws {
     try await onEachStore { stack in
       try fill(stack)
       var request = FetchRequest<ManagedObject>(entityName: "Author")
@@ -151,7 +151,7 @@ final class PrefetchTests: XCTestCase {
     }
   }
 
-  func testObjectsWithoutValuesAreReadTogetherWhenTheyAreAskedFor() async throws {
+  func testObjectsWithoutValuesAreReadTogetherOnAccess() async throws {
     try await onEachStore([.sqlcipher]) { stack in
       try fill(stack)
       var request = FetchRequest<ManagedObject>(entityName: "Author")

@@ -12,7 +12,7 @@ final class PublishingTests: XCTestCase {
   private struct Stop: Error {}
 
   /// Observes a coordinator.
-  private final class Listener: Sendable {
+  private final class RecordingObserver: Sendable {
     let coordinator: PersistentStoreCoordinator
     private let list = Mutex<[ChangeSet]>([])
     private let number = Mutex<UInt64>(0)
@@ -35,9 +35,9 @@ final class PublishingTests: XCTestCase {
 
   // MARK: Publishers
 
-  func testASaveWithoutAnyContextIsTold() async throws {
+  func testSaveWithoutAContextIsReported() async throws {
     try await onEachStore { stack in
-      let listener = Listener(stack.coordinator)
+      let listener = RecordingObserver(stack.coordinator)
       let tag = try XCTUnwrap(stack.coordinator.compiledModel.entity(named: "Tag"))
       var scope = RequestScope(objectIDSpace: stack.store.space, contextName: "nobody", transactionAuthor: "me")
       scope.origin = 7
@@ -57,13 +57,13 @@ final class PublishingTests: XCTestCase {
     }
   }
 
-  func testASaveThatWritesNothingOrFailsIsNotTold() async throws {
+  func testEmptyOrFailedSaveIsNotReported() async throws {
     try await onEachStore { stack in
       let context = stack.makeContext()
       let tag = Tag(context: context)
       tag.name = "a"
       try context.save()
-      let listener = Listener(stack.coordinator)
+      let listener = RecordingObserver(stack.coordinator)
       context.detectConflicts(for: tag)
       try context.save()
       let other = stack.makeContext()
@@ -77,7 +77,7 @@ final class PublishingTests: XCTestCase {
     }
   }
 
-  func testTheRowsOfAnotherStoreAreToldAsTheyAreTaken() async throws {
+  func testImportedRowsAreReported() async throws {
     try await onEachStore([.sqlcipher]) { stack in
       let tag = try XCTUnwrap(stack.coordinator.compiledModel.entity(named: "Tag"))
       let transfer = try RowTransfer(into: stack.store, scope: RequestScope(objectIDSpace: stack.store.space))
@@ -91,7 +91,7 @@ final class PublishingTests: XCTestCase {
         }
         try transfer.insert(writer.finish(), places: [])
       }
-      let listener = Listener(stack.coordinator)
+      let listener = RecordingObserver(stack.coordinator)
       try transfer.transaction {
         try insert(["a", "b"])
         XCTAssertEqual(listener.count, 0)
@@ -108,7 +108,7 @@ final class PublishingTests: XCTestCase {
 
   // MARK: Order
 
-  func testTheRowCacheHasTheRowsBeforeAnybodyHears() async throws {
+  func testRowCacheIsUpdatedBeforeObserversAreNotified() async throws {
     try await onEachStore { stack in
       let context = stack.makeContext()
       let tag = Tag(context: context)
@@ -116,7 +116,7 @@ final class PublishingTests: XCTestCase {
       try context.save()
       let (store, reference) = (stack.store, tag.objectID.reference)
       let versions = Mutex<[Int64?]>([])
-      let listener = Listener(stack.coordinator) { _ in versions.withLock { $0.append(store.cache.row(reference)?.version) } }
+      let listener = RecordingObserver(stack.coordinator) { _ in versions.withLock { $0.append(store.cache.row(reference)?.version) } }
       tag.name = "b"
       try context.save()
       try context.execute(BatchUpdateRequest(entityName: "Tag", propertiesToUpdate: ["name": "c"]))
@@ -127,10 +127,10 @@ final class PublishingTests: XCTestCase {
     }
   }
 
-  func testEverybodyHearsBeforeTheSaverIsDone() async throws {
+  func testObserversAreNotifiedBeforeTheSaveReturns() async throws {
     try await onEachStore { stack in
       let context = stack.makeContext()
-      let listener = Listener(stack.coordinator)
+      let listener = RecordingObserver(stack.coordinator)
       let author = Author(context: context)
       author.name = "Ada"
       nonisolated(unsafe) var heard = -1
@@ -143,7 +143,7 @@ final class PublishingTests: XCTestCase {
     }
   }
 
-  func testSavesOfManyThreadsAreToldInTheOrderOfTheirCommits() async throws {
+  func testConcurrentSavesAreReportedInCommitOrder() async throws {
     try await onEachStore { stack in
       let coordinator = stack.coordinator
       do {
@@ -154,7 +154,7 @@ final class PublishingTests: XCTestCase {
       }
       let versions = Mutex<[Int64]>([])
       let store = stack.store
-      let listener = Listener(coordinator) { changes in
+      let listener = RecordingObserver(coordinator) { changes in
         for id in changes.updated { versions.withLock { $0.append(store.cache.row(id.reference)?.version ?? 0) } }
       }
       DispatchQueue.concurrentPerform(iterations: 4) { number in
@@ -175,14 +175,14 @@ final class PublishingTests: XCTestCase {
 
   // MARK: Transactions
 
-  func testATransactionIsToldOnceItIsCommitted() async throws {
+  func testTransactionIsReportedAfterTheCommit() async throws {
     try await onEachStore { stack in
       let (context, reader) = (stack.makeContext(), stack.makeContext())
       reader.automaticallyMergesChangesFromParent = true
       let held = Tag(context: reader)
       held.name = "held"
       try reader.save()
-      let listener = Listener(stack.coordinator)
+      let listener = RecordingObserver(stack.coordinator)
       try context.performTransaction {
         let tag = try context.all(Tag.self)[0]
         tag.name = "first"
@@ -198,10 +198,10 @@ final class PublishingTests: XCTestCase {
     }
   }
 
-  func testATransactionThatIsUndoneIsNotTold() async throws {
+  func testRolledBackTransactionIsNotReported() async throws {
     try await onEachStore { stack in
       let context = stack.makeContext()
-      let listener = Listener(stack.coordinator)
+      let listener = RecordingObserver(stack.coordinator)
       XCTAssertThrowsError(
         try context.performTransaction {
           Tag(context: context).name = "a"
@@ -215,10 +215,10 @@ final class PublishingTests: XCTestCase {
     }
   }
 
-  func testOfANestedTransactionThatIsUndoneNothingIsTold() async throws {
+  func testRolledBackNestedTransactionIsNotReported() async throws {
     try await onEachStore { stack in
       let (outer, inner) = (stack.makeContext(), stack.makeContext())
-      let listener = Listener(stack.coordinator)
+      let listener = RecordingObserver(stack.coordinator)
       try outer.performTransaction {
         Tag(context: outer).name = "a"
         try outer.save()
@@ -238,7 +238,7 @@ final class PublishingTests: XCTestCase {
     }
   }
 
-  func testWhoBeginsToListenInsideATransactionReadsEverythingAnew() async throws {
+  func testObserverAddedInATransactionReloadsEverything() async throws {
     try await onEachStore { stack in
       let (context, reader) = (stack.makeContext(), stack.makeContext())
       let tag = Tag(context: context)
@@ -256,10 +256,10 @@ final class PublishingTests: XCTestCase {
     }
   }
 
-  func testABatchOfManyPortionsIsToldAsOne() async throws {
+  func testBatchOfManyChunksIsReportedAsOne() async throws {
     try await onEachStore { stack in
       let context = stack.makeContext()
-      let listener = Listener(stack.coordinator)
+      let listener = RecordingObserver(stack.coordinator)
       var rows = BatchInsertRequest(entityName: "Tag", objects: (0..<12_000).map { ["name": "\($0)"] })
       try context.execute(rows)
       XCTAssertEqual(listener.heard.map(\.inserted.count), [12_000])

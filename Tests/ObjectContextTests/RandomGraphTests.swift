@@ -222,7 +222,7 @@ final class RandomGraphTests: XCTestCase {
     XCTAssertFalse(context.hasChanges)
   }
 
-  func testRandomOperationsLeaveTheGraphThatTheyShould() async throws {
+  func testRandomOperationsMatchTheReferenceModel() async throws {
     for seed in 1...20 as ClosedRange<UInt64> {
       try await onEachStore(model: model, classes: ManagedObjectClasses()) { stack in try run(stack, seed: seed, steps: 250) }
     }

@@ -12,11 +12,11 @@ import _TestSupport
 
 /// Random operations in contexts nested three levels deep, compared with a model of dictionaries.
 final class RandomNestingTests: XCTestCase {
-  func testNestedContextsAreWhatAModelOfThemSaysInMemory() throws {
+  func testNestedContextsMatchTheReferenceModelInMemory() throws {
     try run(PersistentStoreDescription(type: .inMemory), seed: 14, operations: 10_000)
   }
 
-  func testNestedContextsAreWhatAModelOfThemSaysOverAnEncryptedStore() throws {
+  func testNestedContextsMatchTheReferenceModelOverAnEncryptedStore() throws {
     let folder = try TemporaryFolder("RandomNestingTests")
     var description = PersistentStoreDescription(
       url: folder.file("test.store"), key: .databaseKey(SecretBytes([UInt8](repeating: 3, count: 32))))
@@ -247,7 +247,7 @@ private final class Level {
   private func forgetAll() { (inserted, years, authors, added, removed, deleted) = ([:], [:], [:], [:], [:], []) }
 
   private func save() throws -> String {
-    let (isDoubtful, things) = (!conflicted.isEmpty || hasLostDestination, visible)
+    let (isDoubtful, things) = (!conflicted.isEmpty || hasDeletedDestination, visible)
     do { try context.save() } catch let error as StoreError {
       XCTAssertTrue(isDoubtful, "\(error)")
       context.rollback()
@@ -265,7 +265,7 @@ private final class Level {
   private var definite: [String] { conflicted.subtracting(parent?.touched ?? []).filter { years[$0] != nil } }
 
   /// Whether a reference leads to an object that the parent has deleted.
-  private var hasLostDestination: Bool {
+  private var hasDeletedDestination: Bool {
     let base = base
     let tags = inserted.values.flatMap(\.tags) + added.values.flatMap { $0 }
     let destinations = inserted.values.compactMap(\.author) + authors.values.compactMap { $0 } + tags

@@ -82,7 +82,7 @@ final class RandomObservationTests: XCTestCase {
     return graph
   }
 
-  func testWhoHasReadWhatDiffersIsToldAndNobodyElse() async throws {
+  func testOnlyReadersOfChangedPropertiesAreNotified() async throws {
     try await onEachStore { stack in
       var random = SeededGenerator(seed: 14)
       let own = try self.makeGraph(stack.makeContext())
@@ -105,8 +105,8 @@ final class RandomObservationTests: XCTestCase {
         }
         var touched: Set<Place> = []
         for _ in 0..<Int.random(in: 1...4, using: &random) { touched.formUnion(own.change(&random)) }
-        let savesOthers = round % 3 == 0
-        if savesOthers {
+        let savesOtherContext = round % 3 == 0
+        if savesOtherContext {
           for _ in 0..<3 { touched.formUnion(others.change(&random)) }
           try others.context.save()
         }
@@ -118,7 +118,7 @@ final class RandomObservationTests: XCTestCase {
           XCTAssertTrue(heard.contains(place), "\(stack.kind), round \(round): nobody was told of \(place.key)")
         }
         // A rollback notifies for whole objects, and a merge for the ends of relationships with local changes.
-        if !isRolledBack && !savesOthers { XCTAssertEqual(heard.subtracting(touched), [], "\(stack.kind), round \(round)") }
+        if !isRolledBack && !savesOtherContext { XCTAssertEqual(heard.subtracting(touched), [], "\(stack.kind), round \(round)") }
       }
     }
   }

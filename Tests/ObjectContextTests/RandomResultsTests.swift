@@ -11,19 +11,19 @@ import _TestSupport
 final class RandomResultsTests: XCTestCase {
   private static let changes = RandomSteps.count(2_500)
 
-  func testResultsAreWhatEveryObjectSaysInMemory() async throws {
+  func testResultsMatchAFullEvaluationInMemory() async throws {
     try await run(.inMemory, seed: 14)
   }
 
-  func testResultsAreWhatEveryObjectSaysOverAnEncryptedStore() async throws {
+  func testResultsMatchAFullEvaluationOverAnEncryptedStore() async throws {
     try await run(.sqlcipher, seed: 15)
   }
 
-  func testSomeListsOfManyContextsAreWhatEveryObjectSaysInMemory() async throws {
+  func testResultsOfManyContextsMatchAFullEvaluationInMemory() async throws {
     try await runContexts(.inMemory, seed: 1_400, count: 60)
   }
 
-  func testSomeListsOfManyContextsAreWhatEveryObjectSaysOverAnEncryptedStore() async throws {
+  func testResultsOfManyContextsMatchAFullEvaluationOverAnEncryptedStore() async throws {
     try await runContexts(.sqlcipher, seed: 1_500, count: 40)
   }
 
@@ -81,14 +81,14 @@ private enum Key: Comparable {
 }
 
 /// Live results, and the expected ones from examining every object.
-private protocol Watched: AnyObject {
+private protocol ObservedResults: AnyObject {
   var name: String { get }
   var changeCount: Int { get }
   /// Returns a description of the problem, or nil.
   func difference(isWhole: Bool, among objects: [ManagedObject]) throws -> String?
 }
 
-private final class List<Object: ManagedObject>: Watched, FetchedResultsControllerDelegate {
+private final class List<Object: ManagedObject>: ObservedResults, FetchedResultsControllerDelegate {
   let name: String
   let controller: FetchedResultsController<Object>
   private(set) var changeCount = 0
@@ -208,7 +208,7 @@ private final class World {
   private let child: ManagedObjectContext
   private var random: SeededGenerator
   private var held: [ManagedObject] = []
-  private(set) var lists: [any Watched] = []
+  private(set) var lists: [any ObservedResults] = []
   private(set) var deeds: [String: Int] = [:]
 
   /// - Parameter listCount: The number of randomly selected lists; nil for all, in order.
@@ -250,7 +250,7 @@ private final class World {
     FetchRequest<Author>(entityName: "Author", predicate: try FetchPredicate(format: format), sortDescriptors: sort)
   }
 
-  private var listMakers: [() throws -> any Watched] {
+  private var listMakers: [() throws -> any ObservedResults] {
     [
       { [self] in
         try List(

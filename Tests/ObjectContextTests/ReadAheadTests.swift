@@ -12,7 +12,7 @@ final class ReadAheadTests: XCTestCase {
     var (statements, strides) = (0, [Int]())
     for position in positions {
       if known.contains(position) {
-        ahead.noteUse(of: position)
+        ahead.recordUse(of: position)
         continue
       }
       let miss = ahead.miss(at: position, limit: limit, patience: patience)
@@ -29,7 +29,7 @@ final class ReadAheadTests: XCTestCase {
     return (statements, known.count, strides)
   }
 
-  func testAWalkThroughAllReadsFourTimesAsManyEachTime() {
+  func testSequentialAccessQuadruplesTheBatchSize() {
     let all = walk(0..<10_000, count: 10_000)
     // 4, 16, 64, 256, and then the maximum per statement.
     XCTAssertEqual(all.statements, 4 + (10_000 - 340 + 499) / 500)
@@ -37,7 +37,7 @@ final class ReadAheadTests: XCTestCase {
     XCTAssertEqual(walk(0..<4, count: 10_000).rows, 4)
   }
 
-  func testAWalkBackwardsIsSeenAtTheSecondMiss() {
+  func testBackwardAccessIsDetectedAtTheSecondMiss() {
     let all = walk((0..<10_000).reversed(), count: 10_000)
     XCTAssertLessThanOrEqual(all.statements, 26)
     XCTAssertEqual(all.rows, 10_000)
@@ -46,7 +46,7 @@ final class ReadAheadTests: XCTestCase {
     XCTAssertEqual(walk((0..<5_000).reversed(), count: 10_000).rows, 5_003)
   }
 
-  func testEveryTenthIsReadInStepsOfTen() {
+  func testStridedAccessIsReadWithItsStride() {
     for start in [0, 7] {
       let tenth = walk(stride(from: start, to: 10_000, by: 10), count: 10_000)
       XCTAssertLessThanOrEqual(tenth.statements, 8)
@@ -62,7 +62,7 @@ final class ReadAheadTests: XCTestCase {
     }
   }
 
-  func testStepsAreSeenWhereSomeOfTheirObjectsAreAtHand() {
+  func testStridesAreDetectedWithSomeObjectsLoaded() {
     // As with authors of several books: of every hundredth position, nearly half need nothing.
     var generator = SystemRandomNumberGenerator()
     let positions = stride(from: 0, to: 100_000, by: 100).filter { _ in Bool.random(using: &generator) }
@@ -71,13 +71,13 @@ final class ReadAheadTests: XCTestCase {
     XCTAssertLessThanOrEqual(some.rows, 1_100)
   }
 
-  func testWithoutAnyOrderHardlyMoreIsReadThanWasAskedFor() {
+  func testRandomAccessReadsFewAdditionalObjects() {
     let random = (0..<100_000).shuffled().prefix(2_000)
     let some = walk(random, count: 100_000)
     XCTAssertLessThanOrEqual(some.rows, random.count * 3 / 2)
   }
 
-  func testAWalkWithoutAnyOrderReadsManyOnceItHasShownThatItGoesEverywhere() {
+  func testExtensiveRandomAccessReadsLargeBatches() {
     let all = walk((0..<10_000).shuffled(), count: 10_000, patience: 64)
     XCTAssertEqual(all.rows, 10_000)
     XCTAssertLessThanOrEqual(all.statements, 400)
@@ -88,14 +88,14 @@ final class ReadAheadTests: XCTestCase {
     XCTAssertLessThanOrEqual(many.rows, 2_000 * 65 + 500)
   }
 
-  func testAWalkThatStopsAndGoesOnElsewhereGrowsAgain() {
+  func testAccessThatJumpsRestartsBatchGrowth() {
     let positions = Array(0..<1_000) + Array(50_000..<51_000)
     let all = walk(positions, count: 100_000)
     XCTAssertLessThanOrEqual(all.statements, 14)
     XCTAssertLessThanOrEqual(all.rows, positions.count + 1_000)
   }
 
-  func testABatchIsNoLargerThanItMayBe() {
+  func testBatchSizeIsBounded() {
     XCTAssertEqual(walk(0..<1_000, count: 1_000, limit: 1).statements, 1_000)
     XCTAssertEqual(walk(0..<1_000, count: 1_000, limit: 10).statements, 101)
   }

@@ -25,7 +25,7 @@ final class RecentObjectsTests: XCTestCase {
   /// The number of registered authors.
   private func authors(_ context: ManagedObjectContext) -> Int { context.registeredObjects.count { $0.entity.name == "Author" } }
 
-  func testReachedObjectsLiveUntilTheEventEnds() async throws {
+  func testTraversedObjectsAreRetainedUntilTheEventEnds() async throws {
     let ends: [(ManagedObjectContext) throws -> Void] = [
       { $0.processPendingChanges() }, { try $0.save() }, { $0.refreshAllObjects() }, { $0.perform {} },
     ]
@@ -43,7 +43,7 @@ final class RecentObjectsTests: XCTestCase {
     }
   }
 
-  func testNothingOutlivesPerform() async throws {
+  func testNothingIsRetainedAfterPerform() async throws {
     try await onBooks { _, context in
       let books = try books(context)
       weak var author: ManagedObject?
@@ -57,7 +57,7 @@ final class RecentObjectsTests: XCTestCase {
     }
   }
 
-  func testAFetchAloneDoesNotLetGoOfThem() async throws {
+  func testFetchDoesNotReleaseRecentObjects() async throws {
     try await onBooks { _, context in
       let books = try books(context)
       weak let author = books[0].one("author")
@@ -67,7 +67,7 @@ final class RecentObjectsTests: XCTestCase {
     }
   }
 
-  func testMembersAreHeldToo() async throws {
+  func testMembersAreRetained() async throws {
     try await onBooks { _, context in
       let authors = try context.objects("Author")
       for author in authors { XCTAssertEqual(author.many("books").count, 1) }
@@ -77,7 +77,7 @@ final class RecentObjectsTests: XCTestCase {
     }
   }
 
-  func testNoMoreAreHeldThanTheLimitSays() async throws {
+  func testRetainedObjectsAreLimited() async throws {
     try await onEachStore { stack in
       let count = RecentObjects.limit + 1_000
       let writer = stack.makeShortLivedContext()
@@ -98,7 +98,7 @@ final class RecentObjectsTests: XCTestCase {
     }
   }
 
-  func testNoMoreBytesOfRowsAreHeldThanTheLimitSays() async throws {
+  func testRetainedRowBytesAreLimited() async throws {
     try await onEachStore { stack in
       let count = 24
       let writer = stack.makeShortLivedContext()
@@ -118,7 +118,7 @@ final class RecentObjectsTests: XCTestCase {
     }
   }
 
-  func testAHeldObjectIsRefreshedAndMergedAsAnyOther() async throws {
+  func testRetainedObjectIsRefreshedAndMergedLikeOthers() async throws {
     try await onBooks { stack, context in
       context.automaticallyMergesChangesFromParent = true
       let book = try books(context)[0]
@@ -140,7 +140,7 @@ final class RecentObjectsTests: XCTestCase {
     }
   }
 
-  func testAContextThatHoldsAllObjectsHoldsThemOnce() async throws {
+  func testContextThatRetainsAllObjectsRetainsThemOnce() async throws {
     try await onBooks { _, context in
       context.retainsRegisteredObjects = true
       for book in try books(context) { XCTAssertNotNil(book.one("author")) }
@@ -151,7 +151,7 @@ final class RecentObjectsTests: XCTestCase {
     }
   }
 
-  func testTheContextMayGoFirst() async throws {
+  func testContextCanBeReleasedFirst() async throws {
     try await onBooks { stack, _ in
       var context: ManagedObjectContext? = stack.makeShortLivedContext()
       let books = try books(XCTUnwrap(context))

@@ -69,10 +69,10 @@ extension ManagedObjectContext {
   @discardableResult
   func recorder(_ entityName: String, _ values: [String: Any] = [:]) throws -> Recorder {
     guard let recorder = try make(entityName, values) as? Recorder else {
-      throw KeyValueMistake()
+      throw RecorderError()
     }
     return recorder
   }
 }
 
-struct KeyValueMistake: Error {}
+struct RecorderError: Error {}

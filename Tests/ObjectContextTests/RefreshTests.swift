@@ -19,7 +19,7 @@ final class RefreshTests: XCTestCase {
     return context
   }
 
-  func testWithoutMergingChangesGoAndTheObjectIsAFault() async throws {
+  func testRefreshWithoutMergingDiscardsChanges() async throws {
     try await onEachStore { stack in
       _ = try fill(stack)
       let context = stack.makeContext()
@@ -37,7 +37,7 @@ final class RefreshTests: XCTestCase {
     }
   }
 
-  func testMergingTakesNewValuesBelowUnsavedOnes() async throws {
+  func testMergingRefreshKeepsUnsavedValues() async throws {
     try await onEachStore { stack in
       _ = try fill(stack)
       let (context, other) = (stack.makeContext(), stack.makeContext())
@@ -56,7 +56,7 @@ final class RefreshTests: XCTestCase {
     }
   }
 
-  func testAnotherConnectionsChangeIsSeenAfterARefresh() async throws {
+  func testChangeByAnotherConnectionIsVisibleAfterARefresh() async throws {
     try await onEachStore([.sqlcipher]) { stack in
       let context = try fill(stack)
       let author = try context.named("A", "Author")
@@ -68,7 +68,7 @@ final class RefreshTests: XCTestCase {
     }
   }
 
-  func testRefreshingTakesTheOtherSideOfAToOneBack() async throws {
+  func testRefreshRevertsTheInverseOfAToOne() async throws {
     try await onEachStore { stack in
       _ = try fill(stack)
       let context = stack.makeContext()
@@ -85,7 +85,7 @@ final class RefreshTests: XCTestCase {
     }
   }
 
-  func testRefreshingAnOwnerKeepsWhatItsMembersChanged() async throws {
+  func testRefreshingAnOwnerKeepsChangesOfItsMembers() async throws {
     try await onEachStore { stack in
       _ = try fill(stack)
       let context = stack.makeContext()
@@ -100,7 +100,7 @@ final class RefreshTests: XCTestCase {
     }
   }
 
-  func testRefreshingTakesBothSidesOfAManyToManyBack() async throws {
+  func testRefreshRevertsBothSidesOfAManyToMany() async throws {
     try await onEachStore { stack in
       let context = try fill(stack)
       let book = try XCTUnwrap(context.objects("Book").first)
@@ -117,7 +117,7 @@ final class RefreshTests: XCTestCase {
     }
   }
 
-  func testMembersThatOthersAddedAreSeenAfterARefreshBesideOwnOnes() async throws {
+  func testRefreshMergesMembersAddedByOthers() async throws {
     try await onEachStore { stack in
       _ = try fill(stack)
       let (context, other) = (stack.makeContext(), stack.makeContext())
@@ -133,7 +133,7 @@ final class RefreshTests: XCTestCase {
     }
   }
 
-  func testARefreshFindsThatTheRowIsGone() async throws {
+  func testRefreshDetectsADeletedRow() async throws {
     try await onEachStore { stack in
       _ = try fill(stack)
       let (context, other) = (stack.makeContext(), stack.makeContext())
@@ -158,7 +158,7 @@ final class RefreshTests: XCTestCase {
     }
   }
 
-  func testRefreshingAllKeepsUnsavedChangesAndMakesTheRestFaults() async throws {
+  func testRefreshingAllKeepsUnsavedChangesAndFaultsTheRest() async throws {
     try await onEachStore(classes: ManagedObjectClasses(["Author": Awakening.self])) { stack in
       _ = try fill(stack)
       let (context, other) = (stack.makeContext(), stack.makeContext())

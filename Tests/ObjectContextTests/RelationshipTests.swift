@@ -12,7 +12,7 @@ final class RelationshipTests: LibraryTestCase {
     return person
   }
 
-  func testTheInverseOfAToOneFollows() async throws {
+  func testToOneUpdatesItsInverse() async throws {
     try await withLibrary { context, _ in
       let (first, second, book) = (Author(context: context), Author(context: context), Book(context: context))
       book.author = first
@@ -26,7 +26,7 @@ final class RelationshipTests: LibraryTestCase {
     }
   }
 
-  func testAnOwnerReadLaterLacksTheMemberThatLeft() async throws {
+  func testOwnerReadLaterExcludesTheRemovedMember() async throws {
     try await withLibrary { context, coordinator in
       let (first, second, book) = (Author(context: context), Author(context: context), Book(context: context))
       (first.name, second.name, book.title) = ("A", "B", "T")
@@ -40,7 +40,7 @@ final class RelationshipTests: LibraryTestCase {
     }
   }
 
-  func testManyToManyIsKeptOnBothSidesAndSaved() async throws {
+  func testManyToManyIsUpdatedOnBothSidesAndSaved() async throws {
     try await withLibrary { context, coordinator in
       let (book, swift, linux) = (Book(context: context), Tag(context: context), Tag(context: context))
       (book.title, swift.name, linux.name) = ("T", "swift", "linux")
@@ -59,7 +59,7 @@ final class RelationshipTests: LibraryTestCase {
     }
   }
 
-  func testAnOrderIsKept() async throws {
+  func testOrderIsPreserved() async throws {
     try await withLibrary { context, coordinator in
       let shelf = try context.insertObject(entityName: "Shelf")
       let books = (0..<5).map { number in
@@ -122,7 +122,7 @@ final class RelationshipTests: LibraryTestCase {
     }
   }
 
-  func testDenyFailsTheSaveUnlessTheOtherGoesToo() async throws {
+  func testDenyFailsTheSaveUnlessTheDestinationIsDeleted() async throws {
     try await withLibrary { context, _ in
       let author = Author(context: context)
       author.name = "Ada"

@@ -57,7 +57,7 @@ final class ReplacingValidationTests: XCTestCase {
     try XCTUnwrap(context.make("Tidy", values) as? Tidy)
   }
 
-  func testASaveStoresWhatARulePutsInPlace() async throws {
+  func testSaveStoresReplacementValues() async throws {
     try await onEachStore(model: model, classes: classes) { stack in
       let context = stack.makeContext()
       let object = try make(context, ["title": " many ", "mood": "wild", "settings": ["a": 2]])
@@ -115,7 +115,7 @@ final class ReplacingValidationTests: XCTestCase {
     }
   }
 
-  func testRulesThatNeverRestAreAnError() async throws {
+  func testEndlessValidationReplacementThrows() async throws {
     try await onEachStore(model: model, classes: classes) { stack in
       let context = stack.makeContext()
       let object = try make(context, ["title": "a"])
@@ -130,7 +130,7 @@ final class ReplacingValidationTests: XCTestCase {
     }
   }
 
-  func testASingleValueMayBeReplaced() async throws {
+  func testSingleValueCanBeReplaced() async throws {
     try await onEachStore([.inMemory], model: model, classes: classes) { stack in
       let object = try make(stack.makeContext(), ["title": "a"])
       var value: Any? = "  b "

@@ -6,7 +6,7 @@ import XCTest
 
 /// Resetting a context (row C10).
 final class ResetTests: XCTestCase {
-  func testAllObjectsAndChangesGoAndNothingIsSaved() async throws {
+  func testResetDiscardsAllObjectsAndChanges() async throws {
     try await onEachStore { stack in
       let context = stack.makeContext()
       let saved = try context.make("Tag", ["name": "a"])
@@ -25,7 +25,7 @@ final class ResetTests: XCTestCase {
     }
   }
 
-  func testObjectsHeldOverAResetReadTheirLastValuesAndChangeNothing() async throws {
+  func testObjectsRetainedAcrossAResetReadTheirLastValues() async throws {
     try await onEachStore { stack in
       let context = stack.makeContext()
       let author = Author(context: context)
@@ -51,7 +51,7 @@ final class ResetTests: XCTestCase {
     }
   }
 
-  func testAFaultHeldOverAResetReadsAsEmpty() async throws {
+  func testFaultRetainedAcrossAResetIsEmpty() async throws {
     try await onEachStore { stack in
       let context = stack.makeContext()
       let author = Author(context: context)
@@ -66,7 +66,7 @@ final class ResetTests: XCTestCase {
     }
   }
 
-  func testALargeImportInPortionsKeepsNoObjects() async throws {
+  func testLargeImportInBatchesRetainsNoObjects() async throws {
     try await onEachStore { stack in
       let context = stack.makeContext()
       for portion in 0..<5 {

@@ -27,7 +27,7 @@ final class ResultsCostTests: XCTestCase {
     return items
   }
 
-  func testAChangeComparesAndMovesFewOfAHundredThousandResults() throws {
+  func testChangeComparesAndMovesFewResults() throws {
     let list = ResultList(Self.order, isSectioned: true)
     let items = load(100_000, list)
     XCTAssertEqual(list.work, ResultList.Work())
@@ -40,11 +40,11 @@ final class ResultsCostTests: XCTestCase {
     }
     // The binary logarithm of 100,000 is 17. A node has at most 256 results, and half of a full one moves to a new one.
     XCTAssertLessThanOrEqual(list.work.comparisons, changes * 19)
-    XCTAssertLessThanOrEqual(list.work.moved, changes * 2 * ResultList.greatestPiece)
+    XCTAssertLessThanOrEqual(list.work.moved, changes * 2 * ResultList.maximumChunkSize)
     XCTAssertEqual(list.count, 100_000)
   }
 
-  func testAListIsWhatASortedArrayIs() throws {
+  func testResultsMatchASortedArray() throws {
     let list = ResultList(Self.order, isSectioned: true)
     var random = SeededGenerator(seed: 4)
     var items = load(2_000, list)
@@ -85,12 +85,12 @@ final class ResultsCostTests: XCTestCase {
     check()
   }
 
-  func testAsMuchAsCanStaysInPlace() {
-    XCTAssertEqual(LongestRun.members(of: []), [])
-    XCTAssertEqual(LongestRun.members(of: [1, 2, 3]), [true, true, true])
-    XCTAssertEqual(LongestRun.members(of: [9, 1, 2, 3]), [false, true, true, true])
-    XCTAssertEqual(LongestRun.members(of: [3, 2, 1]).count { $0 }, 1)
-    XCTAssertEqual(LongestRun.members(of: [2, 8, 3, 9, 4, 5]), [true, false, true, false, true, true])
+  func testUnaffectedResultsStayInPlace() {
+    XCTAssertEqual(LongestIncreasingSubsequence.members(of: []), [])
+    XCTAssertEqual(LongestIncreasingSubsequence.members(of: [1, 2, 3]), [true, true, true])
+    XCTAssertEqual(LongestIncreasingSubsequence.members(of: [9, 1, 2, 3]), [false, true, true, true])
+    XCTAssertEqual(LongestIncreasingSubsequence.members(of: [3, 2, 1]).count { $0 }, 1)
+    XCTAssertEqual(LongestIncreasingSubsequence.members(of: [2, 8, 3, 9, 4, 5]), [true, false, true, false, true, true])
   }
 
   // MARK: Statements
@@ -149,7 +149,7 @@ final class ResultsCostTests: XCTestCase {
     }
   }
 
-  func testFetchingResultsIsOneStatement() async throws {
+  func testFetchingResultsUsesOneStatement() async throws {
     try await onBooks { context, stack in
       stack.statements?.reset()
       let controller = try controller(context, "price < 100", by: "title")
@@ -159,7 +159,7 @@ final class ResultsCostTests: XCTestCase {
     }
   }
 
-  func testResultsAreReadTogetherWhereTheyAreLookedAt() async throws {
+  func testResultsAreReadTogetherOnAccess() async throws {
     try await onBooks { context, stack in
       let controller = try controller(context, by: "title")
       stack.forgetRows()
@@ -169,7 +169,7 @@ final class ResultsCostTests: XCTestCase {
     }
   }
 
-  func testWhatOthersChangeIsAskedForByOneFetch() async throws {
+  func testMergedChangesAreFetchedTogether() async throws {
     try await onBooks { context, stack in
       let controller = try controller(context, "price < 50", by: "title")
       let other = stack.makeContext()
@@ -182,7 +182,7 @@ final class ResultsCostTests: XCTestCase {
     }
   }
 
-  func testRelatedChangesLeadBackByAStatementForFiveHundred() async throws {
+  func testRelatedChangesUseOneStatementPerFiveHundred() async throws {
     try await onBooks { context, stack in
       let controller = try controller(context, "author.name BEGINSWITH 'author'", by: "title")
       XCTAssertEqual(controller.numberOfObjects, Self.count)
@@ -196,7 +196,7 @@ final class ResultsCostTests: XCTestCase {
     }
   }
 
-  func testChangesOfWhatNobodyAsksForCostALook() async throws {
+  func testIrrelevantChangesCostOneCheck() async throws {
     try await onBooks { context, stack in
       let controller = try controller(context, "author.name BEGINSWITH 'author'", by: "title")
       let other = stack.makeContext()
@@ -208,7 +208,7 @@ final class ResultsCostTests: XCTestCase {
     }
   }
 
-  func testAWindowIsFilledByOneFetch() async throws {
+  func testWindowIsRefilledByOneFetch() async throws {
     try await onBooks { context, stack in
       var request = FetchRequest<Book>(entityName: "Book")
       request.sortDescriptors = [FetchSortDescriptor("title")]

@@ -56,7 +56,7 @@ final class ResultsStreamTests: XCTestCase {
     try stack.close()
   }
 
-  func testASequenceThrowsWhereResultsEnd() async throws {
+  func testSequenceThrowsWhenResultsFail() async throws {
     let stack = try await Stack(.inMemory, model: Library.model, classes: Library.classes)
     let context = stack.makeContext()
     let request = FetchRequest<Book>(entityName: "Book", sortDescriptors: [FetchSortDescriptor("title")])

@@ -35,7 +35,7 @@ final class RollbackTests: XCTestCase {
     }
   }
 
-  func testBothSidesOfRelationshipsComeBack() async throws {
+  func testRollbackRestoresBothSidesOfRelationships() async throws {
     try await onEachStore { stack in
       let context = stack.makeContext()
       let (first, second) = (try context.make("Author", ["name": "A"]), try context.make("Author", ["name": "B"]))
@@ -71,7 +71,7 @@ final class RollbackTests: XCTestCase {
     }
   }
 
-  func testACascadeIsUndoneAsAWhole() async throws {
+  func testCascadeIsRolledBackCompletely() async throws {
     try await onEachStore { stack in
       let context = stack.makeContext()
       let author = try context.make("Author", ["name": "A"])
@@ -88,7 +88,7 @@ final class RollbackTests: XCTestCase {
     }
   }
 
-  func testAnErrorThatWasKeptIsGivenUpToo() async throws {
+  func testRollbackClearsDeferredErrors() async throws {
     try await onEachStore([.inMemory]) { stack in
       let (context, other) = (stack.makeContext(), stack.makeContext())
       let book = try context.make("Book", ["title": "T"])
@@ -100,7 +100,7 @@ final class RollbackTests: XCTestCase {
     }
   }
 
-  func testAfterARollbackASaveWithPermanentIDsObtainedWritesNothing() async throws {
+  func testSaveAfterRollbackWithPermanentIDsWritesNothing() async throws {
     try await onEachStore { stack in
       let context = stack.makeContext()
       let tag = try context.make("Tag", ["name": "a"])

@@ -52,7 +52,7 @@ final class RowOrderTests: XCTestCase {
 
   private func text(_ value: Values) -> String { "\(value.title) \(value.price) \(value.pages.map(String.init) ?? "")" }
 
-  func testRowsComeInTheOrderOfTheirValuesAllAndTheFirst() async throws {
+  func testAllRowsAndFirstRowsAreSortedByValue() async throws {
     try await onBooks { context, values, stack in
       let byTitle = { (left: Values, right: Values) in Array(left.title.utf8).lexicographicallyPrecedes(Array(right.title.utf8)) }
       let orders: [([FetchSortDescriptor], (Values, Values) -> Bool)] = [

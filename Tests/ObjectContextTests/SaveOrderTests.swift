@@ -12,7 +12,7 @@ final class SaveOrderTests: XCTestCase {
     try await onEachStore(model: Nursery.model, classes: Nursery.classes, body)
   }
 
-  func testTheStepsOfASaveComeInOrder() async throws {
+  func testSaveStepsRunInOrder() async throws {
     try await onNursery { stack in
       let context = stack.makeContext()
       let plant = try context.recorder("Plant", ["name": "rose"])
@@ -41,7 +41,7 @@ final class SaveOrderTests: XCTestCase {
     }
   }
 
-  func testASaveInDidSaveIsASaveOfItsOwn() async throws {
+  func testSaveInDidSaveIsSeparate() async throws {
     try await onNursery { stack in
       let context = stack.makeContext()
       let bed = try context.recorder("Bed", ["name": "east"])
@@ -61,7 +61,7 @@ final class SaveOrderTests: XCTestCase {
     }
   }
 
-  func testObjectsThatAValidatorChangesAreSavedWithTheOthers() async throws {
+  func testObjectsChangedByAValidatorAreSaved() async throws {
     try await onNursery { stack in
       let context = stack.makeContext()
       let (bed, plant) = (try context.recorder("Bed", ["name": "east"]), try context.recorder("Plant", ["name": "rose"]))
@@ -74,7 +74,7 @@ final class SaveOrderTests: XCTestCase {
     }
   }
 
-  func testValuesThatAValidatorSetsAreValidatedAndSaved() async throws {
+  func testValuesSetByAValidatorAreValidatedAndSaved() async throws {
     try await onNursery { stack in
       let context = stack.makeContext()
       let plant = try context.recorder("Plant", ["name": " Rose "])
@@ -87,7 +87,7 @@ final class SaveOrderTests: XCTestCase {
     }
   }
 
-  func testObjectsThatAnObserverChangesAreSavedWithTheOthers() async throws {
+  func testObjectsChangedByAnObserverAreSaved() async throws {
     try await onNursery { stack in
       let context = stack.makeContext()
       let (bed, plant) = (try context.recorder("Bed", ["name": "east"]), try context.recorder("Plant", ["name": "rose"]))
@@ -129,7 +129,7 @@ final class SaveOrderTests: XCTestCase {
     }
   }
 
-  func testSeveralSavesWriteOnlyWhatIsNew() async throws {
+  func testSeveralSavesWriteOnlyNewChanges() async throws {
     try await onNursery { stack in
       let context = stack.makeContext()
       let bed = try context.recorder("Bed", ["name": "east"])
@@ -143,7 +143,7 @@ final class SaveOrderTests: XCTestCase {
     }
   }
 
-  func testAReadOnlyStoreRefusesASave() async throws {
+  func testReadOnlyStoreRejectsASave() async throws {
     try await onNursery { stack in
       guard stack.kind == .inMemory else { return }
       let context = stack.makeContext()
@@ -160,7 +160,7 @@ final class SaveOrderTests: XCTestCase {
     XCTAssertTrue(context.hasChanges)
   }
 
-  func testWithoutAStoreASaveSaysSo() async throws {
+  func testSaveWithoutAStoreThrows() async throws {
     let coordinator = try PersistentStoreCoordinator(managedObjectModel: Nursery.model)
     let context = ManagedObjectContext(coordinator: coordinator)
     try context.make("Plant", ["name": "rose"])

@@ -34,14 +34,14 @@ final class SavingTests: LibraryTestCase {
     }
   }
 
-  func testASaveOfNothingAsksTheStoreNothing() async throws {
+  func testEmptySaveSendsNoStoreRequest() async throws {
     try await withLibrary { context, coordinator in
       try context.save()
       XCTAssertEqual(try counting(coordinator).takeCount(), 0)
     }
   }
 
-  func testAnUpdateIsSeenByAnotherContextAndRaisesTheVersion() async throws {
+  func testUpdateIsVisibleToAnotherContextAndIncrementsTheVersion() async throws {
     try await withLibrary { context, coordinator in
       let author = Author(context: context)
       author.name = "Ada"
@@ -82,7 +82,7 @@ final class SavingTests: LibraryTestCase {
     }
   }
 
-  func testAllValidationErrorsAreThrownAtOnce() async throws {
+  func testAllValidationErrorsAreThrownTogether() async throws {
     try await withLibrary { context, _ in
       let author = Author(context: context)
       author.name = ""
@@ -97,7 +97,7 @@ final class SavingTests: LibraryTestCase {
     }
   }
 
-  func testRollbackGivesUpAllChanges() async throws {
+  func testRollbackDiscardsAllChanges() async throws {
     try await withLibrary { context, _ in
       let author = Author(context: context)
       author.name = "Ada"
@@ -121,7 +121,7 @@ final class SavingTests: LibraryTestCase {
     }
   }
 
-  func testCallbacksComeInOrder() async throws {
+  func testCallbacksRunInOrder() async throws {
     try await withLibrary { context, coordinator in
       let author = Author(context: context)
       author.name = "Ada"
@@ -137,7 +137,7 @@ final class SavingTests: LibraryTestCase {
     }
   }
 
-  func testATransactionIsUndoneAsAWhole() async throws {
+  func testTransactionIsRolledBackCompletely() async throws {
     struct Stop: Error {}
     try await withLibrary { context, coordinator in
       XCTAssertThrowsError(

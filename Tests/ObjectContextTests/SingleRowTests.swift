@@ -33,7 +33,7 @@ final class SingleRowTests: XCTestCase {
     number % 3 == 0 ? Data(repeating: UInt8(number & 255), count: number % 9 == 0 ? 2_000 : 20) : nil
   }
 
-  func testRowsOfAllSizesReadOneAtATimeStayWhatTheyWere() async throws {
+  func testRowsOfAllSizesReadIndividuallyAreUnchanged() async throws {
     let folder = try TemporaryFolder()
     let coordinator = try await open(folder)
     let writing = ManagedObjectContext(coordinator: coordinator)
@@ -57,7 +57,7 @@ final class SingleRowTests: XCTestCase {
     for store in coordinator.persistentStores { try coordinator.remove(store) }
   }
 
-  func testAfterARefreshAFaultShowsWhatAnotherCoordinatorHasSaved() async throws {
+  func testRefreshedFaultShowsSavesOfAnotherCoordinator() async throws {
     let folder = try TemporaryFolder()
     let (one, other) = (try await open(folder), try await open(folder))
     let (context, elsewhere) = (ManagedObjectContext(coordinator: one), ManagedObjectContext(coordinator: other))

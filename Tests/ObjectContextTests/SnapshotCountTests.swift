@@ -24,7 +24,7 @@ final class SnapshotCountTests: XCTestCase {
     return stack.statements?.count ?? 0
   }
 
-  func testAFetchOfSnapshotsTakesOneStatement() async throws {
+  func testFetchOfSnapshotsUsesOneStatement() async throws {
     try await onEachStore([.sqlcipher]) { stack in
       try makeBooks(700, stack)
       let context = stack.makeContext()
@@ -42,7 +42,7 @@ final class SnapshotCountTests: XCTestCase {
     }
   }
 
-  func testASnapshotOfAReadObjectAsksNobodyAndSharesItsRow() async throws {
+  func testSnapshotOfALoadedObjectSharesItsRow() async throws {
     try await onEachStore { stack in
       try makeBooks(20, stack)
       let context = stack.makeContext()
@@ -61,7 +61,7 @@ final class SnapshotCountTests: XCTestCase {
     }
   }
 
-  func testApplyingToAnObjectInMemoryAsksNobody() async throws {
+  func testApplyingToALoadedObjectUsesNoStatement() async throws {
     try await onEachStore([.sqlcipher]) { stack in
       try makeBooks(20, stack)
       let context = stack.makeContext()
@@ -74,7 +74,7 @@ final class SnapshotCountTests: XCTestCase {
     }
   }
 
-  func testATransformerThatFailsIsToldWhenTheSnapshotIsApplied() async throws {
+  func testTransformerErrorIsThrownWhenTheSnapshotIsApplied() async throws {
     let model = ManagedObjectModel {
       Entity("Note") {
         Attribute("text", .string)

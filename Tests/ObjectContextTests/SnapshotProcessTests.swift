@@ -56,7 +56,7 @@ final class SnapshotProcessTests: XCTestCase {
   }
 
   /// Runs the part of a child process that another test has started.
-  func testPlayAPart() async throws {
+  func testProcessEntryPoint() async throws {
     guard let role = ProcessInfo.processInfo.environment[DocumentPart.role] else { return }
     let arguments = ProcessInfo.processInfo.environment[DocumentPart.arguments]?.components(separatedBy: "\n") ?? []
     let container = try await open(URL(fileURLWithPath: arguments[0]))

@@ -36,7 +36,7 @@ final class StagedDryRunTests: XCTestCase {
     return nil
   }
 
-  func testADryRunSaysWhatEachStageWouldDoAndCallsNoHandler() async throws {
+  func testDryRunDescribesEachStageAndCallsNoHandler() async throws {
     let store = try await filled(version: 1)
     store.description.stagedMigrationManager = StagedMigrationManager(AddressBook.stages(log))
     let plan = try await plan(store, AddressBook.version5)
@@ -80,7 +80,7 @@ final class StagedDryRunTests: XCTestCase {
       ])
   }
 
-  func testTheStatementsOfThePlanAreThoseThatRunInTheirOrder() async throws {
+  func testPlannedStatementsMatchTheExecutedOnes() async throws {
     for version in 1...4 {
       let store = try await filled(version: version)
       store.description.stagedMigrationManager = StagedMigrationManager(AddressBook.stages(log))
@@ -105,7 +105,7 @@ final class StagedDryRunTests: XCTestCase {
   }
 
   /// Through lightweight stages alone, the numbers are exact for entities of one hierarchy, some of which are removed, and for links.
-  func testNumbersAreExactAsFarAsInferenceGoes() async throws {
+  func testPlannedNumbersAreExactForInferredStages() async throws {
     func model(_ version: String, _ property: String, hasNote: Bool, isSplit: Bool) -> ManagedObjectModel {
       ManagedObjectModel(version: version) {
         Entity("Base", abstract: true) { Attribute("name", .string) }
@@ -138,7 +138,7 @@ final class StagedDryRunTests: XCTestCase {
       ])
   }
 
-  func testWhatAPreparationMayMendIsNoConflict() async throws {
+  func testConflictsFixableByAPreparationAreNotReported() async throws {
     let constrained = ManagedObjectModel(version: "2") {
       Entity("Person") {
         Attribute("name", .string).required()
@@ -183,7 +183,7 @@ final class StagedDryRunTests: XCTestCase {
     XCTAssertEqual(error?.code, .migrationConstraintViolation)
   }
 
-  func testALaterStageAsksTheRowsWhenItsTurnComes() async throws {
+  func testLaterStageChecksRowsWhenItRuns() async throws {
     var constrained = AddressBook.version3
     constrained.entities[0].uniquenessConstraints = [["firstName"]]
     let store = try await filled(version: 2)
@@ -210,7 +210,7 @@ final class StagedDryRunTests: XCTestCase {
     XCTAssertEqual(error?.obstacles, plan.obstacles)
   }
 
-  func testAMappingModelIsAStageWhoseRowsAreItsOwn() async throws {
+  func testMappingModelStageHandlesItsOwnRows() async throws {
     let store = try await filled(version: 1)
     store.description.mappingModels = [
       MappingModel([
@@ -230,7 +230,7 @@ final class StagedDryRunTests: XCTestCase {
     XCTAssertFalse(inferred.isEmpty)
   }
 
-  func testADryRunFailsAsOpeningWould() async throws {
+  func testDryRunThrowsTheErrorsOfOpening() async throws {
     let newest = try await filled(version: 5)
     newest.description.stagedMigrationManager = StagedMigrationManager(AddressBook.stages(log))
     let backward = await failure(newest, AddressBook.version3)

@@ -11,7 +11,7 @@ import _TestSupport
 final class StagedMigrationTests: XCTestCase {
   private let log = Log()
 
-  func testAStoreOfEachVersionTakesTheStagesThatAreLeft() async throws {
+  func testStoreOfEachVersionRunsTheRemainingStages() async throws {
     let called = [1: ["split", "number"], 2: ["split", "number"], 3: ["number"], 4: ["number"], 5: []]
     for version in 1...5 {
       log.removeAll()
@@ -24,7 +24,7 @@ final class StagedMigrationTests: XCTestCase {
     }
   }
 
-  func testTheVersionsOfABundleAreGoneThroughInOrderWithCustomStagesWhereTheyAreGiven() async throws {
+  func testBundleVersionsMigrateInOrderWithCustomStages() async throws {
     for version in 1...4 {
       log.removeAll()
       let store = try MigratingStore()
@@ -37,7 +37,7 @@ final class StagedMigrationTests: XCTestCase {
     }
   }
 
-  func testACustomStageMayPassOverVersions() async throws {
+  func testCustomStageCanSkipVersions() async throws {
     for version in 1...4 {
       let store = try MigratingStore()
       let stage = CustomMigrationStage(migratingFrom: AddressBook.reference(1), to: AddressBook.reference(3), label: "jump") {
@@ -79,7 +79,7 @@ final class StagedMigrationTests: XCTestCase {
     XCTAssertEqual(keys.count, 2)
   }
 
-  func testAllStagesTakeEffectOrNone() async throws {
+  func testStagesAreAppliedAtomically() async throws {
     let store = try MigratingStore()
     try await store.fill(AddressBook.version1) { try AddressBook.fill($0, version: 1) }
     var stages = AddressBook.stages(log)
@@ -101,7 +101,7 @@ final class StagedMigrationTests: XCTestCase {
     XCTAssertEqual(try AddressBook.contents(context), AddressBook.expected)
   }
 
-  func testAMigrationThatIsCalledOffLeavesTheStoreAsItWas() async throws {
+  func testCanceledMigrationLeavesTheStoreUnchanged() async throws {
     let store = try MigratingStore()
     try await store.fill(AddressBook.version1) { try AddressBook.fill($0, version: 1) }
     let cancellation = RequestCancellation()
@@ -146,7 +146,7 @@ final class StagedMigrationTests: XCTestCase {
 
   // MARK: Unknown and newer versions
 
-  func testAVersionInNoStageGoesToTheNearestByInference() async throws {
+  func testUnstagedVersionIsInferredToTheNearestStage() async throws {
     // A model that was released and forgotten: version 2 with an additional attribute.
     var shipped = AddressBook.version2
     let person = try XCTUnwrap(shipped.entities.firstIndex { $0.name == "Person" })
@@ -163,7 +163,7 @@ final class StagedMigrationTests: XCTestCase {
     XCTAssertEqual(try context.objects("Person").map { $0["nickname"] as? String }, ["nick", "nick"], "Version 1 would have lost it.")
   }
 
-  func testAVersionThatCannotReachAnyStageIsAnErrorWithTheObstacles() async throws {
+  func testUnreachableStagesErrorListsTheObstacles() async throws {
     let foreign = ManagedObjectModel {
       Entity("Person") {
         Attribute("name", .date)
@@ -183,7 +183,7 @@ final class StagedMigrationTests: XCTestCase {
     XCTAssertTrue(hasForeign)
   }
 
-  func testStagesThatLeadToTheStoreAreNotRunBackwards() async throws {
+  func testStagesAreNotRunInReverse() async throws {
     let store = try MigratingStore()
     try await store.fill(AddressBook.version5) { try AddressBook.fill($0, version: 5) }
     store.description.stagedMigrationManager = StagedMigrationManager(AddressBook.stages(log))
@@ -194,7 +194,7 @@ final class StagedMigrationTests: XCTestCase {
     XCTAssertTrue(hasNewest)
   }
 
-  func testTheLastStageNeedNotEndWithTheCoordinatorsModel() async throws {
+  func testLastStageCanEndBeforeTheModelOfTheCoordinator() async throws {
     let store = try MigratingStore()
     try await store.fill(AddressBook.version1) { try AddressBook.fill($0, version: 1) }
     var newer = AddressBook.version5
@@ -206,7 +206,7 @@ final class StagedMigrationTests: XCTestCase {
 
   // MARK: References
 
-  func testVersionsMayBeKnownByTheirChecksumsOnly() async throws {
+  func testVersionsCanBeIdentifiedByChecksumOnly() async throws {
     let checksums = try AddressBook.versions.map { try CompiledModel($0).checksum }
     let split = CustomMigrationStage(
       migratingFrom: ManagedObjectModelReference(versionChecksum: checksums[1]), to: AddressBook.reference(3), label: "split")
@@ -222,7 +222,7 @@ final class StagedMigrationTests: XCTestCase {
     XCTAssertEqual(try AddressBook.contents(context), AddressBook.expected)
   }
 
-  func testAVersionWhoseModelIsNeededAndUnknownIsAnError() async throws {
+  func testMissingVersionModelThrows() async throws {
     let checksum = try CompiledModel(AddressBook.version2).checksum
     let store = try MigratingStore()
     try await store.fill(AddressBook.version1) { try AddressBook.fill($0, version: 1) }
@@ -235,7 +235,7 @@ final class StagedMigrationTests: XCTestCase {
     XCTAssertTrue(error?.message.contains(checksum) ?? false)
   }
 
-  func testAModelThatWasChangedAfterItsReleaseIsFound() async throws {
+  func testModelChangedAfterItsReleaseIsDetected() async throws {
     let store = try MigratingStore()
     try await store.fill(AddressBook.version1) { try AddressBook.fill($0, version: 1) }
     let released = try CompiledModel(AddressBook.version1).checksum
@@ -266,7 +266,7 @@ final class StagedMigrationTests: XCTestCase {
     XCTAssertThrowsError(try ManagedObjectModelReference(AddressBook.bundle, versionName: "AddressBook 9"))
   }
 
-  func testStagesThatContradictEachOtherAreAnError() async throws {
+  func testContradictingStagesThrow() async throws {
     let store = try MigratingStore()
     try await store.fill(AddressBook.version2) { try AddressBook.fill($0, version: 2) }
     store.description.stagedMigrationManager = StagedMigrationManager([AddressBook.split(log), AddressBook.split(log)])

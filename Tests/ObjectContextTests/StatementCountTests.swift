@@ -42,7 +42,7 @@ final class StatementCountTests: XCTestCase {
     return stack.statements?.count ?? 0
   }
 
-  func testFetchingByTenThousandIDsTakesOneStatement() async throws {
+  func testFetchingByTenThousandIDsUsesOneStatement() async throws {
     try await onLargeLibrary { stack in
       let ids = try stack.makeShortLivedContext().all(Book.self).map(\.objectID)
       let count = try statements(stack) { context in
@@ -56,7 +56,7 @@ final class StatementCountTests: XCTestCase {
     }
   }
 
-  func testReadingTheAuthorsOfTenThousandBooksTakesAtMost120Statements() async throws {
+  func testReadingTheAuthorsOfTenThousandBooksUsesAtMost120Statements() async throws {
     try await onLargeLibrary { stack in
       let forwards = try statements(stack) { context in
         var names = Set<String>()
@@ -78,7 +78,7 @@ final class StatementCountTests: XCTestCase {
     }
   }
 
-  func testReadingTheBooksOfFiveThousandAuthorsTakesAtMost120Statements() async throws {
+  func testReadingTheBooksOfFiveThousandAuthorsUsesAtMost120Statements() async throws {
     try await onLargeLibrary { stack in
       let forwards = try statements(stack) { context in
         var count = 0
@@ -95,7 +95,7 @@ final class StatementCountTests: XCTestCase {
     }
   }
 
-  func testInsideATransactionSiblingsAreReadTogetherToo() async throws {
+  func testSiblingsAreReadTogetherInATransaction() async throws {
     try await onLargeLibrary { stack in
       let count = try statements(stack) { context in
         try context.performTransaction {
@@ -109,7 +109,7 @@ final class StatementCountTests: XCTestCase {
     }
   }
 
-  func testRowsInTheCacheCostNoStatement() async throws {
+  func testCachedRowsUseNoStatement() async throws {
     try await onEachStore([.sqlcipher]) { stack in
       let writer = stack.makeContext()
       let author = try writer.make("Author", ["name": "A"])

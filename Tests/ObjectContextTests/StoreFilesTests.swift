@@ -72,7 +72,7 @@ final class StoreFilesTests: XCTestCase {
 
   // MARK: Metadata
 
-  func testMetadataAreReadAndChangedWithoutOpening() async throws {
+  func testMetadataIsReadAndChangedWithoutOpening() async throws {
     let description = description("a.store", passphrase: "one")
     try await make(description, "1")
     let metadata = try await PersistentStoreCoordinator.metadataForPersistentStore(with: description)
@@ -87,14 +87,14 @@ final class StoreFilesTests: XCTestCase {
     try coordinator.remove(store)
   }
 
-  func testTheModelThatWroteAStoreIsKeptInIt() async throws {
+  func testStoreContainsTheModelThatWroteIt() async throws {
     let description = description("a.store")
     try await make(description)
     let model = try await PersistentStoreCoordinator.cachedModelForPersistentStore(with: description)
     XCTAssertEqual(try CompiledModel(model).checksum, try CompiledModel(Library.model).checksum)
   }
 
-  func testMetadataNeedTheKey() async throws {
+  func testMetadataRequiresTheKey() async throws {
     let description = description("a.store", passphrase: "one")
     try await make(description)
     var other = description
@@ -123,7 +123,7 @@ final class StoreFilesTests: XCTestCase {
     try await make(self.description("a.store", passphrase: "two"))
   }
 
-  func testAStoreThatIsNotThereIsNotDestroyed() async throws {
+  func testDestroyingAMissingStoreThrows() async throws {
     await assertThrows(.storeNotFound) { try await self.coordinator().destroyPersistentStore(with: self.description("a.store")) }
     // A store with a similar name does not belong to it.
     try await make(description("a.store2", passphrase: "one"))
@@ -133,7 +133,7 @@ final class StoreFilesTests: XCTestCase {
     await assertThrows(.storeNotFound) { try await self.coordinator().destroyPersistentStore(with: elsewhere) }
   }
 
-  func testWhatAnInterruptedRemovalHasLeftIsRemovedByAnother() async throws {
+  func testLeftoversOfAnInterruptedRemovalAreRemoved() async throws {
     let left = [
       ["a.store"], ["a.store.keys"], ["a.store-wal"], ["a.store-shm"], ["a.store", "a.store-wal"], [".a.store_SUPPORT/file"],
       ["a.store", ".a.store_SUPPORT/file"],
@@ -163,7 +163,7 @@ final class StoreFilesTests: XCTestCase {
     XCTAssertEqual(try files(), [])
   }
 
-  func testWhatIsNoStoreIsDestroyedOnlyIfItIsAFile() async throws {
+  func testOtherContentIsDestroyedOnlyIfItIsAFile() async throws {
     try Data("stub".utf8).write(to: folder.file("a.store"))
     try await coordinator().destroyPersistentStore(with: description("a.store"))
     XCTAssertEqual(try files(), [])
@@ -188,7 +188,7 @@ final class StoreFilesTests: XCTestCase {
     XCTAssertEqual(try files(), ["new.store", "new.store.keys", "old.store", "old.store.keys"])
   }
 
-  func testTheReplacementMayHaveAKeyOfItsOwnAndASourceInUse() async throws {
+  func testReplacementCanHaveItsOwnKeyAndASourceInUse() async throws {
     let source = description("a.store", passphrase: "a")
     let one = try coordinator()
     try await one.addPersistentStore(with: source)
@@ -220,7 +220,7 @@ final class StoreFilesTests: XCTestCase {
 
   // MARK: Migration to another location
 
-  func testAStoreMovesToAnotherPlaceWithItsObjectIDs() async throws {
+  func testStoreIsMovedWithItsObjectIDs() async throws {
     let (old, new) = (description("old.store", passphrase: "one"), description("new.store", passphrase: "two"))
     let coordinator = try coordinator()
     let store = try await coordinator.addPersistentStore(with: old)
@@ -240,7 +240,7 @@ final class StoreFilesTests: XCTestCase {
     XCTAssertEqual(inNew, before.map { $0.replacing("Book A ", with: "Book A moved ").replacing("B, A, C", with: "B, A moved, C") })
   }
 
-  func testAStoreInMemoryBecomesAnEncryptedOneAndBack() async throws {
+  func testInMemoryStoreIsConvertedToEncryptedAndBack() async throws {
     let coordinator = try coordinator()
     let store = try await coordinator.addPersistentStore(with: PersistentStoreDescription(type: .inMemory))
     try fill(coordinator)
@@ -254,7 +254,7 @@ final class StoreFilesTests: XCTestCase {
     XCTAssertEqual(inFile, before)
   }
 
-  func testAMoveThatIsCancelledLeavesTheOldStoreOpenAndNothingElse() async throws {
+  func testCanceledMoveLeavesOnlyTheOldStoreOpen() async throws {
     let coordinator = try coordinator()
     let store = try await coordinator.addPersistentStore(with: PersistentStoreDescription(type: .inMemory))
     try fill(coordinator)

@@ -44,7 +44,7 @@ final class TaskCancellationTests: XCTestCase {
 
   private static func cancelThisTask() { withUnsafeCurrentTask { $0?.cancel() } }
 
-  func testWorkSeesThatItsTaskIsCancelledAndItsRequestsThrow() async throws {
+  func testCancellationIsVisibleAndRequestsThrow() async throws {
     let tags = tags
     try await onEachWay { _, perform in
       let task = Task {
@@ -73,7 +73,7 @@ final class TaskCancellationTests: XCTestCase {
     }
   }
 
-  func testNestedContextsAreCalledOffWithTheWorkThatTheyAreAPartOf() async throws {
+  func testNestedContextsAreCanceledWithTheirTask() async throws {
     let tags = tags
     try await onEachWay { _, perform in
       let task = Task {
@@ -93,7 +93,7 @@ final class TaskCancellationTests: XCTestCase {
     }
   }
 
-  func testATaskThatWasCancelledBeforeItsWorkBeganIsSeenToBe() async throws {
+  func testCancellationBeforeTheStartIsVisible() async throws {
     let tags = tags
     try await onEachWay { _, perform in
       let task = Task {
@@ -111,7 +111,7 @@ final class TaskCancellationTests: XCTestCase {
 
   @TaskLocal private static var note = ""
 
-  func testWorkMayWaitAndGoesOnWithItsObjects() async throws {
+  func testWorkCanSuspendAndKeepsItsObjects() async throws {
     let tags = tags
     try await onEachWay { container, perform in
       let count = try await Self.$note.withValue("noted") {
@@ -210,7 +210,7 @@ final class TaskCancellationTests: XCTestCase {
     }
   }
 
-  func testASaveThatIsCancelledMidwayWritesNothingAndMayBeRepeated() async throws {
+  func testCanceledSaveWritesNothingAndCanBeRepeated() async throws {
     let tags = tags
     let folder = try TemporaryFolder()
     let (description, countdown) = cancellingStore(in: folder)
@@ -237,7 +237,7 @@ final class TaskCancellationTests: XCTestCase {
     try container.close()
   }
 
-  func testATransactionThatACancelledSaveHasEndedTakesNoFurtherSaves() async throws {
+  func testTransactionEndedByACanceledSaveRejectsFurtherSaves() async throws {
     let tags = tags
     for swallowsBoth in [false, true] {
       let folder = try TemporaryFolder()
@@ -294,7 +294,7 @@ final class TaskCancellationTests: XCTestCase {
     func close() throws { try store.close() }
   }
 
-  func testASaveIsNotCancelledBetweenItsStores() async throws {
+  func testSaveIsNotCanceledBetweenStores() async throws {
     PersistentStoreCoordinator.registerStoreClass(CancellingStore.self, forStoreType: CancellingStore.type)
     defer { PersistentStoreCoordinator.registerStoreClass(nil, forStoreType: CancellingStore.type) }
     let tags = tags
@@ -326,7 +326,7 @@ final class TaskCancellationTests: XCTestCase {
 
   // MARK: Reads that cannot throw
 
-  func testPropertiesAreReadToTheEndAndTheNextWorkHearsOfNoCancellation() async throws {
+  func testPropertyReadsIgnoreCancellation() async throws {
     try await onEachStoreOfBooks { library, request in
       let task = Task {
         try await library.perform { context in
@@ -363,7 +363,7 @@ final class TaskCancellationTests: XCTestCase {
 
   // MARK: Waiting
 
-  func testWorkThatWaitsKeepsAnActorsContextToItself() async throws {
+  func testSuspendedWorkKeepsExclusiveAccessToTheActorContext() async throws {
     let container = try await container([PersistentStoreDescription(type: .inMemory)])
     let library = ContextActor(container: container)
     let tags = tags
@@ -389,7 +389,7 @@ final class TaskCancellationTests: XCTestCase {
     XCTAssertEqual(name, "40")
   }
 
-  func testWhatOthersSaveIsMergedAfterWorkThatWaits() async throws {
+  func testOtherSavesAreMergedAfterSuspendedWork() async throws {
     let container = try await container([PersistentStoreDescription(type: .inMemory)])
     let (first, second) = (ContextActor(container: container), ContextActor(container: container))
     let tags = tags
@@ -413,7 +413,7 @@ final class TaskCancellationTests: XCTestCase {
     XCTAssertEqual(later, ["new"])
   }
 
-  func testWorkMayCallItsOwnActorAndOthersInTurn() async throws {
+  func testWorkCanCallItsOwnAndOtherActors() async throws {
     let container = try await container([PersistentStoreDescription(type: .inMemory)])
     let (first, second) = (ContextActor(container: container), ContextActor(container: container))
     let tags = tags

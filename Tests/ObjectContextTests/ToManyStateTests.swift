@@ -17,7 +17,7 @@ final class ToManyStateTests: XCTestCase {
 
   private func reference(_ key: Int64) -> ObjectReference { ObjectReference(entity: 0, key: key) }
 
-  func testARemovedMemberWhoseRowIsGoneIsNotCountedTwice() throws {
+  func testRemovedMemberWithADeletedRowIsNotCountedTwice() throws {
     let state = ToManyState(relationship: try makeRelationship(), base: (1...3).map(reference))
     state.remove(reference(2))
     XCTAssertEqual(state.count, 2)
@@ -26,7 +26,7 @@ final class ToManyStateTests: XCTestCase {
     XCTAssertEqual(state.count, 2)
   }
 
-  func testMembersAreThoseThatAListWouldHave() throws {
+  func testMembersMatchAReferenceList() throws {
     let relationship = try makeRelationship()
     for seed in 1...30 as ClosedRange<UInt64> {
       var generator = SeededGenerator(seed: seed)

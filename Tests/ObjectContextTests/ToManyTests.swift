@@ -67,7 +67,7 @@ final class ToManyTests: XCTestCase {
     }
   }
 
-  func testAnOrderIsKeptOverManySaves() async throws {
+  func testOrderIsPreservedAcrossManySaves() async throws {
     try await onLists { stack in
       for key in orderedKeys {
         let (context, list) = try list(6, key: key, stack)
@@ -83,7 +83,7 @@ final class ToManyTests: XCTestCase {
     }
   }
 
-  func testMembersAddedWithoutReadingComeLast() async throws {
+  func testMembersAddedWithoutReadingAreAppended() async throws {
     try await onLists { stack in
       for key in orderedKeys {
         let (context, list) = try list(2, key: key, stack)
@@ -98,7 +98,7 @@ final class ToManyTests: XCTestCase {
     }
   }
 
-  func testAnOrderGivenBeforeARefreshIsAppliedOverIt() async throws {
+  func testOrderSetBeforeARefreshIsReapplied() async throws {
     try await onLists { stack in
       let (context, list) = try list(3, key: "items", stack)
       try list.setValue(Array(list.list("items").reversed()), forKey: "items")
@@ -112,7 +112,7 @@ final class ToManyTests: XCTestCase {
     }
   }
 
-  func testSettingTheToOneSidePutsTheMemberLast() async throws {
+  func testSettingTheToOneSideAppendsTheMember() async throws {
     try await onLists { stack in
       let (context, list) = try list(2, key: "items", stack)
       let item = try context.make("Item", ["name": "2", "list": list])
@@ -175,7 +175,7 @@ final class ToManyTests: XCTestCase {
     }
   }
 
-  func testANewMemberThatWasTakenOutAgainIsSavedWithoutIt() async throws {
+  func testNewMemberRemovedAgainIsSavedWithoutTheLink() async throws {
     try await onLists { stack in
       for key in orderedKeys {
         let (context, list) = try list(1, key: key, stack)
@@ -205,7 +205,7 @@ final class ToManyTests: XCTestCase {
     }
   }
 
-  func testALinkToItselfHasTwoEqualSides() async throws {
+  func testSelfLinkHasTwoEqualSides() async throws {
     try await onLists { stack in
       let context = stack.makeContext()
       let (ann, ben) = (try context.make("Node", ["name": "ann"]), try context.make("Node", ["name": "ben"]))
@@ -224,7 +224,7 @@ final class ToManyTests: XCTestCase {
     }
   }
 
-  func testADirectedGraphIsKeptFromBothEnds() async throws {
+  func testDirectedGraphIsConsistentFromBothEnds() async throws {
     try await onLists { stack in
       let context = stack.makeContext()
       let nodes = try (0..<4).map { try context.make("Node", ["name": "\($0)"]) }

@@ -87,7 +87,7 @@ final class TransformableTests: XCTestCase {
     }
   }
 
-  func testASaveNoticesItByItself() async throws {
+  func testSaveDetectsInPlaceChanges() async throws {
     try await onPages { stack in
       let (context, page) = try page(stack)
       try notes(page).add("b")
@@ -96,7 +96,7 @@ final class TransformableTests: XCTestCase {
     }
   }
 
-  func testAnObjectGivesTheSameInstance() async throws {
+  func testObjectReturnsTheSameInstance() async throws {
     try await onPages { stack in
       let (context, page) = try page(stack)
       let notes = try notes(page)
@@ -113,7 +113,7 @@ final class TransformableTests: XCTestCase {
     }
   }
 
-  func testAValueThatWasSetMayChangeUntilTheSave() async throws {
+  func testSetValueCanChangeUntilTheSave() async throws {
     try await onPages { stack in
       let context = stack.makeContext()
       let notes = Notes(["a"])
@@ -133,7 +133,7 @@ final class TransformableTests: XCTestCase {
     }
   }
 
-  func testRollbackAndRefreshGiveUpWhatWasChangedInPlace() async throws {
+  func testRollbackAndRefreshDiscardInPlaceChanges() async throws {
     try await onPages { stack in
       let (context, page) = try page(stack)
       var notes = try notes(page)
@@ -155,7 +155,7 @@ final class TransformableTests: XCTestCase {
     }
   }
 
-  func testAChangeIsSavedThoughNobodyHoldsTheObject() async throws {
+  func testInPlaceChangeOfAnUnreferencedObjectIsSaved() async throws {
     try await onPages { stack in
       let setup = stack.makeContext()
       let ids = try (0..<600).map { index in
@@ -173,7 +173,7 @@ final class TransformableTests: XCTestCase {
     }
   }
 
-  func testUnsavedChangesInPlaceWinOverWhatOthersSaved() async throws {
+  func testUnsavedInPlaceChangesOverrideOtherSaves() async throws {
     try await onPages { stack in
       let (context, page) = try page(stack)
       let notes = try notes(page)
@@ -198,7 +198,7 @@ final class TransformableTests: XCTestCase {
 
   // MARK: Errors
 
-  func testBytesThatCannotBeDecodedAreKept() async throws {
+  func testUndecodableBytesArePreserved() async throws {
     try await onPages { stack in
       let context = stack.makeContext()
       let damaged = Data([0xFF, 0xFE, 0x00])
@@ -217,7 +217,7 @@ final class TransformableTests: XCTestCase {
     }
   }
 
-  func testAMissingTransformerIsNamedWhenAStoreIsAddedAndAtItsUse() async throws {
+  func testMissingTransformerIsReportedOnAddingAStoreAndOnUse() async throws {
     let model = ManagedObjectModel {
       Entity("Page") { Attribute("colour", transforming: Notes.self, by: "TransformableTests.Nobody") }
       Entity("Other") { Attribute("plain", transforming: Notes.self, by: "NSSecureUnarchiveFromData") }
@@ -244,7 +244,7 @@ final class TransformableTests: XCTestCase {
     }
   }
 
-  func testNothingIsDecodedButWhatIsAskedFor() async throws {
+  func testOnlyRequestedValuesAreDecoded() async throws {
     try await onPages { stack in
       let context = stack.makeContext()
       // An archive of Foundation's, and endlessly nested JSON: bytes, not objects.
@@ -263,7 +263,7 @@ final class TransformableTests: XCTestCase {
 
   // MARK: Codable types of other modules
 
-  func testCodableTypesOfAnyOriginAreKept() async throws {
+  func testCodableTypesOfAnyOriginArePersisted() async throws {
     try await onPages { stack in
       let context = stack.makeContext()
       func keeps<Value: Codable & Equatable & Sendable>(_ value: Value, line: UInt = #line) throws {

@@ -36,7 +36,7 @@ final class TransientTests: XCTestCase {
     }
   }
 
-  func testReadingAheadATransientRelationshipAsksNoStore() async throws {
+  func testPrefetchingATransientRelationshipSendsNoStoreRequest() async throws {
     try await onThings { stack in
       let writer = stack.makeContext()
       for name in ["a", "b"] { try writer.make("Thing", ["name": name]) }
@@ -53,7 +53,7 @@ final class TransientTests: XCTestCase {
     }
   }
 
-  func testSettingOneMakesChangesButNoPersistentOnes() async throws {
+  func testSettingATransientPropertyMakesNoPersistentChanges() async throws {
     try await onThings { stack in
       let context = stack.makeContext()
       let thing = try context.make("Thing", ["name": "a"])
@@ -71,7 +71,7 @@ final class TransientTests: XCTestCase {
     }
   }
 
-  func testAFaultLosesThem() async throws {
+  func testFaultsLoseTransientValues() async throws {
     try await onThings { stack in
       let context = stack.makeContext()
       let thing = try context.make("Thing", ["name": "a", "mood": "glad"])
@@ -84,7 +84,7 @@ final class TransientTests: XCTestCase {
     }
   }
 
-  func testOneWithADefaultHasItAgainAfterAFault() async throws {
+  func testFaultsRestoreTransientDefaults() async throws {
     let model = ManagedObjectModel {
       Entity("Thing", class: "Moody") {
         Attribute("name", .string)
@@ -124,7 +124,7 @@ final class TransientTests: XCTestCase {
     }
   }
 
-  func testAStoreCannotBeAskedForThem() async throws {
+  func testStoreCannotQueryTransientProperties() async throws {
     try await onThings { stack in
       let context = stack.makeContext()
       try context.make("Thing", ["name": "a", "mood": "glad"])
@@ -136,7 +136,7 @@ final class TransientTests: XCTestCase {
     }
   }
 
-  func testTheContextCanBeAskedForThem() async throws {
+  func testContextCanQueryTransientProperties() async throws {
     try await onThings { stack in
       let context = stack.makeContext()
       let guest = try context.make("Thing", ["name": "guest"])
@@ -154,7 +154,7 @@ final class TransientTests: XCTestCase {
     }
   }
 
-  func testAnythingThatAnAttributeCanHoldGoesIntoAnUntypedOne() async throws {
+  func testUntypedTransientAcceptsAnyAttributeValue() async throws {
     try await onThings { stack in
       let thing = try stack.makeContext().make("Thing")
       try thing.setValue(4, forKey: "any")

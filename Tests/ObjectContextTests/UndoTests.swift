@@ -20,7 +20,7 @@ final class UndoTests: XCTestCase {
     return (author, books)
   }
 
-  func testUndoingWhatIsInMemoryAsksTheStoreNothing() async throws {
+  func testUndoOfLoadedObjectsSendsNoStoreRequest() async throws {
     try await onEachStore([.sqlcipher]) { stack in
       _ = try self.library(stack.makeContext())
       let context = stack.makeContext()
@@ -42,7 +42,7 @@ final class UndoTests: XCTestCase {
     }
   }
 
-  func testARowThatNobodyHoldsIsReadOnceForAllThatIsUndone() async throws {
+  func testUndoReadsAnUnreferencedRowOnce() async throws {
     try await onEachStore([.sqlcipher]) { stack in
       _ = try self.library(stack.makeContext())
       let context = stack.makeContext()
@@ -59,7 +59,7 @@ final class UndoTests: XCTestCase {
     }
   }
 
-  func testASaveReadsWhatItDeletesInAStatementForEachKindOfThing() async throws {
+  func testSaveReadsDeletedObjectsWithOneStatementPerKind() async throws {
     try await onEachStore([.sqlcipher]) { stack in
       let (author, books) = try self.library(stack.makeContext())
       let ids = books.map(\.objectID)
@@ -84,7 +84,7 @@ final class UndoTests: XCTestCase {
     }
   }
 
-  func testObjectsAreToldWhatWasUndone() async throws {
+  func testObjectsAreNotifiedOfUndo() async throws {
     try await onEachStore(model: Nursery.model, classes: Nursery.classes) { stack in
       let context = stack.makeContext()
       let (plant, doomed) = (try context.recorder("Plant", ["name": "rose"]), try context.recorder("Plant", ["name": "weed"]))
@@ -108,7 +108,7 @@ final class UndoTests: XCTestCase {
     }
   }
 
-  func testObserversWithinTheLibraryHearOfOneEvent() async throws {
+  func testInternalObserversReceiveOneUndoEvent() async throws {
     try await onEachStore { stack in
       let context = stack.makeContext()
       let (author, books) = try self.library(context)
@@ -134,7 +134,7 @@ final class UndoTests: XCTestCase {
     }
   }
 
-  func testWhatAwakeFromFetchSetsIsNotRecorded() async throws {
+  func testValuesSetInAwakeFromFetchAreNotRecorded() async throws {
     try await onEachStore(model: Nursery.model, classes: Nursery.classes) { stack in
       let context = stack.makeContext()
       try context.recorder("Plant", ["name": "defaced", "count": 1])
@@ -147,7 +147,7 @@ final class UndoTests: XCTestCase {
     }
   }
 
-  func testAnActionMayGiveUpEverythingWhileItIsUndone() async throws {
+  func testUndoActionCanRollBackTheContext() async throws {
     try await onEachStore { stack in
       let context = stack.makeContext()
       let (_, books) = try self.library(context)
@@ -165,7 +165,7 @@ final class UndoTests: XCTestCase {
     }
   }
 
-  func testASaveWithinAnUndoneActionIsRefusedNothing() async throws {
+  func testSaveInAnUndoActionSucceeds() async throws {
     try await onEachStore { stack in
       let context = stack.makeContext()
       let (_, books) = try self.library(context)
@@ -186,7 +186,7 @@ final class UndoTests: XCTestCase {
     }
   }
 
-  func testAManagerOutlivesItsContext() async throws {
+  func testUndoManagerOutlivesItsContext() async throws {
     try await onEachStore { stack in
       let manager = ContextUndoManager()
       do {

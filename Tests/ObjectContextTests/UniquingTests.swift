@@ -13,7 +13,7 @@ final class UniquingTests: XCTestCase {
     try context.save()
   }
 
-  func testEveryWayToARowGivesTheSameObject() async throws {
+  func testEveryAccessToARowReturnsTheSameObject() async throws {
     try await onEachStore { stack in
       try fill(stack)
       let context = stack.makeContext()
@@ -38,7 +38,7 @@ final class UniquingTests: XCTestCase {
     }
   }
 
-  func testARefetchDoesNotOverwriteValuesUnlessAsked() async throws {
+  func testRefetchDoesNotOverwriteValuesByDefault() async throws {
     try await onEachStore { stack in
       try fill(stack)
       let (context, other) = (stack.makeContext(), stack.makeContext())
@@ -80,7 +80,7 @@ final class UniquingTests: XCTestCase {
     }
   }
 
-  func testUnchangedObjectsAreHeldWeaklyAndChangedOnesAreKept() async throws {
+  func testUnchangedObjectsAreWeakAndChangedObjectsAreRetained() async throws {
     try await onEachStore { stack in
       try fill(stack)
       let context = stack.makeContext()
@@ -100,7 +100,7 @@ final class UniquingTests: XCTestCase {
     }
   }
 
-  func testAContextCanHoldAllItsObjects() async throws {
+  func testContextCanRetainAllItsObjects() async throws {
     try await onEachStore { stack in
       try fill(stack)
       let context = stack.makeContext()
@@ -113,7 +113,7 @@ final class UniquingTests: XCTestCase {
     }
   }
 
-  func testTwoContextsHaveObjectsOfTheirOwnWithEqualIDs() async throws {
+  func testTwoContextsHaveDistinctObjectsWithEqualIDs() async throws {
     try await onEachStore { stack in
       try fill(stack)
       let (context, other) = (stack.makeContext(), stack.makeContext())

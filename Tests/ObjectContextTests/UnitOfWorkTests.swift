@@ -22,16 +22,16 @@ final class UnitOfWorkTests: XCTestCase {
     return try (0..<count).map { _ in try ManagedObject(entity: entity, of: coordinator) }
   }
 
-  func testNewObjectsThatAreDeletedLeaveOnceTheirRulesWereApplied() throws {
+  func testDeletedNewObjectsAreRemovedAfterTheirRulesRun() throws {
     // Few objects are searched for one by one, many in one pass.
     for count in [3, 9] {
       let books = try makeNew(count)
       var work = UnitOfWork()
-      for book in books { work.noteInserted(book) }
+      for book in books { work.recordInsertion(book) }
       _ = work.takePending()
       XCTAssertFalse(work.hasEvent)
       let gone = Array(books.dropFirst())
-      for book in gone { work.noteDeleted(book) }
+      for book in gone { work.recordDeletion(book) }
       XCTAssertTrue(work.hasEvent)
       XCTAssertEqual(work.takeDeletedInsertions(), [], "The rules come first.")
       while work.takeUnpropagated() != nil {}
@@ -41,15 +41,15 @@ final class UnitOfWorkTests: XCTestCase {
     }
   }
 
-  func testAnObjectIsListedOnceHoweverOftenItChanges() async throws {
+  func testRepeatedlyChangedObjectIsListedOnce() async throws {
     try await withSaved(2) { books in
       var work = UnitOfWork()
       XCTAssertTrue(work.isEmpty)
       XCTAssertFalse(work.hasEvent)
-      for _ in 0..<3 { for book in books { work.noteUpdated(book) } }
+      for _ in 0..<3 { for book in books { work.recordUpdate(book) } }
       XCTAssertEqual(work.updated, books)
       XCTAssertTrue(books.allSatisfy(\.isUpdated))
-      for _ in 0..<2 { work.noteDeleted(books[0]) }
+      for _ in 0..<2 { work.recordDeletion(books[0]) }
       XCTAssertEqual(work.deleted, [books[0]])
       XCTAssertTrue(books[0].isDeleted)
       XCTAssertEqual(work.objects, [books[0], books[1], books[0]])
@@ -58,17 +58,17 @@ final class UnitOfWorkTests: XCTestCase {
     }
   }
 
-  func testAnEventEndsForTheObjectsThatAreTaken() async throws {
+  func testTakingObjectsEndsTheirEvent() async throws {
     try await withSaved(3) { books in
       var work = UnitOfWork()
-      work.noteInserted(books[0])
-      work.noteUpdated(books[1])
+      work.recordInsertion(books[0])
+      work.recordUpdate(books[1])
       XCTAssertTrue(work.hasPendingChanges)
       XCTAssertEqual(work.takePending(), [books[0], books[1]])
       XCTAssertFalse(work.hasEvent)
       XCTAssertEqual(work.takePending(), [])
       XCTAssertEqual(work.inserted, [books[0]], "The work stays.")
-      work.noteUpdated(books[2])
+      work.recordUpdate(books[2])
       work.restorePending([books[1], books[2]])
       XCTAssertEqual(work.takePending(), [books[2], books[1]], "Who is in the event is not put into it again.")
     }
@@ -77,11 +77,11 @@ final class UnitOfWorkTests: XCTestCase {
   func testDeleteRulesAreAppliedOnceToEachObject() async throws {
     try await withSaved(3) { books in
       var work = UnitOfWork()
-      work.noteDeleted(books[0])
-      work.noteDeleted(books[1])
+      work.recordDeletion(books[0])
+      work.recordDeletion(books[1])
       XCTAssertTrue(work.takeUnpropagated() === books[0])
       // Delete rules cascade while they are applied.
-      work.noteDeleted(books[2])
+      work.recordDeletion(books[2])
       XCTAssertTrue(work.takeUnpropagated() === books[1])
       XCTAssertTrue(work.takeUnpropagated() === books[2])
       XCTAssertNil(work.takeUnpropagated())
@@ -89,11 +89,11 @@ final class UnitOfWorkTests: XCTestCase {
     }
   }
 
-  func testAPartThatWasSavedLeavesAndTheOtherStays() async throws {
+  func testSavedObjectsAreRemovedAndOthersStay() async throws {
     try await withSaved(3) { books in
       var work = UnitOfWork()
-      for book in books { work.noteUpdated(book) }
-      work.noteDeleted(books[2])
+      for book in books { work.recordUpdate(book) }
+      work.recordDeletion(books[2])
       work.lock(books[0])
       XCTAssertTrue(work.hasLocked)
       let all = work.work()
@@ -106,23 +106,23 @@ final class UnitOfWorkTests: XCTestCase {
       work.finishSave(of: work.work())
       XCTAssertEqual(work.saveCount, 1)
       XCTAssertEqual(work.deleted, [])
-      work.noteUpdated(books[0])
+      work.recordUpdate(books[0])
       XCTAssertTrue(work.updated.contains(books[0]), "Whoever left can come again.")
     }
   }
 
-  func testAllOfTheWorkIsHandedOutAtItsEnd() async throws {
+  func testEndReturnsAllChanges() async throws {
     try await withSaved(2) { books in
       var work = UnitOfWork()
-      work.noteInserted(books[0])
-      work.noteUpdated(books[1])
+      work.recordInsertion(books[0])
+      work.recordUpdate(books[1])
       let former = work.finishSave()
       XCTAssertEqual(Set(former.objects), Set(books), "The caller holds them until the lists are whole again.")
       XCTAssertTrue(work.isEmpty)
       XCTAssertFalse(work.hasEvent)
       XCTAssertEqual(work.saveCount, 1)
       XCTAssertNil(work.takeUnpropagated())
-      work.noteInserted(books[1])
+      work.recordInsertion(books[1])
       XCTAssertEqual(work.inserted, [books[1]])
       XCTAssertEqual(work.removeAll().objects, [books[1]])
       XCTAssertEqual(work.saveCount, 1, "What is forgotten was not saved.")

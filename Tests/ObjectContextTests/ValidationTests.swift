@@ -8,7 +8,7 @@ import XCTest
 /// Validation by the model and the application, with all errors together (rows C23, M6, M7, M13 and table 3b).
 final class ValidationTests: XCTestCase {
   /// An error of an application.
-  private struct Refusal: LocalizedError, Equatable {
+  private struct ValidatorError: LocalizedError, Equatable {
     var errorDescription: String? { "the range is reversed" }
   }
 
@@ -19,12 +19,12 @@ final class ValidationTests: XCTestCase {
       if key == "nick", value as? String == "root" {
         throw ValidationError(object: self, key: key, reason: "is reserved")
       }
-      if key == "text", value as? String == "off" { throw Refusal() }
+      if key == "text", value as? String == "off" { throw ValidatorError() }
       try super.validateValue(&value, forKey: key)
     }
     override func validateForInsert() throws {
       try super.validateForInsert()
-      if self["low"] as? Int64 == 9 { throw Refusal() }
+      if self["low"] as? Int64 == 9 { throw ValidatorError() }
       if self["low"] as? Int64 == 8 { throw StoreError(.objectNotFound, "a row that a rule reads is missing") }
       if self["low"] as? Int64 ?? 0 > self["high"] as? Int64 ?? 10 {
         throw ValidationError(object: self, reason: "the range is empty")
@@ -108,7 +108,7 @@ final class ValidationTests: XCTestCase {
     }
   }
 
-  func testCodesHaveCoreDatasNumbers() {
+  func testCodesHaveTheCoreDataNumbers() {
     XCTAssertEqual(ValidationError.Code.custom.rawValue, 1550)
     XCTAssertEqual(ValidationError.Code.multipleErrors.rawValue, 1560)
     XCTAssertEqual(ValidationError.Code.missingValue.rawValue, 1570)
@@ -126,7 +126,7 @@ final class ValidationTests: XCTestCase {
     XCTAssertEqual(ValidationError.Code.invalidURI.rawValue, 1690)
   }
 
-  func testARequiredValueMayBeMissingUntilTheSave() async throws {
+  func testRequiredValueCanBeMissingUntilTheSave() async throws {
     try await onThings { stack in
       let context = stack.makeContext()
       let thing = try context.make("Thing")
@@ -139,7 +139,7 @@ final class ValidationTests: XCTestCase {
     }
   }
 
-  func testNotANumberIsRefusedBecauseNoStoreKeepsIt() async throws {
+  func testNotANumberIsRejected() async throws {
     let model = ManagedObjectModel { Entity("Thing") { Attribute("real", .double) } }
     try await onEachStore(model: model, classes: ManagedObjectClasses()) { stack in
       let context = stack.makeContext()
@@ -151,7 +151,7 @@ final class ValidationTests: XCTestCase {
     }
   }
 
-  func testNaNIsRefusedByTheHandlerOfAMigration() async throws {
+  func testNaNIsRejectedInAMigrationHandler() async throws {
     let older = ManagedObjectModel(version: "1") { Entity("Thing") { Attribute("amount", .decimal) } }
     let newer = ManagedObjectModel(version: "2") {
       Entity("Thing") {
@@ -176,7 +176,7 @@ final class ValidationTests: XCTestCase {
     XCTAssertEqual(try context.objects("Thing").map { $0["amount"] as? Decimal }, [1])
   }
 
-  func testErrorsOfSeveralObjectsComeTogetherWithObjectKeyAndEntity() async throws {
+  func testErrorsOfSeveralObjectsAreCollectedWithObjectKeyAndEntity() async throws {
     try await onThings { stack in
       let context = stack.makeContext()
       let good = try context.make("Thing", ["needed": "x"])
@@ -197,11 +197,11 @@ final class ValidationTests: XCTestCase {
     }
   }
 
-  func testErrorsOfOtherTypesThatRulesThrowAreListedToo() async throws {
+  func testOtherErrorsThrownByRulesAreListed() async throws {
     try await onThings { stack in
       let context = stack.makeContext()
       let thing = try context.make("Thing", ["needed": "x", "low": 9])
-      XCTAssertThrowsError(try context.save()) { XCTAssertEqual($0 as? Refusal, Refusal(), "\($0)") }
+      XCTAssertThrowsError(try context.save()) { XCTAssertEqual($0 as? ValidatorError, ValidatorError(), "\($0)") }
       let other = try context.make("Thing", ["text": "off"])
       let third = try context.make("Thing", ["needed": "x", "nick": "root"])
       XCTAssertThrowsError(try context.save()) { error in
@@ -237,7 +237,7 @@ final class ValidationTests: XCTestCase {
     }
   }
 
-  func testRequiredRelationshipsNeedALivingObject() async throws {
+  func testRequiredRelationshipsNeedAnExistingObject() async throws {
     try await onThings { stack in
       let context = stack.makeContext()
       let crew = try context.make("Crew")
@@ -251,7 +251,7 @@ final class ValidationTests: XCTestCase {
     }
   }
 
-  func testOnlyALeastNumberRequiresMembers() async throws {
+  func testOnlyAMinimumCountRequiresMembers() async throws {
     func model(_ isOptional: Bool, _ least: Int) -> ManagedObjectModel {
       let members = RelationshipDescription(name: "members", destination: "Player", isToMany: true, isOptional: isOptional)
       var team = EntityDescription(name: "Team")
@@ -280,7 +280,7 @@ final class ValidationTests: XCTestCase {
     }
   }
 
-  func testOnlyWhatWasChangedIsCheckedOfSavedObjects() async throws {
+  func testOnlyChangedValuesOfSavedObjectsAreValidated() async throws {
     try await onThings { stack in
       let context = stack.makeContext()
       let thing = try context.make("Thing", ["needed": "x", "nick": "fine"])
@@ -322,7 +322,7 @@ final class ValidationTests: XCTestCase {
     }
   }
 
-  func testDeletedObjectsAreNotCheckedByTheRulesOfTheirValues() async throws {
+  func testValuesOfDeletedObjectsAreNotValidated() async throws {
     try await onThings { stack in
       let context = stack.makeContext()
       let thing = try context.make("Thing", ["needed": "x"])
@@ -334,7 +334,7 @@ final class ValidationTests: XCTestCase {
     }
   }
 
-  func testUniquenessIsTheStoresAffairAtTheSave() async throws {
+  func testUniquenessIsCheckedByTheStoreOnSave() async throws {
     let model = ManagedObjectModel {
       Entity("User") {
         Attribute("name", .string)

@@ -44,7 +44,7 @@ final class WalkTests: XCTestCase {
     return ids.count { stack.store.cache.hasRow($0.reference) }
   }
 
-  func testEveryBooksAuthor() async throws {
+  func testAuthorOfEveryBook() async throws {
     try await onBooks { books, _, stack in
       readAuthors(books)
       // 4, 16, 64, 256 and 160.
@@ -54,14 +54,14 @@ final class WalkTests: XCTestCase {
     }
   }
 
-  func testEveryBooksAuthorBackwards() async throws {
+  func testAuthorOfEveryBookBackwards() async throws {
     try await onBooks { books, _, stack in
       readAuthors(books.reversed())
       XCTAssertLessThanOrEqual(stack.statements?.count ?? 0, 6)
     }
   }
 
-  func testTheAuthorsOfAFewBooksAreFewRows() async throws {
+  func testAuthorsOfFewBooksReadFewRows() async throws {
     try await onBooks { books, _, stack in
       readAuthors(books.prefix(3))
       XCTAssertEqual(stack.statements?.count, 1)
@@ -69,14 +69,14 @@ final class WalkTests: XCTestCase {
     }
   }
 
-  func testAuthorsInNoOrderAreHardlyMoreRowsThanWereAskedFor() async throws {
+  func testRandomAuthorAccessReadsFewAdditionalRows() async throws {
     try await onBooks { books, _, stack in
       readAuthors(books.prefix(500).shuffled().prefix(60))
       XCTAssertLessThanOrEqual(try rows("Author", stack), 120)
     }
   }
 
-  func testTheTagsOfEveryBook() async throws {
+  func testTagsOfEveryBook() async throws {
     try await onBooks { books, _, stack in
       readTags(books)
       // The members of 4, 16, 64 and then 250 books. The 40 tags are read a few at a time, in the iteration order of sets.
@@ -84,7 +84,7 @@ final class WalkTests: XCTestCase {
     }
   }
 
-  func testTheTagsOfEveryTenthBookOneByOne() async throws {
+  func testTagsOfEveryTenthBook() async throws {
     try await onBooks { books, _, stack in
       let tenth = stride(from: 0, to: books.count, by: 10).map { books[$0] }
       readTags(tenth)
@@ -94,21 +94,21 @@ final class WalkTests: XCTestCase {
     }
   }
 
-  func testTagsInNoOrderAreHardlyMoreThanWereAskedFor() async throws {
+  func testRandomTagAccessReadsFewAdditionalRows() async throws {
     try await onBooks { books, _, _ in
       readTags(books.shuffled().prefix(100))
       XCTAssertLessThanOrEqual(books.count { !$0.hasFault(forRelationshipNamed: "tags") }, 160)
     }
   }
 
-  func testAWalkInManyEventsIsAsFewStatements() async throws {
+  func testEnumerationAcrossManyEventsUsesFewStatements() async throws {
     try await onBooks { books, context, stack in
       for book in books { context.perform { readAuthors([book]) } }
       XCTAssertLessThanOrEqual(stack.statements?.count ?? 0, 6)
     }
   }
 
-  func testTwoStepsAreReadAheadBoth() async throws {
+  func testBothStepsOfATraversalArePrefetched() async throws {
     try await onBooks { books, _, stack in
       for book in books { XCTAssertEqual(book.one("author")?.many("books").count, 4) }
       let texts = stack.statements?.texts ?? []

@@ -9,7 +9,7 @@ final class AttributeValueTests: XCTestCase {
     AttributeChecker(ManagedObjectModel { Entity("E") { attribute } }.entities[0].attributes[0]).failure(of: slot)
   }
 
-  func testAMissingValueFailsOnlyWhereItIsRequired() {
+  func testOnlyRequiredValuesMustBePresent() {
     XCTAssertEqual(failure(Attribute("a", .string).required(), .null), .missing)
     XCTAssertNil(failure(Attribute("a", .string).length(5...), .null))
     XCTAssertNil(failure(Attribute("a", .string).required(), .text("")))
@@ -64,7 +64,7 @@ final class AttributeValueTests: XCTestCase {
     XCTAssertNil(failure(Attribute("a", .string).matching("\\p{L}+ 👩‍👩‍👧"), .text("größe 👩‍👩‍👧")))
   }
 
-  func testValuesGoThroughSlots() {
+  func testValuesRoundTripThroughSlots() {
     func check<Value: AttributeValue>(_ values: Value...) {
       for value in values {
         XCTAssertEqual(Value(_slot: value._slot), value)
@@ -104,7 +104,7 @@ final class AttributeValueTests: XCTestCase {
     }
   }
 
-  func testARegisteredTransformerIsUsedByItsName() throws {
+  func testRegisteredTransformersAreFoundByName() throws {
     struct Reverser: AttributeTransformer {
       func data(from value: String) throws -> Data { Data(String(value.reversed()).utf8) }
       func value(from data: Data) throws -> String { String(String(decoding: data, as: UTF8.self).reversed()) }

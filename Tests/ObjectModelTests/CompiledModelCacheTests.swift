@@ -19,7 +19,7 @@ final class CompiledModelCacheTests: XCTestCase {
     XCTAssertTrue(try CompiledModel.compiling(model) === CompiledModel.compiling(copy))
   }
 
-  func testAChangedCopyIsCompiledAnew() throws {
+  func testChangedCopiesAreCompiledAgain() throws {
     let model = makeModel()
     let compiled = try CompiledModel.compiling(model)
     var changed = model
@@ -40,11 +40,11 @@ final class CompiledModelCacheTests: XCTestCase {
     XCTAssertTrue(try CompiledModel.compiling(model) === compiled)
   }
 
-  func testEqualModelsThatWereMadeApartAreCompiledApart() throws {
+  func testEqualModelsCreatedSeparatelyAreCompiledSeparately() throws {
     XCTAssertFalse(try CompiledModel.compiling(makeModel()) === CompiledModel.compiling(makeModel()))
   }
 
-  func testFewModelsAreKept() throws {
+  func testOldModelsAreEvicted() throws {
     weak var first: CompiledModel?
     do { first = try CompiledModel.compiling(makeModel("First")) }
     XCTAssertNotNil(first)

@@ -24,7 +24,7 @@ final class CompiledModelTests: XCTestCase {
     XCTAssertFalse(model.entities[1].isKind(of: model.entities[3]))
   }
 
-  func testAnInheritedPropertyHasOneSlotAllTheWayDown() throws {
+  func testInheritedPropertiesHaveTheSameSlotInAllSubentities() throws {
     let model = try CompiledModel(
       ManagedObjectModel {
         Entity("A") {
@@ -72,7 +72,7 @@ final class CompiledModelTests: XCTestCase {
     XCTAssertEqual(participant.uniquenessConstraints.map { $0.map { participant.slots[$0].name } }, [["account", "chat"]])
   }
 
-  func testConfigurationsAreListsOfNumbers() throws {
+  func testConfigurationsAreListsOfEntityNumbers() throws {
     let model = try CompiledModel(
       ManagedObjectModel {
         Entity("B")

@@ -62,7 +62,7 @@ final class CompositeModelTests: XCTestCase {
     XCTAssertEqual(slots.filter(\.isTransient).count, 4)
   }
 
-  func testMistakesAreNamed() {
+  func testCompositeMistakesAreReported() {
     func issues(_ change: (inout ManagedObjectModel) -> Void) -> [String] {
       var model = model()
       change(&model)
@@ -95,7 +95,7 @@ final class CompositeModelTests: XCTestCase {
     }
   }
 
-  func testManyWaysToOnePartAreCountedNotWalked() {
+  func testRepeatedPartsAreCountedWithoutEnumeration() {
     // 40 parts on each of 16 levels: 40 to the power of 16 columns.
     var model = ManagedObjectModel(entities: [EntityDescription(name: "E")])
     for level in 0..<15 {
@@ -140,7 +140,7 @@ final class CompositeModelTests: XCTestCase {
     XCTAssertNoThrow(try CompiledModel(read))
   }
 
-  func testMergingTakesCompositesOver() throws {
+  func testMergingKeepsComposites() throws {
     var other = model(Attribute("city", .integer16))
     other.entities.removeLast()
     other.entities[0].name = "Firm"

@@ -15,7 +15,7 @@ final class DecimalCodingTests: XCTestCase {
     return decimal((Bool.random(using: &random) ? "-" : "") + digits + "e\(exponent)")
   }
 
-  func testKnownNumbersComeBack() {
+  func testKnownNumbersRoundTrip() {
     let texts = [
       "0", "1", "-1", "10", "100", "0.1", "0.01", "-0.001", "12", "120", "1.20", "99", "100.5", "3.14159265358979323846264338327950288",
       "12345678901234567890123456789012345678", "-12345678901234567890123456789012345678", "340282366920938463463374607431768211455",
@@ -83,7 +83,7 @@ final class DecimalCodingTests: XCTestCase {
     }
   }
 
-  func testRandomNumbersComeBackExactly() {
+  func testRandomNumbersRoundTripExactly() {
     var random = SeededGenerator(seed: 1)
     for _ in 0..<3_000 {
       let value = randomDecimal(&random, exponents: -90...80)
@@ -92,7 +92,7 @@ final class DecimalCodingTests: XCTestCase {
     }
   }
 
-  func testTheOrderOfTheBytesIsTheOrderOfTheNumbers() {
+  func testByteOrderMatchesNumericOrder() {
     var random = SeededGenerator(seed: 2)
     for exponents in [-3...3, -40...40] {
       var values = (0..<400).map { _ in randomDecimal(&random, exponents: exponents) }.filter { !$0.isNaN }
@@ -107,7 +107,7 @@ final class DecimalCodingTests: XCTestCase {
     }
   }
 
-  func testBytesThatAreNoDecimalAreRefused() {
+  func testInvalidDecimalBytesAreRejected() {
     let hostile: [[UInt8]] = [
       [], [1], [3], [4], [2, 0], [0, 0], [3, 128], [3, 128, 1], [3, 128, 1, 0], [3, 128, 1, 101], [3, 128, 1, 255], [1, 127, 254, 0, 0],
       [3, 0, 0, 2], [3, 255, 255, 2], [3, 255, 255] + [UInt8](repeating: 100, count: 1_000),
@@ -125,7 +125,7 @@ final class DecimalCodingTests: XCTestCase {
     }
   }
 
-  func testASliceOfDataIsReadAsWell() {
+  func testDataSlicesAreRead() {
     let data = Data([9, 9]) + DecimalCoding.encode(decimal("-12.5")) + Data([9])
     XCTAssertEqual(DecimalCoding.decode(data[2..<(data.count - 1)]), decimal("-12.5"))
   }

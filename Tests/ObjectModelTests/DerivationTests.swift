@@ -47,7 +47,7 @@ final class DerivationTests: XCTestCase {
     XCTAssertTrue(text.contains("'\(expression)'"), text, file: file, line: line)
   }
 
-  func testEveryFormIsUnderstood() {
+  func testEveryDerivationFormIsParsed() {
     expect(.string, "customer.name", nil)
     expect(.string, "note", nil)
     expect(.string, "place.city", nil)
@@ -65,7 +65,7 @@ final class DerivationTests: XCTestCase {
     expect(.date, "now()", nil)
   }
 
-  func testOtherExpressionsAreNamedWithWhatIsPossible() {
+  func testUnsupportedExpressionsAreReportedWithAlternatives() {
     for expression in [
       "a + b", "canonical:(uppercase:(note))", "median:(items.price)", "items.@stddev.price", "@count", "items.@count.price", "now ()",
       "canonical:",
@@ -107,7 +107,7 @@ final class DerivationTests: XCTestCase {
     expect(.string, "items.day.@max", "gives Date")
   }
 
-  func testAttributesThatCannotBeDerived() {
+  func testAttributesThatCannotBeDerivedAreReported() {
     XCTAssertTrue("\(issues(Attribute("a", .string).derived("note").transient()))".contains("of a transient attribute"))
     XCTAssertTrue("\(issues(Attribute("a", .binary).derived("photo").externalStorage()))".contains("external storage"))
     XCTAssertTrue("\(issues(Attribute("a", composite: "Place").derived("place")))".contains("of a composite"))
@@ -118,7 +118,7 @@ final class DerivationTests: XCTestCase {
 
   // MARK: Filters
 
-  func testAFilterIsForAggregatesOnly() {
+  func testFiltersRequireAnAggregate() {
     func expect(_ attribute: Attribute, _ reason: String?, line: UInt = #line) {
       let found = issues(attribute).map(\.description)
       guard let reason else { return XCTAssertEqual(found, [], line: line) }
@@ -159,7 +159,7 @@ final class DerivationTests: XCTestCase {
     }
   }
 
-  func testAFilterFollowsTheRulesOfItsExpressionWhereModelsAreCompared() throws {
+  func testFiltersAreComparedLikeTheirExpressions() throws {
     func compiled(_ expression: String?, _ filter: String?) throws -> CompiledModel { try CompiledModel(thread(expression, where: filter)) }
     let count = "messages.@count"
     let (all, unread, read) = (try compiled(count, nil), try compiled(count, "isRead == NO"), try compiled(count, "isRead == YES"))
@@ -182,7 +182,7 @@ final class DerivationTests: XCTestCase {
     XCTAssertTrue(ModelDifference(from: read, to: try compiled(count, "isRead == YES")).isEmpty)
   }
 
-  func testAModelFileKeepsTheFilter() throws {
+  func testModelFilesKeepDerivationFilters() throws {
     let model = thread("messages.@count", where: "isRead == NO AND \"a\" != 'ä<'")
     let data = try model.xmlData()
     let text = String(decoding: data, as: UTF8.self)
@@ -196,7 +196,7 @@ final class DerivationTests: XCTestCase {
       ModelDescriptionPrinter.text(model).contains("derived from messages.@count where isRead == NO"), ModelDescriptionPrinter.text(model))
   }
 
-  func testWhatOneObjectDecidesComesFirst() throws {
+  func testDerivationsWithinOneObjectComeFirst() throws {
     let model = try CompiledModel(
       ManagedObjectModel {
         Entity("Author") {
@@ -217,7 +217,7 @@ final class DerivationTests: XCTestCase {
     XCTAssertEqual(model.derivations.map(\.isOfOneObject), [true, true, false, false, false])
   }
 
-  func testCirclesAreFound() {
+  func testCyclesAreFound() {
     let model = ManagedObjectModel {
       Entity("Node") {
         Relationship("parent", to: "Node", inverse: "children")
@@ -235,7 +235,7 @@ final class DerivationTests: XCTestCase {
     XCTAssertTrue(issues.allSatisfy { $0.reason.contains("builds on itself") })
   }
 
-  func testOnesThatOthersBuildOnComeFirst() throws {
+  func testDependenciesComeFirst() throws {
     let model = try CompiledModel(
       ManagedObjectModel {
         Entity("Book") {
@@ -264,7 +264,7 @@ final class DerivationTests: XCTestCase {
     XCTAssertTrue(model.entities.allSatisfy(\.hasDerivedSlots))
   }
 
-  func testAnExpressionIsNoPartOfTheVersionHashButOfWhatFollowsFromTheModel() throws {
+  func testDerivationExpressionsAffectOnlyTheDerivationChecksum() throws {
     func model(_ expression: String?) throws -> CompiledModel {
       try CompiledModel(
         ManagedObjectModel {

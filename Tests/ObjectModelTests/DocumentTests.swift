@@ -18,7 +18,7 @@ final class DocumentTests: XCTestCase {
     return try XCTUnwrap(version.map { bundle.version(named: $0) } ?? bundle.current)
   }
 
-  func testEveryDocumentIsUnderstood() throws {
+  func testEveryDocumentIsRead() throws {
     // The numbers of entities, attributes, relationships, to-many relationships, built indexes, constraints, inheritance levels and
     // templates.
     let known: [String: [Int]] = [
@@ -100,7 +100,7 @@ final class DocumentTests: XCTestCase {
     XCTAssertEqual(checksums, known)
   }
 
-  func testOldDocumentsHaveTheIndexesTheyAskFor() throws {
+  func testOldDocumentsHaveTheirDeclaredIndexes() throws {
     let article = try XCTUnwrap(model("FeedReader").entity(named: "Article"))
     XCTAssertEqual(article.indexes, [])
     XCTAssertEqual(article.compoundIndexes, [["date", "read"], ["guid", "feed"]])
@@ -120,7 +120,7 @@ final class DocumentTests: XCTestCase {
     XCTAssertEqual(EntityDescription(name: "E", properties: [.attribute(attribute)]).effectiveIndexes, [])
   }
 
-  func testWhatOnlyNewDocumentsSayIsRead() throws {
+  func testFeaturesOfNewDocumentsAreRead() throws {
     let article = try XCTUnwrap(model("WikiReader").entity(named: "Article"))
     XCTAssertEqual(article.coreSpotlightDisplayNameExpression, "displayTitle")
     XCTAssertTrue(article.attributes.first?.isIndexedBySpotlight ?? false)
@@ -152,7 +152,7 @@ final class DocumentTests: XCTestCase {
     XCTAssertEqual(try ModelLint.findings(in: VersionedModel(contentsOf: Self.folder.appendingPathComponent("Notes.xcdatamodeld"))), [])
   }
 
-  func testOtherFilesOfABundleAreLeftAlone() throws {
+  func testOtherFilesOfABundleAreUnchanged() throws {
     let folder = try Fixtures.folder(self)
     let bundle = folder.appendingPathComponent("Notes.xcdatamodeld")
     try FileManager.default.copyItem(at: Self.folder.appendingPathComponent("Notes.xcdatamodeld"), to: bundle)
@@ -180,7 +180,7 @@ final class DocumentTests: XCTestCase {
     XCTAssertThrowsError(try VersionedModel.addVersion(toBundleAt: folder.appendingPathComponent("None.xcdatamodeld")))
   }
 
-  func testAPropertyListThatNamesTheCurrentVersionStaysAsItIs() throws {
+  func testPropertyListsThatNameTheCurrentVersionAreUnchanged() throws {
     let bundle = try Fixtures.folder(self).appendingPathComponent("M.xcdatamodeld")
     var model = VersionedModel(
       name: "M", versions: [.init(name: "M", model: ManagedObjectModel { Entity("A") })], currentVersionName: "M")

@@ -16,7 +16,7 @@ final class HostileModelFileTests: XCTestCase {
     }
   }
 
-  func testEntitiesThatGrowAreRefused() {
+  func testExpandingXMLEntitiesAreRejected() {
     let lines = (1...9).map { "<!ENTITY lol\($0) \"" + String(repeating: "&lol\($0 - 1);", count: 10) + "\">" }.joined()
     expect("<?xml version=\"1.0\"?><!DOCTYPE m [<!ENTITY lol0 \"lol\">\(lines)]><model>&lol9;</model>", .unsafe)
     expect("<!DOCTYPE model [<!ENTITY a \"\(String(repeating: "x", count: 50_000))\">]><model a=\"&a;&a;&a;\"/>", .unsafe)
@@ -28,7 +28,7 @@ final class HostileModelFileTests: XCTestCase {
     expect("<!DOCTYPE model [<!ENTITY % x SYSTEM \"http://127.0.0.1:1/x\"> %x;]><model/>", .unsafe)
   }
 
-  func testDeclarationsCannotHideInAnotherEncoding() {
+  func testDeclarationsInOtherEncodingsAreRejected() {
     let text = "<?xml version=\"1.0\" encoding=\"UTF-16\"?><!DOCTYPE model [<!ENTITY x \"y\">]><model>&x;</model>"
     for encoding in [String.Encoding.utf16LittleEndian, .utf16BigEndian, .utf16, .utf32] {
       if let data = text.data(using: encoding) { expect(data, .malformed) }
@@ -39,7 +39,7 @@ final class HostileModelFileTests: XCTestCase {
   }
 
   /// Foundation's parser crashes on a processing instruction without contents.
-  func testProcessingInstructionsWithoutContentsAreRefused() throws {
+  func testProcessingInstructionsWithoutContentsAreRejected() throws {
     for instruction in ["<?xm?>", "<?x-y.z:\u{e9}?>", "<?xml?>", "<??>"] {
       expect(instruction + "<model/>", .malformed)
       expect("<?xml version=\"1.0\"?><model>\n<a b='1'/>" + instruction + "</model>", .malformed)
@@ -52,7 +52,7 @@ final class HostileModelFileTests: XCTestCase {
     for end in ["<?", "<?x", "<?x?", "<? ?>"] { expect("<model/>" + end, .malformed) }
   }
 
-  func testDeepNestingIsRefused() {
+  func testDeepNestingIsRejected() {
     for depth in [65, 1_000, 100_000] {
       expect("<model>" + String(repeating: "<a>", count: depth) + String(repeating: "</a>", count: depth) + "</model>", .tooLarge)
     }
@@ -61,7 +61,7 @@ final class HostileModelFileTests: XCTestCase {
     XCTAssertNoThrow(try Fixtures.model(allowed))
   }
 
-  func testAnAttributeOfAHundredMegabytesIsRefusedBeforeItIsParsed() throws {
+  func testAttributesOfAHundredMegabytesAreRejectedBeforeParsing() throws {
     let data = Data("<model a=\"".utf8) + Data(repeating: UInt8(ascii: "x"), count: 100 << 20) + Data("\"/>".utf8)
     expect(data, .tooLarge)
     let file = try Fixtures.folder(self).appendingPathComponent("contents")
@@ -73,18 +73,18 @@ final class HostileModelFileTests: XCTestCase {
     XCTAssertThrowsError(try ManagedObjectModel(contentsOf: file)) { XCTAssertEqual(($0 as? ModelFileError)?.code, .tooLarge) }
   }
 
-  func testTooManyElementsAreRefused() {
+  func testTooManyElementsAreRejected() {
     expect("<model>" + String(repeating: "<a/>", count: 500_000) + "</model>", .tooLarge)
   }
 
-  func testTruncatedFilesAreRefusedWhereverTheyEnd() throws {
+  func testFilesTruncatedAnywhereAreRejected() throws {
     let data = Data(Fixtures.garden.utf8)
     for end in stride(from: 0, to: data.count - 1, by: 37) { expect(data.prefix(end), .malformed) }
     expect("<m><a>", .malformed)
     expect("<model>", .malformed)
   }
 
-  func testThingsThatAreNoModelAreRefused() throws {
+  func testFilesThatAreNotModelsAreRejected() throws {
     expect("", .malformed)
     expect("   ", .malformed)
     expect("plain text", .malformed)
@@ -111,7 +111,7 @@ final class HostileModelFileTests: XCTestCase {
     }
   }
 
-  func testBrokenModelsAreRefusedWithEveryMistake() throws {
+  func testBrokenModelsAreRejectedWithAllMistakes() throws {
     let duplicate = try Fixtures.model("<model><entity name=\"E\"/><entity name=\"E\"/><entity parentEntity=\"Gone\"/></model>")
     XCTAssertEqual(duplicate.validationIssues().count, 3)
     let cycle = try Fixtures.model(
@@ -144,7 +144,7 @@ final class HostileModelFileTests: XCTestCase {
     XCTAssertEqual(compiled.relationships.count, 10_000)
   }
 
-  func testInheritanceThatWouldExhaustMemoryIsRefused() {
+  func testInheritanceThatWouldExhaustMemoryIsRejected() {
     var chain = ManagedObjectModel()
     for number in 0..<10_000 {
       var entity = EntityDescription(name: "E\(number)", superentity: number == 0 ? nil : "E\(number - 1)")

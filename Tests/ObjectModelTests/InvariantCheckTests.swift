@@ -4,7 +4,7 @@ import XCTest
 
 /// The checks of the library's inner tables are compiled in if requested, and are cheap.
 final class InvariantCheckTests: XCTestCase {
-  func testTheChecksAreBuiltWhereTheyAreAskedFor() {
+  func testInvariantChecksAreBuiltOnRequest() {
     #if CIPHERDATA_CHECKS
       let areBuilt = true
     #else
@@ -15,13 +15,13 @@ final class InvariantCheckTests: XCTestCase {
   }
 
   #if CIPHERDATA_CHECKS
-    func testChecksOfWholeTablesComeAsSeldomAsTheTableIsLarge() {
-      var pacer = CheckPacer()
+    func testFullTableChecksRunEachTimeTheTableDoubles() {
+      var throttle = CheckThrottle()
       var checks = 0
-      for size in 1...10_000 where pacer.isDue(size) { checks += 1 }
+      for size in 1...10_000 where throttle.isDue(size) { checks += 1 }
       XCTAssertEqual(checks, 14, "each when the table has doubled")
-      pacer = CheckPacer()
-      XCTAssertEqual((0..<10).filter { _ in pacer.isDue(0) }.count, 10, "a table of nothing is checked each time")
+      throttle = CheckThrottle()
+      XCTAssertEqual((0..<10).filter { _ in throttle.isDue(0) }.count, 10, "a table of nothing is checked each time")
     }
   #endif
 }

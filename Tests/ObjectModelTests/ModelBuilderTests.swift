@@ -5,7 +5,7 @@ import XCTest
 
 /// Models declared in Swift.
 final class ModelBuilderTests: XCTestCase {
-  func testADeclaredModelIsTheDescribedOne() throws {
+  func testDeclaredModelEqualsTheDescribedOne() throws {
     let model = ManagedObjectModel(version: "library-1") {
       Entity("Author", class: "Author") {
         Attribute("name", .string).required().length(1...200)
@@ -23,7 +23,7 @@ final class ModelBuilderTests: XCTestCase {
         Index("folded", .ascending("title", collation: .caseAndDiacriticInsensitive), .descending("isbn", collation: .caseInsensitive))
         Unique("isbn")
       }
-      .renamed(from: "Volume").note("colour", "red").codeGeneration(.classDefinition)
+      .renamed(from: "Volume").userInfo("colour", "red").codeGeneration(.classDefinition)
       Configuration("Main", entities: "Author", "Book")
       FetchTemplate("long", entity: "Book", where: "pages > $PAGES", limit: 5)
     }
@@ -58,7 +58,7 @@ final class ModelBuilderTests: XCTestCase {
     XCTAssertTrue(model.entities[0].relationships[0].isOptional)
   }
 
-  func testConditionsLoopsAndDescriptionsAreParts() {
+  func testBuildersAcceptConditionsLoopsAndDescriptions() {
     let wide = true
     let model = ManagedObjectModel {
       for name in ["A", "B"] {
@@ -73,7 +73,7 @@ final class ModelBuilderTests: XCTestCase {
     XCTAssertEqual(model.entities.map { $0.properties.map(\.name) }, [["x0", "x1", "wide"], ["x0", "x1", "wide"], ["y"]])
   }
 
-  func testNumbersAreTakenAsTheAttributesType() {
+  func testNumbersAreConvertedToTheAttributeType() {
     func slot(_ type: AttributeType, _ value: some AttributeValue) -> Slot {
       ManagedObjectModel { Entity("E") { Attribute("a", type).initially(value) } }.entities[0].attributes[0].defaultValue
     }

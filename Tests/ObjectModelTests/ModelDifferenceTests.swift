@@ -20,7 +20,7 @@ final class ModelDifferenceTests: XCTestCase {
     XCTAssertEqual(found.canBeInferred, inferred, line: line)
   }
 
-  func testEqualModelsDoNotDiffer() throws {
+  func testEqualModelsHaveNoDifferences() throws {
     try expect {
       Entity("A") { Attribute("x", .string) }
     } to: {
@@ -28,7 +28,7 @@ final class ModelDifferenceTests: XCTestCase {
     }
   }
 
-  func testEntitiesComeGoAndAreRenamed() throws {
+  func testEntitiesAreAddedRemovedAndRenamed() throws {
     try expect("New: added", "Person: renamed from Human", "Person.x: renamed from y", "Old: removed with its objects") {
       Entity("Human") { Attribute("y", .string) }
       Entity("Old")
@@ -38,7 +38,7 @@ final class ModelDifferenceTests: XCTestCase {
     }
   }
 
-  func testMarksThatNoRowDependsOnAreNamed() throws {
+  func testChangesThatAffectNoRowsAreListed() throws {
     try expect(
       "A.bytes: kept in the history of deletions", "A.state: Swift type changed from none to State", "A.text: marked for system search",
       "A.byTextIndex: index added", "A: class changed from ManagedObject to A", "A: the name that system search shows changed"
@@ -65,7 +65,7 @@ final class ModelDifferenceTests: XCTestCase {
     }
   }
 
-  func testARenamingIdentifierIsStrongerThanAName() throws {
+  func testRenamingIdentifiersTakePrecedenceOverNames() throws {
     // The old B became A, and a new B replaced it.
     let found = try difference {
       Entity("A") { Attribute("x", .string) }
@@ -78,7 +78,7 @@ final class ModelDifferenceTests: XCTestCase {
     XCTAssertFalse(found.hasEqualHashes)
   }
 
-  func testWhatHasEqualHashesKeepsItsNamesWhateverTheRenamingIdentifiersSay() throws {
+  func testRenamingIdentifiersAreIgnoredIfHashesAreEqual() throws {
     // A store of the older version opens under the newer one without a migration, so nothing may appear to move.
     let found = try difference {
       Entity("A") { Attribute("x", .string) }
@@ -98,7 +98,7 @@ final class ModelDifferenceTests: XCTestCase {
     XCTAssertEqual(found.sources, [0, 1])
   }
 
-  func testAnIdentifierOfAnEarlierRenamingMovesNothingAgain() throws {
+  func testIdentifiersOfEarlierRenamingsAreIgnored() throws {
     // The second version renamed y to x and added another y; the third one leaves them unchanged.
     try expect("A.z: added: String, optional") {
       Entity("A") {
@@ -160,7 +160,7 @@ final class ModelDifferenceTests: XCTestCase {
     }
   }
 
-  func testARelationshipIsTheSameWhereItsInverseIs() throws {
+  func testRelationshipsAreMatchedByTheirInverse() throws {
     try expect("User.members: renamed from memberships") {
       Entity("User") { Relationship("memberships", toMany: "Member", inverse: "user") }
       Entity("Member") { Relationship("user", to: "User", inverse: "memberships") }
@@ -184,7 +184,7 @@ final class ModelDifferenceTests: XCTestCase {
     }
   }
 
-  func testAttributesComeAndGo() throws {
+  func testAttributesAreAddedAndRemoved() throws {
     try expect(
       "A.new: added: Integer 32, required, with a default value", "A.other: added: String, optional",
       "A.x: attribute removed with its values"
@@ -218,7 +218,7 @@ final class ModelDifferenceTests: XCTestCase {
     }
   }
 
-  func testNumbersBecomeOtherNumbers() throws {
+  func testNumericTypesAreConverted() throws {
     try expect("A.x: type changed from Integer 16 to Integer 64", "A.y: type changed from Float to Double") {
       Entity("A") {
         Attribute("x", .integer16)
@@ -274,7 +274,7 @@ final class ModelDifferenceTests: XCTestCase {
     }
   }
 
-  func testHierarchiesGrowAndShrink() throws {
+  func testEntitiesMoveInAndOutOfHierarchies() throws {
     try expect("Base: added, abstract", "A: given the superentity Base") {
       Entity("A")
     } to: {
@@ -325,7 +325,7 @@ final class ModelDifferenceTests: XCTestCase {
     }
   }
 
-  func testADestinationMayBecomeMoreGeneral() throws {
+  func testDestinationsMayBecomeMoreGeneral() throws {
     func model(_ destination: String) -> [any ModelComponent] {
       [
         Entity("A") { Relationship("b", to: destination) }, Entity("Base"), Entity("B", parent: "Base"), Entity("C", parent: "Base"),
@@ -357,7 +357,7 @@ final class ModelDifferenceTests: XCTestCase {
     }
   }
 
-  func testIndexesConstraintsAndTheRest() throws {
+  func testIndexesConstraintsConfigurationsAndTemplates() throws {
     try expect(
       "A.byX: index removed", "A: uniqueness constraint over x added (if no two stored objects have the same values)",
       "configuration C removed", "fetch request template All added"
@@ -376,7 +376,7 @@ final class ModelDifferenceTests: XCTestCase {
     }
   }
 
-  func testFindingsOfAValidModel() throws {
+  func testValidModelsCanHaveFindings() throws {
     let model = ManagedObjectModel {
       Composite("Unused") { Attribute("x", .string) }
       Entity("A") {

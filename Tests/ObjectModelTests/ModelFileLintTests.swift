@@ -11,7 +11,7 @@ final class ModelFileLintTests: XCTestCase {
     return try ModelFileLint.findings(in: Data(text.utf8)).map(\.description)
   }
 
-  func testMisspeltWordsAreToldWithTheirLinesAndWhatMayBeMeant() throws {
+  func testMisspelledWordsAreReportedWithLinesAndSuggestions() throws {
     XCTAssertEqual(
       try findings(
         "<entity name=\"Book\" isAbstrakt=\"YES\">", "<attribute name=\"title\" optionl=\"YES\" attributeType=\"String\"/>",
@@ -26,7 +26,7 @@ final class ModelFileLintTests: XCTestCase {
       ])
   }
 
-  func testAttributesWithoutATypeAndRelationshipsWithoutAnInverseAreTold() throws {
+  func testUntypedAttributesAndRelationshipsWithoutInverseAreReported() throws {
     XCTAssertEqual(
       try findings(
         "<entity name=\"Book\">", "<attribute name=\"title\"/>", "<attribute name=\"shown\" transient=\"YES\"/>",
@@ -38,7 +38,7 @@ final class ModelFileLintTests: XCTestCase {
       ])
   }
 
-  func testWhatEditorsWriteIsNoFinding() throws {
+  func testFilesWrittenByEditorsHaveNoFindings() throws {
     XCTAssertEqual(
       try findings(
         "<entity name=\"Book\" representedClassName=\"Book\" syncable=\"YES\" codeGenerationType=\"class\">",
@@ -62,7 +62,7 @@ final class ModelFileLintTests: XCTestCase {
     }
   }
 
-  func testAFileThatIsNoXMLIsAnError() {
+  func testFilesThatAreNotXMLAreErrors() {
     XCTAssertThrowsError(try ModelFileLint.findings(in: Data("<model".utf8))) { XCTAssertTrue($0 is ModelFileError) }
   }
 }

@@ -5,7 +5,7 @@ import XCTest
 
 /// Reading and writing model files.
 final class ModelFileTests: XCTestCase {
-  func testTheSchemasOfTheRepositoryAreReadAndWrittenAgainByteForByte() throws {
+  func testRepositorySchemasRoundTripByteForByte() throws {
     for name in ["DebianArchive", "Messenger", "PhotoLibrary"] {
       let url = Fixtures.schema(name)
       let model = try ManagedObjectModel(contentsOf: url)
@@ -16,14 +16,14 @@ final class ModelFileTests: XCTestCase {
     }
   }
 
-  func testTheTypesOfTheSchemasCoverEveryStoredAttributeType() throws {
+  func testSchemasCoverEveryStoredAttributeType() throws {
     let types = try ["Messenger", "PhotoLibrary"].flatMap {
       try ManagedObjectModel(contentsOf: Fixtures.schema($0)).entities.flatMap { $0.attributes.map(\.type) }
     }
     XCTAssertEqual(Set(AttributeType.allCases).subtracting(types), [.composite])
   }
 
-  func testTheGardenIsReadInFull() throws {
+  func testTheGardenFixtureIsReadCompletely() throws {
     let model = try Fixtures.model(Fixtures.garden)
     XCTAssertEqual(model.versionIdentifiers, ["garden-2"])
     XCTAssertEqual(model.entities.map(\.name), ["Item", "Bed", "Plant"])
@@ -60,7 +60,7 @@ final class ModelFileTests: XCTestCase {
     XCTAssertEqual(model.validationIssues(), [])
   }
 
-  func testTheGardenIsWrittenWithoutLoss() throws {
+  func testTheGardenFixtureIsWrittenWithoutLoss() throws {
     let model = try Fixtures.model(Fixtures.garden)
     let written = try model.xmlData()
     XCTAssertEqual(try Fixtures.tree(written), try Fixtures.tree(Data(Fixtures.garden.utf8)))
@@ -121,7 +121,7 @@ final class ModelFileTests: XCTestCase {
     XCTAssertEqual(try ManagedObjectModel(xmlData: written), model)
   }
 
-  func testAFileIsWrittenWithoutAVersionWhereItWasReadWithoutOne() throws {
+  func testFilesReadWithoutAVersionAreWrittenWithoutOne() throws {
     let head =
       #"<model type="com.apple.IDECoreDataModeler.DataModel" documentVersion="1.0" minimumToolsVersion="Automatic" "#
       + #"sourceLanguage="Swift""#
@@ -134,7 +134,7 @@ final class ModelFileTests: XCTestCase {
     }
   }
 
-  func testKeptNamesAreWhateverXMLAllows() throws {
+  func testPreservedNamesMayBeAnyXMLName() throws {
     // The ends of the ranges of XML 1.0, fifth edition, productions 4 and 4a.
     let starts =
       "AZ_az\u{C0}\u{D6}\u{D8}\u{F6}\u{F8}\u{2D8}\u{2FF}\u{370}\u{37D}\u{37F}\u{1FFF}\u{200C}\u{200D}\u{2070}\u{218F}"
@@ -185,7 +185,7 @@ final class ModelFileTests: XCTestCase {
       model.entities[0].indexes, ManagedObjectModel { Entity("E") { Index("i", fullText: "a") } }.entities[0].indexes)
   }
 
-  func testAKeptSpellingGivesWayToAChange() throws {
+  func testPreservedSpellingIsReplacedByChanges() throws {
     let xml = """
       <model><entity name="E"><attribute name="a" optional="NO" attributeType="Double" defaultValueString="1.50"/>
       <uniquenessConstraints><uniquenessConstraint name="first"><constraint value="a"/></uniquenessConstraint></uniquenessConstraints></entity></model>
@@ -244,7 +244,7 @@ final class ModelFileTests: XCTestCase {
     XCTAssertEqual(try ManagedObjectModel(contentsOf: url.appendingPathComponent("Library.xcdatamodel/contents")), versions[0].model)
   }
 
-  func testALoneVersionNeedsNoPropertyListAndSeveralDo() throws {
+  func testOnlyMultipleVersionsNeedAPropertyList() throws {
     let url = try Fixtures.folder(self).appendingPathComponent("M.xcdatamodeld")
     let model = ManagedObjectModel { Entity("E") }
     try model.write(to: url)
@@ -255,7 +255,7 @@ final class ModelFileTests: XCTestCase {
     XCTAssertThrowsError(try ManagedObjectModel(contentsOf: url)) { XCTAssertEqual(($0 as? ModelFileError)?.code, .noCurrentVersion) }
   }
 
-  func testAPropertyListCannotLeadOutOfItsBundle() throws {
+  func testPropertyListsCannotReferenceFilesOutsideTheBundle() throws {
     let folder = try Fixtures.folder(self)
     let model = ManagedObjectModel { Entity("E") }
     try model.write(to: folder.appendingPathComponent("Secret.xcdatamodel"))

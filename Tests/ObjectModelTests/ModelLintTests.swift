@@ -19,7 +19,7 @@ final class ModelLintTests: XCTestCase {
     return .attribute(attribute)
   }
 
-  func testAModelWithNothingToSayHasNoFindings() {
+  func testCleanModelsHaveNoFindings() {
     XCTAssertEqual(
       findings {
         Entity("Author", class: "Author") {
@@ -48,7 +48,7 @@ final class ModelLintTests: XCTestCase {
       }, "B.Name: the name differs from that of 'name' in case only")
   }
 
-  func testClassesThatClashAreFound() {
+  func testConflictingClassesAreFound() {
     assertOne(
       findings {
         Entity("A", class: ".Same")
@@ -63,7 +63,7 @@ final class ModelLintTests: XCTestCase {
       }, [])
   }
 
-  func testAttributesThatDoNotDoWhatTheySayAreFound() {
+  func testIneffectiveAttributeSettingsAreFound() {
     assertOne(findings { Entity("A") { scalar("x") } }, "A.x: the attribute is optional, has no default value and is a scalar")
     XCTAssertEqual(
       findings {
@@ -81,7 +81,8 @@ final class ModelLintTests: XCTestCase {
     assertOne(
       findings { Entity("A") { Attribute("box", transforming: [String].self, by: "NSKeyedUnarchiveFromData") } },
       "of any class that the bytes name")
-    assertOne(findings { Entity("A") { Attribute("text", .string).note("swiftUnknownCase", "none") } }, "no meaning without a Swift type")
+    assertOne(
+      findings { Entity("A") { Attribute("text", .string).userInfo("swiftUnknownCase", "none") } }, "no meaning without a Swift type")
     var indexed = AttributeDescription(name: "bytes", type: .binary, isOptional: true)
     indexed.isIndexed = true
     assertOne(findings { Entity("A") { PropertyDescription.attribute(indexed) } }, "has no index; remove the mark")
@@ -138,7 +139,7 @@ final class ModelLintTests: XCTestCase {
     XCTAssertTrue(found[0].hasPrefix("A.b: no configuration has both 'A' and 'B'"))
   }
 
-  func testRenamingIdentifiersThatLeadNowhereAreFound() {
+  func testDanglingRenamingIdentifiersAreFound() {
     let first = ManagedObjectModel { Entity("A") { Attribute("x", .string) } }
     let second = ManagedObjectModel {
       Entity("B") {
@@ -188,7 +189,7 @@ final class ModelLintTests: XCTestCase {
     XCTAssertEqual(ModelLint.findings(in: chain).map(\.description).filter { $0.contains("renaming") }, [])
   }
 
-  func testVersionsThatStoresCannotTellApartAreFound() {
+  func testIndistinguishableVersionsAreFound() {
     let model = ManagedObjectModel { Entity("A") { Attribute("x", .string) } }
     let bundle = VersionedModel(
       name: "M", versions: [.init(name: "M", model: model), .init(name: "M 2", model: model)], currentVersionName: "M 2")

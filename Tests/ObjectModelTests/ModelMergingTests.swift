@@ -15,7 +15,7 @@ final class ModelMergingTests: XCTestCase {
     FetchTemplate("all", entity: "Place")
   }
 
-  func testModelsAreJoined() throws {
+  func testModelsAreMerged() throws {
     let merged = try ManagedObjectModel(merging: [people, places, people])
     XCTAssertEqual(merged.entities.map(\.name), ["Person", "Place"])
     XCTAssertEqual(merged.versionIdentifiers, ["people", "places"])
@@ -24,7 +24,7 @@ final class ModelMergingTests: XCTestCase {
     XCTAssertEqual(try ManagedObjectModel(merging: []), ManagedObjectModel())
   }
 
-  func testEntitiesOfOneNameMustBeEqual() {
+  func testEntitiesOfTheSameNameMustBeEqual() {
     let other = ManagedObjectModel { Entity("Person") { Attribute("name", .integer16) } }
     XCTAssertThrowsError(try ManagedObjectModel(merging: [people, places, other])) {
       XCTAssertEqual($0 as? ModelMergeError, .differentEntities(["Person"]))
@@ -38,13 +38,13 @@ final class ModelMergingTests: XCTestCase {
     }
   }
 
-  func testWhatAFileSaidBesidesDoesNotMakeEntitiesDiffer() throws {
+  func testPreservedFileAttributesDoNotAffectEntityEquality() throws {
     var other = people
     other.entities[0].preserved.attributes["syncable"] = "YES"
     XCTAssertEqual(try ManagedObjectModel(merging: [people, other]).entities.count, 1)
   }
 
-  func testAStoresModelIsFoundAmongMany() throws {
+  func testModelOfAStoreIsFoundAmongMany() throws {
     let newer = ManagedObjectModel(version: "newer") { Entity("Person") { Attribute("name", .integer16) } }
     let hashes = people.versionHashesByEntityName.merging(places.versionHashesByEntityName) { first, _ in first }
     let found = try XCTUnwrap(ManagedObjectModel(merging: [newer, people, places], forStoreMetadata: hashes))
@@ -53,7 +53,7 @@ final class ModelMergingTests: XCTestCase {
     XCTAssertNil(ManagedObjectModel(merging: [newer, places], forStoreMetadata: hashes))
   }
 
-  func testAConfigurationIsAModelOfItsOwn() throws {
+  func testConfigurationsCanBeExtractedAsModels() throws {
     let model = ManagedObjectModel {
       Entity("Base") { Attribute("name", .string) }
       Entity("Person", parent: "Base") {

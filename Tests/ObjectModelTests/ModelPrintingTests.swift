@@ -20,7 +20,7 @@ final class ModelPrintingTests: XCTestCase {
     Entity("odd \"{name}\"") { Attribute("a|b<c>", .integer64) }
   }
 
-  func testTextSaysEverythingALineEach() {
+  func testTextListsEverythingOnePerLine() {
     XCTAssertEqual(
       ModelDescriptionPrinter.text(model),
       """

@@ -61,7 +61,7 @@ final class ModelValidationTests: XCTestCase {
 
   // MARK: Names
 
-  func testNamesMustBeThereAndDiffer() {
+  func testNamesMustBePresentAndUnique() {
     expect([": needs a name"]) { Entity("") }
     expect(["E: two entities"]) {
       Entity("E")
@@ -80,7 +80,7 @@ final class ModelValidationTests: XCTestCase {
     expect(["E.@count: @"]) { Entity("E") { Attribute("@count", .string) } }
   }
 
-  func testNamesOfBaseClassMembersAreRefused() {
+  func testNamesOfBaseClassMembersAreRejected() {
     for name in [
       "objectID", "entity", "managedObjectContext", "hasChanges", "isInserted", "isUpdated", "isDeleted", "isFault", "description", "hash",
       "self", "init", "class",
@@ -104,7 +104,7 @@ final class ModelValidationTests: XCTestCase {
 
   // MARK: Inheritance
 
-  func testSuperentitiesMustExistAndEnd() {
+  func testSuperentitiesMustExistWithoutCycles() {
     expect(["E: 'Gone' is not in the model"]) { Entity("E", parent: "Gone") }
     expect(["A: inherits from itself", "B: inherits from itself", "C: inherits from itself"]) {
       Entity("A", parent: "C")
@@ -135,7 +135,7 @@ final class ModelValidationTests: XCTestCase {
     expect(Attribute("a", .composite), "composite")
   }
 
-  func testDefaultsMustBeOfTheType() {
+  func testDefaultsMustHaveTheAttributeType() {
     expect(Attribute("a", .integer16).initially("x"), "not of the type 'Integer 16'")
     expect(Attribute("a", .integer16).initially(40_000), "does not fit into the type 'Integer 16'")
     expect(Attribute("a", .integer32).initially(Int64(1) << 31), "does not fit into the type 'Integer 32'")
@@ -256,7 +256,7 @@ final class ModelValidationTests: XCTestCase {
     }
   }
 
-  func testCountsMustMakeSense() {
+  func testRelationshipCountsMustBeConsistent() {
     expect(["E.r: maxCount of 1, not 5"]) { Entity("E") { Relationship("r", to: "E").count(...5) } }
     expect(["E.r: minCount of 0 or 1"]) { Entity("E") { Relationship("r", to: "E").count(2...) } }
     expect(["E.r: at most one object"]) { Entity("E") { Relationship("r", toMany: "E").count(...1) } }
@@ -267,7 +267,7 @@ final class ModelValidationTests: XCTestCase {
 
   // MARK: Indexes, constraints and the rest
 
-  func testIndexesOverNoColumnsAreLeftOut() {
+  func testIndexesOverNoColumnsAreOmitted() {
     expect(
       [],
       accepted: [
@@ -399,7 +399,7 @@ final class ModelValidationTests: XCTestCase {
     expect([], accepted: ["E.f: 'Gone' is not in the model"]) { Entity("E") { FetchedProperty("f", entity: "Gone") } }
   }
 
-  func testAModelOfTooManyEntitiesIsRefused() {
+  func testModelsWithTooManyEntitiesAreRejected() {
     let model = ManagedObjectModel(entities: (0...65_535).map { EntityDescription(name: "E\($0)") })
     XCTAssertEqual(model.validationIssues().count, 1)
     XCTAssertEqual(ManagedObjectModel(entities: Array(model.entities.dropLast())).validationIssues(), [])

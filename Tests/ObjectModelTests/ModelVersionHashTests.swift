@@ -48,7 +48,7 @@ final class ModelVersionHashTests: XCTestCase {
       try CompiledModel(try ManagedObjectModel(contentsOf: Fixtures.schema("DebianArchive"))).checksum, "2898a550b0fcb0c15b411e07362886ad")
   }
 
-  func testWhatDecidesTheRowsChangesTheHash() {
+  func testSettingsThatAffectRowsChangeTheHash() {
     let hashes: [Data] = [
       hash(), hash { $0.name = "Tome" }, hash { $0.superentityName = "Item" }, hash { $0.isAbstract = true },
       hash { $0.versionHashModifier = "1" }, hash { $0.uniquenessConstraints = [] }, hash { $0.uniquenessConstraints.append(["authors"]) },
@@ -63,7 +63,7 @@ final class ModelVersionHashTests: XCTestCase {
     XCTAssertTrue(hashes.allSatisfy { $0.count == 32 })
   }
 
-  func testWhatDoesNotDecideTheRowsLeavesTheHash() {
+  func testSettingsThatDoNotAffectRowsKeepTheHash() {
     let hashes: [Data] = [
       hash(), hash { $0.properties.reverse() }, hash { $0.managedObjectClassName = "Other" }, hash { $0.userInfo = ["a": "b"] },
       hash { $0.indexes = [FetchIndexDescription(name: "i", elements: [FetchIndexElement(property: "title")])] },
@@ -78,13 +78,13 @@ final class ModelVersionHashTests: XCTestCase {
     XCTAssertEqual(Set(hashes).count, 1)
   }
 
-  func testPartsCannotRunIntoEachOther() {
+  func testHashInputIsUnambiguous() {
     let constraints: [[[String]]] = [[["a"], ["b"]], [["a", "b"]], [["ab"]], [["a"], ["b"], []]]
     XCTAssertEqual(Set(constraints.map { names in hash { $0.uniquenessConstraints = names } }).count, constraints.count)
     XCTAssertEqual(hash { $0.uniquenessConstraints = [["a", "b"], ["c"]] }, hash { $0.uniquenessConstraints = [["c"], ["b", "a"]] })
   }
 
-  func testTheChecksumTellsTheNumberingApart() throws {
+  func testChecksumDependsOnTheNumbering() throws {
     func checksum(_ names: String...) throws -> String {
       try CompiledModel(ManagedObjectModel { Entity("E") { for name in names { Attribute(name, .string) } } }).checksum
     }
@@ -93,7 +93,7 @@ final class ModelVersionHashTests: XCTestCase {
     XCTAssertEqual(try checksum("a").count, 32)
   }
 
-  func testAStoreFitsAModelOrOneOfItsConfigurations() {
+  func testStoresMatchAModelOrOneOfItsConfigurations() {
     let model = ManagedObjectModel {
       Entity("A")
       Entity("B")

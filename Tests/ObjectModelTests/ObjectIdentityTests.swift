@@ -31,7 +31,7 @@ final class ObjectIdentityTests: XCTestCase {
     XCTAssertEqual(MemoryLayout<ManagedObjectID>.size, 16)
   }
 
-  func testPermanentIDsGoThroughTheirURI() throws {
+  func testPermanentIDsRoundTripThroughTheirURI() throws {
     let space = ObjectIDSpace.register(storeIdentifier: "6F1A4C1E-6E7C-4F9E-9F3E-0C54C2B5A001", model: try model())
     for entity in space.model.entities {
       for key: Int64 in [1, 42, (1 << 46) - 1] as [Int64] {
@@ -48,7 +48,7 @@ final class ObjectIdentityTests: XCTestCase {
     XCTAssertEqual(id.description, "x-cipherdata://6F1A4C1E-6E7C-4F9E-9F3E-0C54C2B5A001/Author/p42")
   }
 
-  func testTextualReferencesGoThroughTheirURI() throws {
+  func testTextualReferencesRoundTripThroughTheirURI() throws {
     let space = ObjectIDSpace.register(storeIdentifier: UUID().uuidString, model: try model())
     let special = try XCTUnwrap(space.model.entity(named: "Special"))
     for text in ["a", "row/7?x=1", "größe 漢", "%2F", "_", "", "1"] {
@@ -61,7 +61,7 @@ final class ObjectIdentityTests: XCTestCase {
     XCTAssertNil(space.internedReference(forKey: 5))
   }
 
-  func testTemporaryIDsAreTold() throws {
+  func testTemporaryIDsAreRecognized() throws {
     let space = ObjectIDSpace.register(storeIdentifier: nil, model: try model())
     let id = ManagedObjectID(space: space.number, entityNumber: 1, key: -7)
     XCTAssertTrue(id.isTemporaryID)
@@ -70,7 +70,7 @@ final class ObjectIdentityTests: XCTestCase {
     XCTAssertEqual(space.objectID(forURI: id.uriRepresentation()), id)
   }
 
-  func testURIsOfOthersAreRefused() throws {
+  func testForeignURIsAreRejected() throws {
     let space = ObjectIDSpace.register(storeIdentifier: "0A1A4C1E-6E7C-4F9E-9F3E-0C54C2B5A001", model: try model())
     let store = "x-cipherdata://0A1A4C1E-6E7C-4F9E-9F3E-0C54C2B5A001"
     for text in [
@@ -82,7 +82,7 @@ final class ObjectIdentityTests: XCTestCase {
     }
   }
 
-  func testAStoreOpenedAgainKeepsItsNumber() throws {
+  func testReopenedStoresKeepTheirNumber() throws {
     let store = UUID().uuidString
     let first = ObjectIDSpace.register(storeIdentifier: store, model: try model())
     XCTAssertIdentical(ObjectIDSpace.register(storeIdentifier: store, model: try model()), first)

@@ -221,7 +221,7 @@ final class OldModelTests: XCTestCase {
     XCTAssertEqual(try VersionedModel(contentsOf: url), bundle)
   }
 
-  func testACompiledModelInThePlaceOfAnotherIsCalledByItsName() throws {
+  func testCompiledModelsInPlaceOfSourceModelsAreReportedAsSuch() throws {
     var writer = ArchiveWriter()
     let root = writer.object("NSManagedObjectModel", ["NSEntities": writer.dictionary([])])
     XCTAssertThrowsError(try ManagedObjectModel(contentsOf: try bundle(writer.data(root: root)))) {
@@ -229,7 +229,7 @@ final class OldModelTests: XCTestCase {
     }
   }
 
-  func testADamagedArchiveIsAnErrorAndEndsNothing() throws {
+  func testDamagedArchivesAreErrorsAndDoNotTrap() throws {
     let whole = archive()
     for length in stride(from: 0, to: whole.count, by: 1_201) {
       XCTAssertThrowsError(try ManagedObjectModel(contentsOf: try bundle(whole.prefix(length)))) { XCTAssertTrue($0 is ModelFileError) }

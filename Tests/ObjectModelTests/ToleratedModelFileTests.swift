@@ -51,7 +51,7 @@ final class ToleratedModelFileTests: XCTestCase {
     try model(xml("<attribute name=\"a\" \(rest)/>"), warns: reason, at: source).entities[0].attributes[0]
   }
 
-  func testADefaultValueThatIsNoNumberIsZero() throws {
+  func testDefaultValuesThatAreNotNumbersAreZero() throws {
     for type in ["Integer 16", "Integer 32", "Integer 64"] {
       for (text, value) in [("NO", 0), ("YES", 0), ("", 0), ("12 items", 12), ("-3.7", -3), ("1e300", 0), ("nan", 0)] {
         let read = try attribute("attributeType=\"\(type)\" defaultValueString=\"\(text)\"", warns: "not a value of the type '\(type)'")
@@ -70,7 +70,7 @@ final class ToleratedModelFileTests: XCTestCase {
     XCTAssertEqual(large.defaultValue, .int(0))
   }
 
-  func testABooleanIsANumberOrAWord() throws {
+  func testBooleansAreNumbersOrWords() throws {
     for (text, value) in [("0.0", 0), ("1.0", 1), ("TRUE", 1), ("No", 0), ("2", 1), ("n", 0)] {
       XCTAssertEqual(try attribute("attributeType=\"Boolean\" defaultValueString=\"\(text)\"", warns: nil).defaultValue, .int(Int64(value)))
     }
@@ -79,7 +79,7 @@ final class ToleratedModelFileTests: XCTestCase {
     XCTAssertFalse(try attribute("attributeType=\"String\" optional=\"MAYBE\"", warns: "'optional' must be YES or NO").isOptional)
   }
 
-  func testADefaultValueOfATypeWithoutAZeroIsNone() throws {
+  func testInvalidDefaultsOfTypesWithoutAZeroAreIgnored() throws {
     for (type, text) in [
       ("UUID", "none"), ("UUID", ""), ("Binary", "NO"), ("Transformable", "<x>".replacing("<", with: "&lt;")), ("URI", "http://[bad"),
     ] {
@@ -90,7 +90,7 @@ final class ToleratedModelFileTests: XCTestCase {
     XCTAssertEqual(try attribute("attributeType=\"Date\" defaultDateTimeInterval=\"soon\"", warns: "no value is used").defaultValue, .null)
   }
 
-  func testABoundThatTheTypeDoesNotHoldIsNone() throws {
+  func testUnrepresentableBoundsAreIgnored() throws {
     for text in ["99999999999", "NO", ""] {
       let read = try attribute("attributeType=\"Integer 32\" minValueString=\"1\" maxValueString=\"\(text)\"", warns: "no bound is used")
       XCTAssertEqual(read.validation.minimum, .int(1))
@@ -100,7 +100,7 @@ final class ToleratedModelFileTests: XCTestCase {
     XCTAssertNil(try attribute("attributeType=\"Date\" minDateTimeInterval=\"x\"", warns: "no bound is used").validation.minimum)
   }
 
-  func testAValueThatReplacesAnUnusableOneIsWritten() throws {
+  func testReplacementsOfInvalidValuesAreWritten() throws {
     var model = try Fixtures.model(
       xml("<attribute name=\"a\" attributeType=\"Integer 32\" maxValueString=\"99999999999\" defaultValueString=\"NO\"/>"))
     guard case .attribute(var attribute) = model.entities[0].properties[0] else { return XCTFail("no attribute") }
@@ -112,7 +112,7 @@ final class ToleratedModelFileTests: XCTestCase {
     XCTAssertEqual(again.validation.maximum, .int(9))
   }
 
-  func testWhatIsLeftOfAnotherTypeIsNotUsed() throws {
+  func testSettingsOfOtherAttributeTypesAreIgnored() throws {
     XCTAssertNil(
       try attribute("attributeType=\"Integer 32\" regularExpressionString=\"[a-z]+\"", warns: "is for the type 'String'").validation.pattern
     )
@@ -121,7 +121,7 @@ final class ToleratedModelFileTests: XCTestCase {
       try attribute("attributeType=\"String\" derivationExpression=\"\"", warns: "the attribute is not derived").derivationExpression)
   }
 
-  func testAnAttributeIsDerivedWhereTheFileSaysSo() throws {
+  func testAttributesAreDerivedOnlyIfMarkedAsDerived() throws {
     let rest = "attributeType=\"String\" derivationExpression=\"uppercase:(b)\""
     let other = "<attribute name=\"b\" attributeType=\"String\"/>"
     func derived(_ words: String, warns reason: String?, at source: UInt = #line) throws -> AttributeDescription {
@@ -146,7 +146,7 @@ final class ToleratedModelFileTests: XCTestCase {
     }
   }
 
-  func testBoundsThatFewValuesMeetAreKept() throws {
+  func testUnsatisfiableBoundsAreKept() throws {
     for (rest, reason) in [
       ("attributeType=\"Integer 16\" minValueString=\"9\" maxValueString=\"1\"", "minimum is greater"),
       ("attributeType=\"String\" minValueString=\"9\" maxValueString=\"1\"", "least length is greater"),
@@ -161,7 +161,7 @@ final class ToleratedModelFileTests: XCTestCase {
     }
   }
 
-  func testWordsOfEntitiesRelationshipsIndexesAndRequests() throws {
+  func testInvalidWordsOfEntitiesRelationshipsIndexesAndRequestsAreTolerated() throws {
     for word in ["none", "manual", "None"] {
       XCTAssertEqual(
         try model("<model><entity name=\"E\" codeGenerationType=\"\(word)\"/></model>", warns: nil).entities[0].codeGeneration, .manual)
@@ -204,7 +204,7 @@ final class ToleratedModelFileTests: XCTestCase {
 
   // MARK: Parts
 
-  func testIndexesThatNoStoreCanBuildAreLeftOut() throws {
+  func testUnbuildableIndexesAreOmitted() throws {
     let lines = """
       <attribute name="a" attributeType="String"/>
       <attribute name="t" attributeType="String" transient="YES"/>
@@ -226,7 +226,7 @@ final class ToleratedModelFileTests: XCTestCase {
     XCTAssertThrowsError(try CompiledModel(model, strict: true)) { XCTAssertEqual(($0 as? ModelValidationError)?.issues.count, 8) }
   }
 
-  func testNamesOfMissingEntitiesAreLeftOut() throws {
+  func testNamesOfMissingEntitiesAreOmitted() throws {
     let xml = """
       <model>
       <entity name="E"><fetchedProperty name="f"><fetchRequest name="fetchedPropertyFetchRequest" entity="Gone"/></fetchedProperty>
@@ -243,7 +243,7 @@ final class ToleratedModelFileTests: XCTestCase {
     XCTAssertEqual(compiled.entities[0].uniquenessConstraints, [[0]])
   }
 
-  func testAnInverseThatDoesNotLeadBackIsKeptOneSided() throws {
+  func testNonmutualInversesAreKeptOneSided() throws {
     let xml = """
       <model>
       <entity name="A">
@@ -280,7 +280,7 @@ final class ToleratedModelFileTests: XCTestCase {
 
   // MARK: Other formats
 
-  func testACompiledModelIsCalledByItsName() throws {
+  func testCompiledModelsAreReportedAsSuch() throws {
     let folder = try Fixtures.folder(self)
     for place in [folder.appendingPathComponent("M.mom"), folder.appendingPathComponent("M.momd"), folder.appendingPathComponent("M.omo")] {
       XCTAssertThrowsError(try ManagedObjectModel(contentsOf: place)) {

@@ -39,7 +39,7 @@ final class ComparisonTests: XCTestCase {
     XCTAssertEqual(try books("rating", .equal, Decimal(4.5)), [2])
   }
 
-  func testAFloatEqualsTheConstantItWasSetFrom() throws {
+  func testFloatsEqualTheConstantTheyWereSetTo() throws {
     try library.add("Book", 1, ["weight": Float(0.1)])
     XCTAssertEqual(try books("weight", .equal, 0.1), [1])
     XCTAssertEqual(try books("weight", .lessOrEqual, 0.1), [1])
@@ -60,7 +60,7 @@ final class ComparisonTests: XCTestCase {
     XCTAssertEqual(try books("price", .between, [0, 20]), [1, 2])
   }
 
-  func testAColumnComparesWithAnotherOfAnotherNumberType() throws {
+  func testColumnsOfDifferentNumericTypesCompare() throws {
     try library.add("Book", 1, ["price": Decimal(20), "pages": 20, "rating": 20.0, "copies": 19])
     func compare(_ left: String, _ op: ComparisonOperator, _ right: String) throws -> [Int] {
       try library.fetch("Book", .comparison(FetchComparison(left: .keyPath(left), op: op, right: .keyPath(right))))
@@ -72,7 +72,7 @@ final class ComparisonTests: XCTestCase {
     XCTAssertEqual(try compare("copies", .less, "price"), [1])
   }
 
-  func testBooleansAreZeroAndOne() throws {
+  func testBooleansCompareAsZeroAndOne() throws {
     try library.add("Book", 1, ["inPrint": true, "pages": 1])
     try library.add("Book", 2, ["inPrint": false, "pages": 0])
     XCTAssertEqual(try books("inPrint", .equal, true), [1])
@@ -98,7 +98,7 @@ final class ComparisonTests: XCTestCase {
     XCTAssertEqual(try books("cover", .less, Data([1, 2, 0])), [1])
   }
 
-  func testValuesOnTheLeftAreTurnedAround() throws {
+  func testComparisonsWithAValueOnTheLeftAreReversed() throws {
     try library.add("Book", 1, ["title": "Sea", "pages": 5])
     func ask(_ left: FetchConstant, _ op: ComparisonOperator, _ right: String) throws -> [Int] {
       try library.fetch("Book", .comparison(FetchComparison(left: .constant(left), op: op, right: .keyPath(right))))
@@ -109,7 +109,7 @@ final class ComparisonTests: XCTestCase {
     XCTAssertEqual(try ask(.string("ea"), .in, "title"), [1])
   }
 
-  func testObjectsCompareByIdentity() throws {
+  func testObjectsAreComparedByIdentity() throws {
     try library.add("Author", 1)
     try library.add("Author", 2, toOne: ["mentor": 1])
     try library.add("Book", 3, toOne: ["author": 1])

@@ -30,7 +30,7 @@ final class DictionaryEvaluationTests: XCTestCase {
     try assert("pages < rating", is: false)
   }
 
-  func testWhatIsNotThereIsMissing() throws {
+  func testAbsentKeysHaveMissingValues() throws {
     try assert("subtitle == nil AND nothing == nil AND author.born == nil AND nothing.at.all == nil", is: true)
     try assert("author != nil AND author.name != nil AND title != nil", is: true)
     try assert("nothing == 5", is: false)
@@ -40,7 +40,7 @@ final class DictionaryEvaluationTests: XCTestCase {
     try assert("ANY nothing.name == 'a'", is: false)
   }
 
-  func testPathsGoThroughDictionaries() throws {
+  func testKeyPathsTraverseDictionaries() throws {
     try assert("author.name ENDSWITH 'Austen' AND SELF.title == 'Emma'", is: true)
     try assert("publisher.city == 'London'", is: true)
   }
@@ -58,12 +58,12 @@ final class DictionaryEvaluationTests: XCTestCase {
     try assert("ANY section.shelves.signs == 'c' AND section.shelves.@count == 2", is: true)
   }
 
-  func testConditionsWrittenInSwiftAreCalled() throws {
+  func testBlockPredicatesAreCalled() throws {
     let block = FetchPredicate.block(BlockPredicate("long name") { (try $0.value(forKeyPath: "author.name") as? String ?? "").count > 5 })
     XCTAssertTrue(try (block && .compare("pages", .greater, 1)).evaluate(with: book))
   }
 
-  func testWhatDoesNotFitIsAnError() throws {
+  func testMismatchedTypesAreErrors() throws {
     for format in [
       "title > 5", "tags == 'a'", "tags.name == 'a'", "ANY title == 'a'", "author == 'Jane'", "title.more == 1", "tags.@sum.name > 1",
       "pages == $X", "SUBQUERY(title, $t, TRUEPREDICATE).@count > 0",
@@ -101,7 +101,7 @@ final class DictionaryEvaluationTests: XCTestCase {
     XCTAssertNil(InMemoryValue({ 1 }))
   }
 
-  func testRandomPredicatesAnswerAsAboutObjects() throws {
+  func testRandomPredicatesEvaluateLikeForObjects() throws {
     let library = try Library()
     try library.add("Author", 1, ["name": "Ann"])
     try library.add("Tag", 3, ["name": "a"])

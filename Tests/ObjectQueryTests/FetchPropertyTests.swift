@@ -27,7 +27,7 @@ final class FetchPropertyTests: XCTestCase {
     XCTAssertThrowsError(try FetchProperty.list(format: "price", 1))
   }
 
-  func testCountTakesAllObjectsAndDifferentValues() throws {
+  func testCountAppliesToAllObjectsOrDistinctValues() throws {
     XCTAssertEqual(try expression("count(*)"), .function("count:", [.evaluatedObject]))
     XCTAssertEqual(try expression("count(SELF)"), .function("count:", [.evaluatedObject]))
     let different = FetchExpression.function("count:", [.function("distinct:", [.keyPath("name")])])
@@ -39,7 +39,7 @@ final class FetchPropertyTests: XCTestCase {
     XCTAssertEqual(try expression("avg(price)"), try expression("average(price)"))
   }
 
-  func testAKeyNamedDistinctStaysAKey() throws {
+  func testDistinctCanBeAKey() throws {
     XCTAssertEqual(try expression("count(distinct)"), .function("count:", [.keyPath("distinct")]))
     XCTAssertEqual(try expression("count(distinct.name)"), .function("count:", [.keyPath("distinct.name")]))
     XCTAssertEqual(
@@ -53,7 +53,7 @@ final class FetchPropertyTests: XCTestCase {
     }
   }
 
-  func testMistakesInAListSayWhereTheyAre() {
+  func testPropertyListMistakesHavePositions() {
     for (format, message) in [
       ("name,", "Expected a value, a key path or a condition, not the end"), ("count(name) AS", "Expected a name after AS, not the end"),
       ("name section", "Expected after the property: AS and a name, a comma, or the end, not section"),
@@ -66,7 +66,7 @@ final class FetchPropertyTests: XCTestCase {
     }
   }
 
-  func testARequestForDictionariesIsPutTogetherInOneExpression() throws {
+  func testDictionaryRequestsAreBuiltInOneExpression() throws {
     let count = try expression("count(name)")
     let request = FetchRequest<[String: Any]>(entityName: "Package")
       .selecting("section", .expression(count, as: "n")).grouped(by: "section").having(.compare("n", .greater, 200))

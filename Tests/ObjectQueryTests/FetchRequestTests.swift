@@ -4,7 +4,7 @@ import XCTest
 
 /// Requests are values that are built step by step.
 final class FetchRequestTests: XCTestCase {
-  func testARequestIsPutTogetherInOneExpression() {
+  func testRequestsAreBuiltInOneExpression() {
     let request = FetchRequest<ManagedObjectID>(entityName: "Book")
       .where(.compare("pages", .greater, 5)).where(.compare("title", .notEqual, nil))
       .sorted(by: "title", comparison: .caseInsensitive).sorted(by: "pages", ascending: false).limit(10).offset(5)
@@ -19,7 +19,7 @@ final class FetchRequestTests: XCTestCase {
     XCTAssertEqual(request.fetchOffset, 5)
   }
 
-  func testAChangedRequestLeavesItsOriginalAlone() {
+  func testChangedRequestsDoNotAffectTheirOriginal() {
     let all = FetchRequest<[String: Any]>(entityName: "Book", sortDescriptors: [FetchSortDescriptor("title")])
     let some = all.limit(3)
     XCTAssertEqual(all.fetchLimit, 0)

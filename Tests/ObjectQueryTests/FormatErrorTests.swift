@@ -17,7 +17,7 @@ final class FormatErrorTests: XCTestCase {
     XCTAssertTrue(error.description.hasSuffix("\n  age >> AND\n         ^"), error.description)
   }
 
-  func testTheCaretStandsBelowTabsAndWideCharacters() throws {
+  func testCaretAlignsWithTabsAndWideCharacters() throws {
     XCTAssertTrue(try error("\tname == 5x").description.hasSuffix("\n\tname == 5x\n\t         ^"))
     XCTAssertTrue(try error("日本 == 5x").description.hasSuffix("\n日本 == 5x\n         ^"))
     XCTAssertTrue(try error("e\u{301} == 5x").description.hasSuffix("\n      ^"))
@@ -28,7 +28,7 @@ final class FormatErrorTests: XCTestCase {
     XCTAssertTrue(error.description.hasSuffix("\n\t^"), error.description)
   }
 
-  func testSetOperationsAreRefusedWithAdvice() throws {
+  func testSetOperationsAreRejectedWithAdvice() throws {
     for word in ["UNION", "INTERSECT", "minus"] {
       let error = try error("tags \(word) books == 1")
       XCTAssertEqual(error.position, 5)
@@ -36,7 +36,7 @@ final class FormatErrorTests: XCTestCase {
     }
   }
 
-  func testWhatWasExpectedIsNamed() throws {
+  func testErrorsNameTheExpectedToken() throws {
     let mistakes: [(String, Int, String)] = [
       ("", 0, "Expected a value"), ("name", 4, "comparison operator"), ("name ==", 7, "Expected a value"),
       ("name = = 1", 7, "Expected a value"),

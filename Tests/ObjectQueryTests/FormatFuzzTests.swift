@@ -25,7 +25,7 @@ final class FormatFuzzTests: XCTestCase {
     "FUNCTION(title, 'length:') == 3 || distance({1, 2}, {rating, 4}) < 5.5e3",
   ]
 
-  func testRandomTextsEnd() throws {
+  func testRandomTextsParseWithoutTraps() throws {
     let library = try Library()
     var random = PredicateMaker(seed: 99)
     var (parsed, resolved) = (0, 0)

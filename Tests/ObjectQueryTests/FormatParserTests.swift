@@ -67,7 +67,7 @@ final class FormatParserTests: XCTestCase {
     }
   }
 
-  func testASignOfAPositiveNumberIsRefused() throws {
+  func testPlusSignsOfNumbersAreRejected() throws {
     for format in ["a == +5", "a == +.5", "+a == 5", "a == +(5)", "a + +5 == 1", "a IN {+5}"] {
       XCTAssertThrowsError(try parse(format), format) { error in
         XCTAssertTrue("\(error)".contains("leave out the sign of a positive number"), "\(error)")
@@ -106,7 +106,7 @@ final class FormatParserTests: XCTestCase {
     XCTAssertEqual(try parse("books[%d].title == 'x'", 2), try parse("books[2].title == 'x'"))
   }
 
-  func testKeysThatAreSpelledAsKeywords() throws {
+  func testKeysMayBeSpelledLikeKeywords() throws {
     XCTAssertEqual(try parse("#in == 1"), .compare("in", .equal, 1))
     XCTAssertEqual(
       try parse("a.any.#'two words' == 1"),
@@ -171,13 +171,13 @@ final class FormatParserTests: XCTestCase {
         FetchComparison(left: .evaluatedObject, op: .in, right: .constant(.list([.string("x")])))))
   }
 
-  func testVariablesTakeValuesLater() throws {
+  func testVariablesAreSubstitutedByValues() throws {
     let template = try parse("name == $name AND age IN {$low, 5} AND SUBQUERY(books, $b, $b.pages > $low).@count > 0")
     let predicate = template.withSubstitutionVariables(["name": "x", "low": 1, "b": 7])
     XCTAssertEqual(predicate, try parse("name == 'x' AND age IN {1, 5} AND SUBQUERY(books, $b, $b.pages > 1).@count > 0"))
   }
 
-  func testVariablesTakeExpressions() throws {
+  func testVariablesAreSubstitutedByExpressions() throws {
     let template = try parse(
       "$key BEGINSWITH $start AND $who.name == 'x' AND name IN $list AND books[0] == $book AND $who.books.@count > 1")
     let predicate = template.withSubstitutionExpressions(["key": .keyPath("author.name"), "who": .keyPath("author.mentor")])
@@ -210,7 +210,7 @@ final class FormatParserTests: XCTestCase {
     }
   }
 
-  func testParsedPredicatesAnswer() throws {
+  func testParsedPredicatesEvaluate() throws {
     let library = try Library()
     try library.add("Author", 1, ["name": "Ada Lovelace"])
     try library.add("Book", 10, ["title": "Élan", "pages": 100, "price": Decimal(9)], toOne: ["author": 1])

@@ -26,7 +26,7 @@ final class FormatRoundTripTests: XCTestCase {
     XCTAssertTrue(predicate.predicateFormat.contains("x-cipherdata://"))
   }
 
-  func testWhatNoParserMakesSurvivesToo() throws {
+  func testPredicatesThatNoFormatProducesSurvivePrintingAndParsing() throws {
     let a = FetchExpression.keyPath(["a"])
     let names = [
       "", " ", "@", "@two words", "a.b", "1", "TRUE", "nil", "SELF", "a\"b'c\\", "\u{0}", "é", "\n", "%@", "日本", "distinct", "AS",
@@ -99,7 +99,7 @@ final class FormatRoundTripTests: XCTestCase {
     }
   }
 
-  func testPrintedPredicatesRead() throws {
+  func testPrintedPredicatesAreReadable() throws {
     let text = "(name BEGINSWITH[cd] \"A\\\"b\" OR ANY tags.name == NULL) AND NOT (#in < -5)"
     XCTAssertEqual(try FetchPredicate(format: text).predicateFormat, text)
   }

@@ -28,7 +28,7 @@ final class NilLogicTests: XCTestCase {
     XCTAssertEqual(try books(!.compare("pages", .equal, 5)), [11, 12])
   }
 
-  func testOrderWithAMissingValueIsFalseAndItsOppositeTrue() throws {
+  func testOrderingAMissingValueIsFalseAndItsNegationTrue() throws {
     XCTAssertEqual(try books(.compare("pages", .less, 100)), [10, 11])
     XCTAssertEqual(try books(!.compare("pages", .less, 100)), [12])
     XCTAssertEqual(try books(.compare("pages", .between, [1, 6])), [10])
@@ -47,7 +47,7 @@ final class NilLogicTests: XCTestCase {
     XCTAssertEqual(try books(.compare("title", .matches, ".*")), [10, 11])
   }
 
-  func testListsNeverHoldAMissingValue() throws {
+  func testListsNeverContainAMissingValue() throws {
     let list = FetchConstant.list([.int(5), .null])
     XCTAssertEqual(try books(.compare("pages", .in, list)), [10])
     XCTAssertEqual(try books(!.compare("pages", .in, list)), [11, 12])
@@ -70,7 +70,7 @@ final class NilLogicTests: XCTestCase {
     XCTAssertEqual(try books(.comparison(different)), [10, 11])
   }
 
-  func testEmptyCollectionsMeetAllAndNoneAndNotAny() throws {
+  func testEmptyCollectionsSatisfyAllAndNoneButNotAny() throws {
     XCTAssertEqual(try library.fetch("Author", .compare("students.name", .equal, "X", modifier: .any)), [])
     XCTAssertEqual(try library.fetch("Author", .compare("students.name", .equal, "X", modifier: .all)), [1])
     XCTAssertEqual(try library.fetch("Author", .compare("students.name", .equal, "X", modifier: .none)), [1])

@@ -15,7 +15,7 @@ final class NormalFormTests: XCTestCase {
     return FetchShape(try FetchResolver(model: library.model).resolve(specification), specification: specification)
   }
 
-  func testNotIsPushedToTheLeavesAndAndsAreFlattened() throws {
+  func testNotIsPushedToTheLeavesAndConjunctionsAreFlattened() throws {
     let left = try resolve("NOT (pages == 1 OR NOT (title == 'x' AND rating > 2))").predicate
     guard case .and(let items) = left else { return XCTFail("no AND") }
     XCTAssertEqual(items.count, 3)
@@ -50,7 +50,7 @@ final class NormalFormTests: XCTestCase {
     XCTAssertTrue(none.isNegated)
   }
 
-  func testFetchesThatDifferInConstantsHaveOneShape() throws {
+  func testFetchesThatDifferOnlyInConstantsHaveTheSameShape() throws {
     XCTAssertEqual(try shape("pages > 5 AND ANY tags.name == 'a'"), try shape("pages > 7 AND ANY tags.name == 'b'"))
     XCTAssertEqual(try shape("pages IN {1, 2, 3}"), try shape("pages IN {4, 5, 6, 7}"))
     XCTAssertNotEqual(try shape("pages IN {1, 2}"), try shape("pages IN {4, 5, 6, 7}"))

@@ -16,7 +16,7 @@ final class OperandOrderTests: XCTestCase {
     return try FetchResolver(model: library.model).resolve(FetchSpecification(entityName: "Book", predicate: printed)).predicate
   }
 
-  func testAListThatContainsAValueIsAValueInAList() throws {
+  func testContainsOnAListIsEquivalentToIn() throws {
     for (contains, isIn) in [
       ("{1, 2} CONTAINS pages", "pages IN {1, 2}"), ("NOT {1, 2} CONTAINS pages", "NOT pages IN {1, 2}"),
       ("{1, 2} NOT CONTAINS pages", "NOT pages IN {1, 2}"), ("{pages, copies} CONTAINS 1", "1 IN {pages, copies}"),
@@ -46,7 +46,7 @@ final class OperandOrderTests: XCTestCase {
       try resolved("pages IN {1, 2}"))
   }
 
-  func testAValueBehindADotIsAKey() throws {
+  func testPlaceholdersAfterADotAreKeys() throws {
     XCTAssertEqual(try resolved("SELF.%@ == %@", "title", "x"), try resolved("SELF.title == 'x'"))
     XCTAssertEqual(try resolved("self.%@.%@ == %@", "author", "name", "x"), try resolved("author.name == 'x'"))
     XCTAssertEqual(try resolved("SELF.%@ == 'x'", "author.name"), try resolved("author.name == 'x'"))
@@ -82,7 +82,7 @@ final class OperandOrderTests: XCTestCase {
     XCTAssertThrowsError(try FetchPredicate(format: "%@ == 1", arguments: [deep]))
   }
 
-  func testDictionariesAndValuesAreAskedAlike() throws {
+  func testDictionariesAndValuesEvaluateAlike() throws {
     let book: [String: Any] = ["title": "a", "pages": 2, "copies": 9, "tags": ["x", "y"]]
     for (format, answer) in [
       ("{1, 2} CONTAINS pages", true), ("NOT {1, 2} CONTAINS pages", false), ("{pages, copies} CONTAINS 9", true),
@@ -96,7 +96,7 @@ final class OperandOrderTests: XCTestCase {
     XCTAssertFalse(try FetchPredicate(format: "%@ CONTAINS SELF", ["a"]).evaluate(with: "b"))
   }
 
-  func testAListThatIsComparedOtherwiseIsRefusedWithAdvice() throws {
+  func testOtherComparisonsOfListsAreRejectedWithAdvice() throws {
     for op in ["==", "<", "IN", "BEGINSWITH", "BETWEEN"] {
       let right = op == "IN" || op == "BETWEEN" ? "{1, 2}" : "pages"
       XCTAssertThrowsError(try resolved("{1, 2} \(op) \(right)"), op) { error in

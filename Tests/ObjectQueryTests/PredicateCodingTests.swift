@@ -15,7 +15,7 @@ final class PredicateCodingTests: XCTestCase {
     try JSONDecoder().decode(FetchPredicate.self, from: Data(text.utf8))
   }
 
-  func testRandomPredicatesComeBackAsTheyWere() throws {
+  func testRandomPredicatesRoundTripThroughCoding() throws {
     var maker = PredicateMaker(seed: 20_260_102)
     for _ in 0..<1000 {
       let predicate = maker.predicate(depth: 4)
@@ -24,7 +24,7 @@ final class PredicateCodingTests: XCTestCase {
     }
   }
 
-  func testTheFormIsTheDocumentedOne() throws {
+  func testCodedFormMatchesTheDocumentation() throws {
     let cases: [(String, String)] = [
       ("TRUEPREDICATE", #"{"constant":true}"#),
       (
@@ -65,7 +65,7 @@ final class PredicateCodingTests: XCTestCase {
     XCTAssertThrowsError(try json(unsaved)) { XCTAssertTrue($0 is EncodingError, "\($0)") }
   }
 
-  func testConditionsWrittenInSwiftAreRefusedByName() {
+  func testBlockPredicatesAreRejectedByName() {
     let predicate = FetchPredicate.and([.constant(true), .block(BlockPredicate("is prime") { _ in true })])
     XCTAssertThrowsError(try json(predicate)) {
       guard case EncodingError.invalidValue(_, let context)? = $0 as? EncodingError else { return XCTFail("\($0)") }
@@ -74,7 +74,7 @@ final class PredicateCodingTests: XCTestCase {
     }
   }
 
-  func testWhatIsNoPredicateIsRefusedWithItsPlace() {
+  func testInvalidPredicatesAreRejectedWithTheirPath() {
     let cases: [(String, [String])] = [
       ("{}", []), (#"{"and":[{"constant":true},{"nor":[]}]}"#, ["and", "Index 1"]),
       (#"{"compare":{"left":{"key":["a"]},"operator":"~~","right":{"value":{"int":1}}}}"#, ["compare", "operator"]),
@@ -100,12 +100,12 @@ final class PredicateCodingTests: XCTestCase {
     }
   }
 
-  func testAListInAListIsRefusedBothWays() throws {
+  func testNestedListsAreRejectedInBothDirections() throws {
     let predicate = try FetchPredicate(format: "a == {{1}}")
     XCTAssertThrowsError(try json(predicate)) { XCTAssertTrue($0 is EncodingError, "\($0)") }
   }
 
-  func testNestingIsBoundedBothWays() throws {
+  func testNestingIsLimitedInBothDirections() throws {
     var predicate = FetchPredicate.constant(true)
     for _ in 0..<99 { predicate = .not(predicate) }
     let text = try json(predicate)
@@ -117,7 +117,7 @@ final class PredicateCodingTests: XCTestCase {
     }
   }
 
-  func testRequestsComeBackAndLeaveOutWhatIsUsual() throws {
+  func testRequestsRoundTripAndOmitDefaults() throws {
     var request = FetchRequest<[String: Any]>(entityName: "Book", predicate: .compare("pages", .greater, 5))
     request.sortDescriptors = [
       FetchSortDescriptor("title", ascending: false, comparison: .localized, locale: Locale(identifier: "sv_SE")), FetchSortDescriptor("n"),

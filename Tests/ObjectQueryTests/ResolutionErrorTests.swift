@@ -31,13 +31,13 @@ final class ResolutionErrorTests: XCTestCase {
     XCTAssertEqual(try error("ANY author.name == 'x'"), .modifierNeedsToManyKey(modifier: "ANY", expression: "author.name"))
   }
 
-  func testTransientKeysAreRefusedUnlessAllowed() throws {
+  func testTransientKeysAreRejectedUnlessAllowed() throws {
     XCTAssertEqual(try error("draft == 'x'"), .transientKey(keyPath: "draft", entity: "Book"))
     try library.add("Book", 1, ["draft": "x"])
     XCTAssertTrue(try FetchPredicate(format: "draft == 'x'").evaluate(with: 1, in: library.model, resolver: library))
   }
 
-  func testTypesMustFit() throws {
+  func testTypesMustMatch() throws {
     XCTAssertEqual(try error("pages == 'x'"), .typeMismatch(expression: "pages", type: "integer", other: "a string"))
     XCTAssertEqual(try error("title == 5"), .typeMismatch(expression: "title", type: "string", other: "an integer"))
     XCTAssertEqual(try error("published > '2020-01-01'"), .typeMismatch(expression: "published", type: "date", other: "a string"))
@@ -56,12 +56,12 @@ final class ResolutionErrorTests: XCTestCase {
       try error("title + 1 == 2"), .operatorNotSupported(op: "add:to:", expression: "title and an integer", type: "string and integer"))
   }
 
-  func testAConstantIsNamedByItsTypeOnce() throws {
+  func testErrorsNameConstantsByTypeOnce() throws {
     XCTAssertEqual(try error("5 BEGINSWITH 'x'").description, "BEGINSWITH does not apply to an integer.")
     XCTAssertEqual(try error("pages BEGINSWITH 'x'").description, "BEGINSWITH does not apply to pages, which is of type integer.")
   }
 
-  func testFormsThatMeanNothingAreRefused() throws {
+  func testMeaninglessFormsAreRejected() throws {
     XCTAssertEqual(try error("title == $x"), .unsubstitutedVariable(name: "x"))
     XCTAssertEqual(try error("title == $x.name"), .unsubstitutedVariable(name: "x"))
     XCTAssertEqual(try error("pages BETWEEN {1}"), .invalidRightSide(op: "BETWEEN", expression: "pages", expected: "a list of two values"))
@@ -85,7 +85,7 @@ final class ResolutionErrorTests: XCTestCase {
     XCTAssertNoThrow(try growing.validate(entity: "Book", in: library.model))
   }
 
-  func testErrorsNeverCarryAValue() throws {
+  func testErrorsNeverContainValues() throws {
     for text in [
       "pages == 'sec' ", "isbn == 'sec'", "pages IN {'sec'}", "title MATCHES '(sec'", "pages BETWEEN {'sec', 1}", "abs('sec') == 1",
     ] {

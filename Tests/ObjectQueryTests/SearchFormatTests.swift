@@ -4,7 +4,7 @@ import XCTest
 
 /// SEARCH as text and as JSON.
 final class SearchFormatTests: XCTestCase {
-  func testItIsAnOperatorAndMayBeAKey() throws {
+  func testSearchIsAnOperatorAndMayBeAKey() throws {
     XCTAssertEqual(try FetchPredicate(format: "body SEARCH 'a b*'"), .compare("body", .search, "a b*"))
     XCTAssertEqual(
       try FetchPredicate(format: "body search[cd] %@", "a"),
@@ -21,7 +21,7 @@ final class SearchFormatTests: XCTestCase {
       try FetchPredicate(format: "body SEARCH %@", TextQuery.phrase("a b") && !.word("c")), .compare("body", .search, "\"a b\" -c"))
   }
 
-  func testWhatIsPrintedIsParsed() throws {
+  func testPrintedSearchesAreParsed() throws {
     for query in ["a b*", "\"a b\" OR -c", "\"never ended", ") (", "*", "it's", ""] {
       let predicate = FetchPredicate.compare("body", .search, query) && .compare("search", .equal, query)
       XCTAssertEqual(try FetchPredicate(format: predicate.predicateFormat), predicate, predicate.predicateFormat)
@@ -32,7 +32,7 @@ final class SearchFormatTests: XCTestCase {
     XCTAssertEqual(try FetchExpression(format: relevance.description), relevance)
   }
 
-  func testWhatIsGivenAsAnArgumentIsReadAsTyped() throws {
+  func testSearchArgumentsAreReadAsTypedQueries() throws {
     XCTAssertNoThrow(try FetchPredicate(format: "body SEARCH %@", "\"never ended"))
     XCTAssertThrowsError(try FetchPredicate(format: "body SEARCH '\"never ended'"))
     XCTAssertTrue(try FetchPredicate(format: "body SEARCH %@", "\"never ended").evaluate(with: ["body": "It never ended."]))

@@ -25,19 +25,19 @@ final class SortTests: XCTestCase {
 
   private func books(_ descriptors: FetchSortDescriptor...) throws -> [Int] { try library.fetch("Book", nil, sortedBy: descriptors) }
 
-  func testNoValueComesFirstAscendingAndLastDescending() throws {
+  func testMissingValuesSortFirstAscendingAndLastDescending() throws {
     XCTAssertEqual(try authors(.binary), [4, 2, 3, 1])
     XCTAssertEqual(try authors(.binary, ascending: false), [1, 3, 2, 4])
   }
 
-  func testComparisonsOfTextOrderTiesByBytes() throws {
+  func testTextComparisonsBreakTiesByBytes() throws {
     XCTAssertEqual(try authors(.caseInsensitive), [4, 3, 2, 1])
     XCTAssertEqual(try authors(.localizedCaseInsensitive), [4, 3, 2, 1])
     XCTAssertEqual(try books(FetchSortDescriptor("title", comparison: .localizedStandard)), [12, 11, 10])
     XCTAssertEqual(try books(FetchSortDescriptor("title")), [11, 12, 10])
   }
 
-  func testLocalizedStandardOrdersNumbersByTheirValueAndIgnoresCase() {
+  func testLocalizedStandardOrderSortsNumbersByValueAndIgnoresCase() {
     let names = ["10 z", "2 a", "File 1", "file 1b", "file 02", "file 2", "File 9", "file 10", "file 100", "ﬁle 3", "zebra"]
     let sorted = names.shuffled().sorted { SlotOrder.compare(.text($0), .text($1), by: TextOrder(.localizedStandard)) < 0 }
     XCTAssertEqual(
@@ -78,7 +78,7 @@ final class SortTests: XCTestCase {
     }
   }
 
-  func testALocaleDecidesTheOrderOfItsLetters() throws {
+  func testLocaleDeterminesTheOrderOfLetters() throws {
     let words = ["z", "ö", "ch", "h", "ä", "ad", "af"]
     func sorted(_ locale: String, _ comparison: FetchSortDescriptor.Comparison = .localized) throws -> [String] {
       try words.sorted(using: FetchSortDescriptor("SELF", comparison: comparison, locale: Locale(identifier: locale)))
@@ -96,14 +96,14 @@ final class SortTests: XCTestCase {
     }
   }
 
-  func testLaterKeysOrderWhatEarlierLeaveEqual() throws {
+  func testLaterKeysBreakTiesOfEarlierKeys() throws {
     XCTAssertEqual(try books(FetchSortDescriptor("pages"), FetchSortDescriptor("title")), [12, 11, 10])
     XCTAssertEqual(try books(FetchSortDescriptor("pages", ascending: false), FetchSortDescriptor("title", ascending: false)), [10, 11, 12])
     // The sort is stable.
     XCTAssertEqual(try books(FetchSortDescriptor("pages")), [12, 10, 11])
   }
 
-  func testKeysMayLeadThroughToOneAndCount() throws {
+  func testKeysMayFollowToOneRelationshipsAndCount() throws {
     XCTAssertEqual(try books(FetchSortDescriptor("author.name")), [12, 11, 10])
     XCTAssertEqual(try library.fetch("Author", nil, sortedBy: [FetchSortDescriptor("books.@count", ascending: false)]), [1, 3, 2, 4])
     XCTAssertEqual(try books(FetchSortDescriptor("price")), [10, 12, 11])

@@ -34,13 +34,13 @@ final class TemplateTests: XCTestCase {
     XCTAssertThrowsError(try request()) { XCTAssertEqual($0 as? FetchPredicateError, .unsubstitutedVariable(name: "OTHER")) }
   }
 
-  func testVariablesThatASubqueryBindsNeedNoValue() throws {
+  func testSubqueryVariablesNeedNoValue() throws {
     let predicate = try FetchPredicate(format: "SUBQUERY(tags, $t, $t.name == $NAME AND $t.size > $MIN.size).@count > $COUNT")
     XCTAssertEqual(predicate.variables, ["NAME", "MIN", "COUNT"])
     XCTAssertEqual(predicate.withSubstitutionVariables(["t": "x", "NAME": "n"]).variables, ["MIN", "COUNT"])
   }
 
-  func testOptionsAreTakenOver() throws {
+  func testTemplateOptionsAreCopied() throws {
     add(nil) { template in
       template.fetchLimit = 3
       template.fetchBatchSize = 20
@@ -61,7 +61,7 @@ final class TemplateTests: XCTestCase {
     XCTAssertEqual(try request(), expected)
   }
 
-  func testMistakesAreErrors() throws {
+  func testInvalidDefinitionsThrow() throws {
     add("title ==")
     XCTAssertThrowsError(try request()) { XCTAssertTrue($0 is PredicateFormatError) }
     XCTAssertThrowsError(try model.fetchRequest(fromTemplate: "Template") as FetchRequest<ManagedObjectID>) {

@@ -17,7 +17,7 @@ final class TextQueryTests: XCTestCase {
     }
   }
 
-  func testAllWordsAreLookedFor() {
+  func testAllWordsMustMatch() {
     assertFinds("quick")
     assertFinds("QUICK dog")
     assertFinds("dog quick")
@@ -27,7 +27,7 @@ final class TextQueryTests: XCTestCase {
     assertFinds("naive strasse")
   }
 
-  func testAStarMeansABeginning() {
+  func testAsterisksMatchPrefixes() {
     assertFinds("quic*")
     assertFinds("bro* la*")
     assertFinds("uick*", false)
@@ -36,7 +36,7 @@ final class TextQueryTests: XCTestCase {
     assertFinds("\"brow fo*\"", false)
   }
 
-  func testPhrasesAreWordsInARow() {
+  func testPhrasesMatchConsecutiveWords() {
     assertFinds("\"quick brown fox\"")
     assertFinds("\"brown quick\"", false)
     assertFinds("\"dog brownies\"")
@@ -46,7 +46,7 @@ final class TextQueryTests: XCTestCase {
     assertFinds("東タ", false)
   }
 
-  func testWhatIsToBeMissing() {
+  func testExcludedWords() {
     assertFinds("quick -cat")
     assertFinds("quick -fox", false)
     assertFinds("quick NOT cat")
@@ -57,7 +57,7 @@ final class TextQueryTests: XCTestCase {
     assertFinds("quick - cat", false)
   }
 
-  func testAlternativesBindLessThanWordsSideBySide() {
+  func testAlternativesBindLooserThanAdjacentWords() {
     assertFinds("cat OR fox")
     assertFinds("cat mouse OR quick fox")
     assertFinds("cat fox OR mouse", false)
@@ -68,14 +68,14 @@ final class TextQueryTests: XCTestCase {
     assertFinds("cat or fox", false)
   }
 
-  func testAQueryWithoutWordsAsksNothing() {
+  func testQueriesWithoutWordsMatchNothing() {
     for query in ["", "  ", "...", "()", "\"\"", "-\"!\""] { assertFinds(query) }
     XCTAssertTrue(TextQuery(typed: "?!").isEmpty)
     XCTAssertEqual(TextQuery.any([]), TextQuery.all([]))
     XCTAssertEqual(try TextQuery("fox ... dog"), try TextQuery("fox dog"))
   }
 
-  func testMistakesHaveTheirPlace() {
+  func testQueryMistakesHavePositions() {
     for (query, position) in [
       ("quick \"brown fox", 6), ("quick (brown", 6), ("quick) brown", 5), ("OR fox", 0), ("fox OR", 5), ("fox AND", 4), ("*", 0),
       ("a ** b", 2),
@@ -96,7 +96,7 @@ final class TextQueryTests: XCTestCase {
     XCTAssertEqual(TextQuery(typed: "quick) (brown"), try TextQuery("quick brown"))
   }
 
-  func testQueriesAreBuiltOfParts() throws {
+  func testQueriesAreBuiltFromParts() throws {
     let query = (.word("Quick") || .prefix("bro")) && !.phrase("lazy cat") as TextQuery
     XCTAssertEqual(query.text, "(quick OR bro*) -\"lazy cat\"")
     XCTAssertEqual(query, try TextQuery("(QUICK OR bró*) -\"Lazy cat\""))
@@ -104,7 +104,7 @@ final class TextQueryTests: XCTestCase {
     XCTAssertEqual(!(!query), query)
   }
 
-  func testAnyTextIsReadSomehow() {
+  func testAnyTypedTextIsAQuery() {
     var random = SeededGenerator(seed: 11)
     let parts = [
       "a", "B", "\"", "(", ")", "-", "*", " ", " ", "OR", "AND", "NOT", "東", "é", "'", "0", "👍", "\u{301}", "\0", "--", " OR ", " NOT ",

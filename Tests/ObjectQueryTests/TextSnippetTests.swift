@@ -8,7 +8,7 @@ final class TextSnippetTests: XCTestCase {
     TextQuery(typed: query).snippet(of: text, words: words).marked("[", "]")
   }
 
-  func testWhatIsFoundIsMarked() {
+  func testMatchesAreMarked() {
     XCTAssertEqual(marked("fox", "The Fox, the fox; foxes"), "The [Fox], the [fox]; foxes")
     XCTAssertEqual(marked("fox*", "The Fox, foxes"), "The [Fox], [foxes]")
     XCTAssertEqual(marked("\"quick brown\" brown", "quick brown, brown quick"), "[quick brown], [brown] quick")
@@ -20,7 +20,7 @@ final class TextSnippetTests: XCTestCase {
     XCTAssertEqual(marked("", ""), "")
   }
 
-  func testThePartShowsMostOfWhatIsFound() {
+  func testSnippetsShowTheMostMatches() {
     let text = "one fox " + (0..<50).map { "w\($0)" }.joined(separator: " ") + " quick brown fox, end of it"
     XCTAssertEqual(marked("quick fox", text, words: 6), "…w49 [quick] brown [fox], end of…")
     XCTAssertEqual(marked("one", text, words: 6), "[one] fox w0 w1 w2 w3…")
@@ -29,7 +29,7 @@ final class TextSnippetTests: XCTestCase {
     XCTAssertEqual(marked("fox", text, words: 0), "…[fox]…")
   }
 
-  func testPlacesAreThoseOfTheWordsThatAreFound() throws {
+  func testRangesAreThoseOfTheMatchedWords() throws {
     var random = SeededGenerator(seed: 5)
     let parts = ["a", "B", "ä", "ß", "東", "京", "👍🏽", "-", " ", " ", "\u{301}", "\u{AD}", "don't", "क्षि", "\r\n", "ﬁ"]
     for _ in 0..<3_000 {

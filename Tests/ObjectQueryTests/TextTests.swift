@@ -34,7 +34,7 @@ final class TextTests: XCTestCase {
     XCTAssertTrue(TextMatching.matches(composed, .equal, decomposed, .diacriticInsensitive))
   }
 
-  func testTheFastWayFoldsAsTheDefinitionDoes() {
+  func testFastFoldingMatchesTheDefinition() {
     // A letter followed by a combining mark uses the general algorithm; a letter alone can use the table.
     for value in [0x20..<0x600, 0x1E00..<0x2100, 0x3040..<0x3100, 0xAC00..<0xAC20].joined() {
       guard let scalar = Unicode.Scalar(UInt32(value)) else { continue }
@@ -59,14 +59,14 @@ final class TextTests: XCTestCase {
     }
   }
 
-  func testContainsFindsEveryPlace() {
+  func testContainsFindsEveryPosition() {
     XCTAssertTrue(TextMatching.matches("aaab", .contains, "aab", []))
     XCTAssertTrue(TextMatching.matches("xyz", .contains, "z", []))
     XCTAssertFalse(TextMatching.matches("aaaa", .contains, "ab", []))
     XCTAssertTrue(TextMatching.matches("Große Straße", .contains, "STRASSE", both))
   }
 
-  func testOrderIsThatOfBytes() {
+  func testTextsSortByBytes() {
     XCTAssertLessThan(TextMatching.compare("Z", "a"), 0)
     XCTAssertLessThan(TextMatching.compare("a", "ab"), 0)
     XCTAssertLessThan(TextMatching.compare("\u{FFFD}", "\u{10000}"), 0)
@@ -85,12 +85,12 @@ final class TextTests: XCTestCase {
     XCTAssertTrue(LikePattern("stra?e", .caseInsensitive).matches("STRAKE"))
   }
 
-  func testAHostileLikePatternEnds() {
+  func testHostileLikePatternsTerminate() {
     let text = String(repeating: "a", count: 2000)
     XCTAssertFalse(LikePattern(String(repeating: "*a", count: 1000) + "*b", []).matches(text))
   }
 
-  func testMatchesTakesTheWholeText() {
+  func testMatchesComparesTheWholeText() {
     XCTAssertTrue(TextMatching.matches("ab", .matches, "a|ab", []))
     XCTAssertFalse(TextMatching.matches("abc", .matches, "ab", []))
     XCTAssertTrue(TextMatching.matches("ABC", .matches, "a.c", .caseInsensitive))

@@ -33,7 +33,7 @@ final class TextWordsTests: XCTestCase {
     assertWords("\u{301}a", "a")
   }
 
-  func testWhatShowsNothingIsLeftOut() {
+  func testInvisibleCharactersAreOmitted() {
     assertWords("co\u{AD}operate", "cooperate")
     assertWords("می\u{200C}خواهم", "میخواهم")
     assertWords("a\u{200B}b", "a", "b")
@@ -55,7 +55,7 @@ final class TextWordsTests: XCTestCase {
     assertWords("a€b©c", "a", "b", "©", "c")
   }
 
-  func testWordsOfWordsAreThemselves() {
+  func testWordSplittingIsIdempotent() {
     for text in ["Straße 東京 👍🏽 don't É\u{301} कि", "ﬁne ① ½ ⅷ Ａ", "ΆΈ ǆ ŉ"] {
       let words = TextWords.words(of: text)
       XCTAssertEqual(TextWords.words(of: words.joined(separator: " ")), words, text)
@@ -74,7 +74,7 @@ final class TextWordsTests: XCTestCase {
 
   /// A changed checksum means that texts are split into different words: increment `rules` in ``TextWords/version``, then update the
   /// checksum here.
-  func testTheRulesAreThoseOfTheirVersion() {
+  func testWordRulesMatchTheirVersion() {
     XCTAssertTrue(TextWords.version.hasPrefix("1_1_"))
     var sum: UInt64 = 14_695_981_039_346_656_037
     // Letters and marks that every recent version of Unicode has.

@@ -24,7 +24,7 @@ final class ToManyTests: XCTestCase {
     try authors(.comparison(FetchComparison(left: left, op: op, right: .constant(right))))
   }
 
-  func testAnyAllAndNoneAskAboutMembers() throws {
+  func testAnyAllAndNoneTestMembers() throws {
     XCTAssertEqual(try authors(.compare("books.pages", .greater, 200, modifier: .any)), [1])
     XCTAssertEqual(try authors(.compare("books.pages", .greater, 40, modifier: .all)), [1, 2, 3])
     XCTAssertEqual(try authors(.compare("books.pages", .greater, 60, modifier: .all)), [1, 3])
@@ -42,7 +42,7 @@ final class ToManyTests: XCTestCase {
     XCTAssertEqual(try authors(.compare("books.tags.name", .equal, "blue", modifier: .none)), [2, 3])
   }
 
-  func testTheRightSideBelongsToTheObjectAsked() throws {
+  func testRightSideIsEvaluatedForTheOuterObject() throws {
     let comparison = FetchComparison(left: .keyPath("books.title"), op: .equal, right: .keyPath("name"), modifier: .any)
     XCTAssertEqual(try authors(.comparison(comparison)), [2])
   }
@@ -72,7 +72,7 @@ final class ToManyTests: XCTestCase {
     XCTAssertEqual(try ask(.element(.keyPath("books"), .size), .equal, .int(1)), [2])
   }
 
-  func testSubqueriesAskOneMemberSeveralThings() throws {
+  func testSubqueriesTestSeveralConditionsOfOneMember() throws {
     let condition = FetchPredicate.and([
       .comparison(FetchComparison(left: .path(.variable("b"), ["pages"]), op: .greater, right: .constant(.int(90)))),
       .comparison(FetchComparison(left: .path(.variable("b"), ["title"]), op: .equal, right: .constant(.string("X")))),
@@ -84,7 +84,7 @@ final class ToManyTests: XCTestCase {
     XCTAssertEqual(try ask(.path(subquery, ["@sum", "pages"]), .equal, .int(100)), [1])
   }
 
-  func testSubqueriesNestAndSeeTheObjectAsked() throws {
+  func testSubqueriesNestAndAccessTheOuterObject() throws {
     // A book of the author has a tag with the author's name.
     let tags = FetchExpression.subquery(
       collection: .path(.variable("b"), ["tags"]), variable: "t",

@@ -74,7 +74,7 @@ final class CoordinatorTests: XCTestCase {
     XCTAssertEqual(coordinator.persistentStores.count, 0)
   }
 
-  func testAnUnknownTypeIsAnErrorThatNamesTheKnownOnes() async throws {
+  func testUnknownTypeErrorListsTheKnownTypes() async throws {
     PersistentStoreCoordinator.registerStoreClass(nil, forStoreType: RecordingStore.type)
     do {
       try await makeCoordinator().addPersistentStore(with: PersistentStoreDescription(type: RecordingStore.type))
@@ -85,7 +85,7 @@ final class CoordinatorTests: XCTestCase {
     }
   }
 
-  func testAStoreThatDoesNotOpenIsClosed() async throws {
+  func testStoreThatFailsToOpenIsClosed() async throws {
     for (failure, code) in [("unlock", StoreError.Code.keyProviderFailed), ("loadMetadata", .storeCorrupt)] {
       RecordingStore.events.withLock { $0 = [] }
       let coordinator = makeCoordinator()
@@ -109,7 +109,7 @@ final class CoordinatorTests: XCTestCase {
     } catch let error as StoreError { XCTAssertEqual(error.code, .invalidRequest) }
   }
 
-  func testOfTwoThatOpenOneFileAtOnceOneSucceeds() async throws {
+  func testConcurrentOpensOfOneFileSucceedOnce() async throws {
     let coordinator = makeCoordinator()
     let url = FileManager.default.temporaryDirectory.appendingPathComponent("nothing-\(UUID().uuidString)")
     let outcomes = await withTaskGroup(of: StoreError.Code?.self) { group in
@@ -132,7 +132,7 @@ final class CoordinatorTests: XCTestCase {
     XCTAssertEqual(coordinator.persistentStores.count, 1, "A file may be opened again.")
   }
 
-  func testAMistakenModelIsRefusedWithAllItsMistakes() {
+  func testInvalidModelIsRejectedWithAllItsErrors() {
     let model = ManagedObjectModel(entities: [
       SpecificationModels.entity("A", [SpecificationModels.toOne("b", "Nothing")]), SpecificationModels.entity("A", []),
     ])
@@ -159,7 +159,7 @@ final class CoordinatorTests: XCTestCase {
     XCTAssertEqual(coordinator.persistentStores.map(\.identifier), [first.identifier])
   }
 
-  func testAStoreThatKeepsNoMetadataSaysSo() async throws {
+  func testStoreWithoutMetadataSupportThrows() async throws {
     let store = try await makeCoordinator().addPersistentStore(with: PersistentStoreDescription(type: RecordingStore.type))
     XCTAssertThrowsError(try store.setUserMetadata(["a": "b"])) { XCTAssertEqual(($0 as? StoreError)?.code, .invalidRequest) }
     XCTAssertThrowsError(try store.incrementalStore.performTransaction {}) {

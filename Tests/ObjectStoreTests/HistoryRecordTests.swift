@@ -7,7 +7,7 @@ import _TestSupport
 /// Encoding and decoding of history records, including arbitrary bytes.
 final class HistoryRecordTests: XCTestCase {
   private func encoded(_ records: [HistoryRecord]) -> [[UInt8]] {
-    var portions = HistoryPortions()
+    var portions = HistoryEncoder()
     for record in records { portions.add(record) }
     return portions.finish()
   }
@@ -23,7 +23,7 @@ final class HistoryRecordTests: XCTestCase {
 
   // MARK: Examples
 
-  func testEveryKindOfRecordComesBackAsItWas() throws {
+  func testEveryKindOfRecordRoundTrips() throws {
     let (book, author) = (HistoryObject(entity: 1, key: 7), HistoryObject(entity: 300, key: 1 << 46 - 1))
     let values: [HistoryValue] = [
       .null, .int(0), .int(-1), .int(.min), .int(.max), .real(bits: 0.5.bitPattern), .real(bits: Double.nan.bitPattern), .text(""),
@@ -46,8 +46,8 @@ final class HistoryRecordTests: XCTestCase {
     XCTAssertEqual(try decoded(encoded(records)), records)
   }
 
-  func testAHundredThousandNewRowsAreOneRecordOfAFewBytes() throws {
-    var portions = HistoryPortions()
+  func testHundredThousandInsertionsAreOneRecordOfAFewBytes() throws {
+    var portions = HistoryEncoder()
     for key in 1...Int64(100_000) { portions.addInserted(entity: 3, key: key) }
     for key in [Int64(200_000), 200_001] { portions.addInserted(entity: 3, key: key) }
     portions.addInserted(entity: 4, key: 200_002)
@@ -61,14 +61,14 @@ final class HistoryRecordTests: XCTestCase {
       ])
   }
 
-  func testPortionsEndBeforeTheyNeedOverflowPagesAndOnlyALongValueHasAPortionThatDoes() throws {
+  func testOnlyLongValuesMakeBatchesNeedOverflowPages() throws {
     let object = HistoryObject(entity: 1, key: 1 << 45)
     var records = (1...3_000).map { HistoryRecord.updated(HistoryObject(entity: 1, key: $0 << 30), properties: [1, 2, 3]) }
     let members = (1...2_000).map { HistoryObject(entity: 1 << 30, key: 1 << 46 - $0) }
     records.append(.linked(relationship: 1 << 30, isRemoval: false, object, members: members))
     let short = encoded(records)
     XCTAssertGreaterThan(short.count, 10)
-    for portion in short { XCTAssertLessThanOrEqual(portion.count, HistoryPortions.limit) }
+    for portion in short { XCTAssertLessThanOrEqual(portion.count, HistoryEncoder.limit) }
     var read = try decoded(short)
     let parts = read.suffix(8).flatMap { if case .linked(_, false, object, let members) = $0 { members } else { [HistoryObject]() } }
     XCTAssertEqual(parts, members, "members are divided, in their order")
@@ -79,15 +79,15 @@ final class HistoryRecordTests: XCTestCase {
       object, [HistoryAssignment(property: 1, value: .text(String(repeating: "x", count: 50_000)))])
     let mixed = [records[0], long, records[1]]
     let portions = encoded(mixed)
-    XCTAssertEqual(portions.map { $0.count > HistoryPortions.limit }, [false, true, false])
+    XCTAssertEqual(portions.map { $0.count > HistoryEncoder.limit }, [false, true, false])
     XCTAssertEqual(try decoded(portions), mixed)
   }
 
-  func testNothingIsNoPortion() { XCTAssertEqual(encoded([]), []) }
+  func testEmptyHistoryHasNoBatch() { XCTAssertEqual(encoded([]), []) }
 
   // MARK: Properties
 
-  func testRandomRecordsComeBackAsTheyWere() throws {
+  func testRandomRecordsRoundTrip() throws {
     var random = RandomHistory(seed: 13)
     for _ in 0..<300 {
       let records = (0..<Int.random(in: 0...40, using: &random.generator)).map { _ in random.record() }
@@ -98,7 +98,7 @@ final class HistoryRecordTests: XCTestCase {
     }
   }
 
-  func testBytesThatAreNoRecordsAreAnErrorAndNeverATrap() throws {
+  func testInvalidBytesThrowAndNeverTrap() throws {
     var random = RandomHistory(seed: 31)
     var (failures, successes) = (0, 0)
     for round in 0..<4_000 {
@@ -130,7 +130,7 @@ final class HistoryRecordTests: XCTestCase {
     XCTAssertGreaterThan(successes, 100)
   }
 
-  func testNumbersThatNobodyWritesAreAnError() {
+  func testInvalidNumbersThrow() {
     let hostile: [[UInt8]] = [
       [0], [13], [128], [1], [1, 0, 1, 1], [1, 1, 0, 1], [1, 1, 1, 0],
       // A run beyond the greatest key, and one that would take years to enumerate.

@@ -14,7 +14,7 @@ final class InMemoryStoreTests: XCTestCase {
         description: PersistentStoreDescription(type: .inMemory), model: model, entityNumbers: model.entities.map(\.number)))
   }
 
-  func testTheIdentityHoldsWhileTheStoreIsOpen() throws {
+  func testIdentityIsStableWhileTheStoreIsOpen() throws {
     let store = try makeStore()
     let identifier = try store.loadMetadata().storeIdentifier
     XCTAssertEqual(try store.loadMetadata().storeIdentifier, identifier)
@@ -26,7 +26,7 @@ final class InMemoryStoreTests: XCTestCase {
     XCTAssertEqual(next.userMetadata, [:])
   }
 
-  func testAStoreThatWasNeverOpenedAnswersNothing() throws {
+  func testRequestsToAnUnopenedStoreThrow() throws {
     let store = try makeStore()
     let scope = RequestScope(objectIDSpace: .register(storeIdentifier: UUID().uuidString, model: SpecificationModels.library))
     XCTAssertThrowsError(try store.execute(.fetch(FetchSpecification(entityName: "Tag")), in: scope))
@@ -34,7 +34,7 @@ final class InMemoryStoreTests: XCTestCase {
     XCTAssertThrowsError(try store.performTransaction {})
   }
 
-  func testATransactionInsideATransactionIsTakenBackAlone() throws {
+  func testNestedTransactionRollsBackAlone() throws {
     struct Stop: Error {}
     let open = try OpenStore(PersistentStoreDescription(type: .inMemory), model: SpecificationModels.library)
     try open.store.performTransaction {

@@ -19,7 +19,7 @@ final class RowCacheTests: XCTestCase {
     return writer.finish()
   }
 
-  func testRowsAreFoundByEntityTreeAndKey() throws {
+  func testRowsAreFoundByEntityHierarchyAndKey() throws {
     let cache = RowCache(model: model, byteLimit: 1 << 20)
     let (authors, tags) = (try rows("Author", 1...600, text: "author"), try rows("Tag", 1...600, text: "tag"))
     cache.insert(authors, readAt: cache.generation)
@@ -32,7 +32,7 @@ final class RowCacheTests: XCTestCase {
     XCTAssertNil(cache.row(authors[0].reference))
   }
 
-  func testAReadThatBeganBeforeASaveKeepsNothing() throws {
+  func testReadStartedBeforeASaveCachesNothing() throws {
     let cache = RowCache(model: model, byteLimit: 1 << 20)
     let old = try rows("Tag", [1], text: "old")
     let generation = cache.generation
@@ -46,7 +46,7 @@ final class RowCacheTests: XCTestCase {
     XCTAssertEqual(cache.row(old[0].reference)?.string(0), "new", "An older version never takes a newer one's place.")
   }
 
-  func testALargeSaveLeavesItsRowsWhereverTheyLie() throws {
+  func testLargeSaveUpdatesCachedRowsInEveryShard() throws {
     // One shard, and many.
     for byteLimit in [1 << 20, 64 << 20] {
       let cache = RowCache(model: model, byteLimit: byteLimit)
@@ -71,7 +71,7 @@ final class RowCacheTests: XCTestCase {
     }
   }
 
-  func testAReadThatBeganBeforeAConflictKeepsNothing() throws {
+  func testReadStartedBeforeAConflictCachesNothing() throws {
     let cache = RowCache(model: model, byteLimit: 1 << 20)
     let old = try rows("Tag", [1])
     let generation = cache.generation
@@ -80,7 +80,7 @@ final class RowCacheTests: XCTestCase {
     XCTAssertNil(cache.row(old[0].reference))
   }
 
-  func testADeletedRowIsForgotten() throws {
+  func testDeletedRowIsEvicted() throws {
     let cache = RowCache(model: model, byteLimit: 1 << 20)
     let tags = try rows("Tag", 1...3)
     cache.insert(tags, readAt: cache.generation)
@@ -104,7 +104,7 @@ final class RowCacheTests: XCTestCase {
     XCTAssertTrue(held.contains(49_999), "The last rows stay.")
   }
 
-  func testALargeCacheOfManyPartsLetsTheFirstPagesGo() throws {
+  func testLargeShardedCacheEvictsTheFirstPages() throws {
     let limit = 32 << 20
     let cache = RowCache(model: model, byteLimit: limit)
     let text = String(repeating: "y", count: 5_000)
@@ -125,7 +125,7 @@ final class RowCacheTests: XCTestCase {
     for row in far { XCTAssertEqual(cache.row(row.reference)?.key, row.key) }
   }
 
-  func testAnImportLeavesNoRows() throws {
+  func testLargeImportsAreNotCached() throws {
     let cache = RowCache(model: model, byteLimit: 32 << 20)
     for (count, isKept) in [(1_000, true), (1_001, false)] {
       var request = SaveChangesRequest()
@@ -136,7 +136,7 @@ final class RowCacheTests: XCTestCase {
     }
   }
 
-  func testThreadsReadAndWriteAtOnce() throws {
+  func testThreadsReadAndWriteConcurrently() throws {
     let cache = RowCache(model: model, byteLimit: 2 << 20)
     let entity = try XCTUnwrap(model.entity(named: "Tag")).number
     let versions = try (1...20).map { try rows("Tag", 0..<5_000, version: Int64($0), text: "text \($0)") }
@@ -172,7 +172,7 @@ final class RowCacheTests: XCTestCase {
     #endif
   }
 
-  func testNothingIsKeptDuringATransaction() throws {
+  func testNothingIsCachedDuringATransaction() throws {
     let cache = RowCache(model: model, byteLimit: 1 << 20)
     let tags = try rows("Tag", 1...2)
     cache.insert(RowList([tags[0]]), readAt: cache.generation)
@@ -189,7 +189,7 @@ final class RowCacheTests: XCTestCase {
     XCTAssertNotNil(cache.row(tags[1].reference))
   }
 
-  func testSavesOfSeveralThreadsLeaveTheNewestRow() throws {
+  func testConcurrentSavesLeaveTheNewestRow() throws {
     let open = try OpenStore(PersistentStoreDescription(type: .inMemory), model: model)
     let id = try open.insert("Author", ["born": .int(0)])
     let (coordinator, store, scope) = (open.coordinator, open.persistentStore, open.scope)

@@ -20,7 +20,7 @@ final class RowImageTests: XCTestCase {
     }
   }
 
-  func testRandomRowsAreReadAsTheyWereWritten() {
+  func testRandomRowsRoundTrip() {
     var generator = SeededGenerator(seed: 31)
     let writer = RowWriter()
     var expected: [[Slot]] = []
@@ -47,7 +47,7 @@ final class RowImageTests: XCTestCase {
     }
   }
 
-  func testACompactListHasTheSameRowsInLessMemory() {
+  func testCompactedListHasTheSameRowsInLessMemory() {
     var generator = SeededGenerator(seed: 32)
     let others = RowWriter()
     for key in 1_001...1_050 {
@@ -107,7 +107,7 @@ final class RowImageTests: XCTestCase {
     #endif
   }
 
-  func testRowsThatMoveToOtherChunksAndLargeValuesOutsideKeepTheInvariants() throws {
+  func testMovedRowsAndExternalValuesKeepTheInvariants() throws {
     let kinds: [SlotKind] = [.text, .bytes, .bytes, .text, .int]
     let large = ExternalData(Data(repeating: 7, count: 1_000))
     let writer = RowWriter()
@@ -128,7 +128,7 @@ final class RowImageTests: XCTestCase {
     }
   }
 
-  func testARowLargerThanAChunkIsKept() {
+  func testRowLargerThanAChunkIsStored() {
     let text = String(repeating: "ä", count: 200_000)
     let writer = RowWriter(rowCapacity: 1)
     writer.beginRow(entityNumber: 0, slotCount: 3, key: 1, version: 1)
@@ -142,7 +142,7 @@ final class RowImageTests: XCTestCase {
     XCTAssertGreaterThan(image.size, text.utf8.count)
   }
 
-  func testRowsBehindAVeryLargeOneAreFoundByTheirAddresses() {
+  func testRowsAfterAVeryLargeRowAreFoundByAddress() {
     let writer = RowWriter()
     for (key, length) in [(Int64(1), 3), (2, 600_000), (3, 4), (-4, 5), (5, 600_000)] {
       writer.beginRow(entityNumber: 2, slotCount: 1, key: key, version: 1)
@@ -152,11 +152,11 @@ final class RowImageTests: XCTestCase {
     var images = writer.finish().map { $0 }
     XCTAssertEqual(images.map(\.key), [1, 2, 3, -4, 5])
     XCTAssertEqual(images.map { $0.string(0).utf8.count }, [3, 600_000, 4, 5, 600_000])
-    let held = images.map { $0.hold() }
+    let held = images.map { $0.retain() }
     images = []
     XCTAssertEqual(held.map { RowImage(heldRow: $0).reference }, [1, 2, 3, -4, 5].map { ObjectReference(entity: 2, key: $0) })
     XCTAssertEqual(held.map { RowImage(heldRow: $0).string(0).utf8.count }, [3, 600_000, 4, 5, 600_000])
-    held.forEach(RowImage.letGo)
+    held.forEach(RowImage.release)
   }
 
   func testAnAbandonedRowLeavesNoTrace() {
@@ -172,7 +172,7 @@ final class RowImageTests: XCTestCase {
     XCTAssertEqual(rows[0].string(0), "kept")
   }
 
-  func testACopiedSlotIsTheSame() {
+  func testCopiedSlotEqualsTheOriginal() {
     let first = RowWriter()
     first.beginRow(entityNumber: 0, slotCount: 4, key: 1, version: 1)
     first.set(.text("text"), at: 0)
@@ -189,7 +189,7 @@ final class RowImageTests: XCTestCase {
     XCTAssertTrue(copy.isNull(3))
   }
 
-  func testAListOfRowsFromAnywhereKeepsThemAlive() {
+  func testListRetainsRowsOfAnyChunk() {
     func make(_ key: Int64) -> RowImage {
       let writer = RowWriter(rowCapacity: 1)
       writer.beginRow(entityNumber: 0, slotCount: 1, key: key, version: 1)
@@ -213,7 +213,7 @@ final class RowImageTests: XCTestCase {
     XCTAssertEqual(RowList([RowImage]()).count, 0)
   }
 
-  func testAMaskOfSlotsHoldsWhatWasPutIn() {
+  func testSlotMaskContainsInsertedSlots() {
     var mask = SlotMask()
     XCTAssertTrue(mask.isEmpty)
     for slot in [0, 63, 64, 127, 128, 300] { mask.insert(slot) }
@@ -225,7 +225,7 @@ final class RowImageTests: XCTestCase {
     XCTAssertTrue(mask.isEmpty)
   }
 
-  func testAValueOutsideTheRowThatCannotBeReadIsNeverAnEmptyOne() throws {
+  func testUnreadableExternalValueIsNeverReturnedAsEmpty() throws {
     struct Lost: ExternalContent {
       var count: Int { get throws { throw StoreError(.externalDataMissing, "The file is gone.", operation: .readLargeValue) } }
       func makeReader() throws -> ExternalDataReader {

@@ -13,7 +13,7 @@ final class StoreErrorTests: XCTestCase {
     return ManagedObjectID(space: space.number, entityNumber: 0, key: 3)
   }
 
-  func testAnErrorHasWhatItConcernsAsValues() throws {
+  func testErrorExposesEntityPropertyAndObject() throws {
     let id = try objectID()
     let value = StoreError(.unreadableValue(entity: "Video", property: "key", id), operation: .read, path: "/store")
     XCTAssertEqual(value.code, .storeCorrupt)
@@ -31,7 +31,7 @@ final class StoreErrorTests: XCTestCase {
     XCTAssertEqual(differing.differingEntities, ["A", "B"])
   }
 
-  func testTheSentenceGoesByTheOperation() {
+  func testMessageDependsOnTheOperation() {
     func text(_ reason: StoreError.Reason, _ operation: StoreOperation) -> String { StoreError(reason, operation: operation).message }
     XCTAssertEqual(text(.cancelled, .fetch), "The fetch was cancelled.")
     XCTAssertEqual(text(.cancelled, .batchInsert), "The batch insert was cancelled.")
@@ -41,7 +41,7 @@ final class StoreErrorTests: XCTestCase {
     XCTAssertEqual(text(.wrongNumberOfIDs(given: 1, asked: 2), .batchInsert), "The store gave 1 IDs for 2 rows.")
   }
 
-  func testACallThatConcernsNothingWithANameHasASentenceOfAClosedList() {
+  func testUnnamedOperationsUseAFixedListOfMessages() {
     let sentences = StoreError.Misuse.allCases.map(\.rawValue) + StoreError.InternalInconsistency.allCases.map(\.rawValue)
     for sentence in sentences { XCTAssertTrue(sentence.hasSuffix("."), sentence) }
     let inserted = StoreError(.misuse(.insertedTwice, entity: "A"), operation: .insert)
@@ -50,7 +50,7 @@ final class StoreErrorTests: XCTestCase {
     XCTAssertEqual(StoreError(.internalInconsistency(.otherResult)).code, .internalInconsistency)
   }
 
-  func testTheTextsOfOperationsAreTheirOwn() {
+  func testOperationMessagesAreUnique() {
     XCTAssertEqual(Set(StoreOperation.allCases.map(\.rawValue)).count, StoreOperation.allCases.count)
     // Raw values that programs may have stored.
     XCTAssertEqual(StoreOperation(rawValue: "open"), .open)
@@ -59,7 +59,7 @@ final class StoreErrorTests: XCTestCase {
     XCTAssertEqual("\(StoreError(.busy, "Wait.", operation: .changeKeys, path: "/a"))", "Wait. (/a)")
   }
 
-  func testOnlyACancelledMigrationHasCoreDatasNumber() {
+  func testOnlyACanceledMigrationHasTheCoreDataCode() {
     XCTAssertEqual(StoreError(.cancelled, operation: .migrate).coreDataCode, 134120)
     XCTAssertNil(StoreError(.cancelled, operation: .copyStore).coreDataCode)
   }

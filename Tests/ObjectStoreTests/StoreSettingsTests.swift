@@ -44,7 +44,7 @@ final class StoreSettingsTests: XCTestCase {
     }
   }
 
-  func testASettingKeepsItsValueUntilItIsTakenAway() {
+  func testSettingKeepsItsValueUntilRemoved() {
     var description = PersistentStoreDescription(type: Self.type)
     XCTAssertNil(description[.isIndented])
     description[.isIndented] = true
@@ -56,7 +56,7 @@ final class StoreSettingsTests: XCTestCase {
     XCTAssertEqual(description[.depth], 3)
   }
 
-  func testTwoKeysOfOneNameWithDifferentTypesAreTwoSettings() {
+  func testKeysWithTheSameNameAndDifferentTypesAreDistinct() {
     var description = PersistentStoreDescription(type: Self.type)
     description[.isIndented] = true
     description[.isIndentedAsNumber] = 4
@@ -64,7 +64,7 @@ final class StoreSettingsTests: XCTestCase {
     XCTAssertEqual(description[.isIndentedAsNumber], 4)
   }
 
-  func testADictionarySetsTheSettingsOfEveryStoreAndThoseOfItsClass() throws {
+  func testDictionarySetsCommonAndStoreSpecificSettings() throws {
     let backup = URL(fileURLWithPath: "/backup")
     let description = try PersistentStoreDescription(
       type: Self.type, url: URL(fileURLWithPath: "/store"),
@@ -87,7 +87,7 @@ final class StoreSettingsTests: XCTestCase {
     XCTAssertTrue(description.postsRemoteChangeNotifications)
   }
 
-  func testAClassOfStoresThatHearsNothingOfOthersRefusesToListen() throws {
+  func testStoreClassWithoutRemoteChangeSupportRejectsObservation() throws {
     let configuration = StoreConfiguration(
       description: PersistentStoreDescription(type: Self.type), model: SpecificationModels.library, entityNumbers: [])
     let store = try StoreWithSettings(configuration: configuration)
@@ -95,7 +95,7 @@ final class StoreSettingsTests: XCTestCase {
     XCTAssertEqual(error?.operation, .watch)
   }
 
-  func testAWrongNameIsAnErrorThatNamesTheKnownOnes() throws {
+  func testUnknownNameErrorListsTheKnownNames() throws {
     let error = try XCTUnwrap(error(["indented": true]))
     XCTAssertEqual(error.code, .invalidOption)
     XCTAssertEqual(error.operation, .open)
@@ -107,7 +107,7 @@ final class StoreSettingsTests: XCTestCase {
     XCTAssertEqual(self.error([:], StoreType(rawValue: "Nobody's"))?.code, .unknownStoreType)
   }
 
-  func testAValueOfAnotherTypeIsAnErrorThatNamesBothTypesAndNotTheValue() throws {
+  func testWrongTypeErrorNamesBothTypesAndNotTheValue() throws {
     let error = try XCTUnwrap(error(["depth": "secret"]))
     XCTAssertEqual(error.code, .invalidOption)
     XCTAssertEqual(error.optionName, "depth")
@@ -121,7 +121,7 @@ final class StoreSettingsTests: XCTestCase {
     }
   }
 
-  func testAnOptionOfCoreDataIsAnErrorThatSaysWhatStandsForIt() throws {
+  func testCoreDataOptionErrorNamesTheReplacement() throws {
     XCTAssertEqual(CoreDataOption.allCases.count, 25)
     for option in CoreDataOption.allCases {
       let error = try XCTUnwrap(error([option.rawValue: true]), option.rawValue)

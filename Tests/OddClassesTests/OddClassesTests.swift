@@ -150,7 +150,7 @@ final class OddClassesTests: XCTestCase {
     XCTAssertTrue(type(of: text.plain) == ManagedObject?.self)
   }
 
-  func testOddNamesCanBeAskedFor() throws {
+  func testOddNamesCanBeQueried() throws {
     let request = Keywords.all.where {
       $0.default == 5 && $0.in == "x" && $0._toOne == nil && $0._value > 1 && $0.repeat.order == 2 && $0.list != nil && $0.a_b == "y"
       $0.größe < 3 && $0._1st__choice_ == "a:b" && $0.sets.any { $0.extra == "z" && $0.from == Data() } && $0.class_of.first.id == nil
@@ -179,7 +179,7 @@ final class OddClassesTests: XCTestCase {
       try FetchPredicate(format: "plain == nil AND extended.name == 'x' AND extended.entity == CAST('Below', 'Entity')"))
   }
 
-  func testTheEmbeddedModelIsTheFilesModel() throws {
+  func testEmbeddedModelEqualsTheModelFile() throws {
     let folder = URL(fileURLWithPath: #filePath).resolvingSymlinksInPath().deletingLastPathComponent()
     let model = try ManagedObjectModel(contentsOf: folder.appendingPathComponent("Oddities.xcdatamodel"))
     let embedded = OdditiesModel.managedObjectModel

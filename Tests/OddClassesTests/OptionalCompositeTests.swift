@@ -27,7 +27,7 @@ final class OptionalCompositeTests: XCTestCase {
     return resident
   }
 
-  func testAPartOfANilCompositeMakesOneThatReadsAsItIsStored() async throws {
+  func testSettingAPartOfANilCompositeCreatesOneThatReadsAsStored() async throws {
     let (container, context) = try await open()
     let resident = try makeHomeless(in: context)
     try resident.setValue("89073", forKeyPath: "home.zip")

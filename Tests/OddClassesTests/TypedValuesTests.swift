@@ -82,7 +82,7 @@ final class TypedValuesTests: XCTestCase {
     XCTAssertEqual(found.map(\.tint), [.blue, .blue])
   }
 
-  func testKeyPathsLeadIntoCompositesInFoundationsPredicates() async throws {
+  func testFoundationPredicateKeyPathsReachIntoComposites() async throws {
     let (_, context) = try await context(OdditiesModel.managedObjectModel, OdditiesModel.classes)
     let predicate = try FetchPredicate(
       #Predicate<Keywords> { $0.required.object.in == "x" && $0.switch?.the_rest == 3 && $0.required.maybe?.in == "y" })
@@ -126,7 +126,7 @@ final class TypedValuesTests: XCTestCase {
     XCTAssertEqual(try FetchPredicate(#Predicate<Keywords> { $0.tint == blue }), try FetchPredicate(format: "tint == 'blue'"))
   }
 
-  func testRulesOfTheApplicationAreCalledWithTheirTypes() async throws {
+  func testCustomRulesReceiveTypedValues() async throws {
     let (_, context) = try await context(OdditiesModel.managedObjectModel, OdditiesModel.classes)
     let object = Keywords(context: context)
     object.from = Data()
@@ -178,7 +178,7 @@ final class TypedValuesTests: XCTestCase {
     XCTAssertNil(object.large)
   }
 
-  func testTwoNamesOfOneStructAreToldApart() {
+  func testClashingStructNamesAreDistinguished() {
     // A struct gets another name if its name is that of a Swift type.
     XCTAssertEqual(StringValue._slotCount, 1)
     XCTAssertFalse(StringValue.self is any Hashable.Type)

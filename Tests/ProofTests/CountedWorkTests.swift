@@ -80,7 +80,7 @@ final class CountedWorkTests: XCTestCase {
     }
   }
 
-  func testTenWorksTakeThePinnedStatementsAndAllocations() throws {
+  func testTenOperationsMatchThePinnedStatementsAndAllocations() throws {
     guard allocation_counter_counts_allocations() else { return }
     let folder = try TemporaryFolder("CountedWorkTests")
     let lines = try output(program().path, "counts", folder.url.path).split(separator: "\n")
@@ -93,7 +93,7 @@ final class CountedWorkTests: XCTestCase {
     try compare(found, [\.allocations], exactTo: 0.002, elsewhere: 1.25)
   }
 
-  func testTenWorksTakeThePinnedInstructions() throws {
+  func testTenOperationsMatchThePinnedInstructions() throws {
     // A program with a sanitizer does not run under callgrind.
     guard allocation_counter_counts_allocations() else { return }
     let valgrind = try XCTUnwrap(

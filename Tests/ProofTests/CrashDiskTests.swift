@@ -30,7 +30,7 @@ final class CrashDiskTests: XCTestCase {
     }
   }
 
-  func testWhatWasSyncedIsInEveryStateAndWhatWasNotIsInSome() throws {
+  func testSyncedWritesAreInAllStatesAndOthersInSome() throws {
     guard fault_injection_works() else { return }
     let folder = try WatchedFolder()
     let path = folder.url.path + "/file"
@@ -48,7 +48,7 @@ final class CrashDiskTests: XCTestCase {
     XCTAssertTrue(states(record, ignoresSyncs: true).contains { $0["file"] == nil })
   }
 
-  func testANameLastsFromTheSyncOfItsFolderOn() throws {
+  func testNamesAreDurableAfterAFolderSync() throws {
     guard fault_injection_works() else { return }
     let folder = try WatchedFolder()
     let place = folder.url.path
@@ -72,7 +72,7 @@ final class CrashDiskTests: XCTestCase {
     XCTAssertEqual(Set(states.map { $0["two"] != nil && $0["inner/one"] == nil }), [true, false])
   }
 
-  func testARenameThatAFolderKeepsBringsWhatCameBeforeIt() throws {
+  func testDurableRenamesIncludeEarlierOperations() throws {
     guard fault_injection_works() else { return }
     let folder = try WatchedFolder()
     let place = folder.url.path
@@ -90,7 +90,7 @@ final class CrashDiskTests: XCTestCase {
     }
   }
 
-  func testNothingThatAWorkDoesToItsFilesGoesByUnseen() throws {
+  func testAllFileOperationsAreRecorded() throws {
     guard fault_injection_works() else { return }
     for work in ProofWork.all {
       var found: [String: Data?] = [:]

@@ -6,7 +6,7 @@ import _TestSupport
 
 /// Modified bytes in every kind of file of a store: an error that names the file, or the correct contents.
 final class DamagedFileTests: XCTestCase {
-  func testADamagedFileIsToldOrHarmsNobody() throws {
+  func testDamagedFilesAreReportedOrHarmless() throws {
     guard fault_injection_works() else { return }
     let bases = try DamageBase.make()
     var kinds: [StoreFileKind: Int] = [:]

@@ -6,7 +6,7 @@ import _TestSupport
 
 /// System calls fail during operations on a store. The result is a typed error, the old or the new state, and a usable store.
 final class FailingCallTests: XCTestCase {
-  func testACallThatFailsLeavesTheOldOrTheNewStateAndATypedError() throws {
+  func testFailingCallsLeaveTheOldOrNewStateAndATypedError() throws {
     guard fault_injection_works() else { return }
     var random = SeededGenerator(seed: 5)
     for work in FailingWork.all {

@@ -12,7 +12,7 @@ final class FailingMemoryTests: XCTestCase {
   /// The number of the first allocation to fail.
   private static let first = "CIPHERDATA_FAILING_MEMORY_FROM"
 
-  /// Runs a part of ``testPlayThePartWithoutMemory`` in a child process.
+  /// Runs a part of ``testRunChildWithFailingMemory`` in a child process.
   ///
   /// - Parameter mayEnd: Whether the process may crash once; another one then continues after that allocation.
   private func play(_ part: String, atLeast count: Int, mayEnd: Bool = false) throws {
@@ -32,7 +32,7 @@ final class FailingMemoryTests: XCTestCase {
     let process = Process()
     let pipe = Pipe()
     process.executableURL = URL(fileURLWithPath: try XCTUnwrap(CommandLine.arguments.first))
-    process.arguments = ["ProofTests.FailingMemoryTests/testPlayThePartWithoutMemory"]
+    process.arguments = ["ProofTests.FailingMemoryTests/testRunChildWithFailingMemory"]
     process.environment = ProcessInfo.processInfo.environment.merging([Self.role: part, Self.first: "\(first)"]) { $1 }
     process.standardOutput = pipe
     process.standardError = FileHandle.nullDevice
@@ -43,27 +43,27 @@ final class FailingMemoryTests: XCTestCase {
     return (lines, process.terminationStatus)
   }
 
-  func testAProcessWithoutMemoryForSQLiteGoesOnAndLosesNothing() throws { try play("all", atLeast: 40) }
+  func testProcessesContinueWithoutLossAfterFailedSQLiteAllocations() throws { try play("all", atLeast: 40) }
 
   /// A rollback allocates memory too. The connection's next user got "a transaction within a transaction".
-  func testATransactionThatCannotBeTakenBackGoesWithItsConnection() throws { try play("transaction", atLeast: 12) }
+  func testConnectionsAreClosedAfterAFailedRollback() throws { try play("transaction", atLeast: 12) }
 
   /// The page size was read as missing, and the library was taken for one without encryption.
-  func testASettingThatIsNotReadForWantOfMemoryIsNoLackOfEncryption() throws { try play("setting", atLeast: 5) }
+  func testUnreadableSettingsAreNotTakenForMissingEncryption() throws { try play("setting", atLeast: 5) }
 
   /// SQLCipher freed memory twice when it closed a handle whose key setup had run out of memory. Version 4 still does so for one
   /// allocation, because it cannot be kept from copying a key.
-  func testAKeyWithoutMemoryDoesNotEndTheProcess() throws { try play("key", atLeast: 150, mayEnd: LibraryVersion.isSQLCipher4) }
+  func testFailedKeyAllocationsDoNotEndTheProcess() throws { try play("key", atLeast: 150, mayEnd: LibraryVersion.isSQLCipher4) }
 
   /// A snapshot that could not be ended blocked the next check, which was reported as an internal inconsistency.
-  func testACheckWithoutMemorySaysSo() throws { try play("check", atLeast: 20) }
+  func testChecksReportFailedAllocations() throws { try play("check", atLeast: 20) }
 
   /// A failed BEGIN may have begun a transaction, which the next one ran into.
-  func testATransactionThatCouldNotBeBegunIsNotInTheWayOfTheNextOne() throws { try play("beginning", atLeast: 6) }
+  func testTransactionsThatFailToBeginDoNotBlockTheNext() throws { try play("beginning", atLeast: 6) }
 
-  func testAMigrationWithoutMemorySaysSo() throws { try play("migration", atLeast: 8) }
+  func testMigrationsReportFailedAllocations() throws { try play("migration", atLeast: 8) }
 
-  func testPlayThePartWithoutMemory() throws {
+  func testRunChildWithFailingMemory() throws {
     guard let part = ProcessInfo.processInfo.environment[Self.role] else { return }
     // Unbuffered, so that the last line is readable after a crash.
     func say(_ text: String) { FileHandle.standardOutput.write(Data((text.replacingOccurrences(of: "\n", with: " ") + "\n").utf8)) }

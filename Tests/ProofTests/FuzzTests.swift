@@ -13,7 +13,7 @@ final class FuzzTests: XCTestCase {
     return try names.map { try Data(contentsOf: folder.appendingPathComponent($0)) }
   }
 
-  func testWhatATargetBeginsWithAndWhatWasFoundIsReadRightly() throws {
+  func testSeedsAndCorpusInputsPass() throws {
     for target in FuzzTarget.all {
       XCTAssertFalse(target.seeds.isEmpty, target.name)
       for input in try target.seeds + corpus(target) {
@@ -22,7 +22,7 @@ final class FuzzTests: XCTestCase {
     }
   }
 
-  func testWhateverAParserIsGivenItAnswersOrThrowsAnErrorOfItsOwn() throws {
+  func testParsersReturnOrThrowTypedErrorsForAnyInput() throws {
     for target in FuzzTarget.all {
       let mutator = FuzzMutator(target, corpus: try corpus(target), longest: 1 << 13)
       var random = SeededGenerator(seed: 22)

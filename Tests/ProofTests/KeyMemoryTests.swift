@@ -154,7 +154,7 @@ final class KeyMemoryTests: XCTestCase {
   }
 
   /// A core dump also contains the processor's registers.
-  func testNoCopyOfAKeyIsInTheCoreOfAProgramThatHasClosedTheStore() async throws {
+  func testCoreDumpsContainNoKeysAfterTheStoreIsClosed() async throws {
     let folder = try TemporaryFolder("KeyMemoryTests")
     let store = folder.file("films.store")
     let (passphrase, _, needles) = try await makeStore(store)
@@ -175,7 +175,7 @@ final class KeyMemoryTests: XCTestCase {
     }
   }
 
-  func testNoCopyOfAKeyIsLeftWhenTheStoreIsClosed() async throws {
+  func testMemoryContainsNoKeysAfterTheStoreIsClosed() async throws {
     let folder = try TemporaryFolder("KeyMemoryTests")
     let store = folder.file("films.store")
     let (passphrase, recovery, needles) = try await makeStore(store)

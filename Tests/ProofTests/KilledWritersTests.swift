@@ -17,21 +17,21 @@ final class KilledWritersTests: XCTestCase {
     return figures
   }
 
-  func testWhatWasAcknowledgedOutlivesTheProcessThatIsKilled() throws {
+  func testAcknowledgedWritesSurviveAKilledProcess() throws {
     guard fault_injection_works() else { return }
     let figures = try play(KillTheme.all, rounds: 4)
     XCTAssertGreaterThan(figures.kills, 40)
     XCTAssertGreaterThan(figures.acknowledged, 40)
   }
 
-  func testACopyFromBeforeAMigrationIsWholeOrNotThere() throws {
+  func testMigrationBackupsAreCompleteOrAbsent() throws {
     guard fault_injection_works() else { return }
     let figures = try play(KillTheme.copyingThemes, rounds: 12)
     XCTAssertGreaterThan(figures.kills, 10)
     XCTAssertGreaterThan(figures.acknowledged, 5)
   }
 
-  func testTheToolsWorksAreDoneOrNotWhereItIsKilled() throws {
+  func testKilledToolOperationsAreAtomic() throws {
     guard fault_injection_works() else { return }
     let figures = try play(KillTheme.toolThemes, rounds: 1)
     XCTAssertGreaterThan(figures.kills, 5)

@@ -61,7 +61,7 @@ final class OddPathTests: XCTestCase {
     XCTAssertEqual(folder.fileNames(), [], "“\(name)”")
   }
 
-  func testNamesThatMeanSomethingElsewhereAreNames() throws {
+  func testSpecialCharactersInNamesAreLiteral() throws {
     let names = [
       "with spaces in it", " ", "new\nline", "tab\tand\u{1B}[31m", "it's \"quoted\"", "`$(touch x)`; rm -rf", "100%41",
       "?mode=memory&x=1#fragment",
@@ -73,7 +73,7 @@ final class OddPathTests: XCTestCase {
     for name in ["new\nline", ":memory:", "file:x?mode=memory", "e\u{301}"] { try live(named: name) }
   }
 
-  func testTwoNamesThatLookTheSameAreTwoStores() throws {
+  func testCanonicallyEquivalentNamesAreDifferentStores() throws {
     let folder = try TemporaryFolder("OddPathTests")
     let stores = ["caf\u{E9}", "cafe\u{301}"].map { folder.file($0) }
     for (number, url) in stores.enumerated() {
@@ -87,7 +87,7 @@ final class OddPathTests: XCTestCase {
   }
 
   /// A name that leaves too few bytes for the names of the other files is rejected before a file is created.
-  func testANameIsLongEnoughForAllThatStandsBesideItOrRefused() throws {
+  func testNamesTooLongForCompanionFilesAreRejected() throws {
     for length in [242, 243, 245, 255, 256, 1_000] {
       let folder = try TemporaryFolder("OddPathTests")
       let url = folder.file(String(repeating: "x", count: length))
@@ -105,7 +105,7 @@ final class OddPathTests: XCTestCase {
     try live(named: String(repeating: "漢", count: 80))
   }
 
-  func testAPathIsShortEnoughForSQLiteOrRefused() throws {
+  func testPathsTooLongForSQLiteAreRejected() throws {
     var ends: [Bool] = []
     for length in [300, 440, 485, 495, 505, 515, 1_500, 5_000] {
       let folder = try TemporaryFolder("OddPathTests")
@@ -134,7 +134,7 @@ final class OddPathTests: XCTestCase {
   }
 
   /// An earlier version may have made such a store, or it was moved.
-  func testAStoreOfALongerNameIsReadAndRemoved() throws {
+  func testStoresWithOverlongNamesCanBeReadAndRemoved() throws {
     let folder = try TemporaryFolder("OddPathTests")
     let (url, long) = (folder.file("short"), folder.file(String(repeating: "x", count: 244)))
     let store = try settings.open(url)
@@ -157,7 +157,7 @@ final class OddPathTests: XCTestCase {
 
   // MARK: Links
 
-  func testLinksLeadToTheStore() throws {
+  func testSymbolicLinksToFoldersReachTheStore() throws {
     let folder = try TemporaryFolder("OddPathTests")
     let files = FileManager.default
     try files.createDirectory(at: folder.file("place"), withIntermediateDirectories: false)
@@ -180,7 +180,7 @@ final class OddPathTests: XCTestCase {
 
   /// Key files, large values and replacement stores were created next to the link: one store became two, and the old key still opened one
   /// of them.
-  func testALinkToTheFileOfAStoreIsTheStore() throws {
+  func testSymbolicLinksToStoreFilesReachTheStore() throws {
     let folder = try TemporaryFolder("OddPathTests")
     let files = FileManager.default
     for name in ["place", "links"] { try files.createDirectory(at: folder.file(name), withIntermediateDirectories: false) }
@@ -231,7 +231,7 @@ final class OddPathTests: XCTestCase {
   }
 
   /// A key file can be stored elsewhere through a link. It stays there, and no older version of it remains.
-  func testALinkToAKeyFileStaysOne() throws {
+  func testSymbolicLinksToKeyFilesStayLinks() throws {
     let folder = try TemporaryFolder("OddPathTests")
     let files = FileManager.default
     let (url, keys, elsewhere) = (folder.file("store"), folder.file("store.keys"), folder.file("elsewhere"))
@@ -257,7 +257,7 @@ final class OddPathTests: XCTestCase {
     XCTAssertEqual(folder.fileNames(), [])
   }
 
-  func testALinkThatLeadsNowhereIsToldAndLeftAlone() throws {
+  func testDanglingLinksAreReportedAndLeftUnchanged() throws {
     let folder = try TemporaryFolder("OddPathTests")
     let files = FileManager.default
     try files.createSymbolicLink(atPath: folder.file("dangling").path, withDestinationPath: "nowhere")

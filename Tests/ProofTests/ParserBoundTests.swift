@@ -47,7 +47,7 @@ final class ParserBoundTests: XCTestCase {
     #endif
   }
 
-  func testAPredicateIsNestedAHundredLevels() throws {
+  func testPredicatesNestUpToAHundredLevels() throws {
     // A comparison has two levels, a constant has one.
     for (open, middle, close, most) in [
       ("NOT ", "TRUEPREDICATE", "", 99), ("NOT (", "year == 1", ")", 98), ("!", "year == 1", "", 98),
@@ -76,7 +76,7 @@ final class ParserBoundTests: XCTestCase {
     for open in ["(", "NOT ", "-", "{", "abs(", "SUBQUERY(", "TERNARY("] { try play("predicate", String(repeating: open, count: 50_000)) }
   }
 
-  func testACodedPredicateIsNestedAHundredLevels() throws {
+  func testCodedPredicatesNestUpToAHundredLevels() throws {
     let text = nested(#"{"not":"#, 99, #"{"constant":true}"#, "}")
     XCTAssertNoThrow(try JSONDecoder().decode(FetchPredicate.self, from: Data(text.utf8)))
     try play("request", text)
@@ -88,14 +88,14 @@ final class ParserBoundTests: XCTestCase {
     try play("request", nested(#"{"not":"#, 100_000, "true", "}"))
   }
 
-  func testATextQueryHasFortyParenthesesWithinEachOther() throws {
+  func testTextQueriesNestUpToFortyParentheses() throws {
     let (most, more) = (nested("(", 40, "word", ")"), nested("(", 41, "word", ")"))
     try onASmallStack { XCTAssertNoThrow(try TextQuery(most)) }
     XCTAssertThrowsError(try TextQuery(more)) { XCTAssertTrue($0 is TextQueryError) }
     try onASmallStack { _ = TextQuery(typed: String(repeating: "(", count: 100_000) + "word") }
   }
 
-  func testAModelFileIsNestedSixtyFourLevels() throws {
+  func testModelFilesNestUpToSixtyFourLevels() throws {
     let text = "<model>" + nested("<a>", 63, "", "</a>") + "</model>"
     XCTAssertNoThrow(try ManagedObjectModel(xmlData: Data(text.utf8)))
     try play("model", text)
@@ -105,13 +105,13 @@ final class ParserBoundTests: XCTestCase {
     try play("model", "<model>" + nested("<a>", 100_000, "", "</a>") + "</model>")
   }
 
-  func testAModelFileHasFourHundredThousandElements() throws {
+  func testModelFilesHaveUpToFourHundredThousandElements() throws {
     func file(_ count: Int) -> Data { Data(("<model>" + String(repeating: "<a/>", count: count - 1) + "</model>").utf8) }
     XCTAssertNoThrow(try ManagedObjectModel(xmlData: file(400_000)))
     XCTAssertThrowsError(try ManagedObjectModel(xmlData: file(400_001))) { XCTAssertEqual(($0 as? ModelFileError)?.code, .tooLarge) }
   }
 
-  func testAJSONValueIsNestedTwoHundredLevels() throws {
+  func testJSONValuesNestUpToTwoHundredLevels() throws {
     for (open, middle, close) in [("[", "1", "]"), (#"{"a":"#, "1", "}")] {
       let text = nested(open, JSONParser.deepest, middle, close)
       XCTAssertNoThrow(try JSONParser.parse(text))
@@ -123,7 +123,7 @@ final class ParserBoundTests: XCTestCase {
     }
   }
 
-  func testAConfigurationIsNestedEightLevels() throws {
+  func testConfigurationsNestUpToEightLevels() throws {
     func reason(_ count: Int) -> String {
       do {
         _ = try PluginConfiguration(Data(("{\"models\":" + nested("[", count, "", "]") + "}").utf8))
@@ -135,7 +135,7 @@ final class ParserBoundTests: XCTestCase {
     try play("configuration", String(repeating: "[", count: 100_000))
   }
 
-  func testAPropertyListOfAnotherStoreIsNestedAsDeepAsItLikes() throws {
+  func testDeeplyNestedForeignPropertyListsDoNotTrap() throws {
     for text in [
       "<plist>" + nested("<array>", 100_000, "", "</array>") + "</plist>", String(repeating: "(", count: 1 << 20),
       String(repeating: "{a=", count: 1 << 20),
@@ -144,14 +144,14 @@ final class ParserBoundTests: XCTestCase {
     }
   }
 
-  func testAHistoryHasIDsAndKeysUpToTheirBounds() throws {
+  func testHistoryIDsAndKeysAreLimited() throws {
     func varint(_ value: UInt64) -> [UInt8] { value < 128 ? [UInt8(value)] : [UInt8(value & 127) | 128] + varint(value >> 7) }
     func decode(_ id: UInt64, _ key: UInt64) throws -> HistoryRecord? {
       var decoder = HistoryDecoder([1] + varint(id) + varint(key) + [1], number: 1)
       return try decoder.next()
     }
-    XCTAssertNotNil(try decode(HistoryDecoder.greatestID, HistoryDecoder.greatestKey))
-    for (id, key) in [(HistoryDecoder.greatestID + 1, 1), (1, HistoryDecoder.greatestKey + 1), (0, 1), (1, 0)] {
+    XCTAssertNotNil(try decode(HistoryDecoder.maximumID, HistoryDecoder.maximumKey))
+    for (id, key) in [(HistoryDecoder.maximumID + 1, 1), (1, HistoryDecoder.maximumKey + 1), (0, 1), (1, 0)] {
       XCTAssertThrowsError(try decode(id, key)) { XCTAssertEqual(($0 as? StoreError)?.code, .storeCorrupt) }
     }
     // A list whose stated length exceeds the data.
@@ -159,7 +159,7 @@ final class ParserBoundTests: XCTestCase {
     XCTAssertThrowsError(try decoder.next())
   }
 
-  func testAKeyFileHasAMebibyte() throws {
+  func testKeyFilesHaveUpToOneMebibyte() throws {
     func kind(_ count: Int) -> StoreAccessError.Kind? {
       do {
         _ = try KeyFile(parsing: [UInt8](repeating: 0, count: count), path: "x.keys")

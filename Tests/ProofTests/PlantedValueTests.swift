@@ -11,7 +11,7 @@ import _TestSupport
 final class PlantedValueTests: XCTestCase {
   private static let role = "CIPHERDATA_PLANTED_VALUES"
 
-  func testTheTestProgramFindsAStoredValueInWhatItWrites() throws {
+  func testPlantedValuesAreDetectedInOutput() throws {
     guard fault_injection_works() else { return }
     XCTAssertTrue(write_watch_is_on())
     let folder = try TemporaryFolder("PlantedValueTests")
@@ -54,14 +54,14 @@ final class PlantedValueTests: XCTestCase {
     write_watch_forgive(before.found)
   }
 
-  func testNoPlantedValueLeavesTheStore() throws {
+  func testNoPlantedValueLeaksFromTheStore() throws {
     guard fault_injection_works(), ProcessInfo.processInfo.environment[Self.role] == nil else { return }
     Planted.note()
     let folder = try TemporaryFolder("PlantedValueTests")
     let process = Process()
     let pipe = Pipe()
     process.executableURL = URL(fileURLWithPath: try XCTUnwrap(CommandLine.arguments.first))
-    process.arguments = ["ProofTests.PlantedValueTests/testPlayTheWorkWithPlantedValues"]
+    process.arguments = ["ProofTests.PlantedValueTests/testRunChildWithPlantedValues"]
     // All output is searched too, and the remaining files in the temporary folder.
     let environment = [
       Self.role: folder.url.path, "TMPDIR": folder.url.path, "CIPHERDATA_LOG": "sql,migration", "CIPHERDATA_WRITE_WATCH": "strict",
@@ -83,7 +83,7 @@ final class PlantedValueTests: XCTestCase {
   }
 
   /// Runs in a child process.
-  func testPlayTheWorkWithPlantedValues() throws {
+  func testRunChildWithPlantedValues() throws {
     guard let path = ProcessInfo.processInfo.environment[Self.role] else { return }
     Planted.note()
     let work = PlantedWork(in: URL(fileURLWithPath: path))

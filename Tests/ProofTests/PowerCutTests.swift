@@ -19,18 +19,18 @@ final class PowerCutTests: XCTestCase {
     }
   }
 
-  func testNoAcknowledgedSaveIsLostWhenThePowerIsCut() throws { try cut(ProofWork.all, isFast: false, seed: 1) }
+  func testPowerCutsLoseNoAcknowledgedSaves() throws { try cut(ProofWork.all, isFast: false, seed: 1) }
 
-  func testAFastStoreLosesSavesFromItsEndAtMost() throws { try cut(ProofWork.all, isFast: true, seed: 2) }
+  func testFastStoresLoseOnlyTheLastSaves() throws { try cut(ProofWork.all, isFast: true, seed: 2) }
 
-  func testADiskThatDoesNotSyncIsFoundOut() throws {
+  func testIgnoredSyncsAreDetected() throws {
     guard fault_injection_works() else { return }
     let recorded = try Rehearsal.record(.saves, isFast: false)
     let problems = (0..<20).compactMap { PowerCut(recorded, seed: 3 + $0, ignoresSyncs: true).outcome }
     XCTAssertGreaterThan(problems.count, 5)
   }
 
-  func testACutIsCountedOnceWhateverCallItComesBehind() throws {
+  func testPowerCutsCountAsOneFault() throws {
     guard fault_injection_works() else { return }
     let recorded = try Rehearsal.record(.saves, isFast: false)
     let cuts: [any ProofCase] = (0..<20).map { PowerCut(recorded, seed: $0) }

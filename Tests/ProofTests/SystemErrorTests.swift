@@ -41,7 +41,7 @@ final class SystemErrorTests: XCTestCase {
     return nil
   }
 
-  func testEveryCallThatFailsIsReportedAsWhatItWas() throws {
+  func testFailingCallsAreReportedWithTheirError() throws {
     guard fault_injection_works() else { return }
     var random = SeededGenerator(seed: 8)
     for work in FailingWork.all where ![FailingWork.fetch.name, FailingWork.delete.name, FailingWork.update.name].contains(work.name) {
@@ -65,7 +65,7 @@ final class SystemErrorTests: XCTestCase {
     }
   }
 
-  func testEveryFileOfTheKeysIsReportedWithTheErrorThatItFailedWith() throws {
+  func testKeyFileErrorsAreReportedWithTheirCause() throws {
     guard fault_injection_works() else { return }
     let attempt = try Attempt(ProofSettings(), [:])
     try attempt.openStore()
@@ -101,7 +101,7 @@ final class SystemErrorTests: XCTestCase {
     XCTAssertEqual(try attempt.contents(), [])
   }
 
-  func testACreationThatFailsAtAnyPointLeavesNothing() throws {
+  func testFailedCreationsLeaveNothing() throws {
     guard fault_injection_works() else { return }
     var random = SeededGenerator(seed: 7)
     for hasHistory in [false, true] {

@@ -29,7 +29,7 @@ final class TortureTests: XCTestCase {
     }
   }
 
-  func testPlayThePartThatTheEnvironmentNames() throws {
+  func testRunChildRole() throws {
     let settings = ProcessInfo.processInfo.environment
     guard let part = settings["CIPHERDATA_TORTURE_PART"], let folder = settings["CIPHERDATA_TORTURE_FOLDER"] else { return }
     try run(part, settings, folder: URL(fileURLWithPath: folder, isDirectory: true))
@@ -46,7 +46,7 @@ final class TortureTests: XCTestCase {
     func makeCase(_ number: Int) throws -> (any ProofCase)? { number < 10 ? Case(number: number) : nil }
   }
 
-  func testARunGoesOnWhereItStoppedAndKeepsWhatFailed() throws {
+  func testRunsResumeAndKeepFailures() throws {
     let folder = try TemporaryFolder("TortureTests")
     func figures(target: Int) throws -> TortureFigures {
       var cases = Cases()

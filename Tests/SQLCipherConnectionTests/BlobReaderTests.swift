@@ -4,7 +4,7 @@ import XCTest
 @testable import SQLCipherConnection
 
 final class BlobReaderTests: StoreTestCase {
-  func testAValueComesInPiecesWhateverItsSize() throws {
+  func testValuesOfAnySizeAreReadInChunks() throws {
     let connection = try Connection.create(path: path, key: testKey())
     defer { connection.close() }
     try connection.execute("CREATE TABLE \"a \"\"b\" (id INTEGER PRIMARY KEY, \"c d\" BLOB)")

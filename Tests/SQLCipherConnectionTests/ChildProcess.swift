@@ -13,7 +13,7 @@ struct ChildProcess {
 
   /// - Parameter wrapper: The absolute path of a program that starts the process, for example with other privileges, and its arguments.
   init(_ role: String, _ arguments: [String] = [], environment: [String: String] = [:], through wrapper: [String] = []) throws {
-    let test = "SQLCipherConnectionTests.ChildProcessTests/testPlayThePartThatTheEnvironmentNames"
+    let test = "SQLCipherConnectionTests.ChildProcessTests/testRunChildRole"
     let command = wrapper + [try XCTUnwrap(CommandLine.arguments.first), test]
     process.executableURL = URL(fileURLWithPath: command[0])
     process.arguments = Array(command.dropFirst())
@@ -57,7 +57,7 @@ struct ChildProcess {
 }
 
 final class ChildProcessTests: XCTestCase {
-  func testPlayThePartThatTheEnvironmentNames() async throws {
+  func testRunChildRole() async throws {
     let environment = ProcessInfo.processInfo.environment
     guard let role = environment["CIPHERDATA_TEST_ROLE"] else { return }
     let arguments = (environment["CIPHERDATA_TEST_ARGUMENTS"] ?? "").components(separatedBy: "\n")

@@ -64,7 +64,7 @@ final class CopyTests: StoreTestCase {
     XCTAssertEqual(try names().filter { $0.hasPrefix(".") }, [])
   }
 
-  func testABackupForAnotherKeyOpensWithThatOneOnly() async throws {
+  func testBackupsForAnotherKeyOpenOnlyWithThatKey() async throws {
     let keyring = try await makeStore()
     let copy = folder + "/copy.store"
     _ = try await keyring.backUp(to: copy, key: cheap("two"))
@@ -74,7 +74,7 @@ final class CopyTests: StoreTestCase {
     try assertNoPlaintext()
   }
 
-  func testABackupInAnotherFormatIsWrittenAnew() async throws {
+  func testBackupsInAnotherFormatAreRewritten() async throws {
     let keyring = try await makeStore()
     let copy = folder + "/copy.store"
     _ = try await keyring.backUp(to: copy, key: .sqlcipherPassphrase("other", .sqlcipher3))
@@ -102,7 +102,7 @@ final class CopyTests: StoreTestCase {
     pool.close()
   }
 
-  func testACancelledBackupLeavesNothing() async throws {
+  func testCanceledBackupsLeaveNothing() async throws {
     let keyring = try await makeStore()
     let before = try names()
     await assertThrowsAsync(.cancelled) { try await keyring.backUp(to: folder + "/copy.store") { _, _ in false } }
@@ -137,7 +137,7 @@ final class CopyTests: StoreTestCase {
     try assertNoPlaintext()
   }
 
-  func testRotationWaitsForNobodyElseToHaveTheStoreOpen() async throws {
+  func testRotationRequiresExclusiveAccess() async throws {
     let keyring = try await makeStore()
     var options = ConnectionOptions()
     options.busyTimeoutMilliseconds = 20
@@ -153,7 +153,7 @@ final class CopyTests: StoreTestCase {
     pool.close()
   }
 
-  func testACancelledRotationLeavesTheOldStore() async throws {
+  func testCanceledRotationsKeepTheOldStore() async throws {
     let keyring = try await makeStore()
     let pool = try ConnectionPool(path: path, key: keyring.databaseKey())
     await assertThrowsAsync(.cancelled) { try await keyring.rotateDataKey(pool: pool) { _, _ in false } }
@@ -199,7 +199,7 @@ final class CopyTests: StoreTestCase {
 
   // MARK: - Plaintext
 
-  func testAPlainExportHoldsEverythingAndComesBackEncrypted() async throws {
+  func testPlaintextExportsAreCompleteAndCanBeEncryptedAgain() async throws {
     let keyring = try await makeStore()
     let plain = folder + "/plain.sqlite"
     try PlaintextExchange.exportPlaintext(from: path, key: keyring.databaseKey(), to: plain)
@@ -222,7 +222,7 @@ final class CopyTests: StoreTestCase {
 
   /// SQLCipher's export prepares its statements once. It failed with "database schema has changed" after another process had made a table,
   /// as updating the statistics does.
-  func testAnExportHoldsWhatOthersHaveAddedToTheSchemaSinceItWasOpened() async throws {
+  func testExportsIncludeSchemaChangesOfOtherConnections() async throws {
     let keyring = try await makeStore()
     let key = try keyring.databaseKey()
     let plain = folder + "/plain.sqlite"
@@ -239,7 +239,7 @@ final class CopyTests: StoreTestCase {
     XCTAssertGreaterThan(try copy.firstInteger("SELECT count(*) FROM sqlite_stat1") ?? 0, 0)
   }
 
-  func testABackupWhoseKeyFileCannotGetItsNameLeavesNothing() async throws {
+  func testBackupsWithAKeyFileNameClashLeaveNothing() async throws {
     let keyring = try await makeStore()
     let copy = folder + "/copy"
     // A file takes the key file's name while the database is copied.
@@ -261,7 +261,7 @@ final class CopyTests: StoreTestCase {
     XCTAssertEqual(try names(), ["copy.keys", "test.store", "test.store.keys"])
   }
 
-  func testOnlyAPlainDatabaseIsImported() async throws {
+  func testOnlyPlaintextDatabasesAreImported() async throws {
     let keyring = try await makeStore()
     _ = keyring
     let before = try snapshot()

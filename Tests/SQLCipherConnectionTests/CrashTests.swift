@@ -12,7 +12,7 @@ final class CrashTests: StoreTestCase {
   private var rounds: Int { ProcessInfo.processInfo.environment["CIPHERDATA_CRASH_ROUNDS"].flatMap(Int.init) ?? 8 }
   private var random = SeededGenerator(seed: 20_251)
 
-  func testASaveThatWasAcknowledgedSurvivesAKill() throws {
+  func testAcknowledgedSavesSurviveAKill() throws {
     let connection = try Connection.create(path: path, key: testKey())
     try connection.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, a)")
     connection.close()
@@ -32,7 +32,7 @@ final class CrashTests: StoreTestCase {
     XCTAssertEqual(try StoreVerification.run(path: path, key: testKey(), level: .full), [])
   }
 
-  func testARotationThatIsKilledLeavesAStoreThatOpens() async throws {
+  func testKilledRotationsLeaveAStoreThatOpens() async throws {
     let keyring = try await StoreKeyring.create(storePath: path, key: cheap("one"))
     let connection = try Connection(opening: path, key: keyring.databaseKey())
     try connection.execute(
@@ -54,7 +54,7 @@ final class CrashTests: StoreTestCase {
     }
   }
 
-  func testAReplacementThatIsKilledLeavesOneOfTheTwoStoresWhole() async throws {
+  func testKilledReplacementsLeaveOneOfTheTwoStores() async throws {
     let sources = [folder + "/0.store", folder + "/1.store"]
     for (number, source) in sources.enumerated() {
       let keyring = try await StoreKeyring.create(storePath: source, key: cheap("\(number)"))
@@ -82,7 +82,7 @@ final class CrashTests: StoreTestCase {
     }
   }
 
-  func testACreationThatIsKilledLeavesAWholeStoreOrNone() async throws {
+  func testKilledCreationsLeaveACompleteStoreOrNone() async throws {
     for round in 0..<rounds {
       let stores = folder + "/\(round)"
       try FileManager.default.createDirectory(atPath: stores, withIntermediateDirectories: true)

@@ -23,7 +23,7 @@ final class CreationRaceTests: StoreTestCase {
 
   /// The second creation's key file had replaced that of the first one, which was waiting for its store. That store could no longer be
   /// opened.
-  func testAStoreGetsTheKeyFileThatWasMadeForIt() throws {
+  func testConcurrentCreationsKeepMatchingKeyFiles() throws {
     let path = self.path
     let (second, isDone) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
     @Sendable func makeSecond() {

@@ -108,7 +108,7 @@ final class DamageTests: StoreTestCase {
     for index in 0..<count { try flip(32 + index * frame + 24 + 700, of: log) }
   }
 
-  func testAuthenticPagesThatMakeNoDatabaseAreToldFromDamagedOnes() throws {
+  func testAuthenticPagesOfAnInvalidDatabaseAreDistinguishedFromDamagedOnes() throws {
     _ = try makeStore()
     let key = try testKey(isProven: true)
     var options = ConnectionOptions()
@@ -134,7 +134,7 @@ final class DamageTests: StoreTestCase {
     XCTAssertEqual(pwrite(descriptor, &byte, 1, off_t(offset)), 1)
   }
 
-  func testNoBrokenFileIsTakenForAStore() throws {
+  func testBrokenFilesAreNotOpenedAsStores() throws {
     let expected = try makeStore()
     let good = try Data(contentsOf: URL(fileURLWithPath: path))
     let page = Self.pageSize
@@ -201,7 +201,7 @@ final class DamageTests: StoreTestCase {
     }
   }
 
-  func testAnOlderPageOfTheSameStoreIsNotNoticed() throws {
+  func testOlderPagesOfTheSameStoreAreNotDetected() throws {
     // The documented limit of protection: every page is authentic, and nothing identifies the newest version.
     _ = try makeStore()
     let old = try Data(contentsOf: URL(fileURLWithPath: path))
@@ -224,7 +224,7 @@ final class DamageTests: StoreTestCase {
     XCTAssertEqual(try StoreVerification.run(path: path, key: testKey(isProven: true), level: .full), [])
   }
 
-  func testWhatIsNoRegularFileIsRefused() throws {
+  func testNonregularFilesAreRejected() throws {
     let things = folder + "/things"
     try FileManager.default.createDirectory(atPath: things, withIntermediateDirectories: true)
     XCTAssertEqual(mkfifo(things + "/pipe", 0o600), 0)
@@ -244,7 +244,7 @@ final class DamageTests: StoreTestCase {
     XCTAssertEqual(try FileManager.default.contentsOfDirectory(atPath: things).sorted(), ["dangling", "loop", "pipe"])
   }
 
-  func testTheLogOfAnotherStoreIsNeverCopiedIntoThisOne() throws {
+  func testForeignLogsAreNeverCheckpointed() throws {
     let expected = try makeStore()
     let other = try Connection.create(path: folder + "/other", key: testKey(9))
     try other.execute("CREATE TABLE x (a); INSERT INTO x VALUES (zeroblob(20000))")
@@ -263,7 +263,7 @@ final class DamageTests: StoreTestCase {
     XCTAssertTrue(try readAll(expected))
   }
 
-  func testTheLogOfAMissingStoreMakesNoNewOne() throws {
+  func testLogWithoutAStoreDoesNotCreateOne() throws {
     _ = try makeStore()
     try Data(count: 5_000).write(to: URL(fileURLWithPath: path + "-wal"))
     unlink(path)

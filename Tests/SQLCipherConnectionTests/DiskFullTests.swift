@@ -8,7 +8,7 @@ import XCTest
 /// A full disk: a typed error, and all acknowledged changes are present afterwards.
 final class DiskFullTests: StoreTestCase {
   /// Runs in a process with a mount namespace of its own. Without root, a user namespace grants the necessary rights.
-  func testAFullDiskIsToldAndLosesNothing() throws {
+  func testFullDisksAreReportedWithoutLoss() throws {
     let disk = folder + "/disk"
     try FileManager.default.createDirectory(atPath: disk, withIntermediateDirectories: true)
     let namespaces = getuid() == 0 ? ["--mount"] : ["--user", "--map-root-user", "--mount"]
@@ -20,7 +20,7 @@ final class DiskFullTests: StoreTestCase {
     XCTAssertEqual(ChildProcess.answers(in: output), ["the disk was full"], output)
   }
 
-  func testACompactionWithoutRoomIsRefusedBeforeItBegins() throws {
+  func testCompactionWithoutSpaceIsRejectedBeforeItBegins() throws {
     let disk = folder + "/disk"
     try FileManager.default.createDirectory(atPath: disk, withIntermediateDirectories: true)
     let namespaces = getuid() == 0 ? ["--mount"] : ["--user", "--map-root-user", "--mount"]
@@ -49,7 +49,7 @@ final class DiskFullTests: StoreTestCase {
       _ = try await keyring.compact()
       XCTFail("there is no room")
     } catch let error as StoreAccessError {
-      guard case .noRoom(let needed, let available) = error.kind else { return XCTFail("\(error)") }
+      guard case .insufficientDiskSpace(let needed, let available) = error.kind else { return XCTFail("\(error)") }
       XCTAssertGreaterThan(needed, 20 * 20_000)
       XCTAssertLessThan(needed, before.count)
       XCTAssertLessThan(available, needed)

@@ -25,7 +25,7 @@ extension ChildProcessTests {
   func saveAmongOthers(_ path: String, count: Int, name: String) async throws {
     let random = Mutex(SystemRandomNumberGenerator())
     // Extend the time between open and lock.
-    DatabasePlace.whenLocking.withLock { $0 = { _ in usleep(random.withLock { $0.next() as UInt32 % 4_000 }) } }
+    DatabaseLocation.whenLocking.withLock { $0 = { _ in usleep(random.withLock { $0.next() as UInt32 % 4_000 }) } }
     var saved = 0
     for number in 0..<count {
       usleep(random.withLock { $0.next() as UInt32 % 40_000 })

@@ -26,7 +26,7 @@ final class FileOwnerTests: StoreTestCase {
   private var owner: uid_t { getuid() == 0 ? nobody : getuid() }
   private var group: gid_t { getuid() == 0 ? 1 : getgid() }
 
-  private func give(_ path: String, mode: mode_t) {
+  private func transfer(_ path: String, mode: mode_t) {
     chown(path, owner, group)
     chmod(path, mode)
   }
@@ -38,8 +38,8 @@ final class FileOwnerTests: StoreTestCase {
     let connection = try Connection(opening: path, key: keyring.databaseKey())
     try connection.execute("CREATE TABLE t (a); INSERT INTO t VALUES (42)")
     connection.close()
-    give(path, mode: 0o640)
-    give(path + ".keys", mode: 0o440)
+    transfer(path, mode: 0o640)
+    transfer(path + ".keys", mode: 0o440)
     return keyring
   }
 
@@ -73,7 +73,7 @@ final class FileOwnerTests: StoreTestCase {
     for name in try renewed.names().files { XCTAssertEqual(try status(renewed.path + "/" + name), expected(0o640)) }
   }
 
-  func testFilesOfLargeValuesBelongToTheStoresOwner() async throws {
+  func testLargeValueFilesBelongToTheStoreOwner() async throws {
     let keyring = try await makeStore()
     let folder = try ExternalFolder(storePath: path, key: keyring.databaseKey())
     let lock = try folder.lockForWriting()
@@ -81,7 +81,7 @@ final class FileOwnerTests: StoreTestCase {
     let writer = try folder.makeFile(id: 7)
     _ = try writer.finish()
     folder.requestSweep()
-    try folder.beginWaiting("test")
+    try folder.beginDeferredRemoval("test")
     XCTAssertEqual(try status(folder.path), expected(0o750))
     XCTAssertEqual(try status(folder.path + "/waiting"), expected(0o750))
     for name in try FileManager.default.contentsOfDirectory(atPath: folder.path) where name != "waiting" {
@@ -89,7 +89,7 @@ final class FileOwnerTests: StoreTestCase {
     }
   }
 
-  func testAReplacedStoreKeepsTheOwnersOfWhatItReplaces() async throws {
+  func testReplacedStoresKeepTheirOwners() async throws {
     _ = try await makeStore()
     let source = try await StoreKeyring.create(storePath: folder + "/source.store", key: cheap("two"))
     try await StoreReplacement.replace(path) { staged in
@@ -108,19 +108,19 @@ final class FileOwnerTests: StoreTestCase {
 
   func testACompactedFileKeepsOwnerAndMode() throws {
     try Connection.create(path: path, key: testKey()).close()
-    give(path, mode: 0o660)
+    transfer(path, mode: 0o660)
     try DatabaseCopy.compact(path, key: testKey(), options: ConnectionOptions())
     XCTAssertEqual(try status(path), expected(0o660))
   }
 
-  func testANewStoreIsItsMakersAlone() async throws {
+  func testNewStoresAreAccessibleOnlyToTheirCreator() async throws {
     _ = try await StoreKeyring.create(storePath: path, key: cheap("one"))
     XCTAssertEqual(try status(path).mode, 0o600)
     XCTAssertEqual(try status(path + ".keys").mode, 0o600)
     XCTAssertEqual(try status(path).user, getuid())
   }
 
-  func testWhoCannotKeepTheOwnerLeavesTheKeyFileAlone() async throws {
+  func testKeyFileIsUnchangedIfItsOwnerCannotBePreserved() async throws {
     // Only root can assign a key file to another user. Any user can try to assign one to root.
     guard getuid() == 0 else { return try giveToRoot() }
     _ = try await StoreKeyring.create(storePath: path, key: cheap("one"))
@@ -141,7 +141,7 @@ final class FileOwnerTests: StoreTestCase {
     let before = try status(path)
     let descriptor = open(path, O_RDWR)
     defer { close(descriptor) }
-    assertThrows(.permissionDenied) { try root.give(descriptor, path: path) }
+    assertThrows(.permissionDenied) { try root.transfer(descriptor, path: path) }
     XCTAssertEqual(try status(path), before)
   }
 }

@@ -53,7 +53,7 @@ final class HeldSnapshotTests: StoreTestCase {
     return holds()
   }
 
-  func testASnapshotReadsWhatItWasBegunWith() throws {
+  func testSnapshotsKeepReadingTheirState() throws {
     let pool = try makePool()
     defer { pool.close() }
     try insert(pool)
@@ -64,7 +64,7 @@ final class HeldSnapshotTests: StoreTestCase {
     XCTAssertEqual(try count(snapshot), 1)
   }
 
-  func testOneStateIsOneSnapshot() throws {
+  func testSnapshotsOfTheSameStateAreShared() throws {
     let pool = try makePool()
     defer { pool.close() }
     try insert(pool)
@@ -81,7 +81,7 @@ final class HeldSnapshotTests: StoreTestCase {
     XCTAssertEqual(try [first, second, third].map(count), [1, 2, 3])
   }
 
-  func testAConnectionThatIsFreeIsUsedAgain() throws {
+  func testFreeConnectionsAreReused() throws {
     let pool = try makePool()
     defer { pool.close() }
     var snapshot: HeldSnapshot? = try pool.holdSnapshot()
@@ -93,7 +93,7 @@ final class HeldSnapshotTests: StoreTestCase {
     XCTAssertEqual(try snapshot.map(count), 1)
   }
 
-  func testTwentyFourSnapshotsOfThreeThousandCommitsEachReadTheirOwn() throws {
+  func testTwentyFourSnapshotsOfThreeThousandCommitsReadTheirOwnState() throws {
     let pool = try makePool()
     defer { pool.close() }
     var snapshots: [HeldSnapshot] = []
@@ -110,12 +110,12 @@ final class HeldSnapshotTests: StoreTestCase {
     }
     XCTAssertGreaterThan(logSize, 3_000 * 4_096)
     snapshots = []
-    XCTAssertTrue(try pool.shortenLog())
+    XCTAssertTrue(try pool.truncateLog())
     XCTAssertEqual(logSize, 0)
     XCTAssertEqual(try pool.withReader { try $0.firstInteger("SELECT count(*) FROM t") }, 3_000)
   }
 
-  func testCheckpointsAreOursWhileASnapshotIsHeld() throws {
+  func testPoolRunsCheckpointsWhileASnapshotIsHeld() throws {
     let pool = try makePool()
     defer { pool.close() }
     func automatic() throws -> String? { try pool.withWriter { try $0.pragma("wal_autocheckpoint") } }
@@ -136,12 +136,12 @@ final class HeldSnapshotTests: StoreTestCase {
     XCTAssertEqual(logSize, size)
   }
 
-  func testALogThatGrowsIsToldOfOnce() throws {
+  func testGrowingLogsAreReportedOnce() throws {
     final class Told: Sendable { let sizes = Mutex<[Int]>([]) }
     let told = Told()
     var limits = LogLimits()
-    limits.told = 1 << 20
-    limits.tell = { size, _ in told.sizes.withLock { $0.append(size) } }
+    limits.warningSize = 1 << 20
+    limits.onWarning = { size, _ in told.sizes.withLock { $0.append(size) } }
     let pool = try makePool(limits)
     defer { pool.close() }
     try insert(pool, bytes: 4_000, count: 500)
@@ -153,12 +153,12 @@ final class HeldSnapshotTests: StoreTestCase {
     withExtendedLifetime(snapshot) {}
   }
 
-  func testTheOldestSnapshotEndsWhereTheLogIsTooLong() throws {
+  func testOldestSnapshotEndsWhenTheLogExceedsItsLimit() throws {
     final class Counter: Sendable { let value = Mutex(0) }
     let counter = Counter()
     var limits = LogLimits()
-    limits.greatest = 2 << 20
-    limits.tellOfEnding = { _ in counter.value.withLock { $0 += 1 } }
+    limits.maximumSize = 2 << 20
+    limits.onEnding = { _ in counter.value.withLock { $0 += 1 } }
     let pool = try makePool(limits)
     defer { pool.close() }
     var snapshots: [HeldSnapshot] = []
@@ -184,10 +184,10 @@ final class HeldSnapshotTests: StoreTestCase {
     XCTAssertEqual(try count(snapshot), 705)
   }
 
-  func testWithoutALimitNoneEnds() throws {
+  func testSnapshotsDoNotEndWithoutALogLimit() throws {
     var limits = LogLimits()
-    limits.greatest = nil
-    limits.told = 1
+    limits.maximumSize = nil
+    limits.warningSize = 1
     let pool = try makePool(limits)
     defer { pool.close() }
     let snapshot = try pool.holdSnapshot()
@@ -195,9 +195,9 @@ final class HeldSnapshotTests: StoreTestCase {
     XCTAssertEqual(try count(snapshot), 0)
   }
 
-  func testTheLogIsCutWhenTheLastSnapshotGoes() throws {
+  func testLogIsTruncatedWhenTheLastSnapshotEnds() throws {
     var limits = LogLimits()
-    limits.told = 1 << 20
+    limits.warningSize = 1 << 20
     let pool = try makePool(limits)
     defer { pool.close() }
     var snapshots = [try pool.holdSnapshot()]
@@ -237,7 +237,7 @@ final class HeldSnapshotTests: StoreTestCase {
     let pool = try makePool()
     defer { pool.close() }
     try insert(pool, bytes: 3_000, count: 200)
-    _ = try pool.shortenLog()
+    _ = try pool.truncateLog()
     let snapshot = try pool.holdSnapshot()
     let file = try FileHandle(forUpdating: URL(fileURLWithPath: path))
     try file.seek(toOffset: 4_096 * 150 + 100)
@@ -251,7 +251,7 @@ final class HeldSnapshotTests: StoreTestCase {
     XCTAssertFalse(try pool.holdSnapshot().isOver)
   }
 
-  func testClosingEndsSnapshotsAndWaitsForWhoReads() throws {
+  func testClosingEndsSnapshotsAndWaitsForReaders() throws {
     let pool = try makePool()
     let snapshot = try pool.holdSnapshot()
     let isReading = DispatchSemaphore(value: 0)
@@ -272,7 +272,7 @@ final class HeldSnapshotTests: StoreTestCase {
     XCTAssertThrowsError(try pool.holdSnapshot())
   }
 
-  func testExclusiveAccessEndsSnapshotsAndNewOnesAreBegunAfterIt() throws {
+  func testExclusiveAccessEndsSnapshotsAndNewOnesBeginAfterwards() throws {
     let pool = try makePool()
     defer { pool.close() }
     try insert(pool)
@@ -289,7 +289,7 @@ final class HeldSnapshotTests: StoreTestCase {
     XCTAssertEqual(try count(try pool.holdSnapshot()), 1)
   }
 
-  func testTheKeyIsRotatedAlthoughASnapshotIsHeld() async throws {
+  func testRotationSucceedsWhileASnapshotIsHeld() async throws {
     let keyring = try await StoreKeyring.create(storePath: path, key: cheap("one"))
     let pool = try ConnectionPool(path: path, key: keyring.databaseKey())
     defer { pool.close() }
@@ -300,7 +300,7 @@ final class HeldSnapshotTests: StoreTestCase {
     XCTAssertEqual(try count(try pool.holdSnapshot()), 0)
   }
 
-  func testCompanionsGoWithTheirSnapshot() throws {
+  func testCompanionsAreReleasedWithTheirSnapshot() throws {
     final class Companion {}
     let pool = try makePool()
     defer { pool.close() }
@@ -316,7 +316,7 @@ final class HeldSnapshotTests: StoreTestCase {
     XCTAssertNil(companion)
   }
 
-  func testThreadsReadBeginAndEndSnapshotsAtOnce() throws {
+  func testThreadsReadBeginAndEndSnapshotsConcurrently() throws {
     let pool = try makePool()
     let failures = Mutex<[String]>([])
     DispatchQueue.concurrentPerform(iterations: 8) { thread in
@@ -342,7 +342,7 @@ final class HeldSnapshotTests: StoreTestCase {
     pool.close()
   }
 
-  func testASecondProcessWritesBesideASnapshot() throws {
+  func testSecondProcessWritesDuringASnapshot() throws {
     let pool = try makePool()
     defer { pool.close() }
     try insert(pool)

@@ -58,7 +58,7 @@ final class InteropTests: StoreTestCase {
     XCTAssertTrue(output.contains("answer|42"), output)
   }
 
-  func testWeOpenWhatTheShellMade() async throws {
+  func testStoresCreatedByTheShellOpen() async throws {
     let version = try shellVersion()
     for format in formats where format.version <= version {
       let path = folder + "/\(format.version)-\(format.pageSize)"
@@ -91,7 +91,7 @@ final class InteropTests: StoreTestCase {
     }
   }
 
-  func testFilesOfBothVersionsOpen() async throws {
+  func testFixturesOfBothVersionsOpen() async throws {
     let fixtures = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("Fixtures").path
     for name in try FileManager.default.contentsOfDirectory(atPath: fixtures).sorted() where name.hasSuffix(".store") {
       for file in [name, name + ".keys"] where FileManager.default.fileExists(atPath: fixtures + "/" + file) {

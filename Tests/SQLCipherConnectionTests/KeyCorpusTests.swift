@@ -34,7 +34,7 @@ final class KeyCorpusTests: StoreTestCase {
     _ = try connection.firstInteger("SELECT count(*) FROM sqlite_master")
   }
 
-  func testEachKeyOnEachFileGivesItsOwnError() async throws {
+  func testEachKeyAndFileCombinationHasItsError() async throws {
     try await makeFiles()
     let before = try snapshot()
     let wrong = SecretBytes([UInt8](repeating: 4, count: 32))
@@ -88,7 +88,7 @@ final class KeyCorpusTests: StoreTestCase {
     }
   }
 
-  func testAFileOfAnotherFormatIsToldWhereTheLibraryCannotReadIt() async throws {
+  func testUnreadableFormatsAreReported() async throws {
     let key = StoreKey.sqlcipherPassphrase("interop", .sqlcipher4)
     if LibraryVersion.isSQLCipher4 {
       _ = try await StoreKeyring.create(storePath: path, key: key)
@@ -108,7 +108,7 @@ final class KeyCorpusTests: StoreTestCase {
     }
   }
 
-  func testAWrongKeyLeavesTheLogOfACrashAlone() async throws {
+  func testWrongKeysLeaveTheLogOfACrashUnchanged() async throws {
     try await makeFiles()
     let key = try DatabaseKey(key: dataKey, salt: try BareDatabaseFile(path(.bare)).salt(), isProven: true)
     let connection = try Connection(opening: path(.bare), key: key)
@@ -129,7 +129,7 @@ final class KeyCorpusTests: StoreTestCase {
     XCTAssertEqual(try right.firstInteger("SELECT a FROM t"), 42)
   }
 
-  func testEverySettingHolds() throws {
+  func testConnectionSettingsAreApplied() throws {
     var options = ConnectionOptions()
     options.enforcesForeignKeys = true
     options.durability = .fast

@@ -9,7 +9,7 @@ import XCTest
 final class KeyFileLockTests: StoreTestCase {
   private func makeStore() async throws -> StoreKeyring { try await StoreKeyring.create(storePath: path, key: cheap("one")) }
 
-  func testWhoCanOnlyReadTheFolderStopsNobody() async throws {
+  func testReadersOfTheFolderDoNotBlockKeyFileEdits() async throws {
     let keyring = try await makeStore()
     let descriptor = open(folder, O_RDONLY | O_DIRECTORY)
     defer { _ = Foundation.close(descriptor) }
@@ -18,7 +18,7 @@ final class KeyFileLockTests: StoreTestCase {
     XCTAssertEqual(try names(), ["test.store", "test.store.keys"])
   }
 
-  func testALockThatADeadProcessHasLeftIsTaken() async throws {
+  func testLocksOfDeadProcessesAreTakenOver() async throws {
     let keyring = try await makeStore()
     try Data().write(to: URL(fileURLWithPath: KeyFileStorage.lockPath(for: path + ".keys")))
     _ = try await keyring.addSlot(cheap("two"), label: "two")

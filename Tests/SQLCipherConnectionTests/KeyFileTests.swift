@@ -38,7 +38,7 @@ final class KeyFileTests: StoreTestCase {
     return try Connection(opening: path, key: keyring.databaseKey()).firstInteger("SELECT a FROM t")
   }
 
-  func testANewStoreHasAKeyFileForItsOwnerOnly() async throws {
+  func testNewKeyFilesAreAccessibleOnlyToTheirOwner() async throws {
     let keyring = try await makeStore()
     XCTAssertEqual(try names(), ["test.store", "test.store.keys"])
     for name in try names() {
@@ -51,7 +51,7 @@ final class KeyFileTests: StoreTestCase {
     XCTAssertEqual(value, 42)
   }
 
-  func testAWrongKeyIsToldFromADamagedFile() async throws {
+  func testWrongKeysAreDistinguishedFromDamagedFiles() async throws {
     _ = try await makeStore()
     let before = try snapshot()
     await assertThrowsAsync(.wrongKey) { try await answer(cheap("two")) }
@@ -98,7 +98,7 @@ final class KeyFileTests: StoreTestCase {
     await assertThrowsAsync(.keyFileMissing) { try await answer(cheap("one")) }
   }
 
-  func testAChangedFieldWithARepairedChecksumIsStillNoticed() async throws {
+  func testChangedFieldsWithACorrectedChecksumAreDetected() async throws {
     _ = try await makeStore()
     let url = URL(fileURLWithPath: path + ".keys")
     let good = [UInt8](try Data(contentsOf: url))
@@ -130,7 +130,7 @@ final class KeyFileTests: StoreTestCase {
     await assertThrowsAsync(.unknownSlot) { try await keyring.removeSlot(UUID()) }
   }
 
-  func testChangingThePassphraseLeavesTheDatabaseAlone() async throws {
+  func testChangingThePassphraseDoesNotChangeTheDatabase() async throws {
     let keyring = try await makeStore()
     let before = try snapshot()["test.store"]
     await assertThrowsAsync(.wrongKey) { try await keyring.changeKey(from: cheap("nine"), to: cheap("two")) }
@@ -143,7 +143,7 @@ final class KeyFileTests: StoreTestCase {
     await assertThrowsAsync(.wrongKey) { try await answer(cheap("one")) }
   }
 
-  func testTwoKeyringsOfOneStoreDoNotLoseEachOthersSlots() async throws {
+  func testConcurrentKeyringsKeepEachOthersSlots() async throws {
     let first = try await makeStore()
     let second = try await StoreKeyring.unlock(storePath: path, key: cheap("one"))
     _ = try await first.addSlot(cheap("two"), label: "two")
@@ -155,7 +155,7 @@ final class KeyFileTests: StoreTestCase {
     }
   }
 
-  func testARecoveryKeyOpensTheStoreHoweverItIsTyped() async throws {
+  func testRecoveryKeysOpenTheStoreInAnySpelling() async throws {
     let keyring = try await makeStore()
     let (text, slot) = try await keyring.addRecoveryKey()
     XCTAssertEqual(slot.kind, .recovery)
@@ -174,7 +174,7 @@ final class KeyFileTests: StoreTestCase {
     XCTAssertNil(StoreKey.recoveryKey(([groups[1], groups[0]] + groups[2...]).joined(separator: "-")))
   }
 
-  func testAPassphraseTypedInAnotherUnicodeFormIsTheSame() async throws {
+  func testPassphrasesAreUnicodeNormalized() async throws {
     _ = try await makeStore(cheap("gr\u{fc}n"))
     let value = try await answer(cheap("gru\u{308}n"))
     XCTAssertEqual(value, 42)
@@ -203,7 +203,7 @@ final class KeyFileTests: StoreTestCase {
     }
   }
 
-  func testACrashBetweenStoreAndKeyFileLosesNeither() async throws {
+  func testCrashesBetweenStoreAndKeyFileLoseNeither() async throws {
     _ = try await makeStore()
     try FileManager.default.moveItem(atPath: path + ".keys", toPath: path + ".keys.new")
     let value = try await answer(cheap("one"))
@@ -214,7 +214,7 @@ final class KeyFileTests: StoreTestCase {
     await assertThrowsAsync(.keyFileExists) { try await makeStore() }
   }
 
-  func testParametersOutsideTheRangeAreRefused() async throws {
+  func testParametersOutsideTheRangeAreRejected() async throws {
     for log2N in [0, 14, 21] {
       do {
         _ = try await makeStore(.passphrase("weak", .scrypt(log2N: log2N)))
@@ -226,7 +226,7 @@ final class KeyFileTests: StoreTestCase {
     XCTAssertEqual(try names(), [])
   }
 
-  func testTheRealDerivationWorksToo() async throws {
+  func testExpensiveKeyDerivationWorks() async throws {
     _ = try await makeStore(.passphrase("strong", .scrypt(log2N: 15)))
     let value = try await answer(.passphrase("strong"))
     XCTAssertEqual(value, 42)
@@ -247,7 +247,7 @@ final class KeyFileTests: StoreTestCase {
     }
   }
 
-  func testAProviderIsAskedAgainAfterAWrongKey() async throws {
+  func testProviderIsCalledAgainAfterAWrongKey() async throws {
     let raw = try XCTUnwrap(SecretBytes.random())
     _ = try await makeStore(.provider(Provider([raw])))
     let wrong = SecretBytes([UInt8](repeating: 9, count: 32))

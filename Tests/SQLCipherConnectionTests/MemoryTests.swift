@@ -99,31 +99,31 @@ extension ChildProcessTests {
         }
       },
       outcomes { try WriteAheadLog.isAuthentic(path + "-wal", authenticator: authenticator) },
-      outcomes { try WriteAheadLog.holdsAuthenticFirstPage(path + "-wal", authenticator: authenticator) },
+      outcomes { try WriteAheadLog.hasAuthenticFirstPage(path + "-wal", authenticator: authenticator) },
       outcomes { try file.isFirstPageAuthentic(testKey()) || true },
     ]
   }
 }
 
 final class MemoryTests: StoreTestCase {
-  func testADerivationWithoutMemorySaysSo() throws {
+  func testKeyDerivationReportsFailedAllocations() throws {
     let (output, status) = try ChildProcess("derive in little memory").finish()
     XCTAssertEqual(status, 0, output)
     XCTAssertEqual(ChildProcess.answers(in: output), ["outOfMemory"], output)
   }
 
-  func testWhatCannotBeCheckedForWantOfMemoryIsNoDamage() throws {
+  func testFailedAllocationsOfChecksAreNotReportedAsDamage() throws {
     let (output, status) = try ChildProcess("check in no memory").finish()
     XCTAssertEqual(status, 0, output)
     XCTAssertEqual(ChildProcess.answers(in: output), Array(repeating: "outOfMemory true", count: 8), output)
   }
 
-  func testCodesOfLittleMemoryAreToldAsSuch() {
+  func testOutOfMemoryCodesAreReportedAsSuch() {
     XCTAssertEqual(StoreAccessError.sqlite(SQLITE_NOMEM, handle: nil, path: nil, operation: .open).kind, .outOfMemory)
     XCTAssertEqual(StoreAccessError.system(ENOMEM, path: nil, operation: .open).kind, .outOfMemory)
   }
 
-  func testALogThatCannotBeReadIsNoEndOfTheLog() throws {
+  func testUnreadableLogsAreNotTakenForTheirEnd() throws {
     let connection = try Connection.create(path: path, key: testKey())
     try connection.execute("CREATE TABLE t (a)")
     connection.close()
@@ -131,10 +131,10 @@ final class MemoryTests: StoreTestCase {
     XCTAssertTrue(try WriteAheadLog.isAuthentic(path + "-wal", authenticator: authenticator))
     // Reading a folder as a file is a system error.
     XCTAssertThrowsError(try WriteAheadLog.isAuthentic(folder, authenticator: authenticator))
-    XCTAssertThrowsError(try WriteAheadLog.holdsAuthenticFirstPage(folder, authenticator: authenticator))
+    XCTAssertThrowsError(try WriteAheadLog.hasAuthenticFirstPage(folder, authenticator: authenticator))
   }
 
-  func testALineOfTheCheckThatNamesAnErrorOfInputOrMemoryIsNoDamage() throws {
+  func testInputAndMemoryErrorsOfChecksAreNotDamage() throws {
     assertThrows(.io(0)) { try StoreVerification.checkIsDamage("Page 5: unable to get the page. error code=266", path: path) }
     assertThrows(.outOfMemory) { try StoreVerification.checkIsDamage("Page 5: unable to get the page. error code=7", path: path) }
     try StoreVerification.checkIsDamage("Page 5: unable to get the page. error code=522", path: path)

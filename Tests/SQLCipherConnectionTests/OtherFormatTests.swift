@@ -20,7 +20,7 @@ final class OtherFormatTests: StoreTestCase {
     connection.close()
   }
 
-  func testAPassphraseOfSQLCiphersOwnNamesTheFormatThatItOpens() async throws {
+  func testSQLCipherPassphrasesReportTheMatchingFormat() async throws {
     for written in formats {
       _ = try await StoreKeyring.create(storePath: path, key: .sqlcipherPassphrase("one", written))
       for named in formats {
@@ -41,7 +41,7 @@ final class OtherFormatTests: StoreTestCase {
     }
   }
 
-  func testAnEmptyPassphraseIsOneInAnyFormat() async throws {
+  func testEmptyPassphrasesAreValidInAnyFormat() async throws {
     let unknown = SQLCipherFormat(version: 5, pageSize: 4096)
     await assertThrowsAsync(.invalidKey(.empty)) {
       _ = try await StoreKeyring.create(storePath: path, key: .sqlcipherPassphrase("", unknown))
@@ -52,7 +52,7 @@ final class OtherFormatTests: StoreTestCase {
     }
   }
 
-  func testADataKeyFindsTheFormatByItself() async throws {
+  func testDataKeysDetectTheFormat() async throws {
     let secret = SecretBytes([UInt8](repeating: 7, count: 32))
     for written in formats {
       try fill(try await StoreKeyring.create(storePath: path, key: .databaseKey(secret), format: written))

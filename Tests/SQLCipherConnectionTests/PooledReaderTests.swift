@@ -21,58 +21,58 @@ final class PooledReaderTests: StoreTestCase {
     return path
   }
 
-  func testTheReaderThatWasHadLastComesBackInItsSnapshot() throws {
+  func testLastUsedReaderIsReturnedWithItsSnapshot() throws {
     let pool = try makePool()
     let first = try pool.takeSnapshot(nil)
     XCTAssertEqual(try count(first), 0)
-    pool.putBack(first)
+    pool.returnReader(first)
     let second = try pool.takeSnapshot(first)
     XCTAssertTrue(second === first)
     XCTAssertFalse(second.connection.isInAutocommit)
-    pool.putBack(second)
+    pool.returnReader(second)
     pool.close()
   }
 
-  func testACommitEndsTheSnapshot() throws {
+  func testCommitsEndTheSnapshot() throws {
     let pool = try makePool()
     var reader = try pool.takeSnapshot(nil)
     XCTAssertEqual(try count(reader), 0)
-    pool.putBack(reader)
+    pool.returnReader(reader)
     try insert(pool)
     reader = try pool.takeSnapshot(reader)
     XCTAssertEqual(try count(reader), 1)
-    pool.putBack(reader)
+    pool.returnReader(reader)
     pool.close()
   }
 
-  func testARenewedSnapshotShowsWhatAnotherPoolHasWritten() throws {
+  func testRenewedSnapshotsShowWritesOfAnotherPool() throws {
     let pool = try makePool()
     let other = try ConnectionPool(path: path, key: testKey())
     var reader = try pool.takeSnapshot(nil)
     XCTAssertEqual(try count(reader), 0)
-    pool.putBack(reader)
+    pool.returnReader(reader)
     try insert(other)
     reader = try pool.takeSnapshot(reader, isRenewed: true)
     XCTAssertEqual(try count(reader), 1)
-    pool.putBack(reader)
+    pool.returnReader(reader)
     other.close()
     pool.close()
   }
 
-  func testAReaderInUseIsNotHandedOutTwice() throws {
+  func testReadersInUseAreNotBorrowedTwice() throws {
     let pool = try makePool(maximumReaders: 2)
     let first = try pool.takeSnapshot(nil)
     let second = try pool.takeSnapshot(first)
     XCTAssertFalse(first === second)
-    pool.putBack(first)
-    pool.putBack(second)
+    pool.returnReader(first)
+    pool.returnReader(second)
     pool.close()
   }
 
-  func testAnIdleReaderIsAnybodys() throws {
+  func testIdleReadersCanBeTakenByAnyCaller() throws {
     let pool = try makePool(maximumReaders: 1)
     let reader = try pool.takeSnapshot(nil)
-    pool.putBack(reader)
+    pool.returnReader(reader)
     // The last user of a reader does not reserve it.
     XCTAssertEqual(try pool.withReader { try $0.firstInteger("SELECT count(*) FROM t") }, 0)
     try pool.withExclusiveAccess { _ in
@@ -81,18 +81,18 @@ final class PooledReaderTests: StoreTestCase {
     }
     let next = try pool.takeSnapshot(reader)
     XCTAssertFalse(next === reader, "its connection was closed")
-    pool.putBack(next)
+    pool.returnReader(next)
     pool.close()
     assertThrows(.closed) { try pool.takeSnapshot(next) }
   }
 
-  func testTheSnapshotOfAnIdleReaderEndsByItself() throws {
+  func testSnapshotsOfIdleReadersExpire() throws {
     let pool = try makePool(maximumReaders: 1)
     try insert(pool)
     let reader = try pool.takeSnapshot(nil)
     XCTAssertEqual(try count(reader), 1)
-    pool.putBack(reader)
-    try pool.putBack(pool.takeSnapshot(reader))
+    pool.returnReader(reader)
+    try pool.returnReader(pool.takeSnapshot(reader))
     try insert(pool)
     // With a busy timeout it succeeds only when the snapshot has ended.
     XCTAssertEqual(try pool.withWriter { try $0.firstInteger("PRAGMA wal_checkpoint(TRUNCATE)") }, 0)
@@ -100,18 +100,18 @@ final class PooledReaderTests: StoreTestCase {
     pool.close()
   }
 
-  func testAnErrorEndsTheSnapshotAndGivesTheReaderBack() throws {
+  func testErrorsEndTheSnapshotAndReturnTheReader() throws {
     let pool = try makePool(maximumReaders: 1)
     let reader = try pool.takeSnapshot(nil)
-    pool.giveBackAfterError(reader)
+    pool.returnReaderAfterError(reader)
     let next = try pool.takeSnapshot(reader)
     XCTAssertTrue(next === reader)
     XCTAssertFalse(next.connection.isInAutocommit)
-    pool.putBack(next)
+    pool.returnReader(next)
     pool.close()
   }
 
-  func testManyThreadsTakeFewReaders() throws {
+  func testManyThreadsShareFewReaders() throws {
     let pool = try makePool(maximumReaders: 2)
     let reads = Atomic<Int>(0)
     DispatchQueue.concurrentPerform(iterations: 6) { thread in
@@ -127,10 +127,10 @@ final class PooledReaderTests: StoreTestCase {
             last = reader
             do {
               _ = try count(reader)
-              pool.putBack(reader)
+              pool.returnReader(reader)
               reads.add(1, ordering: .relaxed)
             } catch {
-              pool.giveBackAfterError(reader)
+              pool.returnReaderAfterError(reader)
               throw error
             }
           }
@@ -144,7 +144,7 @@ final class PooledReaderTests: StoreTestCase {
     XCTAssertEqual(try names(), ["test.store"])
   }
 
-  func testWhoWaitsForExclusiveAccessGetsItFromWhoReadsWithoutPause() throws {
+  func testExclusiveAccessIsNotStarvedByContinuousReaders() throws {
     let pool = try makePool(maximumReaders: 1)
     let isOver = Atomic<Bool>(false)
     let reading = DispatchGroup()
@@ -154,7 +154,7 @@ final class PooledReaderTests: StoreTestCase {
         guard let reader = try? pool.takeSnapshot(last) else { return XCTFail("no reader") }
         last = reader
         XCTAssertEqual(try? count(reader), 0)
-        pool.putBack(reader)
+        pool.returnReader(reader)
       }
     }
     for _ in 0..<50 { try pool.withExclusiveAccess { _ in ((), nil) } }

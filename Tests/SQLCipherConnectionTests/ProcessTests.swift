@@ -14,7 +14,7 @@ final class ProcessTests: StoreTestCase {
     connection.close()
   }
 
-  func testFourWritersAndFourReadersInProcessesOfTheirOwnLoseNothing() throws {
+  func testFourWriterAndFourReaderProcessesLoseNothing() throws {
     try makeStore()
     let writers = try (0..<4).map { _ in try ChildProcess("write", [path, "300"]) }
     let readers = try (0..<4).map { _ in try ChildProcess("read", [path]) }
@@ -38,7 +38,7 @@ final class ProcessTests: StoreTestCase {
     }
   }
 
-  func testOpenersAndRotatorsInProcessesOfTheirOwnLoseNothingAndCallNothingDamaged() async throws {
+  func testOpenerAndRotatorProcessesLoseNothingAndReportNoDamage() async throws {
     let keyring = try await StoreKeyring.create(storePath: path, key: cheap("one"))
     let connection = try Connection(opening: path, key: keyring.databaseKey())
     try connection.execute("CREATE TABLE t (a)")
@@ -55,7 +55,7 @@ final class ProcessTests: StoreTestCase {
     XCTAssertEqual(try StoreVerification.run(path: path, key: keyring.databaseKey(), level: .full), [])
   }
 
-  func testOpenersAndReplacersInProcessesOfTheirOwnLoseNoSaveOfAnOpenStore() async throws {
+  func testOpenerAndReplacerProcessesLoseNoSaves() async throws {
     let keyring = try await StoreKeyring.create(storePath: path, key: cheap("one"))
     let connection = try Connection(opening: path, key: keyring.databaseKey())
     try connection.execute("CREATE TABLE t (a); INSERT INTO t VALUES (hex(randomblob(20000)))")
@@ -88,7 +88,7 @@ final class ProcessTests: StoreTestCase {
     }
   }
 
-  func testAnotherSQLiteInFrontIsRefused() throws {
+  func testPreloadedPlainSQLiteIsRejected() throws {
     try makeStore()
     let (output, status) = try ChildProcess("open", [path], environment: ["LD_PRELOAD": "libsqlite3.so.0"]).finish()
     XCTAssertEqual(status, 0, output)
@@ -106,7 +106,7 @@ final class ProcessTests: StoreTestCase {
     return folder + "/" + name
   }
 
-  func testAPlainSQLiteInTheSameProcessHarmsNoStore() throws {
+  func testPlainSQLiteInTheSameProcessDoesNotDamageStores() throws {
     let path = try makeStore(beside: "deep")
     let (output, status) = try ChildProcess("beside a plain SQLite", [path, "deep"]).finish()
     XCTAssertEqual(status, 0, output)
@@ -117,7 +117,7 @@ final class ProcessTests: StoreTestCase {
 
   /// Plain SQLite, loaded after SQLCipher without deep binding, calls SQLCipher's functions. Such a process may crash; the store stays
   /// intact.
-  func testAPlainSQLiteThatCallsSQLCipherInItsPlaceHarmsNoStore() throws {
+  func testPlainSQLiteBoundToSQLCipherDoesNotDamageStores() throws {
     let path = try makeStore(beside: "shared")
     let (output, status) = try ChildProcess(
       "beside a plain SQLite", [path, "shared"], environment: ["SWIFT_BACKTRACE": "enable=no"]
@@ -130,7 +130,7 @@ final class ProcessTests: StoreTestCase {
     XCTAssertEqual(try StoreVerification.run(path: path, key: testKey(), level: .full), [])
   }
 
-  func testMissingRightsAreTold() throws {
+  func testMissingPermissionsAreReported() throws {
     try makeStore(rows: 3)
     let locked = folder + "/locked"
     let open = folder + "/open"
@@ -163,7 +163,7 @@ final class ProcessTests: StoreTestCase {
     XCTAssertEqual(try snapshot(), before)
   }
 
-  func testNothingSecretIsPrinted() throws {
+  func testSecretsAreNotPrinted() throws {
     let (output, status) = try ChildProcess("talkative", [folder]).finish()
     XCTAssertEqual(status, 0, output)
     XCTAssertGreaterThanOrEqual(ChildProcess.answers(in: output).first.flatMap(Int.init) ?? 0, 6, output)

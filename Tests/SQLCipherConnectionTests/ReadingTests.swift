@@ -25,7 +25,7 @@ final class ReadingTests: StoreTestCase {
     try log.write(to: URL(fileURLWithPath: path + "-wal"))
   }
 
-  func testReadingDoesNotCopyALogIntoTheFile() throws {
+  func testReadingDoesNotCheckpointTheLog() throws {
     try makeStoreWithForeignLog()
     let before = try bytes
     let connection = try Connection.reading(path, key: testKey())
@@ -37,7 +37,7 @@ final class ReadingTests: StoreTestCase {
     XCTAssertNotEqual(try bytes, before)
   }
 
-  func testVerifyingCopyingAndExportingDoNotEither() throws {
+  func testVerifyingCopyingAndExportingDoNotCheckpointTheLog() throws {
     try makeStoreWithForeignLog(fullText: true)
     let before = try bytes
     var options = ConnectionOptions()
@@ -56,7 +56,7 @@ final class ReadingTests: StoreTestCase {
     XCTAssertEqual(try bytes, before)
   }
 
-  func testReadingLeavesNothingBesideTheFile() throws {
+  func testReadingLeavesNoCompanionFiles() throws {
     try Connection.create(path: path, key: testKey()).close()
     let connection = try Connection.reading(path, key: testKey())
     XCTAssertEqual(try connection.pragma("journal_mode"), "wal")
@@ -90,7 +90,7 @@ final class ReadingTests: StoreTestCase {
 
   private let count = "SELECT count(*) FROM t"
 
-  func testWhatWasInterruptedIsTakenBackBeforeItIsRead() throws {
+  func testInterruptedTransactionsAreRolledBackBeforeReading() throws {
     try makeStoreWithoutLog()
     try InterruptedStore(path, testKey()).put()
     let reader = try Connection.reading(path, key: testKey(isProven: true))
@@ -98,7 +98,7 @@ final class ReadingTests: StoreTestCase {
     reader.close()
   }
 
-  func testWhatWasInterruptedIsTakenBackForWhoOpensTheStoreReadOnly() throws {
+  func testInterruptedTransactionsAreRolledBackWhenOpeningReadOnly() throws {
     try makeStoreWithoutLog()
     try InterruptedStore(path, testKey()).put()
     let connection = try Connection(opening: path, key: testKey(isProven: true), options: readOnly)
@@ -108,7 +108,7 @@ final class ReadingTests: StoreTestCase {
     XCTAssertEqual(try names(), ["test.store"])
   }
 
-  func testALogThatGoesBetweenTheLookAndTheOpeningLeavesAReaderThatCanTakeBackWhatIsInterruptedThen() throws {
+  func testReadersCanRollBackIfTheLogIsRemovedWhileOpening() throws {
     try makeStoreWithoutLog()
     let interrupted = try InterruptedStore(path, testKey())
     var writer: Connection? = try Connection(opening: path, key: testKey())
@@ -117,7 +117,7 @@ final class ReadingTests: StoreTestCase {
     let parting = Parting(writer)
     writer = nil
     let isDone = Mutex(false)
-    DatabasePlace.whenLocking.withLock {
+    DatabaseLocation.whenLocking.withLock {
       $0 = { opened in
         guard opened == path,
           isDone.withLock({ isDone in
@@ -129,7 +129,7 @@ final class ReadingTests: StoreTestCase {
         do { try Connection(opening: path, key: testKey(), options: InterruptedStore.options).close() } catch { XCTFail("\(error)") }
       }
     }
-    defer { DatabasePlace.whenLocking.withLock { $0 = nil } }
+    defer { DatabaseLocation.whenLocking.withLock { $0 = nil } }
     let reader = try Connection.reading(path, key: testKey(isProven: true))
     XCTAssertTrue(isDone.withLock { $0 })
     try interrupted.put()
@@ -144,7 +144,7 @@ final class ReadingTests: StoreTestCase {
     init(_ connection: Connection?) { self.connection = connection }
   }
 
-  func testAPoolThatOnlyReadsTakesBackWhatIsInterruptedWhileItIsOpen() throws {
+  func testReadOnlyPoolsRollBackTransactionsInterruptedWhileOpen() throws {
     try makeStoreWithoutLog()
     let interrupted = try InterruptedStore(path, testKey())
     let pool = try ConnectionPool(path: path, key: testKey(isProven: true), options: readOnly)
@@ -167,7 +167,7 @@ final class ReadingTests: StoreTestCase {
     }
   }
 
-  func testWhoMayNotWriteIsToldThatSomethingWasInterrupted() throws {
+  func testInterruptedTransactionsAreReportedWithoutWritePermission() throws {
     try makeStoreWithoutLog()
     try InterruptedStore(path, testKey()).put()
     chmod(path, 0o444)
@@ -200,7 +200,7 @@ final class ReadingTests: StoreTestCase {
     try super.tearDownWithError()
   }
 
-  func testAStoreInAFolderThatMayNotBeWrittenIsRead() throws {
+  func testStoresInReadOnlyFoldersAreRead() throws {
     try makeReadOnlyFolder()
     let before = try snapshot()
     XCTAssertEqual(try answers(["r:" + path, "R:" + path, "v:" + path]), ["ok", "ok", "[]"])
@@ -215,7 +215,7 @@ final class ReadingTests: StoreTestCase {
     XCTAssertEqual(try snapshot(), before)
   }
 
-  func testALogInAFolderThatMayNotBeWrittenIsToldWithTheWayOut() throws {
+  func testLogsInReadOnlyFoldersAreReportedWithAdvice() throws {
     try makeReadOnlyFolder()
     chmod(folder, 0o755)
     chmod(path, 0o644)
@@ -232,7 +232,7 @@ final class ReadingTests: StoreTestCase {
     XCTAssertTrue(error.explanation.contains("copy the store"), error.explanation)
   }
 
-  func testWhatSomebodyElseWritesMeanwhileIsNoticed() throws {
+  func testConcurrentWritesAreDetected() throws {
     try makeReadOnlyFolder()
     chmod(path, 0o666)
     XCTAssertEqual(try answers(["w:" + path]), ["busy"])

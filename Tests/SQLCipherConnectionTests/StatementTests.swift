@@ -8,7 +8,7 @@ import XCTest
 final class StatementTests: StoreTestCase {
   private func make() throws -> Connection { try Connection.create(path: path, key: testKey()) }
 
-  func testValuesComeBackAsTheyWereBound() throws {
+  func testBoundValuesRoundTrip() throws {
     let connection = try make()
     try connection.execute("CREATE TABLE t (a, b, c, d, e, f)")
     let insert = try connection.statement(0, "INSERT INTO t VALUES (?, ?, ?, ?, ?, ?)")
@@ -35,7 +35,7 @@ final class StatementTests: StoreTestCase {
     select.reset()
   }
 
-  func testANumberThatStandsForAnotherTextIsNoticed() throws {
+  func testNumbersUsedForAnotherStatementAreDetected() throws {
     let connection = try make()
     XCTAssertNil(connection.statements.misuse(of: 3, for: "SELECT 1"))
     let first = try connection.statement(3, "SELECT 1")
@@ -45,7 +45,7 @@ final class StatementTests: StoreTestCase {
     XCTAssertTrue(try connection.statement(3, "SELECT 1") === first)
   }
 
-  func testTextThatStaysInPlaceNeedsNoCopy() throws {
+  func testBorrowedTextNeedsNoCopy() throws {
     let connection = try make()
     let echo = try connection.statement(sql: "SELECT ?1, length(?1), typeof(?1)")
     try Array("Grüße".utf8).withUnsafeBytes { bytes in
@@ -62,7 +62,7 @@ final class StatementTests: StoreTestCase {
     echo.reset()
   }
 
-  func testAStatementEndsOnceItIsNotWantedAnyMore() throws {
+  func testCanceledStatementsEnd() throws {
     let connection = try make()
     var questions = 0
     // The statement never ends without cancellation.
@@ -100,7 +100,7 @@ final class StatementTests: StoreTestCase {
     XCTAssertFalse(try connection.statement(17, "SELECT 40 + ?") === first)
   }
 
-  func testAnAdHocStatementInUseIsNotHandedOutTwice() throws {
+  func testAdHocStatementsInUseAreNotReturnedTwice() throws {
     let connection = try make()
     let first = try connection.statement(sql: "SELECT 1")
     XCTAssertTrue(try first.step())
@@ -113,7 +113,7 @@ final class StatementTests: StoreTestCase {
     XCTAssertEqual(try connection.firstInteger("SELECT 7"), 7)
   }
 
-  func testAStatementSurvivesItsConnectionsClosing() throws {
+  func testStatementsOutliveTheirConnection() throws {
     let connection = try make()
     let statement = try connection.statement(sql: "SELECT 5")
     connection.close()
@@ -121,7 +121,7 @@ final class StatementTests: StoreTestCase {
     XCTAssertEqual(statement.int(0), 5)
   }
 
-  func testMistakesInSQLSayWhatAndWhere() throws {
+  func testSQLErrorsHaveAMessageAndAPosition() throws {
     let connection = try make()
     let error = try XCTUnwrap(catching { _ = try connection.statement(sql: "SELECT a FROM nowhere") })
     guard case .noSuchTable(let name) = error.kind else { return XCTFail("\(error)") }
@@ -133,7 +133,7 @@ final class StatementTests: StoreTestCase {
     XCTAssertNil(catching { _ = try connection.statement(sql: "SELECT 1;\n ") })
   }
 
-  func testAConstraintErrorCarriesTheExtendedCodeAndNoValue() throws {
+  func testConstraintErrorsHaveTheExtendedCodeButNoValue() throws {
     let connection = try make()
     try connection.execute("CREATE TABLE t (a UNIQUE)")
     let insert = try connection.statement(0, "INSERT INTO t VALUES (?)")
@@ -146,7 +146,7 @@ final class StatementTests: StoreTestCase {
     XCTAssertFalse(insert.isBusy)
   }
 
-  func testFunctionsGetTheirArgumentsInPlace() throws {
+  func testFunctionsReceiveTheirArgumentsWithoutCopies() throws {
     let connection = try make()
     try connection.registerFunction(name: "shout", argumentCount: 1) { call in
       if call.isNull(0) { return call.setResultNull() }

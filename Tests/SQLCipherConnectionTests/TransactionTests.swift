@@ -17,7 +17,7 @@ final class TransactionTests: StoreTestCase {
     return connection
   }
 
-  func testAWriteCommitsOrRollsBackAsAWhole() throws {
+  func testWritesCommitOrRollBackAtomically() throws {
     let connection = try make()
     let commits = CommitCounter()
     connection.commits = commits
@@ -32,7 +32,7 @@ final class TransactionTests: StoreTestCase {
     XCTAssertEqual(commits.value, 1)
   }
 
-  func testASavepointUndoesItsPartOnly() throws {
+  func testSavepointsRollBackOnlyTheirPart() throws {
     let connection = try make()
     try connection.writeTransaction {
       try connection.execute("INSERT INTO t VALUES (1)")
@@ -49,7 +49,7 @@ final class TransactionTests: StoreTestCase {
     XCTAssertEqual(try connection.firstInteger("SELECT sum(a) FROM t"), 9)
   }
 
-  func testAWriteSeesTheApplicationsNumberThatIsInTheFile() throws {
+  func testWritesSeeTheUserVersionInTheFile() throws {
     let (connection, other) = (try make(), try Connection(opening: path, key: testKey()))
     func seen() throws -> Int { try connection.writeTransaction { try connection.userVersionOfWrite() } }
     for number in 0..<6 {
@@ -69,7 +69,7 @@ final class TransactionTests: StoreTestCase {
     XCTAssertEqual(try seen(), 6)
   }
 
-  func testTheApplicationsNumberIsNotReadAgainWhileNobodyElseHasWritten() throws {
+  func testUserVersionIsNotReadAgainWithoutOtherWrites() throws {
     let connection = try make()
     func write(_ number: Int) throws {
       try connection.writeTransaction {
@@ -109,7 +109,7 @@ final class TransactionTests: StoreTestCase {
     pool.close()
   }
 
-  func testIdleSnapshotsEndByThemselves() throws {
+  func testIdleSnapshotsExpire() throws {
     let pool = try ConnectionPool(path: makePath(), key: testKey(), maximumReaders: 1)
     try pool.withWriter { writer in try writer.writeTransaction { try writer.execute("INSERT INTO t VALUES (1)") } }
     try pool.withReader(reusingSnapshot: true) { _ = try $0.firstInteger("SELECT count(*) FROM t") }
@@ -163,7 +163,7 @@ final class TransactionTests: StoreTestCase {
     pool.close()
   }
 
-  func testAnotherWriterIsToldAsBusy() throws {
+  func testOtherWritersAreReportedAsBusy() throws {
     let connection = try make()
     var options = ConnectionOptions()
     options.busyTimeoutMilliseconds = 20
@@ -174,7 +174,7 @@ final class TransactionTests: StoreTestCase {
     try other.writeTransaction { try other.execute("INSERT INTO t VALUES (1)") }
   }
 
-  func testWhoWaitsForAWriterThatHardlyPausesGetsItsTurn() throws {
+  func testWaitingWritersAreNotStarvedByABusyWriter() throws {
     let connection = try make()
     let isOver = Atomic<Bool>(false)
     let (began, writing) = (DispatchSemaphore(value: 0), DispatchGroup())
@@ -233,7 +233,7 @@ final class ReadOnlyTests: StoreTestCase {
     XCTAssertEqual(try snapshot()["test.store"], before["test.store"])
   }
 
-  func testAClosedConnectionAnswersNothing() throws {
+  func testClosedConnectionsThrow() throws {
     let connection = try Connection.create(path: path, key: testKey())
     let interrupter = connection.interrupter
     connection.close()

@@ -27,7 +27,7 @@ final class ValueListTests: StoreTestCase {
     return list.bytes
   }
 
-  func testEachValueOfAListIsARowOfItsOwnKind() throws {
+  func testListValuesAreRowsOfTheirType() throws {
     let connection = try make()
     var list = ValueList(capacity: 4)
     list.append(Int64.min)
@@ -53,13 +53,13 @@ final class ValueListTests: StoreTestCase {
     XCTAssertEqual(try texts(connection, "SELECT sum(v) FROM items(?)", list(0..<100_000)), ["4999950000"])
   }
 
-  func testNoListIsEmpty() throws {
+  func testMissingListsAreEmpty() throws {
     let connection = try make()
     XCTAssertEqual(try connection.statement(sql: "SELECT count(*) FROM items(NULL)").firstNumber(), 0)
     XCTAssertEqual(try connection.statement(sql: "SELECT count(*) FROM items").firstNumber(), 0)
   }
 
-  func testBytesThatAreNoListEndTheStatementWithAnError() throws {
+  func testInvalidListBytesFailTheStatement() throws {
     let connection = try make()
     let whole = list([7, 8])
     // Truncated within a value, of an unknown type, and with lengths beyond the end of the list.
@@ -76,13 +76,13 @@ final class ValueListTests: StoreTestCase {
     XCTAssertEqual(try texts(connection, "SELECT v FROM items(?)", whole), ["7", "8"], "the connection is of use")
   }
 
-  func testANameThatIsRegisteredAlreadyStaysSo() throws {
+  func testRegisteringANameTwiceHasNoEffect() throws {
     let connection = try make()
     try connection.registerValueLists(name: "items")
     XCTAssertEqual(try texts(connection, "SELECT v FROM items(?)", list(7...7)), ["7"])
   }
 
-  func testNobodyCanMakeSuchATableInAFile() throws {
+  func testListTablesCannotBeCreatedInAFile() throws {
     XCTAssertThrowsError(try make().execute("CREATE VIRTUAL TABLE mine USING items"))
   }
 }

@@ -52,7 +52,7 @@ final class VerificationTests: StoreTestCase {
     XCTAssertEqual(pages, [.page(2), .page(5), .page(20), .page(40)])
   }
 
-  func testADamagedFirstPageIsAFindingToo() throws {
+  func testDamagedFirstPagesAreFindings() throws {
     try makeStore()
     try change { $0[1000] ^= 1 }
     let found = try findings()
@@ -122,7 +122,7 @@ final class VerificationTests: StoreTestCase {
     XCTAssertEqual(try findings(.quick), expected)
   }
 
-  func testVerificationReportsProgressAndCanBeCancelled() throws {
+  func testVerificationReportsProgressAndCanBeCanceled() throws {
     try makeStore()
     assertThrows(.cancelled) {
       try StoreVerification.run(path: path, key: testKey(), level: .full, progress: { _, _ in false })

@@ -72,7 +72,7 @@ final class ZeroedPageTests: StoreTestCase {
     try StoreVerification.run(path: path, key: testKey(isProven: true), level: .full)
   }
 
-  func testNoPageThatIsZeroedCutExchangedOrFromAnotherStoreIsReadAsAValue() throws {
+  func testZeroedTruncatedExchangedAndForeignPagesAreNeverRead() throws {
     try makeStore()
     // The same key with another salt, as every store has its own.
     try makeStore("other.store", seed: 9, key: DatabaseKey(key: testKey().key, salt: (0..<16).map { $0 &+ 99 }))
@@ -100,7 +100,7 @@ final class ZeroedPageTests: StoreTestCase {
     XCTAssertGreaterThan(Double(reported), 0.6 * Double(4 * count), "unused pages are the only ones that nobody reads")
   }
 
-  func testACopyNeverMakesAZeroedPageGood() throws {
+  func testCopiesNeverRepairZeroedPages() throws {
     try makeStore()
     let good = try data()
     let expected = try XCTUnwrap(contents(path))
@@ -134,7 +134,7 @@ final class ZeroedPageTests: StoreTestCase {
     XCTAssertEqual(unused, leaves.count)
   }
 
-  func testARotationNeverMakesAZeroedPageGood() async throws {
+  func testRotationsNeverRepairZeroedPages() async throws {
     let keyring = try await StoreKeyring.create(storePath: path, key: .raw(SecretBytes((0..<32).map { $0 })))
     let connection = try Connection(opening: path, key: keyring.databaseKey())
     try connection.execute("CREATE TABLE t (x); INSERT INTO t VALUES (hex(zeroblob(30000)))")
@@ -159,7 +159,7 @@ final class ZeroedPageTests: StoreTestCase {
     assertThrows(.storeCorrupt(.pageMAC)) { try reader.readTransaction { try reader.firstText("SELECT x FROM t") } }
   }
 
-  func testAStoreWhoseUnusedPagesWereNeverWrittenIsSoundAndGrows() throws {
+  func testStoresWithUnwrittenFreePagesAreSoundAndGrow() throws {
     try makeStore()
     var changed = try data()
     let leaves = try FreePages.leaves(path: path, key: testKey())
@@ -173,7 +173,7 @@ final class ZeroedPageTests: StoreTestCase {
     XCTAssertEqual(try findings(), [])
   }
 
-  func testAFrameOfZerosInTheLogIsRefused() throws {
+  func testZeroedLogFramesAreRejected() throws {
     try makeStore()
     let keeper = try Connection(opening: path, key: testKey())
     try keeper.execute("UPDATE t SET text = text || ' more'")
@@ -250,7 +250,7 @@ final class ZeroedPageTests: StoreTestCase {
     log = Data(bytes)
   }
 
-  func testAFileThatIsCutWhileItsLogIsInUseIsNotFilledUpWithZeros() throws {
+  func testFilesTruncatedWhileTheLogIsInUseAreNotPaddedWithZeros() throws {
     let first = try Connection.create(path: path, key: testKey())
     let text = String(repeating: "text ", count: 20_000)
     try first.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, text TEXT); INSERT INTO t VALUES (1, '\(text)')")
@@ -265,14 +265,14 @@ final class ZeroedPageTests: StoreTestCase {
       XCTAssertEqual(truncate(path, off_t(size)), 0)
       let reader = try Connection(opening: path, key: testKey(isProven: true))
       let error = assertThrows(.storeCorrupt(.pageMAC)) { try reader.readTransaction { try reader.firstText("SELECT text FROM t") } }
-      XCTAssertEqual(error?.extendedCode, ResultCode.refusedPage, "\(size) bytes")
+      XCTAssertEqual(error?.extendedCode, ResultCode.rejectedPage, "\(size) bytes")
       reader.close()
       try overwrite(path, with: good)
     }
     XCTAssertEqual(try keeper.readTransaction { try keeper.firstText("SELECT text FROM t") }, text)
   }
 
-  func testTheLockPageIsNeverMissed() throws {
+  func testLockBytePageIsNotAFinding() throws {
     // Pages up to 1 GiB and beyond, nearly all unused and never written, in a sparse file.
     try makeStore()
     let last = UInt32((1 << 30) / Self.pageSize + 40)
@@ -364,8 +364,8 @@ final class ZeroedPageTests: StoreTestCase {
 }
 
 /// A counting file system layer, registered as SQLite's default below the library's.
-final class LayerTests: StoreTestCase {
-  func testTheGuardStandsOnWhicheverLayerIsTheDefault() throws {
+final class DefaultVFSTests: StoreTestCase {
+  func testPageGuardWrapsTheDefaultVFS() throws {
     let lower = try XCTUnwrap(sqlite3_vfs_find(nil))
     let own = UnsafeMutablePointer<sqlite3_vfs>.allocate(capacity: 1)
     own.initialize(to: lower.pointee)
@@ -373,7 +373,7 @@ final class LayerTests: StoreTestCase {
     own.pointee.zName = UnsafePointer(strdup("counting"))
     own.pointee.pAppData = UnsafeMutableRawPointer(lower)
     own.pointee.xOpen = { vfs, name, file, flags, outFlags in
-      LayerTests.opened.withLock { $0 += 1 }
+      DefaultVFSTests.opened.withLock { $0 += 1 }
       let lower = vfs?.pointee.pAppData?.assumingMemoryBound(to: sqlite3_vfs.self)
       return lower?.pointee.xOpen?(lower, name, file, flags, outFlags) ?? SQLITE_CANTOPEN
     }

@@ -42,7 +42,7 @@ final class BatchStatementTests: XCTestCase {
     XCTAssertLessThanOrEqual(Set(more).count, 3)
   }
 
-  func testAnUpdateOfManyRowsIsAFewStatements() throws {
+  func testUpdateOfManyRowsUsesFewStatements() throws {
     let store = try TestStore()
     let open = try store.open()
     _ = try insert(open, 10_000)
@@ -54,7 +54,7 @@ final class BatchStatementTests: XCTestCase {
     XCTAssertLessThanOrEqual(statements.count, 4, "\(statements)")
   }
 
-  func testADeletionOfManyRowsIsAFewStatements() throws {
+  func testDeletionOfManyRowsUsesFewStatements() throws {
     let store = try TestStore()
     let open = try store.open()
     _ = try insert(open, 10_000)

@@ -10,7 +10,7 @@ import _TestSupport
 
 /// Predicate values are bound, never inlined into SQL, and their number is unlimited.
 final class BoundValueTests: XCTestCase {
-  func testNoValueStandsInAStatement() throws {
+  func testValuesNeverAppearInStatements() throws {
     let store = try TestStore()
     let open = try store.open()
     let author = try open.insert("Author", ["name": .text("x")])
@@ -39,7 +39,7 @@ final class BoundValueTests: XCTestCase {
     }
   }
 
-  func testManyListsGoIntoTemporaryTables() throws {
+  func testManyListsUseTemporaryTables() throws {
     let store = try TestStore()
     let open = try store.open()
     try open.save { save in
@@ -61,7 +61,7 @@ final class BoundValueTests: XCTestCase {
     XCTAssertEqual(try count(.and(huge)), 15)
   }
 
-  func testAnyNumberOfValuesIsTaken() throws {
+  func testAnyNumberOfValuesIsAccepted() throws {
     let store = try TestStore()
     let open = try store.open()
     let author = try open.insert("Author", ["name": .text("Ada")])

@@ -71,7 +71,7 @@ final class CompactionTests: XCTestCase {
     try FileManager.default.contentsOfDirectory(atPath: films.url.deletingLastPathComponent().path).sorted()
   }
 
-  func testACompactedStoreIsSmallerAndHoldsTheSame() async throws {
+  func testCompactedStoreIsSmallerWithTheSameContent() async throws {
     let films = try store()
     XCTAssertEqual(chmod(films.url.path, 0o640), 0)
     let (before, files) = (try contents(films), films.files())
@@ -115,7 +115,7 @@ final class CompactionTests: XCTestCase {
     return lines
   }
 
-  func testAStoreThatWasJustCompactedStaysAsItIs() async throws {
+  func testRecentlyCompactedStoreIsUnchanged() async throws {
     let films = try store(40, keeping: 40)
     let file = try await films.unlock()
     let first = try await file.compact()
@@ -124,7 +124,7 @@ final class CompactionTests: XCTestCase {
     XCTAssertEqual(second.bytesAfter, first.bytesAfter)
   }
 
-  func testAStoreInUseIsRefusedAndUnchanged() async throws {
+  func testAStoreInUseIsRejectedAndUnchanged() async throws {
     let films = try store(40, keeping: 4)
     let open = try open(films)
     _ = try open.newContext().all("Film")
@@ -142,7 +142,7 @@ final class CompactionTests: XCTestCase {
     XCTAssertEqual(try contents(films).count, 4)
   }
 
-  func testProgressRisesAndEndsTheWork() async throws {
+  func testProgressIncreasesAndCanCancel() async throws {
     let films = try store(3_000, keeping: 2_500)
     let before = try contents(films)
     let file = try await films.unlock()
@@ -194,7 +194,7 @@ final class CompactionTests: XCTestCase {
     XCTAssertFalse(try names(films).contains("films.store.new"))
   }
 
-  func testTheFileThatALinkLeadsToIsCompacted() async throws {
+  func testCompactionFollowsSymbolicLinks() async throws {
     let films = try store(200, keeping: 10)
     let link = films.folder.file("elsewhere")
     try FileManager.default.createDirectory(at: link, withIntermediateDirectories: false)
@@ -210,7 +210,7 @@ final class CompactionTests: XCTestCase {
     XCTAssertEqual(try films.open(Self.model()).newContext().all("Film").count, 10)
   }
 
-  func testWhatAKilledCompactionLeavesIsToldAndRemoved() async throws {
+  func testLeftoversOfAKilledCompactionAreReportedAndRemoved() async throws {
     let films = try store(40, keeping: 4)
     let copy = films.url.path + ".new"
     for sweeps in [true, false] {
@@ -229,7 +229,7 @@ final class CompactionTests: XCTestCase {
     }
   }
 
-  func testAKillLeavesTheOldStoreOrTheNewOne() async throws {
+  func testKilledCompactionLeavesTheOldOrTheNewStore() async throws {
     guard ProcessInfo.processInfo.environment["CIPHERDATA_COMPACTION"] == nil else { return }
     let films = try store(2_000, keeping: 500)
     let before = try contents(films)
@@ -239,7 +239,7 @@ final class CompactionTests: XCTestCase {
       let process = Process()
       let pipe = Pipe()
       process.executableURL = URL(fileURLWithPath: try XCTUnwrap(CommandLine.arguments.first))
-      process.arguments = ["SQLCipherStoreTests.CompactionTests/testPlayThePartThatIsKilled"]
+      process.arguments = ["SQLCipherStoreTests.CompactionTests/testChildProcessEntryPoint"]
       process.environment = ProcessInfo.processInfo.environment.merging(["CIPHERDATA_COMPACTION": films.url.path]) { $1 }
       process.standardOutput = pipe
       process.standardError = FileHandle.nullDevice
@@ -262,7 +262,7 @@ final class CompactionTests: XCTestCase {
   }
 
   /// The entry point of the child process that the test kills.
-  func testPlayThePartThatIsKilled() async throws {
+  func testChildProcessEntryPoint() async throws {
     guard let path = ProcessInfo.processInfo.environment["CIPHERDATA_COMPACTION"] else { return }
     let file = try await SQLCipherStoreFile.unlock(at: URL(fileURLWithPath: path), key: Self.key)
     while true {

@@ -9,7 +9,7 @@ import _StoreSpecification
 
 /// A nil composite stays nil. A composite with a value gets the default values of its new parts.
 final class CompositeMigrationTests: XCTestCase {
-  func testAPartWithADefaultIsAddedWhereTheCompositeHasAValue() throws {
+  func testAddedPartGetsItsDefaultWhereTheCompositeHasAValue() throws {
     func model(_ parts: [any EntityComponent], _ others: [any EntityComponent] = []) -> ManagedObjectModel {
       ManagedObjectModel {
         Composite("Address") { parts }

@@ -10,7 +10,7 @@ import _TestSupport
 
 /// Readers on any thread see whole saves only; a save can swap unique values.
 final class ConcurrencyTests: XCTestCase {
-  func testReadersSeeWholeSavesOnly() throws {
+  func testReadersNeverSeePartialTransactions() throws {
     let store = try TestStore()
     let open = try store.open()
     let pair = try open.save { save in try (0..<2).map { try save.insert("Tag", ["name": .text("0-\($0)")]) } }
@@ -46,7 +46,7 @@ final class ConcurrencyTests: XCTestCase {
     }
   }
 
-  func testASaveOfAnotherStoreOnTheFileIsNoticed() throws {
+  func testSaveByAnotherStoreOnTheFileIsDetected() throws {
     let store = try TestStore()
     let (first, second) = (try store.open(), try store.open())
     let tag = try first.insert("Tag", ["name": .text("red")])
@@ -57,7 +57,7 @@ final class ConcurrencyTests: XCTestCase {
     XCTAssertEqual(try first.texts("name", FetchSpecification(entityName: "Tag")), ["blue"])
   }
 
-  func testUniqueValuesChangeHandsInARing() throws {
+  func testUniqueValuesRotateInACycle() throws {
     let store = try TestStore()
     let open = try store.open()
     let tags = try open.save { save in try (0..<5).map { try save.insert("Tag", ["name": .text("\($0)")]) } }
@@ -66,7 +66,7 @@ final class ConcurrencyTests: XCTestCase {
     XCTAssertEqual(try tags.map { try open.row($0)?.version }, [2, 2, 2, 2, 2])
   }
 
-  func testARingWithAClashChangesNothing() throws {
+  func testCycleWithAConflictChangesNothing() throws {
     let store = try TestStore()
     let open = try store.open()
     let tags = try open.save { save in try (0..<3).map { try save.insert("Tag", ["name": .text("\($0)")]) } }
@@ -81,7 +81,7 @@ final class ConcurrencyTests: XCTestCase {
     XCTAssertEqual(try tags.map { try open.value($0, "name") }, ["0", "1", "2"].map { .text($0) })
   }
 
-  func testAllClashesOfABulkInsertAreNamed() throws {
+  func testBulkInsertReportsAllConflicts() throws {
     let store = try TestStore()
     let open = try store.open()
     let old = try open.insert("Tag", ["name": .text("7")])
@@ -98,7 +98,7 @@ final class ConcurrencyTests: XCTestCase {
     XCTAssertEqual(try open.count("Tag"), 1)
   }
 
-  func testDanglingKeysAreRefusedWhereForeignKeysAreChecked() throws {
+  func testDanglingKeysAreRejectedWithForeignKeyChecks() throws {
     for isChecked in [true, false] {
       let store = try TestStore()
       var description = store.description

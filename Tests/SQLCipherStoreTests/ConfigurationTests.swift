@@ -30,7 +30,7 @@ final class ConfigurationTests: XCTestCase {
     return try OpenStore(description, model: model())
   }
 
-  func testAStoreHasTheTablesOfItsConfigurationOnly() throws {
+  func testStoreHasOnlyTheTablesOfItsConfiguration() throws {
     let store = try TestStore()
     let works = try open(store, "Works")
     let book = try works.insert("Book", ["title": .text("t")])
@@ -42,7 +42,7 @@ final class ConfigurationTests: XCTestCase {
     XCTAssertFalse(tables.contains { $0.contains("REFERENCES \"Author\"") })
   }
 
-  func testAStoreThatHasObjectsKeepsTheirEntities() throws {
+  func testStoreWithObjectsKeepsTheirEntities() throws {
     let store = try TestStore()
     let works = try open(store, "Works")
     try works.insert("Book", ["title": .text("t")])
@@ -59,7 +59,7 @@ final class ConfigurationTests: XCTestCase {
     XCTAssertEqual(try open(store, "Works").count("Book"), 1)
   }
 
-  func testAPathIntoAnotherStoreHasNoValue() throws {
+  func testKeyPathIntoAnotherStoreIsNil() throws {
     let store = try TestStore()
     let works = try open(store, "Works")
     try works.insert("Book", ["title": .text("t")])
@@ -79,7 +79,7 @@ final class ConfigurationTests: XCTestCase {
       try people.count(FetchSpecification(entityName: "Author", predicate: .compare("books.title", .equal, "t", modifier: .none))), 1)
   }
 
-  func testLongListsAreAnsweredOnReadOnlyStoresAndInsideTransactions() throws {
+  func testLongListsWorkOnReadOnlyStoresAndInTransactions() throws {
     let store = try TestStore()
     let works = try open(store, "Works")
     let names = (0..<600).map { "\($0)" }
@@ -99,7 +99,7 @@ final class ConfigurationTests: XCTestCase {
     XCTAssertEqual(try readOnly.count(fetch), 2)
   }
 
-  func testManyThreadsAskForNewShapesAtOnce() throws {
+  func testManyThreadsPrepareNewQueriesConcurrently() throws {
     let store = try TestStore()
     let open = try store.open()
     try open.insert("Book", ["title": .text("t"), "pages": .int(5)])

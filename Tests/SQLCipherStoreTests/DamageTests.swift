@@ -30,7 +30,7 @@ final class DamageTests: XCTestCase {
     return (store, model, values)
   }
 
-  func testNoPageWithAFlippedBitBecomesAWrongValue() throws {
+  func testFlippedBitsNeverYieldWrongValues() throws {
     let (store, model, values) = try makeStore()
     let original = try Data(contentsOf: store.url)
     let pageCount = original.count / 4_096

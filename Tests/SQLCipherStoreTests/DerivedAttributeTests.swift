@@ -55,7 +55,7 @@ final class DerivedAttributeTests: XCTestCase {
 
   // MARK: The file
 
-  func testTriggersOnlyNoteWhichRowsAreConcerned() throws {
+  func testTriggersOnlyRecordAffectedRows() throws {
     let store = try TestStore()
     try store.open(model(key: nil, shout: nil, author: nil)).close()
     XCTAssertEqual(
@@ -76,7 +76,7 @@ final class DerivedAttributeTests: XCTestCase {
     XCTAssertEqual(try triggers(plain), [])
   }
 
-  func testAStoreComputesWhatItsModelDerivesLater() throws {
+  func testStoreComputesDerivedAttributesAddedLater() throws {
     let store = try TestStore()
     let before = try store.open(model(key: nil, count: nil, shout: nil, author: nil))
     let author = try before.insert("Author", ["name": .text("Émile")])
@@ -103,7 +103,7 @@ final class DerivedAttributeTests: XCTestCase {
     try checkSound(store)
   }
 
-  func testAChangedExpressionComputesAnewWithAllThatBuildsOnIt() throws {
+  func testChangedExpressionRecomputesDependentAttributes() throws {
     let store = try TestStore()
     let before = try store.open(model())
     let author = try before.insert("Author", ["name": .text("Émile")])
@@ -117,7 +117,7 @@ final class DerivedAttributeTests: XCTestCase {
     XCTAssertEqual(try value(open, author, "nameShout"), .text("ÖDÖN"))
   }
 
-  func testTriggersOfAnotherFoldingAreReplacedAndTheirValuesComputedAnew() throws {
+  func testTriggersOfAnotherFoldingVersionAreReplacedAndValuesRecomputed() throws {
     let store = try TestStore()
     let before = try store.open(model())
     let author = try before.insert("Author", ["name": .text("Émile")])
@@ -146,7 +146,7 @@ final class DerivedAttributeTests: XCTestCase {
     try checkSound(store)
   }
 
-  func testAProcessThatKnowsOtherDerivationsWritesNothing() throws {
+  func testProcessWithOtherDerivationsCannotWrite() throws {
     let store = try TestStore()
     let old = try store.open(model())
     let author = try old.insert("Author", ["name": .text("Ann")])
@@ -158,7 +158,7 @@ final class DerivedAttributeTests: XCTestCase {
     XCTAssertEqual(try value(new, author, "nameShout"), .text("BOB"))
   }
 
-  func testASecondCoordinatorKeepsThemRight() throws {
+  func testSecondCoordinatorUpdatesDerivedAttributes() throws {
     let store = try TestStore()
     let (one, two) = (try store.open(model()), try store.open(model()))
     let author = try one.insert("Author", ["name": .text("Ann")])
@@ -177,7 +177,7 @@ final class DerivedAttributeTests: XCTestCase {
     try checkSound(store)
   }
 
-  func testAStoreThatIsOnlyReadAnswersWithWhatIsThere() throws {
+  func testReadOnlyStoreReturnsStoredDerivedValues() throws {
     let store = try TestStore()
     let before = try store.open(model(count: nil))
     let author = try before.insert("Author", ["name": .text("Ann")])
@@ -189,7 +189,7 @@ final class DerivedAttributeTests: XCTestCase {
     XCTAssertEqual(try value(open, author, "nameKey"), .text("ann"))
   }
 
-  func testAPlainCopyHasNoTriggersAndGetsThemBack() throws {
+  func testPlaintextCopyHasNoTriggersUntilReimported() throws {
     let store = try TestStore()
     let open = try store.open(model())
     let author = try open.insert("Author", ["name": .text("Ann")])
@@ -210,7 +210,7 @@ final class DerivedAttributeTests: XCTestCase {
     XCTAssertEqual(try value(again, moved, "bookCount"), .int(1))
   }
 
-  func testIndexesOverThemAreUsed() throws {
+  func testIndexesOnDerivedAttributesAreUsed() throws {
     let store = try TestStore()
     let open = try store.open(model())
     for number in 0..<50 { try open.insert("Author", ["name": .text("Ann \(number)")]) }
@@ -224,7 +224,7 @@ final class DerivedAttributeTests: XCTestCase {
       try open.count(FetchSpecification(entityName: "Author", predicate: try FetchPredicate(format: "nameKey == 'ann 7'"))), 1)
   }
 
-  func testAStoreClassThatCannotDeriveIsRefused() throws {
+  func testStoreClassWithoutDerivationSupportIsRejected() throws {
     let type = StoreType(rawValue: "DerivedAttributeTests.plain")
     PersistentStoreCoordinator.registerStoreClass(PlainStore.self, forStoreType: type)
     defer { PersistentStoreCoordinator.registerStoreClass(nil, forStoreType: type) }
@@ -244,7 +244,7 @@ final class DerivedAttributeTests: XCTestCase {
 
   // MARK: Statements
 
-  func testASaveCostsFewMoreStatementsAndReadingNone() throws {
+  func testDerivationAddsFewStatementsToSavesAndNoneToReads() throws {
     let store = try TestStore()
     let open = try store.open(model())
     let context = ManagedObjectContext(coordinator: open.coordinator)
@@ -268,7 +268,7 @@ final class DerivedAttributeTests: XCTestCase {
     XCTAssertEqual(statements.filter { !$0.hasPrefix("INSERT") && !$0.contains("bookCount") }, [])
   }
 
-  func testAModelWithoutDerivedAttributesPaysNothing() throws {
+  func testModelWithoutDerivedAttributesHasNoOverhead() throws {
     let (plainStore, store) = (try TestStore(), try TestStore())
     let (plain, open) = (try plainStore.open(model(key: nil, count: nil, shout: nil, author: nil)), try store.open(model()))
     for name in ["a", "b"] {

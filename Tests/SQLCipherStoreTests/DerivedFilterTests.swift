@@ -47,7 +47,7 @@ final class DerivedFilterTests: XCTestCase {
     return (thread, messages)
   }
 
-  func testTriggersWatchTheColumnsThatTheFilterAsksFor() throws {
+  func testTriggersObserveTheColumnsOfTheFilter() throws {
     let store = try TestStore()
     try store.open(model("isRead == NO AND thread != nil AND weight > 1", expression: "messages.@sum.weight")).close()
     let identity = "'Thread.hits: messages.@sum.weight where isRead == NO AND thread != nil AND weight > 1'"
@@ -62,7 +62,7 @@ final class DerivedFilterTests: XCTestCase {
     XCTAssertTrue(try triggers(other).allSatisfy { $0.contains("where text BEGINSWITH[c] ''e'' (\(ExpressionFunctions.version))'") })
   }
 
-  func testAChangedFilterIsNoOtherVersionAndItsValuesAreComputedAnew() throws {
+  func testChangedFilterKeepsTheVersionAndRecomputesValues() throws {
     let store = try TestStore()
     let first = try store.open(model(nil))
     let (thread, messages) = try fill(first)
@@ -84,7 +84,7 @@ final class DerivedFilterTests: XCTestCase {
     XCTAssertEqual(try hits(last, thread), .int(3))
   }
 
-  func testAFilterOverADerivedTextIsAskedAnewWhenThatIsDerivedOtherwise() throws {
+  func testChangedDerivationReevaluatesFiltersThatUseIt() throws {
     let store = try TestStore()
     let filter = "textKey == 'emile'"
     let first = try store.open(model(filter))
@@ -99,7 +99,7 @@ final class DerivedFilterTests: XCTestCase {
     XCTAssertEqual(try hits(open, thread), .int(2))
   }
 
-  func testAProcessThatKnowsAnotherFilterWritesNothing() throws {
+  func testProcessWithAnotherFilterCannotWrite() throws {
     let store = try TestStore()
     let old = try store.open(model("isRead == NO"))
     let (thread, messages) = try fill(old)
@@ -111,7 +111,7 @@ final class DerivedFilterTests: XCTestCase {
     XCTAssertEqual(try hits(new, thread), .int(2))
   }
 
-  func testTheStoreKeepsTheModelThatItsValuesGoBy() throws {
+  func testStoreKeepsTheModelOfItsDerivedValues() throws {
     let store = try TestStore()
     try store.open(model("isRead == NO")).close()
     for filter in ["isRead == YES", nil] {
@@ -128,7 +128,7 @@ final class DerivedFilterTests: XCTestCase {
     XCTAssertEqual(try (reading.store as? SQLCipherIncrementalStore)?.storedModel()?.derivations.compactMap(\.filter), [])
   }
 
-  func testAnUnusableFilterLeavesTheFileAsItIs() throws {
+  func testInvalidFilterLeavesTheFileUnchanged() throws {
     let store = try TestStore()
     try store.open(model("isRead == NO")).close()
     let bytes = try Data(contentsOf: store.url)
@@ -142,7 +142,7 @@ final class DerivedFilterTests: XCTestCase {
     XCTAssertFalse(FileManager.default.fileExists(atPath: none.url.path))
   }
 
-  func testASaveOfOtherAttributesComputesNothing() throws {
+  func testSaveOfOtherAttributesRecomputesNothing() throws {
     let store = try TestStore()
     let open = try store.open(model("isRead == NO"))
     let (_, messages) = try fill(open)
@@ -156,7 +156,7 @@ final class DerivedFilterTests: XCTestCase {
       filtered.filter { $0.contains("hits") }.count, 3, "the number is computed, written and read for the answer once: \(filtered)")
   }
 
-  func testTheDeepestFilterIsAnsweredByEveryLibrary() throws {
+  func testDeepestFilterWorksWithEverySQLiteLibrary() throws {
     var (nested, other) = ("weight == 0", "weight")
     for level in 1...10 { nested = level % 2 == 0 ? "weight == \(-level) OR (\(nested))" : "weight != \(-level) AND (\(nested))" }
     for _ in 1...10 { other = "abs(\(other))" }

@@ -69,7 +69,7 @@ final class DerivedMigrationTests: XCTestCase {
     try store.check()
   }
 
-  func testADerivedAttributeOfANewEntityIsFilledAndFollowed() throws {
+  func testDerivedAttributeOfANewEntityIsFilledAndUpdated() throws {
     let older = ManagedObjectModel {
       Entity("Message") {
         Attribute("text", .string)
@@ -89,7 +89,7 @@ final class DerivedMigrationTests: XCTestCase {
     try store.check()
   }
 
-  func testAChangedDerivationIsComputedAnewByAMigration() throws {
+  func testChangedDerivationIsRecomputedByAMigration() throws {
     let store = try MigratingStore.make(forum(Self.counts), fill)
     let more = [Attribute("isRead", .boolean), Attribute("weight", .integer64), Attribute("author", .string)]
     let newer = forum(
@@ -108,7 +108,7 @@ final class DerivedMigrationTests: XCTestCase {
     try store.check()
   }
 
-  func testADerivationThatIsComputedAnewAtOpeningIsToldByTheHistory() throws {
+  func testRecomputationOnOpeningIsRecordedInTheHistory() throws {
     let store = try MigratingStore.make(forum(Self.counts), fill)
     let place = try store.open(forum(Self.counts), { $0.historyTracking = true }) { context in
       XCTAssertEqual(try values("count", context), [3, 4, 0])
@@ -128,7 +128,7 @@ final class DerivedMigrationTests: XCTestCase {
     try store.check()
   }
 
-  func testRenamedSourcesAreFollowed() throws {
+  func testRenamedSourcesKeepDerivedValuesUpdated() throws {
     let older = forum(
       Self.counts + [Attribute("load", .integer64).derived("messages.@sum.weight", where: "isRead == NO")],
       [Attribute("isRead", .boolean), Attribute("weight", .integer64), Attribute("textKey", .string).derived("lowercase:(text)")])
@@ -186,7 +186,7 @@ final class DerivedMigrationTests: XCTestCase {
     try store.check()
   }
 
-  func testAPlainAttributeBecomesDerivedAndPlainAgain() throws {
+  func testAttributeBecomesDerivedAndRegularAgain() throws {
     let plain = forum([Attribute("unread", .integer64)])
     let store = try MigratingStore.make(plain) { context in
       try fill(context)
@@ -236,7 +236,7 @@ final class DerivedMigrationTests: XCTestCase {
     try store.check()
   }
 
-  func testAStageInSwiftMayWriteWhatIsDerivedFrom() throws {
+  func testCustomStageCanWriteSourcesOfDerivedAttributes() throws {
     let older = forum(Self.counts)
     let newer = forum(
       [Self.counts[0], Attribute("unread", .integer64).derived("messages.@count", where: "state ==[c] 'NEW'")],

@@ -159,7 +159,7 @@ final class DifferentialTests: XCTestCase {
     return keys + [FetchSortDescriptor("isbn")]
   }
 
-  func testRandomPredicatesHaveTheSameAnswersAsInMemory() throws {
+  func testRandomPredicatesMatchTheInMemoryStore() throws {
     let store = try TestStore()
     let model = SpecificationModels.library
     let encrypted = try store.open()

@@ -43,7 +43,7 @@ final class DrivingConditionTests: XCTestCase {
     return try XCTUnwrap(open.store.explain(fetch, in: open.scope).statements.last)
   }
 
-  func testAFetchBeginsWithWhatFindsTheFewest() throws {
+  func testFetchStartsWithTheMostSelectiveCondition() throws {
     try onItems { _, open in
       for key in [nil, "code"] {
         let few = try explain("size > 5990 AND ANY tags.name == 'common'", open, sortedBy: key)
@@ -62,7 +62,7 @@ final class DrivingConditionTests: XCTestCase {
     }
   }
 
-  func testWhatIsUniqueIsNotCounted() throws {
+  func testUniqueConditionsAreNotCounted() throws {
     try onItems { store, open in
       let fetch = FetchSpecification(
         entityName: "Item", predicate: try FetchPredicate(format: "code == 'c17' AND ANY tags.name == 'common'"))
@@ -72,7 +72,7 @@ final class DrivingConditionTests: XCTestCase {
     }
   }
 
-  func testAComparisonOfAnotherObjectsValueBeginsThereIfThoseAreFew() throws {
+  func testFetchStartsAtARelatedObjectIfSelective() throws {
     let item = Models.entity(
       "Item", [Models.text("code"), Models.integer("size"), Models.toOne("section", "Section", "items")], unique: [["code"]])
     let section = Models.entity(
@@ -117,7 +117,7 @@ final class DrivingConditionTests: XCTestCase {
     XCTAssertEqual(try count("section.name CONTAINS '9'"), 120)
   }
 
-  func testEveryBeginningGivesTheSameAnswer() throws {
+  func testEveryStartingConditionHasTheSameResults() throws {
     try onItems { _, open in
       let tags = ["common", "rare", "hundred 3", "nobody"]
       func numbers(_ tag: String) -> Set<Int> {

@@ -62,7 +62,7 @@ final class ExpressionIndexTests: XCTestCase {
     ("canonical:(title)", "canonical(title) == 'emile 0'"), ("floor(rating)", "floor(rating) < -10"),
   ]
 
-  func testConditionsThatSayTheSameUseIt() throws {
+  func testEquivalentConditionsUseTheIndex() throws {
     for (expression, format) in asked {
       let store = try TestStore()
       let open = try store.open(model(expression))
@@ -84,7 +84,7 @@ final class ExpressionIndexTests: XCTestCase {
     }
   }
 
-  func testItIsOverAFunctionThatNamesItsVersion() throws {
+  func testIndexExpressionNamesTheFunctionVersion() throws {
     let store = try TestStore()
     try store.open(model("lowercase:(title)")).close()
     let function = "cd_indexed_\(ExpressionFunctions.version)"
@@ -92,7 +92,7 @@ final class ExpressionIndexTests: XCTestCase {
     XCTAssertTrue(ddl.contains("CREATE INDEX \"i_Book_e0\" ON \"Book\" (\(function)('lowercase:', 2, \"title\"), \"count\")"), "\(ddl)")
   }
 
-  func testWhatCannotBeIndexedIsLeftOut() throws {
+  func testUnindexableExpressionsAreSkipped() throws {
     let store = try TestStore()
     let open = try store.open(
       model(
@@ -103,7 +103,7 @@ final class ExpressionIndexTests: XCTestCase {
     XCTAssertEqual(try counts("price * 2 == 8", open).count, 6)
   }
 
-  func testAStoreGetsAndLosesItWithItsModel() throws {
+  func testIndexIsAddedAndRemovedWithTheModel() throws {
     let store = try TestStore()
     let first = try store.open(model())
     try fill(first)

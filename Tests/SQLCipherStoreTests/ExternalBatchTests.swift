@@ -52,7 +52,7 @@ final class ExternalBatchTests: XCTestCase {
     XCTAssertEqual(findings, [], line: line)
   }
 
-  func testABatchUpdateGivesEachRowAFileOfItsOwn() async throws {
+  func testBatchUpdateGivesEachRowItsOwnFile() async throws {
     let (films, store) = try makeStore(5)
     let before = films.files()
     let request = BatchUpdateRequest(
@@ -72,7 +72,7 @@ final class ExternalBatchTests: XCTestCase {
     try await finish(films, store, fileCount: 4)
   }
 
-  func testABatchUpdateToASmallValueOrNoneRemovesTheFiles() async throws {
+  func testBatchUpdateToASmallOrNilValueRemovesTheFiles() async throws {
     let (films, store) = try makeStore(4)
     let context = store.newContext()
     _ = try context.execute(
@@ -83,7 +83,7 @@ final class ExternalBatchTests: XCTestCase {
     try await finish(films, store, fileCount: 2)
   }
 
-  func testWhatABatchUpdateComputesGoesIntoFilesToo() async throws {
+  func testComputedLargeValuesOfABatchUpdateAreStoredInFiles() async throws {
     let (films, store) = try makeStore(4)
     // From values in rows, from values in files, and from both with one request.
     _ = try store.newContext().execute(
@@ -99,7 +99,7 @@ final class ExternalBatchTests: XCTestCase {
     try await finish(films, store, fileCount: 6)
   }
 
-  func testABatchUpdateThatFailsLeavesTheFilesAsTheyWere() async throws {
+  func testFailedBatchUpdateLeavesFilesUnchanged() async throws {
     struct Stop: Error {}
     let (films, store) = try makeStore(4)
     let before = films.files()
@@ -133,7 +133,7 @@ final class ExternalBatchTests: XCTestCase {
     try await finish(films, store, fileCount: 5)
   }
 
-  func testABatchUpdateThatCannotWriteAFileSaysWhyAsASaveDoes() throws {
+  func testBatchUpdateReportsFileWriteErrorsLikeASave() throws {
     let films = try FilmStore()
     let store = try films.open(Self.model)
     let context = store.newContext()
@@ -156,7 +156,7 @@ final class ExternalBatchTests: XCTestCase {
     try store.close()
   }
 
-  func testAnInsertionThatMeetsRowsReplacesTheirFiles() async throws {
+  func testUpsertReplacesFilesOfMatchingRows() async throws {
     let (films, store) = try makeStore(4)
     let before = films.files()
     let objects: [[String: Any]] = (2..<6).map { ["title": "\($0)", "poster": bytes($0 == 3 ? 10 : 6_000, $0)] }
@@ -173,7 +173,7 @@ final class ExternalBatchTests: XCTestCase {
     try await finish(films, store, fileCount: 5)
   }
 
-  func testRandomRequestsLeaveOneFileForEachLargeValue() async throws {
+  func testRandomRequestsLeaveOneFilePerLargeValue() async throws {
     for seed in 1...6 {
       var random = SeededGenerator(seed: UInt64(seed))
       let (films, store) = try makeStore(0)

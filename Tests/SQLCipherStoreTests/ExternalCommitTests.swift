@@ -38,7 +38,7 @@ final class ExternalCommitTests: XCTestCase {
     XCTAssertEqual(try store.count("Film"), 0)
   }
 
-  func testACommitThatFailsLeavesNoFile() async throws {
+  func testFailedCommitLeavesNoFile() async throws {
     let films = try FilmStore()
     let store = try films.open(Self.model) { $0.enforcesForeignKeys = true }
     try failToCommit(store)
@@ -47,7 +47,7 @@ final class ExternalCommitTests: XCTestCase {
     try store.close()
   }
 
-  func testACommitThatFailsWhileOthersWaitLeavesNoFileForLong() async throws {
+  func testFailedCommitDuringConcurrentSavesLeavesNoFile() async throws {
     let films = try FilmStore()
     let store = try films.open(Self.model) { $0.enforcesForeignKeys = true }
     do {

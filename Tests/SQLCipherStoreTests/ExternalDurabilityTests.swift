@@ -51,7 +51,7 @@ final class ExternalDurabilityTests: XCTestCase {
     XCTAssertEqual(films.files().count, count, file: file, line: line)
   }
 
-  func testAReplacedValueIsThereWhenAPowerCutBringsItsRowBack() async throws {
+  func testReplacedValueSurvivesAPowerLossThatRestoresItsRow() async throws {
     let (films, store) = try makeStore()
     let disk = try Disk(films.url.path)
     try store.withFilm("0") { film, context in
@@ -65,7 +65,7 @@ final class ExternalDurabilityTests: XCTestCase {
     try await assertAllThere(found, count: 1)
   }
 
-  func testADeletedValueIsThereWhenAPowerCutBringsItsRowBack() async throws {
+  func testDeletedValueSurvivesAPowerLossThatRestoresItsRow() async throws {
     let (films, store) = try makeStore(count: 2)
     let disk = try Disk(films.url.path)
     try store.withFilm("1") { film, context in
@@ -78,7 +78,7 @@ final class ExternalDurabilityTests: XCTestCase {
     try await assertAllThere(found, count: 2)
   }
 
-  func testValuesOfBatchRequestsAreThereWhenAPowerCutBringsTheirRowsBack() async throws {
+  func testBatchRequestValuesSurviveAPowerLossThatRestoresTheirRows() async throws {
     let (films, store) = try makeStore(count: 3)
     let disk = try Disk(films.url.path)
     let context = store.newContext()
@@ -90,7 +90,7 @@ final class ExternalDurabilityTests: XCTestCase {
     XCTAssertEqual(films.files(), [])
   }
 
-  func testAMigrationThatPutsValuesIntoRowsSyncsBeforeTheirFilesGo() async throws {
+  func testMigrationIntoRowsSyncsBeforeRemovingFiles() async throws {
     let (films, store) = try makeStore()
     try store.close()
     let synced = Mutex<Disk?>(nil)
@@ -107,7 +107,7 @@ final class ExternalDurabilityTests: XCTestCase {
 
   /// The state of the last sync and the current files match at any point of a power loss.
   func testManyRemovalsShareOneSync() async throws {
-    let count = 2 * ExternalStorage.greatestWaitingCount + 5
+    let count = 2 * ExternalStorage.maximumWaitingCount + 5
     let films = try FilmStore()
     let small = 1_000
     let store = try films.open {
@@ -141,7 +141,7 @@ final class ExternalDurabilityTests: XCTestCase {
     XCTAssertEqual(names, [])
   }
 
-  func testAnotherProcessThatSweepsSyncsFirst() async throws {
+  func testSweepByAnotherProcessSyncsFirst() async throws {
     let (films, store) = try makeStore(count: 2)
     try store.withFilm("1") { film, context in
       context.delete(film)
@@ -166,7 +166,7 @@ final class ExternalDurabilityTests: XCTestCase {
     XCTAssertEqual(films.files().count, 1)
   }
 
-  func testWhatWaitedWhenAProcessDiedIsRemovedByTheNextOpening() async throws {
+  func testPendingRemovalsOfADeadProcessAreFinishedOnOpening() async throws {
     let (films, store) = try makeStore(count: 2)
     try store.withFilm("1") { film, context in
       context.delete(film)
@@ -179,7 +179,7 @@ final class ExternalDurabilityTests: XCTestCase {
     try await assertAllThere(found, count: 1)
   }
 
-  func testWithFullDurabilityFilesGoAtOnce() throws {
+  func testFullDurabilityRemovesFilesImmediately() throws {
     let (films, store) = try makeStore(count: 2, durability: .full)
     try store.withFilm("1") { film, context in
       context.delete(film)

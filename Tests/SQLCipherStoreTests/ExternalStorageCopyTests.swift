@@ -40,7 +40,7 @@ final class ExternalStorageCopyTests: XCTestCase {
 
   private func bytes0() -> Data { bytes(200_000, 0) }
 
-  func testABackupTakesTheFilesAlong() async throws {
+  func testBackupIncludesTheFiles() async throws {
     let films = try makeStore()
     let copy = films.folder.file("copy.store")
     try await films.unlock().backUp(to: copy)
@@ -48,7 +48,7 @@ final class ExternalStorageCopyTests: XCTestCase {
     try await check(films, at: copy)
   }
 
-  func testABackupThatFailsLeavesNoFolder() async throws {
+  func testFailedBackupLeavesNoFolder() async throws {
     let films = try makeStore()
     let file = try XCTUnwrap(films.files().first)
     var bytes = try Data(contentsOf: file)
@@ -64,7 +64,7 @@ final class ExternalStorageCopyTests: XCTestCase {
     XCTAssertEqual(try FileManager.default.contentsOfDirectory(atPath: films.url.deletingLastPathComponent().path).sorted(), before)
   }
 
-  func testABackupForAnotherKeyEncryptsTheFilesAnew() async throws {
+  func testBackupWithAnotherKeyReencryptsTheFiles() async throws {
     let films = try makeStore()
     let copy = films.folder.file("copy.store")
     try await films.unlock().backUp(to: copy, key: other)
@@ -103,7 +103,7 @@ final class ExternalStorageCopyTests: XCTestCase {
   }
 
   /// Without a folder of large values, no lock protected the files until they were copied.
-  func testABackupHasTheFilesOfItsSnapshotWhereTheFirstOneCameWhileItBegan() async throws {
+  func testBackupIncludesAFirstFileWrittenWhileItStarts() async throws {
     let films = try FilmStore(key: raw)
     let store = try films.open()
     let context = store.newContext()
@@ -115,7 +115,7 @@ final class ExternalStorageCopyTests: XCTestCase {
     try await films.unlock().keyring.backUp(
       to: copy.path, key: .sqlcipherPassphrase(SecretBytes(utf8: "other"), .sqlcipher3), largeValues: ExternalTable.ids,
       onOpen: { connection in
-        try FoldedIndexes.register(on: connection)
+        try StoredFunctionIndexes.register(on: connection)
         calls.withLock { $0.opened += 1 }
         if calls.withLock({ $0.opened }) == 1 { try store.addFilm("large", FilmStore.bytes(200_000)) }
       },
@@ -142,7 +142,7 @@ final class ExternalStorageCopyTests: XCTestCase {
   }
 
   /// Two concurrent backups to one name each treated the other's files as orphans, and the later one removed them.
-  func testOfTwoBackupsWithOneNameOneIsMadeWhole() async throws {
+  func testOneOfTwoConcurrentBackupsWithOneNameIsComplete() async throws {
     for key in [FilmStore.databaseKey, raw] {
       let films = try makeStore(key)
       let copy = films.folder.file("copy.store")
@@ -195,7 +195,7 @@ final class ExternalStorageCopyTests: XCTestCase {
     XCTAssertTrue(findings.allSatisfy { $0.contains("belongs to no value") })
   }
 
-  func testARotationWaitsForNobodysUnsavedValues() async throws {
+  func testRotationDoesNotWaitForUnsavedValues() async throws {
     let films = try makeStore()
     let store = try films.open()
     let writer = try store.store.makeExternalDataWriter()
@@ -211,7 +211,7 @@ final class ExternalStorageCopyTests: XCTestCase {
     try store.close()
   }
 
-  func testAPlaintextCopyHasAllBytesInsideAndComesBack() async throws {
+  func testPlaintextCopyInlinesAllValuesAndCanBeReimported() async throws {
     let films = try makeStore()
     let (plain, back) = (films.folder.file("plain.sqlite"), films.folder.file("back.store"))
     try await films.unlock().exportPlaintext(to: plain)
@@ -229,7 +229,7 @@ final class ExternalStorageCopyTests: XCTestCase {
     try store.close()
   }
 
-  func testAStoreOfASQLCipherPassphraseHasFilesToo() async throws {
+  func testStoreWithASQLCipherPassphraseSupportsFiles() async throws {
     let films = try FilmStore(key: .sqlcipherPassphrase(SecretBytes(utf8: "secret"), .portable))
     let store = try films.open()
     try store.addFilm("A", bytes(200_000))
@@ -239,7 +239,7 @@ final class ExternalStorageCopyTests: XCTestCase {
     try again.close()
   }
 
-  func testVerificationNamesWhatIsWrong() async throws {
+  func testVerificationReportsDamage() async throws {
     let films = try makeStore()
     let (first, second) = (films.files()[0], films.files()[1])
     let support = FilmStore.support(films.url)
@@ -265,7 +265,7 @@ final class ExternalStorageCopyTests: XCTestCase {
     XCTAssertEqual(after.count, 3)
   }
 
-  func testVerificationNamesReferencesThatLeadNowhere() async throws {
+  func testVerificationReportsDanglingReferences() async throws {
     let films = try makeStore()
     try films.execute("INSERT INTO cipherdata_external (id, size, digest) VALUES (5, 10, x'00')")
     try films.execute("UPDATE \"Film\" SET \"poster\" = 77 WHERE \"title\" = '2'")
@@ -276,7 +276,7 @@ final class ExternalStorageCopyTests: XCTestCase {
     XCTAssertEqual(findings.count, 3)
   }
 
-  func testOpeningSweepsWhatADeadWriterLeft() async throws {
+  func testOpeningRemovesLeftoversOfADeadWriter() async throws {
     let films = try makeStore()
     let support = FilmStore.support(films.url)
     for number in 0..<3 { try bytes(9).write(to: support.appendingPathComponent(String(repeating: "\(number)a", count: 16))) }
@@ -303,7 +303,7 @@ final class ExternalStorageCopyTests: XCTestCase {
     try await check(films)
   }
 
-  func testAMigrationTakesLargeValuesAlongAndLetsGoOfOthers() async throws {
+  func testMigrationKeepsLargeValuesAndRemovesUnusedOnes() async throws {
     let films = try FilmStore()
     func model(_ version: String, _ properties: [AttributeDescription], others: Bool) throws -> CompiledModel {
       var entity = EntityDescription(name: "Film")

@@ -14,7 +14,7 @@ final class ExternalStorageCrashTests: XCTestCase {
   private var rounds: Int { ProcessInfo.processInfo.environment["CIPHERDATA_CRASH_ROUNDS"].flatMap(Int.init) ?? 8 }
   private var random = SeededGenerator(seed: 4_711)
 
-  func testAKilledSaveLeavesNeitherADanglingReferenceNorAnOrphanForLong() async throws {
+  func testKilledSaveLeavesNoDanglingReferencesOrOrphans() async throws {
     guard ProcessInfo.processInfo.environment["CIPHERDATA_EXTERNAL_CRASH"] == nil else { return }
     let films = try FilmStore()
     try films.open().close()
@@ -43,7 +43,7 @@ final class ExternalStorageCrashTests: XCTestCase {
     print("files left over by \(rounds) killed processes: \(leftOver)")
   }
 
-  func testAKilledBatchRequestLeavesNeitherADanglingReferenceNorAnOrphanForLong() async throws {
+  func testKilledBatchRequestLeavesNoDanglingReferencesOrOrphans() async throws {
     guard ProcessInfo.processInfo.environment["CIPHERDATA_EXTERNAL_CRASH"] == nil else { return }
     let films = try FilmStore()
     try films.open().close()
@@ -71,7 +71,7 @@ final class ExternalStorageCrashTests: XCTestCase {
     print("files left over by \(rounds) killed processes: \(leftOver)")
   }
 
-  func testAKilledRotationLeavesFilesThatOpenWithItsStore() async throws {
+  func testKilledRotationLeavesReadableFiles() async throws {
     guard ProcessInfo.processInfo.environment["CIPHERDATA_EXTERNAL_CRASH"] == nil else { return }
     let films = try FilmStore(key: .raw(SecretBytes([UInt8](repeating: 6, count: 32))))
     let store = try films.open()
@@ -89,7 +89,7 @@ final class ExternalStorageCrashTests: XCTestCase {
     }
   }
 
-  func testTwoProcessesSaveAndSweepWithoutHarm() async throws {
+  func testTwoProcessesSaveAndSweepSafely() async throws {
     guard ProcessInfo.processInfo.environment["CIPHERDATA_EXTERNAL_CRASH"] == nil else { return }
     let films = try FilmStore()
     try films.open().close()
@@ -114,7 +114,7 @@ final class ExternalStorageCrashTests: XCTestCase {
   }
 
   /// The entry point of the child process that the test kills.
-  func testPlayThePartThatIsKilled() async throws {
+  func testChildProcessEntryPoint() async throws {
     let environment = ProcessInfo.processInfo.environment
     guard let role = environment["CIPHERDATA_EXTERNAL_CRASH"], let path = environment["CIPHERDATA_EXTERNAL_PATH"] else { return }
     func acknowledge(_ text: String) { FileHandle.standardOutput.write(Data("ACK \(text)\n".utf8)) }
@@ -187,7 +187,7 @@ private struct Victim {
 
   init(_ role: String, _ path: String) throws {
     process.executableURL = URL(fileURLWithPath: try XCTUnwrap(CommandLine.arguments.first))
-    process.arguments = ["SQLCipherStoreTests.ExternalStorageCrashTests/testPlayThePartThatIsKilled"]
+    process.arguments = ["SQLCipherStoreTests.ExternalStorageCrashTests/testChildProcessEntryPoint"]
     process.environment = ProcessInfo.processInfo.environment.merging(
       ["CIPHERDATA_EXTERNAL_CRASH": role, "CIPHERDATA_EXTERNAL_PATH": path]) { $1 }
     process.standardOutput = pipe

@@ -48,7 +48,7 @@ final class ExternalStorageTamperTests: XCTestCase {
     }
   }
 
-  func testEveryFlippedBitIsNoticed() throws {
+  func testEveryFlippedBitIsDetected() throws {
     let (films, store, file) = try makeStore()
     defer { withExtendedLifetime(films) {} }
     let original = try Data(contentsOf: file)
@@ -74,7 +74,7 @@ final class ExternalStorageTamperTests: XCTestCase {
     try store.close()
   }
 
-  func testCutAndLengthenedFilesAreNoticed() throws {
+  func testTruncatedAndExtendedFilesAreDetected() throws {
     let (films, store, file) = try makeStore()
     defer { withExtendedLifetime(films) {} }
     let original = try Data(contentsOf: file)
@@ -96,7 +96,7 @@ final class ExternalStorageTamperTests: XCTestCase {
     try store.close()
   }
 
-  func testChunksInAnotherOrderAreNoticed() throws {
+  func testReorderedChunksAreDetected() throws {
     let (films, store, file) = try makeStore()
     defer { withExtendedLifetime(films) {} }
     let original = try Data(contentsOf: file)
@@ -117,7 +117,7 @@ final class ExternalStorageTamperTests: XCTestCase {
     try store.close()
   }
 
-  func testFilesOfOtherValuesAndStoresAreNoticed() async throws {
+  func testFilesOfOtherValuesAndStoresAreDetected() async throws {
     let (films, store, file) = try makeStore()
     let original = try Data(contentsOf: file)
     try store.addFilm("B", FilmStore.bytes(200_000, 2))
@@ -147,7 +147,7 @@ final class ExternalStorageTamperTests: XCTestCase {
     try store.close()
   }
 
-  func testAConditionOverADamagedValueIsAnErrorToo() throws {
+  func testPredicateOnADamagedValueThrows() throws {
     let (films, store, file) = try makeStore()
     defer { withExtendedLifetime(films) {} }
     var changed = try Data(contentsOf: file)
@@ -163,7 +163,7 @@ final class ExternalStorageTamperTests: XCTestCase {
     try store.close()
   }
 
-  func testAFolderThatCannotBeWrittenFailsTheSave() throws {
+  func testUnwritableFolderFailsTheSave() throws {
     let films = try FilmStore()
     let store = try films.open()
     try Data().write(to: FilmStore.support(films.url))

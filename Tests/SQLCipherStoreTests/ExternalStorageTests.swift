@@ -14,7 +14,7 @@ import _TestSupport
 final class ExternalStorageTests: XCTestCase {
   private func bytes(_ count: Int, _ seed: Int = 1) -> Data { FilmStore.bytes(count, seed) }
 
-  func testOnlyLargeValuesOfAttributesThatAllowItGoIntoFiles() async throws {
+  func testOnlyLargeValuesOfAllowingAttributesAreStoredInFiles() async throws {
     let films = try FilmStore()
     let store = try films.open()
     try store.addFilm("small", bytes(131_071))
@@ -35,7 +35,7 @@ final class ExternalStorageTests: XCTestCase {
     XCTAssertEqual(folderMode, 0o700)
   }
 
-  func testTheThresholdIsTheDescriptions() throws {
+  func testThresholdIsSetByTheDescription() throws {
     let films = try FilmStore()
     let store = try films.open { $0.externalStorageThreshold = 100 }
     try store.addFilm("99", bytes(99))
@@ -51,7 +51,7 @@ final class ExternalStorageTests: XCTestCase {
     try again.close()
   }
 
-  func testAFileTellsNeitherBytesNorSizeNorName() throws {
+  func testFileRevealsNeitherBytesNorSizeNorName() throws {
     let films = try FilmStore()
     let store = try films.open()
     let marker = Data("THIS-IS-THE-MARKER-OF-A-SECRET-VALUE".utf8)
@@ -70,7 +70,7 @@ final class ExternalStorageTests: XCTestCase {
     }
   }
 
-  func testReadingAndSavingOtherPropertiesTouchesNoFile() throws {
+  func testReadingAndSavingOtherPropertiesAccessesNoFile() throws {
     let films = try FilmStore()
     let store = try films.open()
     try store.addFilm("A", bytes(300_000))
@@ -101,7 +101,7 @@ final class ExternalStorageTests: XCTestCase {
     try store.close()
   }
 
-  func testAFileGoesWhenItsValueIsReplacedClearedOrDeleted() async throws {
+  func testFileIsRemovedWhenItsValueIsReplacedClearedOrDeleted() async throws {
     let films = try FilmStore()
     let store = try films.open()
     for number in 0..<4 { try store.addFilm("\(number)", bytes(200_000, number)) }
@@ -135,7 +135,7 @@ final class ExternalStorageTests: XCTestCase {
     XCTAssertEqual(findings, [])
   }
 
-  func testABatchInsertionKeepsLargeValuesInFiles() async throws {
+  func testBatchInsertionStoresLargeValuesInFiles() async throws {
     let films = try FilmStore()
     let store = try films.open()
     _ = try store.newContext().execute(
@@ -147,7 +147,7 @@ final class ExternalStorageTests: XCTestCase {
     XCTAssertEqual(findings, [])
   }
 
-  func testASaveThatFailsLeavesNoFile() throws {
+  func testFailedSaveLeavesNoFile() throws {
     struct Stop: Error {}
     let films = try FilmStore()
     let store = try films.open()
@@ -214,7 +214,7 @@ final class ExternalStorageTests: XCTestCase {
     try store.close()
   }
 
-  func testValuesThatWaitForASaveShareOneDescriptor() async throws {
+  func testPendingValuesShareOneFileDescriptor() async throws {
     let films = try FilmStore()
     let store = try films.open { $0.externalStorageThreshold = 10 }
     /// The number of open descriptors of the folder.
@@ -251,7 +251,7 @@ final class ExternalStorageTests: XCTestCase {
     XCTAssertEqual(findings, [])
   }
 
-  func testWhoHasAnOlderRowReadsWhatStandsThereNow() throws {
+  func testOlderRowReadsTheCurrentValue() throws {
     let films = try FilmStore()
     let store = try films.open()
     try store.addFilm("A", bytes(200_000))
@@ -282,7 +282,7 @@ final class ExternalStorageTests: XCTestCase {
     try store.close()
   }
 
-  func testTheModelMayAllowItLaterAndForbidItAgain() async throws {
+  func testExternalStorageCanBeEnabledAndDisabledLater() async throws {
     let films = try FilmStore()
     let (inside, outside) = (try FilmStore.model(external: false), try FilmStore.model())
     var store = try films.open(inside)
@@ -325,7 +325,7 @@ final class ExternalStorageTests: XCTestCase {
     try store.close()
   }
 
-  func testALargeStreamNeedsLittleMemory() async throws {
+  func testLargeStreamUsesBoundedMemory() async throws {
     let films = try FilmStore()
     let store = try films.open()
     let piece = bytes(1 << 20)
@@ -364,7 +364,7 @@ final class ExternalStorageTests: XCTestCase {
     try store.close()
   }
 
-  func testASequenceIsCollectedAsItComes() async throws {
+  func testSequenceIsConsumedIncrementally() async throws {
     let films = try FilmStore()
     let store = try films.open()
     let pieces = AsyncStream<Data> { continuation in

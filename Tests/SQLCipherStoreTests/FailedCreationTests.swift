@@ -52,12 +52,12 @@ final class FailedCreationTests: XCTestCase {
 
   /// Runs `body` while the system has no inotify instances left.
   private func withoutWatches(_ body: () throws -> Void) rethrows {
-    FileEvents.refusal.withLock { $0 = .instance(EMFILE) }
-    defer { FileEvents.refusal.withLock { $0 = nil } }
+    FileEvents.simulatedError.withLock { $0 = .instance(EMFILE) }
+    defer { FileEvents.simulatedError.withLock { $0 = nil } }
     try body()
   }
 
-  func testAModelThatIsRefusedLeavesNoFiles() throws {
+  func testRejectedModelLeavesNoFiles() throws {
     let folder = try TemporaryFolder("FailedCreationTests")
     let url = folder.file("new.store")
     assertFails(.invalidRequest) { try add(url, Self.raw, Self.model(attributes: LibraryVersion.maximumVariables)) }
@@ -65,7 +65,7 @@ final class FailedCreationTests: XCTestCase {
     try close(try add(url, Self.raw, Self.model(attributes: 2)))
   }
 
-  func testAnOpeningThatFailsAfterTheStoreIsMadeLeavesNoFiles() throws {
+  func testOpeningThatFailsAfterCreationLeavesNoFiles() throws {
     for key in Self.keys {
       for hasHistory in [false, true] {
         let folder = try TemporaryFolder("FailedCreationTests")
@@ -86,7 +86,7 @@ final class FailedCreationTests: XCTestCase {
     }
   }
 
-  func testAStoreThatWasThereStaysWhereItsOpeningFails() throws {
+  func testFailedOpeningPreservesAnExistingStore() throws {
     let folder = try TemporaryFolder("FailedCreationTests")
     let url = folder.file("old.store")
     try close(try add(url, Self.raw, Self.model(attributes: 2)))
@@ -100,7 +100,7 @@ final class FailedCreationTests: XCTestCase {
     try close(try add(url, Self.raw, Self.model(attributes: 2)))
   }
 
-  func testAKeyFileWithoutAStoreStays() throws {
+  func testKeyFileWithoutAStoreIsPreserved() throws {
     let folder = try TemporaryFolder("FailedCreationTests")
     let url = folder.file("new.store")
     let keys = folder.file("new.store.keys")
@@ -115,7 +115,7 @@ final class FailedCreationTests: XCTestCase {
     XCTAssertEqual(coordinator.persistentStores.count, 1)
   }
 
-  func testAMoveThatFailsLeavesNothingAtTheNewPlace() throws {
+  func testFailedMoveLeavesNothingAtTheDestination() throws {
     for type in [StoreType.inMemory, .sqlcipher] {
       let folder = try TemporaryFolder("FailedCreationTests")
       let coordinator = try PersistentStoreCoordinator(managedObjectModel: Self.model(attributes: 2))
@@ -145,14 +145,14 @@ final class FailedCreationTests: XCTestCase {
     }
   }
 
-  func testAPlaceThatIsTakenMeanwhileIsNotOverwritten() throws {
+  func testConcurrentlyCreatedDestinationIsNotOverwritten() throws {
     let folder = try TemporaryFolder("FailedCreationTests")
     let (source, target) = (folder.file("a.store"), folder.file("b.store"))
     try close(try add(source, Self.raw, Self.model(attributes: 2)))
     let file = try waitFor { try await SQLCipherStoreFile.unlock(at: source, key: Self.raw) }
     XCTAssertThrowsError(
       try waitFor {
-        try await StoreReplacement.replace(target.path, needsFreePlace: true) { staged in
+        try await StoreReplacement.replace(target.path, requiresUnusedPath: true) { staged in
           try await file.backUp(to: URL(fileURLWithPath: staged))
           try Data("another's".utf8).write(to: target)
         }
@@ -162,20 +162,20 @@ final class FailedCreationTests: XCTestCase {
     XCTAssertEqual(try Data(contentsOf: target), Data("another's".utf8))
   }
 
-  func testANewStoreThatAnotherOneUsesIsNotTakenBack() throws {
+  func testFailedOpeningKeepsANewStoreInUse() throws {
     for key in Self.keys {
       let folder = try TemporaryFolder("FailedCreationTests")
       let path = folder.file("new.store").path
       func make() throws -> StoreKeyring {
-        try waitFor { try await StoreKeyring.create(storePath: path, key: key, canBeTakenBack: true) }
+        try waitFor { try await StoreKeyring.create(storePath: path, key: key, isRemovable: true) }
       }
       // No connection has used it.
-      XCTAssertEqual(try make().newStore?.takeBack(), true)
+      XCTAssertEqual(try make().newStore?.remove(), true)
       XCTAssertEqual(folder.fileNames(), [], "\(key)")
       // Another connection has it open.
       var keyring = try make()
       let open = try Connection(opening: path, key: keyring.databaseKey())
-      XCTAssertEqual(keyring.newStore?.takeBack(), false)
+      XCTAssertEqual(keyring.newStore?.remove(), false)
       open.close()
       try StoreRemoval.destroy(path)
       // Another connection wrote to it.
@@ -183,27 +183,27 @@ final class FailedCreationTests: XCTestCase {
       let writer = try Connection(opening: path, key: keyring.databaseKey())
       try writer.execute("CREATE TABLE t (a)")
       writer.close()
-      XCTAssertEqual(keyring.newStore?.takeBack(), false)
+      XCTAssertEqual(keyring.newStore?.remove(), false)
       XCTAssertTrue(StoreFile.exists(path))
       try StoreRemoval.destroy(path)
       // Another store has replaced it.
       let former = try make()
       try StoreRemoval.destroy(path)
       let other = try make()
-      XCTAssertEqual(former.newStore?.takeBack(), false)
+      XCTAssertEqual(former.newStore?.remove(), false)
       XCTAssertTrue(StoreFile.exists(path))
-      XCTAssertEqual(other.newStore?.takeBack(withContents: true), true)
+      XCTAssertEqual(other.newStore?.remove(withContents: true), true)
       XCTAssertEqual(folder.fileNames(), [])
     }
   }
 
-  func testANewStoreWhoseKeysWereChangedIsNotTakenBack() throws {
+  func testFailedOpeningKeepsANewStoreWithChangedKeys() throws {
     let folder = try TemporaryFolder("FailedCreationTests")
     let path = folder.file("new.store").path
-    let keyring = try waitFor { try await StoreKeyring.create(storePath: path, key: Self.raw, canBeTakenBack: true) }
+    let keyring = try waitFor { try await StoreKeyring.create(storePath: path, key: Self.raw, isRemovable: true) }
     let other = try waitFor { try await StoreKeyring.unlock(storePath: path, key: Self.raw) }
     _ = try waitFor { try await other.addSlot(.passphrase("mine", .cheapForTests())) }
-    XCTAssertEqual(keyring.newStore?.takeBack(), false)
+    XCTAssertEqual(keyring.newStore?.remove(), false)
     XCTAssertEqual(folder.fileNames(), ["new.store", "new.store.keys"])
   }
 }

@@ -149,7 +149,7 @@ final class FormatFixtureTests: XCTestCase {
     XCTAssertEqual(try versions(of: largeValues, magic: "CipherDX"), Set(1...ExternalFileFormat.version))
   }
 
-  func testAStoreOfEveryFormatIsReadAsItIs() async throws {
+  func testStoreOfEveryFormatIsReadWithoutConversion() async throws {
     for format in Self.formats {
       var (folder, description) = try copy(format)
       let url = folder.file("format\(format).store")
@@ -166,7 +166,7 @@ final class FormatFixtureTests: XCTestCase {
     }
   }
 
-  func testAStoreOfEveryFormatIsBroughtToThePresentOneWhenItIsWritten() async throws {
+  func testStoreOfEveryFormatIsUpgradedWhenWritten() async throws {
     for format in Self.formats {
       let (folder, description) = try copy(format)
       try open(description, format: format) { context in
@@ -235,7 +235,7 @@ final class FormatFixtureTests: XCTestCase {
   }
 
   /// Writes the fixture of the current format if the environment requests it; see `Fixtures/README.md`.
-  func testTheFixtureOfThePresentFormatIsWrittenOnRequest() async throws {
+  func testCurrentFormatFixtureIsWrittenOnRequest() async throws {
     guard let target = ProcessInfo.processInfo.environment["CIPHERDATA_WRITE_FIXTURES"] else { return }
     let format = MetadataTable.formatVersionWithHistory
     let url = URL(fileURLWithPath: target).appendingPathComponent("format\(format).store")

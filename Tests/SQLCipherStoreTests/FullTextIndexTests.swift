@@ -68,7 +68,7 @@ final class FullTextIndexTests: XCTestCase {
     return false
   }
 
-  func testItIsATableOfWordsThatTriggersKeepInStep() throws {
+  func testTriggersMaintainTheFullTextTable() throws {
     guard try canIndexWords() else { return }
     let store = try TestStore()
     try store.open(model([words])).close()
@@ -92,7 +92,7 @@ final class FullTextIndexTests: XCTestCase {
       ])
   }
 
-  func testSearchesUseIt() throws {
+  func testSearchesUseTheFullTextIndex() throws {
     guard try canIndexWords() else { return }
     let store = try TestStore()
     let open = try store.open(model())
@@ -125,7 +125,7 @@ final class FullTextIndexTests: XCTestCase {
       "full-text index “words” of Book (title)")
   }
 
-  func testWithoutItRowsAreReadAndTheExplanationSaysSo() throws {
+  func testExplanationReportsAScanWithoutTheFullTextIndex() throws {
     let store = try TestStore()
     let open = try store.open(model([]))
     try fill(open)
@@ -136,7 +136,7 @@ final class FullTextIndexTests: XCTestCase {
     XCTAssertEqual(part.warnings.first?.properties, ["title"])
   }
 
-  func testQueriesOfOneShapeShareAPlan() throws {
+  func testQueriesWithOneStructureShareAPlan() throws {
     let store = try TestStore()
     let open = try store.open(model())
     try fill(open)
@@ -148,7 +148,7 @@ final class FullTextIndexTests: XCTestCase {
     XCTAssertEqual(Set(statements).count, 1, "\(statements)")
   }
 
-  func testASaveRunsNoStatementMore() throws {
+  func testFullTextIndexAddsNoStatementToASave() throws {
     func statements(_ indexes: [FetchIndexDescription]) throws -> [String] {
       let store = try TestStore()
       let open = try store.open(model(indexes))
@@ -157,7 +157,7 @@ final class FullTextIndexTests: XCTestCase {
     XCTAssertEqual(try statements([words]).count, try statements([]).count)
   }
 
-  func testAStoreGetsAndLosesItWithItsModel() throws {
+  func testIndexIsAddedAndRemovedWithTheModel() throws {
     guard try canIndexWords() else { return }
     let store = try TestStore()
     let without = try store.open(model([]))
@@ -184,7 +184,7 @@ final class FullTextIndexTests: XCTestCase {
     XCTAssertFalse(try store.ddl().contains { $0.contains("cd_words") || $0.contains("f_Book") })
   }
 
-  func testAStoreThatIsOnlyReadAnswersWithoutIt() throws {
+  func testReadOnlyStoreWorksWithoutTheFullTextIndex() throws {
     let store = try TestStore()
     let open = try store.open(model([]))
     try fill(open)
@@ -200,7 +200,7 @@ final class FullTextIndexTests: XCTestCase {
     if LibraryVersion.hasFullText { XCTAssertEqual(try explain("title SEARCH 'emile'", again).warnings, []) }
   }
 
-  func testSomebodyElseMayTakeItAway() throws {
+  func testFullTextIndexCanBeRemovedByAnotherProcess() throws {
     let store = try TestStore()
     let open = try store.open(model([words]))
     try fill(open)
@@ -212,7 +212,7 @@ final class FullTextIndexTests: XCTestCase {
     XCTAssertEqual(try count("title SEARCH 'emile -5'", other), 4)
   }
 
-  func testAnIndexOfOtherRulesIsReplaced() throws {
+  func testFullTextIndexOfOtherRulesIsReplaced() throws {
     guard try canIndexWords() else { return }
     let store = try TestStore()
     let open = try store.open(model([words]))
@@ -225,7 +225,7 @@ final class FullTextIndexTests: XCTestCase {
     XCTAssertEqual(try count("title SEARCH 'emile'", again), 4)
   }
 
-  func testItIsCheckedByAFullVerification() async throws {
+  func testFullVerificationChecksTheFullTextIndex() async throws {
     guard try canIndexWords() else { return }
     let store = try TestStore()
     let open = try store.open(model([words]))
@@ -240,7 +240,7 @@ final class FullTextIndexTests: XCTestCase {
     XCTAssertTrue(findings.first?.contains("f_Book_words") ?? false, "\(findings)")
   }
 
-  func testPlainCopiesHaveNone() async throws {
+  func testPlaintextCopiesHaveNoFullTextIndex() async throws {
     guard try canIndexWords() else { return }
     let store = try TestStore()
     let open = try store.open(model())
@@ -271,7 +271,7 @@ final class FullTextIndexTests: XCTestCase {
     }
   }
 
-  func testNamesOfAnyKind() throws {
+  func testFullTextIndexSupportsAnyName() throws {
     let name = "a \"b\" 'c' = (d), [é]"
     var entity = Models.entity("Wörter_1", [Models.text("text"), Models.text("content"), Models.text("docid"), Models.text("rowid")])
     entity.indexes = [
@@ -313,7 +313,7 @@ final class FullTextIndexTests: XCTestCase {
     }
   }
 
-  func testTheWordsAreEncrypted() throws {
+  func testIndexedWordsAreEncrypted() throws {
     let store = try TestStore()
     let open = try store.open(model([words]))
     try open.insert("Book", ["title": .text("Rhabarberkuchen mit Sahne")])

@@ -133,7 +133,7 @@ final class GroupingDifferentialTests: XCTestCase {
     return isOrdered ? texts : texts.sorted()
   }
 
-  func testRandomGroupsHaveTheSameAnswersAsInMemory() throws {
+  func testRandomGroupsMatchTheInMemoryStore() throws {
     let store = try TestStore()
     let encrypted = try store.open()
     let memory = try OpenStore(PersistentStoreDescription(type: .inMemory), model: SpecificationModels.library)

@@ -33,7 +33,7 @@ final class GroupingStatementTests: XCTestCase {
     return try SelectGenerator(schema: schema).plan(resolved, fetch, try shape(fetch), number: nil).sql
   }
 
-  func testGroupsAreGroupsInSQL() throws {
+  func testGroupsUseSQLGroupBy() throws {
     XCTAssertEqual(
       try sql(try fetch("author.name, count(*) AS n, max(title)", by: "author.name", having: "n > 2 AND author.name != nil", order: ["n"])),
       #"SELECT t1."name", count(*), max(t0."title") FROM "Book" AS t0 LEFT JOIN "Author" AS t1 ON t1."_pk" = t0."author" "#
@@ -44,7 +44,7 @@ final class GroupingStatementTests: XCTestCase {
     )
   }
 
-  func testGroupsByADestinationsValuesAreMadeOfTheGroupsOfEachDestination() throws {
+  func testGroupsByDestinationValuesCombineGroupsOfEachDestination() throws {
     XCTAssertEqual(
       try sql(try fetch("author.name, count(*) AS n, sum(pages)", by: "author.name", order: ["n"])),
       #"SELECT t2."name", sum(g1.p1), coalesce(sum(g1.p2), 0) FROM "#
@@ -75,7 +75,7 @@ final class GroupingStatementTests: XCTestCase {
     XCTAssertEqual(try sql(try fetch("5 AS five", order: ["count(*)"])), #"SELECT ?, count(*) >= 0 FROM "Book" AS t0"#)
   }
 
-  func testCountsAreOfRows() throws {
+  func testCountsCountRows() throws {
     func count(_ fetch: FetchSpecification) throws -> String {
       var fetch = fetch
       fetch.resultType = .count
@@ -99,7 +99,7 @@ final class GroupingStatementTests: XCTestCase {
       try sql(distinct), #"SELECT DISTINCT t0."title", t0."pages" FROM "Book" AS t0 ORDER BY t0."pages", t0."title""#)
   }
 
-  func testANumberIsNoPlaceOfAColumn() throws {
+  func testNumericConstantIsNotAColumnPosition() throws {
     // All objects of the table belong to one entity: its number is a constant.
     let number = try XCTUnwrap(model.entity(named: "Book")).number
     XCTAssertEqual(

@@ -40,7 +40,7 @@ final class HistoryCrashTests: XCTestCase {
     return try OpenStore(description, model: SpecificationModels.library)
   }
 
-  func testRowsAndRecordsAreThereTogetherOrNotAtAll() throws {
+  func testRowsAndHistoryRecordsAreWrittenAtomically() throws {
     let store = try TestStore()
     let (copies, folder) = try points(store) { _ in
     } _: { open in
@@ -80,7 +80,7 @@ final class HistoryCrashTests: XCTestCase {
     XCTAssertGreaterThan(counts.count, 50)
   }
 
-  func testOfAPurgeThatWasKilledAPrefixIsGone() throws {
+  func testKilledPurgeDeletesAPrefix() throws {
     let store = try TestStore()
     let (copies, folder) = try points(store) { open in
       for number in 0..<1_700 { try open.insert("Tag", ["name": .text("\(number)")]) }
@@ -103,7 +103,7 @@ final class HistoryCrashTests: XCTestCase {
     XCTAssertTrue(rests.contains(1))
   }
 
-  func testAHistoryIsSwitchedWholeOrNotAtAll() throws {
+  func testHistoryIsEnabledAndDisabledAtomically() throws {
     let store = try TestStore()
     let (copies, folder) = try points(store) { open in
       try open.insert("Tag", ["name": .text("one")])

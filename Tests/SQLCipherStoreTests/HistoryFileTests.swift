@@ -38,7 +38,7 @@ final class HistoryFileTests: XCTestCase {
 
   // MARK: Cost
 
-  func testAStoreWithoutAHistoryPaysNothing() throws {
+  func testStoreWithoutHistoryHasNoOverhead() throws {
     let store = try TestStore()
     let open = try store.open()
     let tag = try open.insert("Tag", ["name": .text("red")])
@@ -50,7 +50,7 @@ final class HistoryFileTests: XCTestCase {
     XCTAssertEqual(try value("SELECT format FROM cipherdata_metadata", store), 2)
   }
 
-  func testASaveWithAHistoryWritesOneRowMore() throws {
+  func testSaveWithHistoryWritesOneAdditionalRow() throws {
     let store = try TestStore()
     let open = try tracked(store)
     let tag = try open.insert("Tag", ["name": .text("red")])
@@ -66,7 +66,7 @@ final class HistoryFileTests: XCTestCase {
     XCTAssertLessThan(try value("SELECT max(length(changes)) FROM cipherdata_history", store), 40)
   }
 
-  func testValuesReadTheRowsThatAreNeededInOneStatement() throws {
+  func testValuesAreReadWithOneStatement() throws {
     let store = try TestStore()
     let open = try tracked(store, .values)
     let tags = try open.save { save in try (1...5).map { try save.insert("Tag", ["name": .text("\($0)")]) } }
@@ -79,7 +79,7 @@ final class HistoryFileTests: XCTestCase {
 
   // MARK: Switching
 
-  func testTheFormatSaysThatThereIsAHistoryAndGoesBackWithIt() throws {
+  func testFormatNumberReflectsHistory() throws {
     let store = try TestStore()
     var open = try tracked(store)
     try open.insert("Tag", ["name": .text("red")])
@@ -110,7 +110,7 @@ final class HistoryFileTests: XCTestCase {
 
   /// Checks what a library without history support reads: the format, the schema, the metadata's columns, and the layout except for unknown
   /// keys.
-  func testWhereAHistoryWasSwitchedOffALibraryFromBeforeItFindsWhatItKnows() throws {
+  func testDisablingHistoryRestoresTheOlderFormat() throws {
     let (plain, switched) = (try TestStore(), try TestStore())
     try plain.open().close()
     var open = try tracked(switched, .values)
@@ -174,7 +174,7 @@ final class HistoryFileTests: XCTestCase {
     return String(decoding: try JSONSerialization.data(withJSONObject: cleared(layout), options: [.sortedKeys]), as: UTF8.self)
   }
 
-  func testWhoHasTheStoreOpenNoticesThatItsHistoryWasSwitched() throws {
+  func testOpenStoresDetectHistoryChanges() throws {
     let store = try TestStore()
     let (one, other) = (try store.open(), try store.open())
     try one.insert("Tag", ["name": .text("1")])
@@ -196,7 +196,7 @@ final class HistoryFileTests: XCTestCase {
     XCTAssertEqual(Set(try transactions(one).map(\.opening)).count, 2, "each opening is another one")
   }
 
-  func testAReadOnlyStoreIsTakenAsItIs() throws {
+  func testReadOnlyStoreKeepsItsHistorySetting() throws {
     let store = try TestStore()
     try store.open().insert("Tag", ["name": .text("1")])
     var description = store.description
@@ -209,7 +209,7 @@ final class HistoryFileTests: XCTestCase {
 
   // MARK: Failures
 
-  func testARestoredCopyOfAStoreDoesNotKnowLaterPlaces() throws {
+  func testRestoredCopyRejectsLaterTokens() throws {
     let store = try TestStore()
     var open = try tracked(store)
     try open.insert("Tag", ["name": .text("1")])
@@ -230,7 +230,7 @@ final class HistoryFileTests: XCTestCase {
     XCTAssertEqual(try open.coordinator.execute(.fetchHistory(after: common)).transactions.count, 1)
   }
 
-  func testDamageInTheHistoryStopsNeitherReadingNorSaving() throws {
+  func testDamagedHistoryPreventsNeitherReadingNorSaving() throws {
     let store = try TestStore()
     var open = try tracked(store)
     for name in ["1", "2", "3"] { try open.insert("Tag", ["name": .text(name)]) }
@@ -255,7 +255,7 @@ final class HistoryFileTests: XCTestCase {
     XCTAssertEqual(try transactions(open).map(\.kind), [.begin])
   }
 
-  func testDeletionGoesInPortionsAndLeavesAPrefixOut() throws {
+  func testHistoryIsDeletedInBatchesFromTheStart() throws {
     let store = try TestStore()
     let open = try tracked(store)
     for number in 1...1_200 { try open.insert("Tag", ["name": .text("\(number)")]) }
@@ -267,7 +267,7 @@ final class HistoryFileTests: XCTestCase {
     XCTAssertEqual(try transactions(open).count, 1)
   }
 
-  func testVerificationNamesRecordsThatCannotBeRead() throws {
+  func testVerificationReportsUnreadableRecords() throws {
     let store = try TestStore()
     let open = try tracked(store, .values)
     for number in 1...3 { try open.insert("Tag", ["name": .text("\(number)")]) }
@@ -285,7 +285,7 @@ final class HistoryFileTests: XCTestCase {
     }
   }
 
-  func testAPlainCopyLeavesTheHistoryOutUnlessTold() throws {
+  func testPlaintextCopyOmitsHistoryByDefault() throws {
     let store = try TestStore()
     let open = try tracked(store, .values)
     try open.insert("Tag", ["name": .text("red")])
@@ -313,7 +313,7 @@ final class HistoryFileTests: XCTestCase {
     }
   }
 
-  func testRetentionDeletesBehindSavesAndNeverPastAConsumer() throws {
+  func testRetentionRunsAfterSavesAndStopsAtConsumers() throws {
     let store = try TestStore()
     var description = store.description
     description.historyTracking = true
@@ -327,7 +327,7 @@ final class HistoryFileTests: XCTestCase {
     try open.coordinator.registerHistoryConsumer("slow", after: all[0].token)
     for number in 201...300 { try open.insert("Tag", ["name": .text("\(number)")]) }
     XCTAssertEqual(try transactions(open).first, all[0], "who has not read it yet still finds it")
-    try open.coordinator.historyConsumed(try XCTUnwrap(transactions(open).last).token, by: "slow")
+    try open.coordinator.markHistoryConsumed(upTo: try XCTUnwrap(transactions(open).last).token, by: "slow")
     try open.coordinator.removeHistoryConsumer("slow")
     for number in 301...400 { try open.insert("Tag", ["name": .text("\(number)")]) }
     all = try transactions(open)
@@ -359,7 +359,7 @@ final class HistoryFileTests: XCTestCase {
       })
   }
 
-  func testRecordsAreReadUnderALaterModelByItsNames() throws {
+  func testRecordsAreReadWithTheNamesOfALaterModel() throws {
     let store = try TestStore()
     let older = try library("older") {
       Attribute("title", .string)

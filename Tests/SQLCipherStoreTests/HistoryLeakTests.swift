@@ -49,7 +49,7 @@ final class HistoryLeakTests: XCTestCase {
     try context.save()
   }
 
-  func testNoFileTellsAnythingOfAHistory() async throws {
+  func testNoFileRevealsHistoryContent() async throws {
     let films = try FilmStore()
     let store = try films.open { description in
       (description.historyTracking, description.historyLevel) = (true, .values)
@@ -69,7 +69,7 @@ final class HistoryLeakTests: XCTestCase {
     let transactions = try context.execute(.fetchHistory(after: nil)).transactions
     XCTAssertEqual(transactions.last?.author, "MARKER-AUTHOR")
     XCTAssertEqual(transactions.count, 3)
-    try store.coordinator.historyConsumed(try XCTUnwrap(transactions.last?.token), by: "MARKER-CONSUMER")
+    try store.coordinator.markHistoryConsumed(upTo: try XCTUnwrap(transactions.last?.token), by: "MARKER-CONSUMER")
     _ = try context.execute(.deleteHistory(before: transactions.last?.token))
     try scan(films, "after a purge")
     try pinned.setQueryGeneration(from: nil)

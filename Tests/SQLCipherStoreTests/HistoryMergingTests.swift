@@ -20,7 +20,7 @@ final class HistoryMergingTests: XCTestCase {
     return try OpenStore(description, model: model)
   }
 
-  func testWhatAnotherOpeningHasWrittenIsMergedByItsHistory() throws {
+  func testChangesOfAnotherStoreInstanceAreMergedByHistory() throws {
     for level in HistoryLevel.allCases {
       let store = try TestStore()
       let (one, other) = (try open(store, level), try open(store, level))
@@ -48,7 +48,7 @@ final class HistoryMergingTests: XCTestCase {
     }
   }
 
-  func testAnObjectThatWasDeletedAndBroughtBackUnderItsIDTakesItsNewRow() throws {
+  func testObjectRestoredWithItsIDReadsItsNewRow() throws {
     let store = try TestStore()
     let open = try open(store)
     let replica = OpenContext(open)
@@ -97,7 +97,7 @@ final class HistoryMergingTests: XCTestCase {
 
   /// A replica that reads only the history equals the store after each step of saves, batch requests, partly failing transactions, undone
   /// merges and migrations. `CIPHERDATA_HISTORY_STEPS` sets the number of steps per level; 20,000 steps have passed.
-  func testAReplicaKeptByTheHistoryAloneEqualsTheStore() throws {
+  func testReplicaMaintainedFromHistoryEqualsTheStore() throws {
     let steps = ProcessInfo.processInfo.environment["CIPHERDATA_HISTORY_STEPS"].flatMap(Int.init) ?? 1_000
     for (seed, level) in [(UInt64(5), HistoryLevel.properties), (7, .values)] {
       var random = SeededGenerator(seed: seed)

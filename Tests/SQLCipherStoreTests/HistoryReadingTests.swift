@@ -18,7 +18,7 @@ final class HistoryReadingTests: XCTestCase {
     return try OpenStore(description, model: SpecificationModels.library)
   }
 
-  func testAnyNumberOfTransactionsIsReadAThousandAtATime() throws {
+  func testTransactionsAreReadInBatchesOfAThousand() throws {
     let store = try TestStore()
     let open = try tracked(store)
     let context = open.newContext()
@@ -71,16 +71,16 @@ final class HistoryReadingTests: XCTestCase {
     return lines
   }
 
-  func testNobodyReadsOnInATransactionOfWhichNothingIsWantedOnceHeIsCalledOff() async throws {
+  func testCanceledReaderStopsInsideAFilteredTransaction() async throws {
     let store = try TestStore()
     let open = try tracked(store)
     try open.newContext().execute(BatchInsertRequest(entityName: "Tag", objects: [["name": "red"], ["name": "blue"]]))
     let nothing = open.coordinator.history(changes: .compare("entity", .equal, "Book"))
-    let all = try await HistoryWalk(nothing).next()
+    let all = try await HistoryCursor(nothing).next()
     XCTAssertEqual(all.count, 0, "there is none of a book")
     let calledOff = Task {
       withUnsafeCurrentTask { $0?.cancel() }
-      return try await HistoryWalk(nothing).next()
+      return try await HistoryCursor(nothing).next()
     }
     do {
       let found = try await calledOff.value
@@ -88,7 +88,7 @@ final class HistoryReadingTests: XCTestCase {
     } catch is CancellationError {}
   }
 
-  func testRowsOfAnotherStoreAreOneTransactionThatSaysEverything() throws {
+  func testImportedStoreIsRecordedAsOneTransaction() throws {
     let store = try TestStore()
     let open = try tracked(store)
     let tag = try XCTUnwrap(SpecificationModels.library.entities.first { $0.name == "Tag" })
@@ -116,7 +116,7 @@ final class HistoryReadingTests: XCTestCase {
     XCTAssertEqual(found.last?.changeSet.isWhole, true)
   }
 
-  func testAStoreThatIsMovedIntoOneWithAHistoryIsOneTransactionThere() throws {
+  func testStoreMovedIntoAHistoryStoreIsOneTransaction() throws {
     let coordinator = try PersistentStoreCoordinator(managedObjectModel: SpecificationModels.library.model)
     let store = try TestStore()
     var description = store.description

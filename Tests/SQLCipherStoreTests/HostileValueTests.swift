@@ -129,7 +129,7 @@ final class HostileValueTests: XCTestCase {
     }
   }
 
-  func testNoCellOfATableLeadsToATrap() throws {
+  func testTableCellsNeverCauseATrap() throws {
     let store = try makeStore()
     let tables = TableLayout(model: try model(), entityNumbers: Array(try model().entities.indices))
     var cells: [(table: String, column: String)] = [(BookkeepingTables.keys, "next")]
@@ -143,7 +143,7 @@ final class HostileValueTests: XCTestCase {
     try sweep(store, cells.flatMap { cell in Self.values.map { (cell.table, cell.column, $0) } })
   }
 
-  func testNoCellOfTheMetadataLeadsToATrap() throws {
+  func testMetadataCellsNeverCauseATrap() throws {
     let store = try makeStore()
     let original = TableLayout(model: try model(), entityNumbers: Array(try model().entities.indices))
     var layouts: [String] = []
@@ -204,7 +204,7 @@ final class HostileValueTests: XCTestCase {
     XCTAssertGreaterThan(changed, cells.count / 3)
   }
 
-  func testAReferenceThatNamesAnotherEntityOfTheTreeGivesNoRowOfAnotherShape() async throws {
+  func testReferenceWithAnotherEntityYieldsNoMismatchedRow() async throws {
     let store = try makeStore()
     try store.execute("UPDATE Note SET asset_entity = 5 - asset_entity")
     let coordinator = PersistentStoreCoordinator(compiledModel: try model())
@@ -225,7 +225,7 @@ final class HostileValueTests: XCTestCase {
     }
   }
 
-  func testTheConstantsOfAStatementAreReadWithinTheirBytes() throws {
+  func testStatementConstantsAreReadWithinBounds() throws {
     let store = try makeStore()
     let open = try store.open(model())
     defer { try? open.close() }
@@ -244,7 +244,7 @@ final class HostileValueTests: XCTestCase {
     }
   }
 
-  func testOrdersAreKeptOverAllNumbers() {
+  func testOrderKeysSupportTheFullNumberRange() {
     XCTAssertEqual(OrderKeys.assign([.min, nil, .max]), (1...3).map { $0 * OrderKeys.gap })
     XCTAssertEqual(OrderKeys.assign([.max, nil]), (1...2).map { $0 * OrderKeys.gap })
     XCTAssertEqual(OrderKeys.assign([nil, .min]), (1...2).map { $0 * OrderKeys.gap })

@@ -9,7 +9,7 @@ import _StoreSpecification
 
 /// Names and values that look like SQL affect neither the schema nor the statements.
 final class InjectionTests: XCTestCase {
-  private final class Heard: Sendable {
+  private final class RecordedStatements: Sendable {
     private let texts = Mutex<[String]>([])
     func add(_ text: String) { texts.withLock { $0.append(text) } }
     func take() -> [String] {
@@ -21,14 +21,14 @@ final class InjectionTests: XCTestCase {
   }
 
   /// Opens a store with an observer of the statements that SQLite reports.
-  private func open(_ store: TestStore, _ model: CompiledModel) throws -> (OpenStore, Heard) {
-    let heard = Heard()
+  private func open(_ store: TestStore, _ model: CompiledModel) throws -> (OpenStore, RecordedStatements) {
+    let heard = RecordedStatements()
     var description = store.description
     description.sqlObserver = SQLObserver { heard.add($0.text) }
     return (try OpenStore(description, model: model), heard)
   }
 
-  func testEveryNameTakesTheStatementsOfAHarmlessOne() throws {
+  func testEveryNameUsesTheStatementsOfAHarmlessName() throws {
     let names = ["harmless"] + HostileWords.names
     let store = try TestStore()
     let model = try SpecificationModels.frozen([SpecificationModels.entity("Thing", names.map { SpecificationModels.text($0) })])
@@ -57,7 +57,7 @@ final class InjectionTests: XCTestCase {
     XCTAssertEqual(try store.ddl(), schema)
   }
 
-  func testEveryValueTakesTheStatementsOfAHarmlessOne() throws {
+  func testEveryValueUsesTheStatementsOfAHarmlessValue() throws {
     let store = try TestStore()
     let (open, heard) = try open(store, SpecificationModels.library)
     let schema = try store.ddl()

@@ -9,7 +9,7 @@ import _TestSupport
 final class KeyAllocatorTests: XCTestCase {
   private struct Stop: Error {}
 
-  func testKeysBeginAtOneAndAreNotReusedAfterReopening() throws {
+  func testKeysStartAtOneAndAreNotReusedAfterReopening() throws {
     let store = try TestStore()
     var open = try store.open()
     XCTAssertEqual(try open.newIDs("Tag", count: 3).map(\.key), [1, 2, 3])
@@ -35,7 +35,7 @@ final class KeyAllocatorTests: XCTestCase {
     XCTAssertEqual(try open.newID("Note").key, 1)
   }
 
-  func testBlocksGrow() throws {
+  func testReservedKeyBlocksGrow() throws {
     let store = try TestStore()
     let open = try store.open()
     let keys = try (0..<10).flatMap { _ in try open.newIDs("Tag", count: 1_000).map(\.key) }
@@ -56,7 +56,7 @@ final class KeyAllocatorTests: XCTestCase {
     XCTAssertEqual(try open.newID("Tag").key, 6)
   }
 
-  func testKeysOfARollbackArePassedOverEvenAfterReopening() throws {
+  func testKeysOfARollbackAreSkippedEvenAfterReopening() throws {
     let store = try TestStore()
     let open = try store.open()
     var id: ManagedObjectID?
@@ -73,7 +73,7 @@ final class KeyAllocatorTests: XCTestCase {
     XCTAssertGreaterThan(try again.newID("Tag").key, kept.key)
   }
 
-  func testAnInnerTransactionThatFailsTakesItsReservationBack() throws {
+  func testFailedInnerTransactionUndoesItsReservation() throws {
     let store = try TestStore()
     let open = try store.open()
     try open.store.performTransaction {

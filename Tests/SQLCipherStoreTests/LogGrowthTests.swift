@@ -10,7 +10,7 @@ import _StoreSpecification
 
 /// The log restarts, whatever a program reads between its saves.
 final class LogGrowthTests: XCTestCase {
-  func testReadingAndSavingInTurnsDoesNotKeepTheLogFromBeginningAnew() throws {
+  func testAlternatingReadsAndSavesDoNotPreventWALResets() throws {
     let store = try TestStore()
     let open = try store.open()
     let context = open.newContext()

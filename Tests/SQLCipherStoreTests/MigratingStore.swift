@@ -73,7 +73,7 @@ final class MigratingStore {
     let keyring = try waitFor { try await StoreKeyring.unlock(storePath: path, key: TestStore.key) }
     let connection = try Connection(opening: path, key: try keyring.databaseKey())
     defer { connection.close() }
-    try FoldedIndexes.register(on: connection)
+    try StoredFunctionIndexes.register(on: connection)
     return try body(connection)
   }
 

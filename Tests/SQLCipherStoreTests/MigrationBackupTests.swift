@@ -36,7 +36,7 @@ final class MigrationBackupTests: XCTestCase {
     try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.hasPrefix(name) && $0.hasSuffix(".store") }.sorted()
   }
 
-  func testAURLThatStaysSetServesEveryMigration() throws {
+  func testBackupURLAppliesToEveryMigration() throws {
     let (store, folder) = try store(model("a 1/2", "x"))
     let url = folder.appendingPathComponent("before.store")
     XCTAssertNil(try open(store, model("a 1/2", "x"), backup: url))
@@ -56,7 +56,7 @@ final class MigrationBackupTests: XCTestCase {
     try opened.close()
   }
 
-  func testTheCopyHasItsShareOfTheOneFraction() throws {
+  func testBackupHasAShareOfTheTotalProgress() throws {
     let (store, folder) = try store(model("1", "x"))
     let reports = Mutex<[MigrationProgress]>([])
     try store.open(
@@ -76,7 +76,7 @@ final class MigrationBackupTests: XCTestCase {
     XCTAssertGreaterThanOrEqual(try XCTUnwrap(fractions.dropFirst(copying.count).first), 0.25)
   }
 
-  func testAMigrationThatIsCalledOffWhileItsCopyIsMadeLeavesNone() throws {
+  func testMigrationCanceledDuringBackupLeavesNoBackup() throws {
     let (store, folder) = try store(model("1", "x"))
     let cancellation = RequestCancellation()
     XCTAssertThrowsError(
@@ -95,7 +95,7 @@ final class MigrationBackupTests: XCTestCase {
     }
   }
 
-  func testANameThatIsTakenGetsANumber() throws {
+  func testExistingBackupNameGetsANumber() throws {
     let (store, folder) = try store(model("1", "x"))
     // The same for one of which only the key file is left.
     try Data("mine".utf8).write(to: folder.appendingPathComponent("before-1"))
@@ -105,7 +105,7 @@ final class MigrationBackupTests: XCTestCase {
     XCTAssertEqual(try Data(contentsOf: folder.appendingPathComponent("before-1-2.keys")), Data("mine".utf8))
   }
 
-  func testWhatBeginsNoMigrationMakesNoCopy() throws {
+  func testOpeningWithoutMigrationMakesNoBackup() throws {
     let (store, folder) = try store(model("1", "x"))
     // A folder that does not exist.
     let nowhere = folder.appendingPathComponent("missing/before.store")
@@ -131,7 +131,7 @@ final class MigrationBackupTests: XCTestCase {
     }
   }
 
-  func testAMigrationThatFailsLeavesNoCopy() throws {
+  func testFailedMigrationLeavesNoBackup() throws {
     let store = try MigratingStore.make(model("1", "x")) { context in
       for _ in 1...2 { try context.insertObject(entityName: "Book").setValue("same", forKey: "x") }
     }

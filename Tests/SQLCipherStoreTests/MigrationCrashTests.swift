@@ -131,7 +131,7 @@ final class MigrationCrashTests: XCTestCase {
     return lines.sorted()
   }
 
-  func testEveryPointOfAMigrationLeavesTheOldStoreOrTheNewOneWhole() throws {
+  func testCrashDuringMigrationLeavesACompleteStore() throws {
     let folder = try TemporaryFolder("MigrationCrashTests")
     let url = folder.file("test.store")
     try make(url, authors: 120)
@@ -140,7 +140,7 @@ final class MigrationCrashTests: XCTestCase {
     var description = description(url)
     // A small cache moves the other pages to the log before the commit.
     description.cacheSize = 64 << 10
-    description.migrationPortionSize = 5
+    description.migrationBatchSize = 5
     description.sqlObserver = SQLObserver(beforeEach: { _ in points.note() })
     description.migrationProgress = { _ in points.note() }
     let coordinator = try open(Self.newer, description)

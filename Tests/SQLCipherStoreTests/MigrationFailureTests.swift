@@ -47,7 +47,7 @@ final class MigrationFailureTests: XCTestCase {
     XCTAssertEqual(try store.contents(library()).count, 6)
   }
 
-  func testWhatCannotBeInferredIsNamedWithTheWayOut() throws {
+  func testUninferableChangesAreReportedWithASolution() throws {
     let store = try filled()
     var newer = library([Attribute("must", .string).required()])
     newer.entities[0].properties[0] = .attribute(AttributeDescription(name: "name", type: .integer64, isOptional: true))
@@ -58,7 +58,7 @@ final class MigrationFailureTests: XCTestCase {
     XCTAssertEqual(try store.contents(library()).count, 6)
   }
 
-  func testAConstraintOverDuplicatesIsNamedWithTheirNumber() throws {
+  func testConstraintErrorReportsTheNumberOfDuplicates() throws {
     let store = try filled()
     let error = assertStoreError(.migrationConstraintViolation) { try store.contents(library([Unique("isbn")])) }
     XCTAssertEqual(error?.coreDataCode, 134111)
@@ -70,7 +70,7 @@ final class MigrationFailureTests: XCTestCase {
     try store.check()
   }
 
-  func testADefaultValueThatBreaksAConstraintIsOneToo() throws {
+  func testDefaultValueThatViolatesAConstraintIsReported() throws {
     func model(_ isRequired: Bool) -> ManagedObjectModel {
       let code = Attribute("code", .string)
       return ManagedObjectModel {
@@ -86,7 +86,7 @@ final class MigrationFailureTests: XCTestCase {
     XCTAssertEqual(try store.contents(model(false)).count, 3)
   }
 
-  func testAStoreThatWentOnIsRefusedByTheOlderModelUntouched() throws {
+  func testMigratedStoreIsRejectedByTheOlderModel() throws {
     let store = try filled()
     _ = try store.contents(library([Attribute("x", .string)]))
     _ = try store.contents(library([Attribute("x", .string), Attribute("y", .string)]))
@@ -100,7 +100,7 @@ final class MigrationFailureTests: XCTestCase {
     XCTAssertEqual(try store.contents(library().version("back")).count, 6)
   }
 
-  func testAWrongKeyIsAWrongKeyAlsoWhereAMigrationIsDue() throws {
+  func testWrongKeyIsReportedBeforeAMigration() throws {
     let store = try filled()
     XCTAssertThrowsError(
       try store.contents(library([Attribute("x", .string)])) { $0.key = .databaseKey(SecretBytes([UInt8](repeating: 8, count: 32))) }
@@ -112,7 +112,7 @@ final class MigrationFailureTests: XCTestCase {
 
   // MARK: Cancellation
 
-  func testAMigrationTellsHowFarItHasComeAndCanBeCalledOffAtAnyStep() throws {
+  func testMigrationReportsProgressAndCanBeCanceledAtAnyStep() throws {
     let store = try MigratingStore.make(library([Attribute("gone", .string)])) { context in
       for index in 0..<3_000 { try context.make("Book", ["title": "t\(index)"]) }
     }
@@ -154,7 +154,7 @@ final class MigrationFailureTests: XCTestCase {
 
   // MARK: Other connections
 
-  func testEnforcedForeignKeysDoNotStandInTheWay() throws {
+  func testForeignKeyEnforcementDoesNotBlockMigration() throws {
     func model(_ isOlder: Bool) -> ManagedObjectModel {
       ManagedObjectModel {
         Entity("Author") {
@@ -195,7 +195,7 @@ final class MigrationFailureTests: XCTestCase {
     }
   }
 
-  func testOfSeveralWhoOpenAStoreAtOnceOneMigratesIt() throws {
+  func testConcurrentOpensMigrateOnce() throws {
     let store = try MigratingStore.make(library([Attribute("gone", .string)])) { context in
       for index in 0..<500 { try context.make("Book", ["title": "t\(index)"]) }
     }
@@ -225,7 +225,7 @@ final class MigrationFailureTests: XCTestCase {
 
   // MARK: Dry runs
 
-  func testTheDryRunNamesEveryStepAndTouchesNothing() throws {
+  func testDryRunListsEveryStepAndChangesNothing() throws {
     let store = try MigratingStore.make(library([Attribute("gone", .string)])) { context in
       for index in 0..<3 { try context.make("Book", ["title": "t\(index)", "isbn": "1"]) }
     }
@@ -258,7 +258,7 @@ final class MigrationFailureTests: XCTestCase {
 
   // MARK: Deferred tasks
 
-  func testDeferredClearingIsDoneLaterTaskByTask() throws {
+  func testDeferredCleanupRunsLaterInSteps() throws {
     let older = library([Attribute("gone", .string), Attribute("lost", .string)]).adding {
       Entity("Loan") { Attribute("day", .string) }
     }
@@ -306,7 +306,7 @@ final class MigrationFailureTests: XCTestCase {
     XCTAssertEqual(try CompiledModel(model).versionHashes, try CompiledModel(library([Attribute("x", .string)])).versionHashes)
   }
 
-  func testAStoreOfTheFirstFormatIsReadAndBroughtToTheSecond() throws {
+  func testFirstFormatStoreIsReadAndUpgraded() throws {
     let store = try filled()
     let xml = String(decoding: try library().xmlData(), as: UTF8.self).replacing("'", with: "''")
     try store.connected { connection in

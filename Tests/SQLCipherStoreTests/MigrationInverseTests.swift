@@ -62,7 +62,7 @@ final class MigrationInverseTests: XCTestCase {
     contents.mapValues { object in Dictionary(uniqueKeysWithValues: object.map { (names[$0.key] ?? $0.key, $0.value) }) }
   }
 
-  func testOneSideMayGetAnotherNameWithoutSayingSo() throws {
+  func testOneSideCanBeRenamedWithoutARenamingIdentifier() throws {
     for a in Side.allCases {
       for b in Side.allCases {
         for (newer, names) in [(("members", "user"), ["member": "members"]), (("member", "owner"), ["user": "owner"])] {
@@ -86,7 +86,7 @@ final class MigrationInverseTests: XCTestCase {
     }
   }
 
-  func testOneSideMayGetAnotherNameAndEitherAnotherCardinality() throws {
+  func testOneSideCanBeRenamedAndCardinalityChanged() throws {
     for a in Side.allCases {
       for b in Side.allCases {
         for c in Side.allCases {
@@ -183,7 +183,7 @@ final class MigrationInverseTests: XCTestCase {
     }
   }
 
-  func testARelationshipWhoseSidesPartKeepsItsLinksOnBoth() throws {
+  func testSplitInversesBothKeepTheirLinks() throws {
     let older = ManagedObjectModel {
       Entity("A") { Relationship("x", to: "B", inverse: "y") }
       Entity("B") { Relationship("y", toMany: "A", inverse: "x") }
@@ -209,7 +209,7 @@ final class MigrationInverseTests: XCTestCase {
     try store.check()
   }
 
-  func testPairsThatSwapTheirSidesKeepAllLinksOrSayWhatContradicts() throws {
+  func testSwappedInversesKeepAllLinksOrReportConflicts() throws {
     let older = pairs(("x", "y"), ("v", "z"))
     let newer = pairs(("x", "z"), ("v", "y"))
     func make(_ body: (ManagedObject, ManagedObject, ManagedObject, ManagedObject) throws -> Void) throws -> MigratingStore {
@@ -240,7 +240,7 @@ final class MigrationInverseTests: XCTestCase {
     try contradicting.check()
   }
 
-  func testPairsOfManyThatSwapTheirSidesHaveTheLinksOfBoth() throws {
+  func testSwappedManyToManyInversesHaveTheLinksOfBoth() throws {
     let store = try MigratingStore.make(pairs(("x", "y"), ("v", "z"), (.many, .many))) { context in
       let objects = try ["A", "A", "B", "B"].map { try context.make($0) }
       try objects[0].setValue(Set([objects[2]]), forKey: "x")
@@ -254,7 +254,7 @@ final class MigrationInverseTests: XCTestCase {
     try store.check()
   }
 
-  func testLinksOfATableAndOfAColumnThatMeetInOneColumnAreCompared() throws {
+  func testLinksMergedIntoOneColumnAreCompared() throws {
     func model(_ inverse: Bool) -> ManagedObjectModel {
       ManagedObjectModel {
         Entity("A") {
@@ -275,7 +275,7 @@ final class MigrationInverseTests: XCTestCase {
     try store.check()
   }
 
-  func testASymmetricRelationshipGetsAnInverseOfItsOwn() throws {
+  func testSymmetricRelationshipGetsASeparateInverse() throws {
     let older = ManagedObjectModel { Entity("Person") { Relationship("friends", toMany: "Person", inverse: "friends") } }
     let newer = ManagedObjectModel {
       Entity("Person") {

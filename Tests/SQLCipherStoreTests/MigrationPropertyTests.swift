@@ -13,7 +13,7 @@ final class MigrationPropertyTests: XCTestCase {
     for seed in 1...14 as ClosedRange<UInt64> { try run(seed: seed, defers: false) }
   }
 
-  func testTheSameHoldsWhileClearingIsPutOff() throws {
+  func testRandomEvolutionsKeepDataWithDeferredCleanup() throws {
     for seed in 101...105 as ClosedRange<UInt64> { try run(seed: seed, defers: true) }
   }
 

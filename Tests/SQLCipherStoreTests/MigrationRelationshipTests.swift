@@ -60,7 +60,7 @@ final class MigrationRelationshipTests: XCTestCase {
     }
   }
 
-  func testEverySideMayChangeWithEveryOther() throws {
+  func testEveryCombinationOfCardinalitiesMigrates() throws {
     let kinds = Side.allCases.flatMap { a in Side.allCases.map { (a, $0) } }.filter { $0 != .absent || $1 != .absent }
     for (a, b) in kinds {
       // One pair of entities for each target kind of the relationship.
@@ -87,7 +87,7 @@ final class MigrationRelationshipTests: XCTestCase {
     }
   }
 
-  func testToOneMadeToManyKeepsItsLinksAndItsOrder() throws {
+  func testToOneChangedToManyKeepsItsLinksAndOrder() throws {
     let older = model(.one, .ordered)
     let newer = model(.many, .ordered)
     let store = try MigratingStore.make(older) { context in
@@ -102,7 +102,7 @@ final class MigrationRelationshipTests: XCTestCase {
     try store.check()
   }
 
-  func testToManyMadeToOneCountsTheObjectsWithMore() throws {
+  func testToManyChangedToOneReportsObjectsWithSeveralMembers() throws {
     for (older, newer) in [
       (model(.many, .absent), model(.one, .absent)), (model(.many, .many), model(.one, .many)), (model(.many, .one), model(.one, .one)),
     ] {
@@ -124,7 +124,7 @@ final class MigrationRelationshipTests: XCTestCase {
     }
   }
 
-  func testUnorderedMembersAreOrderedByTheirKeysAndStayInOrder() throws {
+  func testUnorderedMembersBecomeOrderedByKey() throws {
     for (older, newer) in [(model(.many, .one), model(.ordered, .one)), (model(.many, .many), model(.ordered, .many))] {
       let store = try MigratingStore.make(older) { context in
         try context.make("A", ["bs": Set(try (1...5).map { try context.make("B", ["name": "b\($0)"]) })])
@@ -166,7 +166,7 @@ final class MigrationRelationshipTests: XCTestCase {
     XCTAssertEqual(try store.number("SELECT count(*) FROM sqlite_master WHERE sql LIKE '%REFERENCES%'"), 0)
   }
 
-  func testRelationshipsAreRenamedWithoutTouchingARow() throws {
+  func testRelationshipsAreRenamedWithoutRewritingRows() throws {
     let older = model(.many, .many)
     let newer = ManagedObjectModel {
       Entity("A") {
@@ -234,7 +234,7 @@ final class MigrationRelationshipTests: XCTestCase {
     XCTAssertEqual(try store.contents(older.version("3")), after)
   }
 
-  func testAnInverseThatIsGivenLateTakesBothSidesLinks() throws {
+  func testInverseAddedLaterMergesTheLinksOfBothSides() throws {
     func model(_ inverse: Bool) -> ManagedObjectModel {
       ManagedObjectModel {
         Entity("A") {

@@ -40,7 +40,7 @@ final class MigrationTests: XCTestCase {
 
   // MARK: Attributes
 
-  func testAnAddedAttributeIsEmpty() throws {
+  func testAddedAttributeIsNil() throws {
     let after = try migrate(book(), book([Attribute("subtitle", .string)]), fill: two) { context in
       try context.one("Book", "title", "Emma").setValue("a novel", forKey: "subtitle")
     }
@@ -73,7 +73,7 @@ final class MigrationTests: XCTestCase {
     try store.check()
   }
 
-  func testARemovedAttributeIsGoneFromTheFile() throws {
+  func testRemovedAttributeIsDeletedFromTheFile() throws {
     let store = try MigratingStore.make(book([Attribute("secret", .string)])) { context in
       try context.make("Book", ["title": "Emma", "secret": "s"])
     }
@@ -82,7 +82,7 @@ final class MigrationTests: XCTestCase {
     XCTAssertEqual(try store.rows("SELECT sql FROM sqlite_master WHERE sql LIKE '%secret%'"), [])
   }
 
-  func testARenamedAttributeKeepsItsValuesWithoutTouchingARow() throws {
+  func testAttributeIsRenamedWithoutRewritingRows() throws {
     let newer = ManagedObjectModel { Entity("Book") { Attribute("name", .string).renamed(from: "title") } }
     let store = try MigratingStore.make(book(), two)
     store.store.observer.reset()
@@ -91,7 +91,7 @@ final class MigrationTests: XCTestCase {
     try store.check()
   }
 
-  func testAnAttributeMayTakeTheNameOfARenamedOne() throws {
+  func testAttributeCanReuseTheNameOfARenamedOne() throws {
     let newer = ManagedObjectModel {
       Entity("Book") {
         Attribute("name", .string).renamed(from: "title")
@@ -201,7 +201,7 @@ final class MigrationTests: XCTestCase {
     XCTAssertEqual(try store.contents(newer), after)
   }
 
-  func testRenamingIdentifiersLeadOverSkippedVersions() throws {
+  func testRenamingIdentifiersWorkAcrossSkippedVersions() throws {
     let first = ManagedObjectModel { Entity("A") { Attribute("a", .string) } }
     let second = ManagedObjectModel { Entity("B") { Attribute("b", .string).renamed(from: "a") }.renamed(from: "A") }
     let third = ManagedObjectModel { Entity("C") { Attribute("c", .string).renamed(from: "a") }.renamed(from: "A") }
@@ -280,7 +280,7 @@ final class MigrationTests: XCTestCase {
     try store.check()
   }
 
-  func testARemovedSubentityTakesItsObjectsAndLinksAlong() throws {
+  func testRemovedSubentityDeletesItsObjectsAndLinks() throws {
     let store = try MigratingStore.make(media(), fillMedia)
     let after = named(try store.contents(media().removing("Book")))
     XCTAssertEqual(Set(after.keys), ["f1", "f2", "f3", "Shelf/1"])
@@ -344,7 +344,7 @@ final class MigrationTests: XCTestCase {
     try store.check()
   }
 
-  func testASubentityBecomesARootOfItsOwn() throws {
+  func testSubentityBecomesARootEntity() throws {
     let newer = ManagedObjectModel {
       Entity("Item", abstract: true) {
         Attribute("name", .string)
@@ -395,7 +395,7 @@ final class MigrationTests: XCTestCase {
     try second.check()
   }
 
-  func testAbstractAndConcrete() throws {
+  func testEntitiesBecomeAbstractAndConcrete() throws {
     let concrete = ManagedObjectModel {
       Entity("Item") { Attribute("name", .string) }
       Entity("Book", parent: "Item")

@@ -132,7 +132,7 @@ final class MigrationTypeTests: XCTestCase {
     }
   }
 
-  func testAFractionIsNeverCutOffAndTheErrorNamesTheEntity() throws {
+  func testFractionIsNeverTruncatedAndTheErrorNamesTheEntity() throws {
     let older = ManagedObjectModel {
       Entity("Base") { Attribute("x", .double) }
       Entity("Left", parent: "Base")
@@ -155,7 +155,7 @@ final class MigrationTypeTests: XCTestCase {
     try store.check()
   }
 
-  func testNumbersUnderAConstraintKeepIt() throws {
+  func testConvertedNumbersKeepTheirConstraint() throws {
     func model(_ type: AttributeType) -> ManagedObjectModel {
       ManagedObjectModel {
         Entity("Item") {
@@ -179,7 +179,7 @@ final class MigrationTypeTests: XCTestCase {
     try store.check()
   }
 
-  func testATransformersNameMayComeGoAndChange() throws {
+  func testTransformerNameCanBeAddedRemovedAndChanged() throws {
     func model(_ name: String?, _ more: Bool) -> ManagedObjectModel {
       var attribute = AttributeDescription(name: "tags", type: .transformable, isOptional: true)
       attribute.valueTransformerName = name
@@ -244,7 +244,7 @@ final class MigrationTypeTests: XCTestCase {
     }
   }
 
-  func testTheHistoryGivesOlderNumbersAsTheNewerType() throws {
+  func testHistoryReturnsOlderNumbersAsTheNewType() throws {
     func model(_ type: AttributeType) -> ManagedObjectModel {
       ManagedObjectModel { Entity("Item") { Attribute("x", type).preservedOnDeletion() } }
     }

@@ -15,7 +15,7 @@ struct ModelSurvey {
     case migrated
     /// With the changes that cannot be inferred.
     case refused([String])
-    case refusedByRows(String)
+    case rejectedByRows(String)
     /// One of the versions cannot be read.
     case unreadable(String)
     /// The migrated store lacks expected contents.
@@ -71,7 +71,7 @@ struct ModelSurvey {
       return .refused(difference.obstacles.map(\.description))
     } catch let error as StoreError where error.code == .migrationFailed || error.code == .migrationConstraintViolation {
       let isConditional = difference.changes.contains { if case .conditional = $0.effect { true } else { false } }
-      return isConditional ? .refusedByRows(error.message) : .wrong([error.message])
+      return isConditional ? .rejectedByRows(error.message) : .wrong([error.message])
     } catch {
       return .wrong(["\(error)"])
     }

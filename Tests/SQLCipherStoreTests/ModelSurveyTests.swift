@@ -6,7 +6,7 @@ import _TestSupport
 /// Migrates stores with rows through the versions of model bundles: a generated one, and those in the folder that Scripts/test-migrations
 /// sets.
 final class ModelSurveyTests: XCTestCase {
-  func testTheVersionsOfABundleFollowEachOther() throws {
+  func testVersionsOfABundleMigrateInOrder() throws {
     let folder = try TemporaryFolder("ModelSurveyTests")
     defer { folder.remove() }
     try write(
@@ -64,7 +64,7 @@ final class ModelSurveyTests: XCTestCase {
 
   /// Migrates every pair of versions in the bundles of `CIPHERDATA_MODELS`, or in this test's own bundles if it is not set. Each pair is
   /// migrated with its rows or rejected with a reason.
-  func testNoPairOfPublishedVersionsLosesARow() throws {
+  func testPublishedVersionPairsLoseNoRows() throws {
     let path = ProcessInfo.processInfo.environment["CIPHERDATA_MODELS"]
     let folder =
       path.map { URL(fileURLWithPath: $0) } ?? URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -76,7 +76,7 @@ final class ModelSurveyTests: XCTestCase {
           case .same: ("same", [])
           case .migrated: ("migrated", [])
           case .refused(let reasons): ("refused", reasons)
-          case .refusedByRows(let reason): ("refused by rows", [reason])
+          case .rejectedByRows(let reason): ("refused by rows", [reason])
           case .unreadable(let reason): ("unreadable", [reason])
           case .wrong(let reasons): ("wrong", reasons)
           }

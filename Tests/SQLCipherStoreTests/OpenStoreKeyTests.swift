@@ -58,7 +58,7 @@ final class OpenStoreKeyTests: XCTestCase {
     XCTAssertThrowsError(try store.unlockedFile()) { XCTAssertEqual(($0 as? StoreError)?.code, .unsupported) }
   }
 
-  func testAMissingFolderIsNamed() async throws {
+  func testMissingFolderIsReported() async throws {
     let folder = try TemporaryFolder()
     let url = folder.file("missing").appendingPathComponent("notes.store")
     do {
@@ -72,7 +72,7 @@ final class OpenStoreKeyTests: XCTestCase {
     }
   }
 
-  func testAFileInTheFoldersPlaceIsNamed() async throws {
+  func testFileInPlaceOfTheFolderIsReported() async throws {
     let folder = try TemporaryFolder()
     let file = folder.file("notes.txt")
     try Data("notes".utf8).write(to: file)
@@ -86,7 +86,7 @@ final class OpenStoreKeyTests: XCTestCase {
     }
   }
 
-  func testAStoreInUseIsToldWithWhoMayUseIt() async throws {
+  func testStoreInUseErrorNamesPossibleHolders() async throws {
     let folder = try TemporaryFolder()
     let url = folder.file("notes.store")
     let open = try await container(url, "old")
@@ -101,7 +101,7 @@ final class OpenStoreKeyTests: XCTestCase {
     try open.close()
   }
 
-  func testTheCostOfAPassphraseHasARange() {
+  func testPassphraseCostIsRangeChecked() {
     XCTAssertEqual(KDF.log2NRange, 15...20)
     XCTAssertTrue(KDF.log2NRange.contains(KDF.scrypt().log2N))
   }

@@ -23,7 +23,7 @@ final class OpeningTests: XCTestCase {
     }
   }
 
-  func testAStoreWithAPassphraseReopensAndRefusesAnother() throws {
+  func testStoreReopensOnlyWithItsPassphrase() throws {
     let store = try TestStore()
     var description = store.description
     description.key = passphrase
@@ -62,7 +62,7 @@ final class OpeningTests: XCTestCase {
     XCTAssertEqual(error(description)?.code, .keyProviderFailed, "an unlocked key is of use for its own store only")
   }
 
-  func testAModelThatDiffersIsNamed() throws {
+  func testDifferingModelIsReported() throws {
     let store = try TestStore()
     try store.open().close()
     var description = store.description
@@ -74,7 +74,7 @@ final class OpeningTests: XCTestCase {
     try store.open().close()
   }
 
-  func testANewerFormatIsRefused() throws {
+  func testANewerFormatIsRejected() throws {
     let store = try TestStore()
     try store.open().close()
     try store.execute("UPDATE cipherdata_metadata SET format = 99")
@@ -84,7 +84,7 @@ final class OpeningTests: XCTestCase {
     XCTAssertEqual(error(store.description)?.code, .unsupportedFormat, "even when its metadata looks otherwise")
   }
 
-  func testADatabaseWithoutAStoreInItIsRefused() throws {
+  func testADatabaseWithoutAStoreInItIsRejected() throws {
     let store = try TestStore()
     try store.open().close()
     try store.execute("DROP TABLE cipherdata_metadata")
@@ -101,7 +101,7 @@ final class OpeningTests: XCTestCase {
     XCTAssertEqual(try open.count("Tag"), 1)
   }
 
-  func testAMissingStoreIsNotCreatedWhereTheDescriptionSaysSo() throws {
+  func testMissingStoreIsNotCreatedIfTheDescriptionForbidsIt() throws {
     let store = try TestStore()
     var description = store.description
     description.createsStore = false
@@ -112,7 +112,7 @@ final class OpeningTests: XCTestCase {
     XCTAssertEqual(store.folder.fileNames(), [])
   }
 
-  func testAReadOnlyStoreIsReadAndNotWritten() throws {
+  func testReadOnlyStoreCanBeReadButNotWritten() throws {
     let store = try TestStore()
     let writable = try store.open()
     let tag = try writable.insert("Tag", ["name": .text("red")])
@@ -128,7 +128,7 @@ final class OpeningTests: XCTestCase {
     assertStoreError(.readOnly) { try save.commit() }
   }
 
-  func testAPlainFileAndAFolderAreToldFromAStore() throws {
+  func testOtherFilesAndFoldersAreDistinguishedFromAStore() throws {
     let store = try TestStore()
     try Data("SQLite format 3\0".utf8 + [UInt8](repeating: 0, count: 4_080)).write(to: store.url)
     XCTAssertEqual(error(store.description)?.code, .notEncrypted)
@@ -137,7 +137,7 @@ final class OpeningTests: XCTestCase {
     XCTAssertEqual(error(description)?.code, .notAStore)
   }
 
-  func testUserMetadataOutlivesTheStore() throws {
+  func testUserMetadataSurvivesReopening() throws {
     let store = try TestStore()
     let open = try store.open()
     try open.persistentStore.setUserMetadata(["cursor": "42", "": "\u{0}\"é"])
@@ -146,14 +146,14 @@ final class OpeningTests: XCTestCase {
     XCTAssertEqual(metadata.userMetadata, ["cursor": "42", "": "\u{0}\"é"])
   }
 
-  func testAClosedStoreAnswersNothing() throws {
+  func testRequestsToAClosedStoreThrow() throws {
     let store = try TestStore()
     let open = try store.open()
     try open.close()
     assertStoreError(.noOpenStore) { try open.count("Tag") }
   }
 
-  func testAChangedOrderOfPropertiesReadsTheFilesOwnLayout() throws {
+  func testReorderedPropertiesUseTheStoredLayout() throws {
     typealias Models = SpecificationModels
     let store = try TestStore()
     let first = try store.open(Models.frozen([Models.entity("Book", [Models.text("title"), Models.integer("year"), Models.text("isbn")])]))

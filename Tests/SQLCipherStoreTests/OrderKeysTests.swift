@@ -7,7 +7,7 @@ import _TestSupport
 final class OrderKeysTests: XCTestCase {
   private let gap = OrderKeys.gap
 
-  func testWhatIsInOrderStays() {
+  func testOrderedNumbersAreKept() {
     XCTAssertEqual(OrderKeys.assign([nil, nil]), [gap, 2 * gap])
     XCTAssertEqual(OrderKeys.assign([10, 20, nil]), [10, 20, 20 + gap])
     XCTAssertEqual(OrderKeys.assign([nil, 10, 20]), [10 - gap, 10, 20])
@@ -16,7 +16,7 @@ final class OrderKeysTests: XCTestCase {
     XCTAssertEqual(OrderKeys.assign([]), [])
   }
 
-  func testWhereNoNumberIsLeftAllAreNew() {
+  func testExhaustedGapsRenumberAll() {
     XCTAssertEqual(OrderKeys.assign([10, nil, 11]), [gap, 2 * gap, 3 * gap])
     XCTAssertEqual(OrderKeys.assign([.max, nil]), [gap, 2 * gap])
     XCTAssertEqual(OrderKeys.assign([nil, .min]), [gap, 2 * gap])
@@ -24,14 +24,14 @@ final class OrderKeysTests: XCTestCase {
     XCTAssertEqual(OrderKeys.assign([.min, .max]), [.min, .max])
   }
 
-  func testEqualNumbersBecomeDifferentOnes() {
+  func testEqualNumbersBecomeDistinct() {
     let keys = OrderKeys.assign([5, 5])
     XCTAssertLessThan(keys[0], keys[1])
     XCTAssertTrue(keys.contains(5), "one of them stays")
   }
 
   /// The greatest number of keys that can stay: the length of a longest strictly ascending subsequence, found by exhaustive search.
-  private func greatestKeptCount(_ keys: [Int64?]) -> Int {
+  private func maximumKeptCount(_ keys: [Int64?]) -> Int {
     var best: [Int] = []
     for (index, key) in keys.enumerated() {
       guard let key else {
@@ -57,11 +57,11 @@ final class OrderKeysTests: XCTestCase {
       XCTAssertTrue(zip(keys, keys.dropFirst()).allSatisfy { $0 < $1 }, "round \(round): \(current) became \(keys)")
       let isFresh = keys == (0..<count).map { Int64($0 + 1) * gap }
       let kept = zip(current, keys).filter { $0 == $1 }.count
-      XCTAssertTrue(isFresh || kept == greatestKeptCount(current), "round \(round): \(current) became \(keys)")
+      XCTAssertTrue(isFresh || kept == maximumKeptCount(current), "round \(round): \(current) became \(keys)")
     }
   }
 
-  func testInsertingAtOnePlaceRenumbersSeldom() {
+  func testInsertingAtOnePositionRarelyRenumbers() {
     var keys = OrderKeys.assign([nil, nil])
     var renumbered = 0
     for _ in 0..<200 {

@@ -131,7 +131,7 @@ final class OutdatedStoreTests: XCTestCase {
 
   // MARK: Another model
 
-  func testNothingIsReadOrWrittenUnderAModelThatTheFileHasNoMore() throws {
+  func testOutdatedStoreRejectsReadsAndWrites() throws {
     for (change, model) in Self.newer.sorted(by: { $0.key < $1.key }) {
       let store = try filled()
       let outdated = try OpenStore(store.store.description, model: CompiledModel(Self.older))
@@ -180,7 +180,7 @@ final class OutdatedStoreTests: XCTestCase {
     }
   }
 
-  func testTheErrorNamesTheVersionAndTheEntitiesThatDiffer() throws {
+  func testOutdatedErrorNamesTheVersionAndDifferingEntities() throws {
     let store = try filled()
     let outdated = try OpenStore(store.store.description, model: CompiledModel(Self.older))
     let newer = Self.library("spring edition") {
@@ -196,7 +196,7 @@ final class OutdatedStoreTests: XCTestCase {
   }
 
   /// A thread saves continuously while another store migrates the file. Every acknowledged save is present, and nothing else.
-  func testSavesEndWithTheMigrationAndNoneIsLost() throws {
+  func testSavesFailAfterTheMigrationAndNoneIsLost() throws {
     let store = try filled()
     let outdated = try OpenStore(store.store.description, model: CompiledModel(Self.older))
     let saved = Atomic<Int>(0)
@@ -228,7 +228,7 @@ final class OutdatedStoreTests: XCTestCase {
     try store.check()
   }
 
-  func testAStoreThatIsOpenForReadingOnlyIsStoppedToo() throws {
+  func testReadOnlyOutdatedStoreIsRejected() throws {
     let store = try filled()
     var description = store.store.description
     description.isReadOnly = true
@@ -240,7 +240,7 @@ final class OutdatedStoreTests: XCTestCase {
     try outdated.close()
   }
 
-  func testALargeValueOfARefusedSaveLeavesNoFile() throws {
+  func testLargeValueOfARejectedSaveLeavesNoFile() throws {
     func model(_ version: String, _ name: String) -> ManagedObjectModel {
       ManagedObjectModel(version: version) {
         Entity("Photo") {
@@ -268,7 +268,7 @@ final class OutdatedStoreTests: XCTestCase {
 
   // MARK: The same model
 
-  func testClearingThatWasPutOffDisturbsNobodyWithTheSameModel() throws {
+  func testDeferredCleanupDoesNotAffectStoresWithTheSameModel() throws {
     let store = try filled()
     let model = try CompiledModel(
       Self.library("2", hasLog: false) {
@@ -296,7 +296,7 @@ final class OutdatedStoreTests: XCTestCase {
     try store.check()
   }
 
-  func testIndexesThatSomebodyElseMakesDisturbNobody() throws {
+  func testIndexesCreatedByAnotherProcessHaveNoEffect() throws {
     let store = try filled()
     let first = try OpenStore(store.store.description, model: CompiledModel(Self.older))
     XCTAssertEqual(try first.count("Book"), 6)
@@ -318,7 +318,7 @@ final class OutdatedStoreTests: XCTestCase {
     try first.close()
   }
 
-  func testAModelThatComesBackIsTakenWithTheSameColumnsOnly() throws {
+  func testRestoredModelIsAcceptedOnlyWithTheSameColumns() throws {
     let store = try filled()
     var description = store.store.description
     description.defersLightweightMigration = true

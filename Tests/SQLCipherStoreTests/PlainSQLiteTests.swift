@@ -47,14 +47,14 @@ final class PlainSQLiteTests: XCTestCase {
   }
 
   /// Returns the library's result.
-  private func answer(_ open: OpenStore, _ question: RandomQuestion) throws -> [String] {
+  private func answer(_ open: OpenStore, _ question: RandomQuery) throws -> [String] {
     if question.request.resultType == .dictionaries {
       return try open.dictionaries(question.request).rows.map { $0.map(text).joined(separator: " ") }
     }
     return try open.values("number", question.request).map(text)
   }
 
-  func testSQLitesShellGivesTheSameAnswersOverAPlaintextCopy() throws {
+  func testSQLiteShellReturnsTheSameResultsFromAPlaintextCopy() throws {
     var telling = 0
     let schemas = RandomSteps.count(4)
     for seed in 1...schemas {

@@ -9,7 +9,7 @@ import _StoreSpecification
 
 /// Random predicates have the same results in SQL as in memory, and survive printing and parsing.
 final class PredicateDifferentialTests: XCTestCase {
-  func testTwentyThousandPredicatesHaveOneMeaningInBothEngines() throws {
+  func testTwentyThousandPredicatesMatchInBothEngines() throws {
     // Run more seeds with: PREDICATE_SEEDS=200 swift test --filter PredicateDifferentialTests
     let seeds = ProcessInfo.processInfo.environment["PREDICATE_SEEDS"].flatMap(UInt64.init) ?? 20
     var total = Tally()
@@ -50,7 +50,7 @@ final class PredicateDifferentialTests: XCTestCase {
         continue
       }
       asked += 1
-      if asked % 250 == 0 { try askBesideManyValues(open, entity.name, predicate, expected, seed: seed) }
+      if asked % 250 == 0 { try queryWithManyValues(open, entity.name, predicate, expected, seed: seed) }
       if !expected.isEmpty, expected.count < counts[tried % entities.count] { tally.telling += 1 }
       let text = predicate.predicateFormat
       let found: Set<Int64>
@@ -77,7 +77,7 @@ final class PredicateDifferentialTests: XCTestCase {
   }
 
   /// Combining a predicate with more values than a statement has parameters does not change the result.
-  private func askBesideManyValues(
+  private func queryWithManyValues(
     _ open: OpenStore, _ entityName: String, _ predicate: FetchPredicate, _ expected: Set<Int64>, seed: UInt64
   ) throws {
     let others = (0..<500).map { number in

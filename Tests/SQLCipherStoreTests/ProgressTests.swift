@@ -13,7 +13,7 @@ import _TestSupport
 /// Progress of long operations: one fraction over all phases, also observed by Foundation's `Progress`.
 final class ProgressTests: XCTestCase {
   /// Records the reports, and decides whether the operation continues.
-  private final class Told: Sendable {
+  private final class RecordedProgress: Sendable {
     let reports = Mutex<[(done: Int, total: Int)]>([])
     let limit: Int
 
@@ -69,16 +69,16 @@ final class ProgressTests: XCTestCase {
     ]
   }
 
-  func testTheFractionOfWorkOnAFileOnlyRisesAndIsTheWholeOnceAtTheEnd() async throws {
+  func testFractionIncreasesMonotonicallyToOne() async throws {
     let films = try films()
     for (name, work) in Self.works {
-      let told = Told()
+      let told = RecordedProgress()
       try await work(films, told.handler)
       assertOneFraction(told.all, name)
     }
   }
 
-  func testAVerificationTellsHowFarSQLitesOwnCheckOfIndexesIs() async throws {
+  func testVerificationReportsProgressOfTheIndexCheck() async throws {
     var model = Self.version(1)
     model.entities[0].indexes = [FetchIndexDescription(name: "byTitle", elements: [FetchIndexElement(property: "title")])]
     let coordinator = PersistentStoreCoordinator(compiledModel: try CompiledModel(model))
@@ -92,14 +92,14 @@ final class ProgressTests: XCTestCase {
     try context.save()
     try coordinator.remove(store)
     let file = try await SQLCipherStoreFile.unlock(at: url, key: Self.passphrase)
-    let told = Told()
+    let told = RecordedProgress()
     _ = try await file.findings(.full, progress: told.handler)
     assertOneFraction(told.all)
     // Checking page codes is 0.4 of the total.
     let ofSQLite = told.all.count { Double($0.done) / Double($0.total) > 0.4 }
     XCTAssertGreaterThan(ofSQLite, 5, "\(told.all)")
     // The operation is canceled in this phase too.
-    let stopped = Told(stoppingAt: told.all.count - 2)
+    let stopped = RecordedProgress(stoppingAt: told.all.count - 2)
     do {
       _ = try await file.findings(.full, progress: stopped.handler)
       XCTFail("the check was called off")
@@ -107,12 +107,12 @@ final class ProgressTests: XCTestCase {
     XCTAssertFalse(stopped.all.contains { $0.done == $0.total })
   }
 
-  func testAnEncryptedStoreThatMovesTellsAllOfItsMove() async throws {
+  func testMovingAnEncryptedStoreReportsProgress() async throws {
     let films = try films()
     let store = try films.open()
     let target = PersistentStoreDescription(url: films.folder.file("moved.store"))
     let isMoved = Mutex<[Bool]>([])
-    let told = Told()
+    let told = RecordedProgress()
     let coordinator = store.coordinator
     let moved = try await coordinator.migratePersistentStore(store.persistentStore, to: target) { done, total in
       isMoved.withLock { $0.append(coordinator.persistentStores.contains { $0.url == target.url }) }
@@ -125,11 +125,11 @@ final class ProgressTests: XCTestCase {
     try coordinator.remove(moved)
   }
 
-  func testAnEncryptedStoreThatDoesNotMoveInTheEndStaysWhereItWas() async throws {
+  func testFailedMoveLeavesTheEncryptedStoreInPlace() async throws {
     let films = try films()
     let store = try films.open()
     let target = PersistentStoreDescription(url: films.folder.file("moved.store"))
-    let told = Told(stoppingAt: 3)
+    let told = RecordedProgress(stoppingAt: 3)
     do {
       try await store.coordinator.migratePersistentStore(store.persistentStore, to: target, progress: told.handler)
       XCTFail("the move was called off")
@@ -140,7 +140,7 @@ final class ProgressTests: XCTestCase {
     try store.close()
   }
 
-  func testRowsThatMoveToAnotherTypeTellTheWholeAfterTheCommit() async throws {
+  func testMovingToAnotherTypeReportsCompletionAfterTheCommit() async throws {
     let model = try CompiledModel(Self.version(1))
     let coordinator = PersistentStoreCoordinator(compiledModel: model)
     let store = try await coordinator.addPersistentStore(with: PersistentStoreDescription(type: .inMemory))
@@ -150,7 +150,7 @@ final class ProgressTests: XCTestCase {
     let folder = try TemporaryFolder()
     var target = PersistentStoreDescription(url: folder.file("rows.store"), key: Self.passphrase)
     target.durability = .fast
-    let told = Told()
+    let told = RecordedProgress()
     let committed = Mutex<[Bool]>([])
     let moved = try await coordinator.migratePersistentStore(store, to: target) { [url = target.url] done, total in
       committed.withLock { $0.append(coordinator.persistentStores.contains { $0.url == url }) }
@@ -169,9 +169,9 @@ final class ProgressTests: XCTestCase {
     XCTAssertEqual(all.last?.done, all.last?.total, name, line: line)
   }
 
-  func testAllPhasesHaveTheirShareOfARotation() async throws {
+  func testRotationProgressIncludesAllPhases() async throws {
     let films = try films()
-    let told = Told()
+    let told = RecordedProgress()
     try await films.unlock().rotateDataKey(progress: told.handler)
     let fractions = told.all.map { Double($0.done) / Double($0.total) }
     // 1,500 rows of 3,000 bytes are copied, then checked; 15 files of 150,000 bytes follow.
@@ -179,12 +179,12 @@ final class ProgressTests: XCTestCase {
     XCTAssertGreaterThan(fractions.filter { $0 > 0.7 && $0 < 1 }.count, 10, "\(fractions)")
   }
 
-  func testWorkThatIsCalledOffAtAnyReportNeverTellsTheWhole() async throws {
+  func testCanceledWorkNeverReportsCompletion() async throws {
     let films = try films()
     for (name, work) in Self.works {
       var stopped = 0
       while true {
-        let told = Told(stoppingAt: stopped + 1)
+        let told = RecordedProgress(stoppingAt: stopped + 1)
         do {
           try await work(films, told.handler)
           XCTAssertEqual(told.all.last?.done, told.all.last?.total, name)
@@ -205,10 +205,10 @@ final class ProgressTests: XCTestCase {
     XCTAssertEqual(findings, [])
   }
 
-  func testWorkThatFailsNeverTellsTheWhole() async throws {
+  func testFailedWorkNeverReportsCompletion() async throws {
     let films = try films(count: 20)
     let open = try films.open()
-    let told = Told()
+    let told = RecordedProgress()
     do {
       try await films.unlock().rotateDataKey(progress: told.handler)
       XCTFail("the store is in use")
@@ -219,21 +219,21 @@ final class ProgressTests: XCTestCase {
     XCTAssertFalse(told.all.contains { $0.done == $0.total })
   }
 
-  func testFoundationsProgressFollowsAndCallsOff() async throws {
+  func testFoundationProgressReportsAndCancels() async throws {
     let films = try films()
     let progress = Progress(totalUnitCount: 50)
-    try await films.unlock().backUp(to: films.folder.file("copy.store"), progress: progress.storeWorkHandler)
+    try await films.unlock().backUp(to: films.folder.file("copy.store"), progress: progress.storeProgressHandler)
     XCTAssertEqual(progress.completedUnitCount, 50)
     XCTAssertTrue(progress.isFinished)
 
     let unknown = Progress(totalUnitCount: -1)
-    try await films.unlock().rotateDataKey(progress: unknown.storeWorkHandler)
+    try await films.unlock().rotateDataKey(progress: unknown.storeProgressHandler)
     XCTAssertEqual(unknown.fractionCompleted, 1)
 
     let stopped = Progress(totalUnitCount: 50)
     stopped.cancel()
     do {
-      try await films.unlock().backUp(to: films.folder.file("second.store"), progress: stopped.storeWorkHandler)
+      try await films.unlock().backUp(to: films.folder.file("second.store"), progress: stopped.storeProgressHandler)
       XCTFail("the work was called off")
     } catch let error as StoreError {
       XCTAssertEqual(error.code, .cancelled)
@@ -241,7 +241,7 @@ final class ProgressTests: XCTestCase {
     XCTAssertLessThan(stopped.completedUnitCount, 50)
   }
 
-  func testFoundationsProgressFollowsAMigrationAndCallsItOff() throws {
+  func testFoundationProgressReportsAndCancelsAMigration() throws {
     let store = try MigratingStore.make(Self.version(1)) { context in
       for index in 0..<3_000 { try context.make("Book", ["title": "t\(index)"]) }
     }

@@ -58,7 +58,7 @@ final class QueryGenerationTests: XCTestCase {
 
   // MARK: Cost
 
-  func testAPinnedFetchIsOneStatementAndItsRowsAreAtHand() throws {
+  func testPinnedFetchUsesOneStatementAndCachesItsRows() throws {
     let store = try TestStore()
     let (open, writer) = try makeLibrary(store)
     let context = try pin(open)
@@ -72,7 +72,7 @@ final class QueryGenerationTests: XCTestCase {
     XCTAssertEqual(store.statements { XCTAssertEqual(context.object(with: ids[5])["pages"] as? Int64, 1_000) }.count, 1)
   }
 
-  func testASingleFaultIsOneStatement() throws {
+  func testSingleFaultUsesOneStatement() throws {
     let store = try TestStore()
     let (open, writer) = try makeLibrary(store)
     let ids = try writer.fetch(FetchRequest<ManagedObjectID>(entityName: "Book"))
@@ -84,7 +84,7 @@ final class QueryGenerationTests: XCTestCase {
     XCTAssertEqual(store.statements { XCTAssertEqual(context.object(with: ids[0])["pages"] as? Int64, 0) }, [])
   }
 
-  func testContextsOfOneGenerationShareItsRowsAndNobodyElseDoes() throws {
+  func testOnlyContextsOfOneGenerationShareItsRows() throws {
     let store = try TestStore()
     let (open, _) = try makeLibrary(store)
     open.persistentStore.cache.removeAll()
@@ -105,7 +105,7 @@ final class QueryGenerationTests: XCTestCase {
 
   // MARK: The log
 
-  func testTheOldestGenerationExpiresAndSettingCurrentGoesOn() throws {
+  func testOldestGenerationExpiresAndCurrentCanBeSet() throws {
     let store = try TestStore()
     let (open, writer) = try makeLibrary(store) { $0.generationLogLimit = 4 << 20 }
     let context = try pin(open)
@@ -128,7 +128,7 @@ final class QueryGenerationTests: XCTestCase {
     XCTAssertEqual(try context.count(for: books), 60)
   }
 
-  func testALogThatOthersMakeTooLongEndsAGenerationThatIsReadOrHearsOfThem() throws {
+  func testOversizedLogEndsObservedGenerations() throws {
     for hears in [false, true] {
       let store = try TestStore()
       let (open, _) = try makeLibrary(store) {
@@ -154,7 +154,7 @@ final class QueryGenerationTests: XCTestCase {
     }
   }
 
-  func testAFileOfTheLogThatIsLongFromBeforeEndsNoGeneration() throws {
+  func testExistingLongLogFileEndsNoGeneration() throws {
     let store = try TestStore()
     let other = try store.open()
     var holder: ManagedObjectContext? = try pin(other)
@@ -168,17 +168,17 @@ final class QueryGenerationTests: XCTestCase {
     let open = try OpenStore(description, model: SpecificationModels.library)
     let context = try pin(open)
     try other.insert("Book", ["title": .text("one more")])
-    let held = try engine(open).pool.held
-    held.lookAtLog()
+    let heldSnapshots = try engine(open).pool.heldSnapshots
+    heldSnapshots.checkLogSize()
     XCTAssertEqual(try context.count(for: books), 22)
     // The earlier state is known; later growth is counted from there.
     try fill(other.newContext(), mebibytes: 12)
-    held.lookAtLog()
+    heldSnapshots.checkLogSize()
     assertStoreError(.queryGenerationExpired) { try context.count(for: books) }
     try other.close()
   }
 
-  func testUnsavedChangesOutliveTheirGeneration() throws {
+  func testUnsavedChangesSurviveTheirGeneration() throws {
     let store = try TestStore()
     let (open, writer) = try makeLibrary(store) { $0.generationLogLimit = 2 << 20 }
     let context = try pin(open)
@@ -190,7 +190,7 @@ final class QueryGenerationTests: XCTestCase {
     XCTAssertEqual(try context.count(for: books), 52, "its own save has taken it on")
   }
 
-  func testTheLogIsCutWhenNobodyHoldsAGenerationAnyMore() throws {
+  func testLogIsTruncatedAfterTheLastGenerationIsReleased() throws {
     let store = try TestStore()
     let (open, writer) = try makeLibrary(store) { $0.logLimit = 1 << 20 }
     let log = store.url.path + "-wal"
@@ -204,7 +204,7 @@ final class QueryGenerationTests: XCTestCase {
     XCTAssertEqual(try open.count("Book"), 52)
   }
 
-  func testTwelveGenerationsAmongThreeThousandSavesEachReadTheirOwn() throws {
+  func testTwelveGenerationsReadTheirOwnStateDuringThreeThousandSaves() throws {
     let store = try TestStore()
     let open = try store.open()
     let writer = open.newContext()
@@ -228,7 +228,7 @@ final class QueryGenerationTests: XCTestCase {
 
   // MARK: Other connections
 
-  func testAMigrationByAnotherCoordinatorLeavesAGenerationReading() throws {
+  func testGenerationStaysReadableDuringAMigration() throws {
     let older = ManagedObjectModel(version: "1") {
       Entity("Book") {
         Attribute("title", .string)
@@ -265,7 +265,7 @@ final class QueryGenerationTests: XCTestCase {
     try current.close()
   }
 
-  func testAnotherCoordinatorsSavesMakeAnotherGeneration() throws {
+  func testSavesOfAnotherCoordinatorCreateANewGeneration() throws {
     let store = try TestStore()
     let (open, _) = try makeLibrary(store)
     let first = try pin(open)
@@ -309,7 +309,7 @@ final class QueryGenerationTests: XCTestCase {
 
   // MARK: Large values
 
-  func testFilesOfLargeValuesStayAsLongAsAGenerationNamesThem() async throws {
+  func testGenerationsRetainFilesOfLargeValues() async throws {
     let store = try FilmStore()
     let open = try store.open()
     let poster = FilmStore.bytes(300_000, 1)
@@ -340,7 +340,7 @@ final class QueryGenerationTests: XCTestCase {
     XCTAssertEqual(findings, [])
   }
 
-  func testTheFilesOfAGenerationThatIsHeldUntilTheEndGoWithTheNextOpening() throws {
+  func testFilesOfUnreleasedGenerationsAreRemovedOnOpening() throws {
     let store = try FilmStore()
     let open = try store.open()
     try open.addFilm("0", FilmStore.bytes(300_000))
@@ -359,13 +359,13 @@ final class QueryGenerationTests: XCTestCase {
 
   // MARK: Damage
 
-  func testADamagedPageEndsAGenerationAndNoOtherErrorDoes() throws {
+  func testOnlyADamagedPageEndsAGeneration() throws {
     let store = try TestStore()
     let (open, writer) = try makeLibrary(store)
     for number in 0..<300 { try writer.insert("Book", ["title": "\(number)" + String(repeating: "x", count: 3_000)]) }
     try writer.save()
     writer.reset()
-    XCTAssertTrue(try engine(open).pool.shortenLog())
+    XCTAssertTrue(try engine(open).pool.truncateLog())
     let context = try pin(open)
     XCTAssertThrowsError(try context.fetch(FetchRequest<ManagedObject>(entityName: "Nothing")))
     XCTAssertNoThrow(try context.count(for: books))

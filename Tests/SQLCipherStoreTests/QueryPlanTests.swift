@@ -27,7 +27,7 @@ final class QueryPlanTests: XCTestCase {
     return try sql(fetch).replacing("SELECT count(*) FROM \"Book\" AS t0", with: "")
   }
 
-  func testPlacesAndFunctionsHaveTheirForms() throws {
+  func testPositionsAndFunctionsHaveTheExpectedSQL() throws {
     let cases: [(String, String)] = [
       (
         "chapters[2].title == 'x'",
@@ -86,7 +86,7 @@ final class QueryPlanTests: XCTestCase {
     for (predicate, expected) in cases { XCTAssertEqual(try condition(predicate), expected) }
   }
 
-  func testAnOrderOverARelationshipIsOneJoin() throws {
+  func testOrderByARelationshipUsesOneJoin() throws {
     var fetch = FetchSpecification(entityName: "Chapter", predicate: .compare("book.title", .equal, "x") || .compare("pages", .less, 3))
     fetch.sortDescriptors = [
       FetchSortDescriptor("book.title", comparison: .caseInsensitive), FetchSortDescriptor("title", ascending: false),
@@ -99,7 +99,7 @@ final class QueryPlanTests: XCTestCase {
         + #"ORDER BY t1."title" COLLATE cd_caseInsensitive, t0."title" DESC, t0."_pk" LIMIT ?"#)
   }
 
-  func testTheFirstOfAnOrderAreFoundWithoutSortingAllWhereSQLiteWould() throws {
+  func testLimitedOrderAvoidsSortingAllRows() throws {
     var fetch = FetchSpecification(entityName: "Book", predicate: .compare("pages", .greater, 3))
     fetch.fetchLimit = 10
     fetch.sortDescriptors = [FetchSortDescriptor("rating"), FetchSortDescriptor("author.name", ascending: false)]
@@ -112,7 +112,7 @@ final class QueryPlanTests: XCTestCase {
     XCTAssertTrue(try sql(fetch, findsTopRows: true).contains("COLLATE"))
   }
 
-  func testRowsThatAreAllWantedAreSortedWhereTheyAreReadUnlessAnIndexHasTheirOrder() throws {
+  func testUnlimitedRowsAreSortedByTheReaderWithoutAnIndex() throws {
     var fetch = FetchSpecification(entityName: "Book", predicate: .compare("pages", .greater, 3))
     fetch.sortDescriptors = [FetchSortDescriptor("rating"), FetchSortDescriptor("title", ascending: false)]
     XCTAssertTrue(try sql(fetch).hasSuffix(#"WHERE t0."pages" > ?"#))
@@ -127,7 +127,7 @@ final class QueryPlanTests: XCTestCase {
     XCTAssertTrue(try sql(fetch).contains("ORDER BY"), "no rows are read")
   }
 
-  func testACountThatIsComparedAndSelectedIsCountedOnce() throws {
+  func testComparedAndSelectedCountIsComputedOnce() throws {
     var fetch = FetchSpecification(entityName: "Author", predicate: .compare("books.@count", .greater, 2))
     fetch.resultType = .objectIDs
     fetch.sortDescriptors = [FetchSortDescriptor("books.@count", ascending: false)]
@@ -140,7 +140,7 @@ final class QueryPlanTests: XCTestCase {
     XCTAssertFalse(try sql(fetch).contains("JOIN"), "not every author has to have books")
   }
 
-  func testSubentitiesAreARangeOfNumbers() throws {
+  func testSubentitiesUseARangeOfNumbers() throws {
     var fetch = FetchSpecification(entityName: "Video")
     fetch.resultType = .objectIDs
     XCTAssertEqual(
@@ -178,7 +178,7 @@ final class QueryPlanTests: XCTestCase {
     }
   }
 
-  func testListsOfAnyLengthAreAnswered() throws {
+  func testListsOfAnyLengthWork() throws {
     let store = try TestStore()
     let open = try store.open()
     let ids = try open.newIDs("Tag", count: 3_000)
@@ -199,7 +199,7 @@ final class QueryPlanTests: XCTestCase {
     XCTAssertEqual(try open.count(FetchSpecification(entityName: "Tag", predicate: .or(lists))), 1_600)
   }
 
-  func testLongRowsOfConditionsAreAnswered() throws {
+  func testLongChainsOfConditionsWork() throws {
     let store = try TestStore()
     let open = try store.open()
     try open.insert("Tag", ["name": .text("tag 700")])
@@ -209,7 +209,7 @@ final class QueryPlanTests: XCTestCase {
     XCTAssertEqual(try open.count(FetchSpecification(entityName: "Tag", predicate: all)), 1)
   }
 
-  func testTenThousandConditionsAreAnswered() throws {
+  func testTenThousandConditionsWork() throws {
     let store = try TestStore()
     let open = try store.open()
     try open.save { save in
@@ -242,7 +242,7 @@ final class QueryPlanTests: XCTestCase {
     XCTAssertEqual(try open.texts("title", fetch), ["b7"])
   }
 
-  func testShapesShareAPlanAndItsStatement() throws {
+  func testEquivalentQueriesShareAPlanAndStatement() throws {
     let cache = SelectPlanCache(numbers: 10..<1_010)
     let model = SpecificationModels.library
     let schema = try StoreSchema(model: model, layout: TableLayout(model: model, entityNumbers: model.entities.map(\.number)))
@@ -258,7 +258,7 @@ final class QueryPlanTests: XCTestCase {
     XCTAssertEqual(first.number, 10)
   }
 
-  func testDeepPredicatesAreAnsweredOrRefusedButNeverOverflowTheParser() throws {
+  func testDeepPredicatesNeverOverflowTheParser() throws {
     let store = try TestStore()
     let open = try store.open()
     try open.insert("Book", ["title": .text("b"), "pages": .int(7)])

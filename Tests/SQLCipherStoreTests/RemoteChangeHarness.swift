@@ -8,7 +8,7 @@ import _StoreSpecification
 @testable import SQLCipherStore
 
 /// Records the remote changes that a coordinator publishes.
-final class RemoteListener: Sendable {
+final class RemoteChangeRecorder: Sendable {
   private let changes = Mutex<[RemoteStoreChange]>([])
   private let task = Mutex<Task<Void, Never>?>(nil)
 
@@ -44,7 +44,7 @@ extension TestStore {
     return description
   }
 
-  func openListening() throws -> OpenStore { try OpenStore(listeningDescription, model: SpecificationModels.library) }
+  func openObserving() throws -> OpenStore { try OpenStore(listeningDescription, model: SpecificationModels.library) }
   var noticePath: String { url.path + "-changes" }
 }
 
@@ -65,7 +65,7 @@ final class RemotePart {
   /// - Parameter wrapper: The absolute path of a program that starts the process, for example with other privileges, and its arguments.
   init(_ role: String, _ arguments: [String], through wrapper: [String] = []) throws {
     let command =
-      wrapper + [try XCTUnwrap(CommandLine.arguments.first), "SQLCipherStoreTests.RemoteChangeProcessTests/testPlayAPart"]
+      wrapper + [try XCTUnwrap(CommandLine.arguments.first), "SQLCipherStoreTests.RemoteChangeProcessTests/testProcessEntryPoint"]
     process.executableURL = URL(fileURLWithPath: command[0])
     process.arguments = Array(command.dropFirst())
     process.environment = ProcessInfo.processInfo.environment.merging(

@@ -15,22 +15,22 @@ import _TestSupport
 final class RemoteChangeProcessTests: XCTestCase {
   private var isPart: Bool { ProcessInfo.processInfo.environment[RemotePart.role] != nil }
 
-  func testACommitOfAnotherProcessIsHeard() throws {
+  func testCommitOfAnotherProcessIsReported() throws {
     if isPart { return }
     let store = try TestStore()
-    let open = try store.openListening()
-    let listener = RemoteListener(open.coordinator)
+    let open = try store.openObserving()
+    let listener = RemoteChangeRecorder(open.coordinator)
     let part = try RemotePart("save", [store.url.path, "3"])
     part.finish()
     try waitUntil("the change") { try listener.count > 0 && open.count("Tag") == 3 }
   }
 
-  func testTheCommitOfAWriterThatIsKilledBeforeItTouchesIsHeard() throws {
+  func testCommitOfAKilledWriterIsReported() throws {
     if isPart { return }
     let store = try TestStore()
-    let open = try store.openListening()
+    let open = try store.openObserving()
     for round in 1...3 {
-      let listener = RemoteListener(open.coordinator)
+      let listener = RemoteChangeRecorder(open.coordinator)
       let part = try RemotePart("commit and die", [store.url.path, "\(round)"])
       part.finish()
       XCTAssertEqual(part.process.terminationReason, .uncaughtSignal)
@@ -38,7 +38,7 @@ final class RemoteChangeProcessTests: XCTestCase {
     }
   }
 
-  func testAListenerThatWasStoppedForManyTransactionsHearsWhenItGoesOn() throws {
+  func testSuspendedObserverIsNotifiedWhenResumed() throws {
     if isPart { return }
     let store = try TestStore()
     let open = try store.open()
@@ -54,7 +54,7 @@ final class RemoteChangeProcessTests: XCTestCase {
     part.wait(for: "heard \(count)")
   }
 
-  func testAListenerWhoseQueueOverflowedHearsAllTheSame() throws {
+  func testObserverIsNotifiedAfterAQueueOverflow() throws {
     if isPart { return }
     let limit = (try? String(contentsOfFile: "/proc/sys/fs/inotify/max_queued_events", encoding: .utf8)).flatMap {
       Int($0.trimmingCharacters(in: .whitespacesAndNewlines))
@@ -77,7 +77,7 @@ final class RemoteChangeProcessTests: XCTestCase {
     part.wait(for: "heard after all")
   }
 
-  func testOfEightProcessesEachHearsAllOthers() throws {
+  func testEightProcessesObserveEachOther() throws {
     if isPart { return }
     let store = try TestStore()
     try store.open().close()
@@ -87,7 +87,7 @@ final class RemoteChangeProcessTests: XCTestCase {
     for part in parts { part.wait(for: "complete", seconds: 60) }
   }
 
-  func testInAFolderThatMayNotBeWrittenTheLogTells() throws {
+  func testLogReportsCommitsInAReadOnlyFolder() throws {
     if isPart { return }
     let setpriv = "/usr/bin/setpriv"
     XCTAssertTrue(FileManager.default.isExecutableFile(atPath: setpriv), "\(setpriv) is needed: install util-linux")
@@ -116,7 +116,7 @@ final class RemoteChangeProcessTests: XCTestCase {
 
   // MARK: The child processes
 
-  func testPlayAPart() async throws {
+  func testProcessEntryPoint() async throws {
     let environment = ProcessInfo.processInfo.environment
     guard let role = environment[RemotePart.role] else { return }
     let arguments = (environment["CIPHERDATA_REMOTE_ARGUMENTS"] ?? "").components(separatedBy: "\n")
@@ -134,7 +134,7 @@ final class RemoteChangeProcessTests: XCTestCase {
     case "save": for number in 0..<(Int(arguments[1]) ?? 0) { try open.insert("Tag", ["name": .text("\(number)")]) }
     case "commit and die": try commitAndDie(open, name: arguments[1])
     case "listen for a name", "listen read-only": try await listen(open, for: arguments[1])
-    case "save and listen": try await saveAndListen(open, arguments)
+    case "save and listen": try await saveAndObserve(open, arguments)
     default: XCTFail("no such part")
     }
   }
@@ -144,7 +144,7 @@ final class RemoteChangeProcessTests: XCTestCase {
     let engine = try XCTUnwrap((open.store as? SQLCipherIncrementalStore)?.state.withLock { $0.engine })
     try open.persistentStore.performTransaction {
       try open.insert("Tag", ["name": .text(name)])
-      try XCTUnwrap(engine.heldTransaction).connection.execute("COMMIT")
+      try XCTUnwrap(engine.currentTransaction).connection.execute("COMMIT")
       kill(getpid(), SIGKILL)
     }
   }
@@ -160,7 +160,7 @@ final class RemoteChangeProcessTests: XCTestCase {
   }
 
   /// Saves, and observes remote changes until all expected ones are present. A lost change makes it wait in vain.
-  private func saveAndListen(_ open: OpenStore, _ arguments: [String]) async throws {
+  private func saveAndObserve(_ open: OpenStore, _ arguments: [String]) async throws {
     let (each, all) = (Int(arguments[2]) ?? 0, Int(arguments[3]) ?? 0)
     let changes = open.coordinator.remoteChanges()
     for number in 0..<each { try open.insert("Tag", ["name": .text("\(arguments[1])-\(number)")]) }

@@ -14,11 +14,11 @@ import _TestSupport
 
 /// The remote changes that a coordinator observes, and the cost for stores that do not observe them.
 final class RemoteChangeTests: XCTestCase {
-  override func tearDown() { FileEvents.refusal.withLock { $0 = nil } }
+  override func tearDown() { FileEvents.simulatedError.withLock { $0 = nil } }
 
   /// Waits until no more notifications of earlier commits arrive.
   private func settle(_ open: OpenStore) {
-    let listener = RemoteListener(open.coordinator)
+    let listener = RemoteChangeRecorder(open.coordinator)
     var count = -1
     while count != listener.count {
       count = listener.count
@@ -26,13 +26,13 @@ final class RemoteChangeTests: XCTestCase {
     }
   }
 
-  func testACommitOfAnotherCoordinatorIsToldToBothKindsOfListeners() throws {
+  func testCommitOfAnotherCoordinatorNotifiesBothKindsOfObservers() throws {
     let store = try TestStore()
-    let (first, second) = (try store.openListening(), try store.open())
+    let (first, second) = (try store.openObserving(), try store.open())
     // Keys for new objects are reserved in a separate commit.
     try second.insert("Tag", ["name": .text("black")])
     settle(first)
-    let listener = RemoteListener(first.coordinator)
+    let listener = RemoteChangeRecorder(first.coordinator)
     let posted = Mutex<[[String: String]]>([])
     let observer = NotificationCenter.default.addObserver(
       forName: .persistentStoreRemoteChange, object: first.coordinator, queue: nil
@@ -48,17 +48,17 @@ final class RemoteChangeTests: XCTestCase {
     let change = try XCTUnwrap(listener.heard.first)
     XCTAssertEqual(change.storeIdentifier, first.persistentStore.identifier)
     XCTAssertEqual(change.url, store.url)
-    XCTAssertFalse(change.isExtentKnown)
+    XCTAssertFalse(change.areChangesKnown)
     XCTAssertEqual(posted.withLock { $0 }, [["store": first.persistentStore.identifier, "path": store.url.path]])
   }
 
-  func testOnesOwnCommitsAreNotToldAndTheOthersAreAmongThem() throws {
+  func testOwnCommitsAreNotReported() throws {
     let store = try TestStore()
-    let (first, second) = (try store.openListening(), try store.openListening())
+    let (first, second) = (try store.openObserving(), try store.openObserving())
     // Keys for new objects are reserved in a separate commit.
     let tag = try second.insert("Tag", ["name": .text("of another")])
     settle(first)
-    let (own, others) = (RemoteListener(first.coordinator), RemoteListener(second.coordinator))
+    let (own, others) = (RemoteChangeRecorder(first.coordinator), RemoteChangeRecorder(second.coordinator))
     for number in 0..<20 { try first.insert("Tag", ["name": .text("\(number)")]) }
     try first.store.setUserMetadata(["by": "first"])
     waitUntil("the other's change") { others.count > 0 }
@@ -70,9 +70,9 @@ final class RemoteChangeTests: XCTestCase {
     XCTAssertEqual(own.count, 1, "one commit")
   }
 
-  func testWhoReadsAfterAChangeSeesTheCommit() throws {
+  func testReadAfterANotificationSeesTheCommit() throws {
     let store = try TestStore()
-    let (first, second) = (try store.openListening(), try store.open())
+    let (first, second) = (try store.openObserving(), try store.open())
     let tag = try second.insert("Tag", ["name": .text("0")])
     let mine = first.same(tag)
     /// Reads as contexts do: from the coordinator's row cache, or in a snapshot that can serve several reads.
@@ -88,20 +88,20 @@ final class RemoteChangeTests: XCTestCase {
     }
   }
 
-  func testACommitThatTouchesNothingIsHeardByTheLog() throws {
+  func testCommitWithoutTouchIsDetectedByTheLog() throws {
     let store = try TestStore()
-    let first = try store.openListening()
-    let listener = RemoteListener(first.coordinator)
+    let first = try store.openObserving()
+    let listener = RemoteChangeRecorder(first.coordinator)
     for round in 1...3 {
       try store.execute("CREATE TABLE another\(round) (a)")
       waitUntil("round \(round)") { listener.count >= round }
     }
   }
 
-  func testAChangeBeforeALongTransactionOfOnesOwnIsToldAfterIt() throws {
+  func testChangeBeforeAnOwnLongTransactionIsReportedAfterIt() throws {
     let store = try TestStore()
-    let (first, second) = (try store.openListening(), try store.open())
-    let listener = RemoteListener(first.coordinator)
+    let (first, second) = (try store.openObserving(), try store.open())
+    let listener = RemoteChangeRecorder(first.coordinator)
     try second.insert("Tag", ["name": .text("red")])
     try first.persistentStore.performTransaction {
       try first.insert("Tag", ["name": .text("green")])
@@ -110,10 +110,10 @@ final class RemoteChangeTests: XCTestCase {
     waitUntil("the change") { listener.count >= 1 }
   }
 
-  func testManyCommitsAreOneChangeForWhoIsSlow() async throws {
+  func testSlowObserverReceivesManyCommitsAsOneChange() async throws {
     let store = try TestStore()
-    let (first, second) = (try store.openListening(), try store.open())
-    let prompt = RemoteListener(first.coordinator)
+    let (first, second) = (try store.openObserving(), try store.open())
+    let prompt = RemoteChangeRecorder(first.coordinator)
     var slow = first.coordinator.remoteChanges().makeAsyncIterator()
     for number in 0..<10 {
       let count = prompt.count
@@ -138,22 +138,22 @@ final class RemoteChangeTests: XCTestCase {
     for await _ in stream { XCTFail("there is no store") }
   }
 
-  func testNothingIsAwakeWhileNobodyWrites() throws {
+  func testNoThreadWakesWithoutWrites() throws {
     let store = try TestStore()
-    let (first, second) = (try store.openListening(), try store.openListening())
-    let listener = RemoteListener(first.coordinator)
+    let (first, second) = (try store.openObserving(), try store.openObserving())
+    let listener = RemoteChangeRecorder(first.coordinator)
     try second.insert("Tag", ["name": .text("red")])
     waitUntil("the change") { listener.count > 0 }
     // The log is checked for the last time.
     usleep(400_000)
-    let count = StoreWatch.wakeUpCount
+    let count = StoreWatch.resumeCount
     usleep(600_000)
-    XCTAssertEqual(StoreWatch.wakeUpCount, count)
+    XCTAssertEqual(StoreWatch.resumeCount, count)
     try second.insert("Tag", ["name": .text("green")])
     waitUntil("another") { listener.count > 1 }
   }
 
-  func testWithTheLastListenerTheThreadAndItsDescriptorGo() throws {
+  func testLastObserverRemovalStopsTheThreadAndClosesTheDescriptor() throws {
     func watchers() -> Int {
       let descriptors = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
       return descriptors.filter {
@@ -163,49 +163,51 @@ final class RemoteChangeTests: XCTestCase {
     }
     waitUntil("those of other tests are gone") { watchers() == 0 }
     let store = try TestStore()
-    let (first, second) = (try store.openListening(), try store.openListening())
+    let (first, second) = (try store.openObserving(), try store.openObserving())
     XCTAssertEqual(watchers(), 1, "one for the process")
-    let listener = RemoteListener(first.coordinator)
+    let listener = RemoteChangeRecorder(first.coordinator)
     try second.close()
     XCTAssertEqual(watchers(), 1)
     try store.execute("CREATE TABLE another (a)")
     waitUntil("the one that is left still hears") { listener.count == 1 }
     try first.close()
     waitUntil("it is closed") { watchers() == 0 }
-    let again = try store.openListening()
-    let heard = RemoteListener(again.coordinator)
+    let again = try store.openObserving()
+    let heard = RemoteChangeRecorder(again.coordinator)
     try store.execute("CREATE TABLE more (a)")
     waitUntil("a new one hears") { heard.count == 1 }
   }
 
-  func testNoMeansLeftIsAnErrorWhenTheStoreIsOpened() throws {
+  func testExhaustedWatchesFailTheOpening() throws {
     let store = try TestStore()
     try store.open().close()
-    for (refusal, word) in [(FileEvents.Refusal.instance(EMFILE), "max_user_instances"), (.watch(ENOSPC), "max_user_watches")] {
-      FileEvents.refusal.withLock { $0 = refusal }
-      let error = assertStoreError(.remoteChangesUnavailable) { try store.openListening() }
+    for (simulatedError, word) in [
+      (FileEvents.SimulatedError.instance(EMFILE), "max_user_instances"), (.watch(ENOSPC), "max_user_watches"),
+    ] {
+      FileEvents.simulatedError.withLock { $0 = simulatedError }
+      let error = assertStoreError(.remoteChangesUnavailable) { try store.openObserving() }
       XCTAssertEqual(error?.operation, .watch)
       XCTAssertTrue(error?.message.contains(word) ?? false, error?.message ?? "")
       // Stores that do not observe remote changes are not affected.
       try store.open().close()
     }
-    FileEvents.refusal.withLock { $0 = .instance(ENOSYS) }
-    assertStoreError(.unsupported) { try store.openListening() }
-    FileEvents.refusal.withLock { $0 = nil }
-    try store.openListening().close()
+    FileEvents.simulatedError.withLock { $0 = .instance(ENOSYS) }
+    assertStoreError(.unsupported) { try store.openObserving() }
+    FileEvents.simulatedError.withLock { $0 = nil }
+    try store.openObserving().close()
   }
 
-  func testOnlyStoresThatCanHearAreOpenedToListen() throws {
+  func testOnlyStoresWithRemoteChangeSupportAreObserved() throws {
     var description = PersistentStoreDescription(type: .inMemory)
     description.postsRemoteChangeNotifications = true
     // No other connection writes to a store in memory.
     try OpenStore(description, model: SpecificationModels.library).close()
   }
 
-  func testListeningHoldsNoSnapshotThatWouldKeepTheLog() throws {
+  func testObservingDoesNotPinTheLog() throws {
     let store = try TestStore()
-    let first = try store.openListening()
-    let listener = RemoteListener(first.coordinator)
+    let first = try store.openObserving()
+    let listener = RemoteChangeRecorder(first.coordinator)
     let keyring = try waitFor { [url = store.url] in try await StoreKeyring.unlock(storePath: url.path, key: TestStore.key) }
     let other = try Connection(opening: store.url.path, key: try keyring.databaseKey())
     for round in 1...3 {
@@ -221,12 +223,12 @@ final class RemoteChangeTests: XCTestCase {
 
   // MARK: The notice file
 
-  func testTheFirstListenerMakesAnEmptyFileThatOnlyTheOwnerMayRead() throws {
+  func testFirstObserverCreatesAnEmptyPrivateFile() throws {
     let store = try TestStore()
     let plain = try store.open()
     try plain.insert("Tag", ["name": .text("red")])
     XCTAssertFalse(StoreFile.exists(store.noticePath), "nobody listens")
-    let first = try store.openListening()
+    let first = try store.openObserving()
     let attributes = try FileManager.default.attributesOfItem(atPath: store.noticePath)
     XCTAssertEqual(attributes[.size] as? Int, 0)
     XCTAssertEqual(attributes[.posixPermissions] as? Int, 0o600)
@@ -235,10 +237,10 @@ final class RemoteChangeTests: XCTestCase {
     XCTAssertTrue(StoreFile.exists(store.noticePath), "it stays for those who have not heard yet that it is there")
   }
 
-  func testEveryWriterTouchesTheFileWhateverItsOptions() throws {
+  func testEveryWriterTouchesTheFile() throws {
     let store = try TestStore()
     let writer = try store.open()
-    try store.openListening().close()
+    try store.openObserving().close()
     func time() throws -> Date {
       try XCTUnwrap(FileManager.default.attributesOfItem(atPath: store.noticePath)[.modificationDate] as? Date)
     }
@@ -256,10 +258,10 @@ final class RemoteChangeTests: XCTestCase {
     }
   }
 
-  func testAFileThatSomebodyRemovesComesAnew() throws {
+  func testRemovedFileIsRecreated() throws {
     let store = try TestStore()
-    let (first, second) = (try store.openListening(), try store.open())
-    let listener = RemoteListener(first.coordinator)
+    let (first, second) = (try store.openObserving(), try store.open())
+    let listener = RemoteChangeRecorder(first.coordinator)
     for round in 1...3 {
       unlink(store.noticePath)
       waitUntil("it is back") { StoreFile.exists(store.noticePath) }
@@ -269,27 +271,27 @@ final class RemoteChangeTests: XCTestCase {
     }
   }
 
-  func testALinkIsTouchedItself() throws {
+  func testSymbolicLinkIsTouchedItself() throws {
     let store = try TestStore()
     let target = store.folder.file("target")
     try Data().write(to: target)
     let past = Date(timeIntervalSince1970: 1_000_000)
     try FileManager.default.setAttributes([.modificationDate: past], ofItemAtPath: target.path)
     try FileManager.default.createSymbolicLink(atPath: store.noticePath, withDestinationPath: target.path)
-    let (first, second) = (try store.openListening(), try store.open())
-    let listener = RemoteListener(first.coordinator)
+    let (first, second) = (try store.openObserving(), try store.open())
+    let listener = RemoteChangeRecorder(first.coordinator)
     try second.insert("Tag", ["name": .text("red")])
     waitUntil("the change") { listener.count > 0 }
     XCTAssertEqual(try FileManager.default.attributesOfItem(atPath: target.path)[.modificationDate] as? Date, past)
   }
 
-  func testAStoreBehindALinkIsHeardByEitherName() throws {
+  func testStoreBehindASymbolicLinkIsObservedByEitherName() throws {
     let store = try TestStore()
     let linked = store.folder.file("linked.store")
     try store.open().close()
     try FileManager.default.createSymbolicLink(at: linked, withDestinationURL: store.url)
-    let first = try store.openListening()
-    let listener = RemoteListener(first.coordinator)
+    let first = try store.openObserving()
+    let listener = RemoteChangeRecorder(first.coordinator)
     var description = store.description
     description.url = linked
     let second = try OpenStore(description, model: SpecificationModels.library)
@@ -300,25 +302,25 @@ final class RemoteChangeTests: XCTestCase {
 
   // MARK: Replaced files
 
-  func testAWatchedStoreIsNeitherDestroyedNorReplacedAndTheNextOneIsHeard() throws {
+  func testObservedStoreCannotBeDestroyedOrReplaced() throws {
     let (store, source) = (try TestStore(), try TestStore())
     try source.open().close()
-    let first = try store.openListening()
+    let first = try store.openObserving()
     let (description, other) = (store.description, source.description)
     let elsewhere = PersistentStoreCoordinator(compiledModel: SpecificationModels.library)
     assertStoreError(.busy) { try waitFor { try await elsewhere.destroyPersistentStore(with: description) } }
     assertStoreError(.busy) {
       try waitFor { try await elsewhere.replacePersistentStore(with: description, withPersistentStoreFrom: other) }
     }
-    let listener = RemoteListener(first.coordinator)
+    let listener = RemoteChangeRecorder(first.coordinator)
     let second = try store.open()
     try second.insert("Tag", ["name": .text("red")])
     waitUntil("it is heard as before") { listener.count > 0 }
     try second.close()
     try first.close()
     try waitFor { try await elsewhere.replacePersistentStore(with: description, withPersistentStoreFrom: other) }
-    let (again, writer) = (try store.openListening(), try store.open())
-    let later = RemoteListener(again.coordinator)
+    let (again, writer) = (try store.openObserving(), try store.open())
+    let later = RemoteChangeRecorder(again.coordinator)
     try writer.insert("Tag", ["name": .text("green")])
     waitUntil("the new store is heard") { later.count > 0 }
     try again.close()
@@ -327,12 +329,12 @@ final class RemoteChangeTests: XCTestCase {
     XCTAssertEqual(store.folder.fileNames(), [])
   }
 
-  func testTheWatchFollowsFilesThatARotationExchanges() throws {
+  func testObservationFollowsFilesReplacedByARotation() throws {
     let store = try TestStore()
     var description = store.listeningDescription
     description.key = .raw(SecretBytes([UInt8](repeating: 6, count: 32)))
     let first = try OpenStore(description, model: SpecificationModels.library)
-    let listener = RemoteListener(first.coordinator)
+    let listener = RemoteChangeRecorder(first.coordinator)
     let inner = try XCTUnwrap(first.store as? SQLCipherIncrementalStore)
     let (keyring, pool) = try inner.state.withLock { (try XCTUnwrap($0.keyring), try XCTUnwrap($0.engine).pool) }
     try waitFor { try await keyring.rotateDataKey(pool: pool, largeValues: ExternalTable.ids) }

@@ -26,7 +26,7 @@ final class RemoteHistoryTests: XCTestCase {
     }
   }
 
-  func testAContextThatMergesByItselfTakesWhatOthersCommit() throws {
+  func testAutomaticMergesIncludeRemoteCommits() throws {
     let store = try TestStore()
     let (one, other) = (try open(store), try open(store))
     let mine = one.newContext()
@@ -52,7 +52,7 @@ final class RemoteHistoryTests: XCTestCase {
     XCTAssertEqual(book.members("tags"), [])
   }
 
-  func testANoticeSaysThatItsExtentIsKnownAndHasItsPlace() throws {
+  func testNotificationHasKnownChangesAndAToken() throws {
     let store = try TestStore()
     let (one, other) = (try open(store), try open(store))
     let heard = Mutex<[RemoteStoreChange]>([])
@@ -65,7 +65,7 @@ final class RemoteHistoryTests: XCTestCase {
     let id = try other.insert("Tag", ["name": .text("red")])
     try wait("the notice") { heard.withLock { $0.contains { $0.historyToken != nil } } }
     try wait("the change set") { told.withLock { $0.contains { $0.inserted == [id] } } }
-    XCTAssertTrue(heard.withLock { $0.allSatisfy(\.isExtentKnown) })
+    XCTAssertTrue(heard.withLock { $0.allSatisfy(\.areChangesKnown) })
     // A local save is reported once.
     told.withLock { $0 = [] }
     let context = one.newContext()
@@ -76,7 +76,7 @@ final class RemoteHistoryTests: XCTestCase {
     XCTAssertEqual(told.withLock { $0.map(\.inserted.count) }, [1, 1])
   }
 
-  func testWithoutAHistoryNothingIsKnown() throws {
+  func testChangesAreUnknownWithoutHistory() throws {
     let store = try TestStore()
     let (one, other) = (try open(store, history: nil), try open(store, history: nil))
     let heard = Mutex<[RemoteStoreChange]>([])
@@ -85,11 +85,11 @@ final class RemoteHistoryTests: XCTestCase {
     defer { task.cancel() }
     try other.insert("Tag", ["name": .text("red")])
     try wait("the notice") { heard.withLock { !$0.isEmpty } }
-    XCTAssertEqual(heard.withLock { $0.first?.isExtentKnown }, false)
+    XCTAssertEqual(heard.withLock { $0.first?.areChangesKnown }, false)
     XCTAssertNil(heard.withLock { $0.first?.historyToken })
   }
 
-  func testAnObserverBeginsWithWhatIsThereAndWaitsForWhatComes() async throws {
+  func testObserverReadsExistingHistoryAndWaitsForMore() async throws {
     let store = try TestStore()
     let (one, other) = (try open(store), try open(store))
     try one.insert("Tag", ["name": .text("before")])

@@ -13,7 +13,7 @@ import _TestSupport
 
 /// Observers receive the SQL, duration and row count of statements, never a value.
 final class SQLObserverTests: XCTestCase {
-  private final class Heard: Sendable {
+  private final class RecordedStatements: Sendable {
     private let statements = Mutex<[ObservedStatement]>([])
     func add(_ statement: ObservedStatement) { statements.withLock { $0.append(statement) } }
     /// Returns the statements since the last call, except for those that begin and end transactions.
@@ -25,14 +25,14 @@ final class SQLObserverTests: XCTestCase {
     }
   }
 
-  private func stack() throws -> (TestStore, OpenStore, Heard) {
-    let (store, heard) = (try TestStore(), Heard())
+  private func stack() throws -> (TestStore, OpenStore, RecordedStatements) {
+    let (store, heard) = (try TestStore(), RecordedStatements())
     var description = store.description
     description.sqlObserver = SQLObserver { heard.add($0) }
     return (store, try OpenStore(description, model: SpecificationModels.assets), heard)
   }
 
-  func testStatementsAreHeardWithTheirRowsAndTimes() throws {
+  func testStatementsAreReportedWithRowsAndTimes() throws {
     let (files, store, heard) = try stack()
     defer { withExtendedLifetime(files) {} }
     _ = heard.take()
@@ -58,7 +58,7 @@ final class SQLObserverTests: XCTestCase {
     try store.close()
   }
 
-  func testNoValueIsHeard() throws {
+  func testObserversReceiveNoValues() throws {
     let (files, store, heard) = try stack()
     defer { withExtendedLifetime(files) {} }
     let context = store.newContext()
@@ -82,7 +82,7 @@ final class SQLObserverTests: XCTestCase {
     try store.close()
   }
 
-  func testAStatementThatIsLeftEarlyIsHeardOnce() throws {
+  func testStatementAbandonedEarlyIsReportedOnce() throws {
     let (files, store, heard) = try stack()
     defer { withExtendedLifetime(files) {} }
     let context = store.newContext()
@@ -96,10 +96,10 @@ final class SQLObserverTests: XCTestCase {
     try store.close()
   }
 
-  func testAMigrationIsHeard() throws {
+  func testMigrationStatementsAreReported() throws {
     let store = try TestStore()
     try OpenStore(store.description, model: try SpecificationModels.frozen([Self.entity(["a"])])).close()
-    let heard = Heard()
+    let heard = RecordedStatements()
     var description = store.description
     description.sqlObserver = SQLObserver { heard.add($0) }
     try OpenStore(description, model: try SpecificationModels.frozen([Self.entity(["a", "b"])])).close()
@@ -112,7 +112,7 @@ final class SQLObserverTests: XCTestCase {
     return entity
   }
 
-  func testAnObserverThatCountsMakesNoConnectionTellOfItself() throws {
+  func testCountingObserverReportsNoConnections() throws {
     XCTAssertNil(EnvironmentLog().profiler(of: "/a", observer: SQLObserver()))
     XCTAssertNil(EnvironmentLog().profiler(of: "/a", observer: nil))
     XCTAssertNotNil(EnvironmentLog().profiler(of: "/a", observer: SQLObserver { _ in }))
@@ -125,7 +125,7 @@ final class SQLObserverTests: XCTestCase {
     XCTAssertEqual(fast.description, "0.05 ms, 0 rows: COMMIT")
   }
 
-  func testTheVariableNamesWhatIsTold() {
+  func testEnvironmentVariableSelectsTheReports() {
     XCTAssertEqual(EnvironmentLog.parse("").0, EnvironmentLog())
     XCTAssertEqual(EnvironmentLog.parse("sql").0, EnvironmentLog(sql: true))
     let (log, unknown) = EnvironmentLog.parse("SQL, migration,sqll")

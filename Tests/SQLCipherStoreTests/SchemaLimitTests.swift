@@ -36,7 +36,7 @@ final class SchemaLimitTests: XCTestCase {
     for word in words { XCTAssertTrue(error?.message.contains(word) ?? false, "\(word): \(error?.message ?? "no error")", line: line) }
   }
 
-  func testATreeWithTooManyColumnsIsRefusedBeforeAFileIsMade() throws {
+  func testEntityHierarchyWithTooManyColumnsIsRejectedBeforeCreation() throws {
     let store = try TestStore()
     let error = assertStoreError(.invalidRequest) { try store.open(CompiledModel(self.tree(columns: Self.limit + 1))) }
     assertLimit(error, ["“Base”, “Left”, “Middle”, “Right” share a table", "\(Self.limit + 1) columns", "at most \(Self.limit)"])
@@ -55,7 +55,7 @@ final class SchemaLimitTests: XCTestCase {
       ["“Wide” has", "\(LibraryVersion.maximumVariables) at once"])
   }
 
-  func testAStoreInMemoryIsNotCopiedToAFileThatCannotHoldIt() throws {
+  func testInMemoryStoreIsNotCopiedBeyondTheColumnLimit() throws {
     let folder = try TemporaryFolder("SchemaLimitTests")
     defer { folder.remove() }
     let coordinator = PersistentStoreCoordinator(compiledModel: try CompiledModel(tree(columns: Self.limit + 1)))
@@ -69,7 +69,7 @@ final class SchemaLimitTests: XCTestCase {
     XCTAssertTrue(coordinator.persistentStores.contains { $0 === store })
   }
 
-  func testATreeWithAsManyColumnsAsThereMayBeIsUsedLikeAnyOther() throws {
+  func testEntityHierarchyWithTheMaximumNumberOfColumnsWorks() throws {
     let model = tree(columns: Self.limit)
     let store = try MigratingStore()
     try store.open(model) { context in
@@ -93,7 +93,7 @@ final class SchemaLimitTests: XCTestCase {
     try store.check()
   }
 
-  func testAMigrationToTooManyColumnsIsRefusedAndTheStoreStays() throws {
+  func testMigrationToTooManyColumnsIsRejectedAndKeepsTheStore() throws {
     let older = tree(columns: 20)
     let newer = tree(columns: Self.limit + 7)
     let store = try MigratingStore.make(older) { try $0.make("Left", ["a0": 1, "Left1": 2]) }
@@ -119,7 +119,7 @@ final class SchemaLimitTests: XCTestCase {
     try store.check()
   }
 
-  func testEveryAttributeOfAWideTableMayChangeAtOnce() throws {
+  func testEveryAttributeOfAWideTableCanChangeTogether() throws {
     let store = try MigratingStore.make(tree(columns: Self.limit)) { context in
       try context.make("Left", ["a0": 7, "Left500": 8])
       try context.make("Right")
@@ -139,7 +139,7 @@ final class SchemaLimitTests: XCTestCase {
     try store.check()
   }
 
-  func testIndexesOverMoreColumnsThanThereMayBeAreLeftOut() throws {
+  func testIndexesWithTooManyColumnsAreSkipped() throws {
     let count = 300
     func model(_ indexed: Bool) -> ManagedObjectModel {
       var model = ManagedObjectModel { Entity("Item") { (0..<count).map { Attribute("a\($0)", .string) } } }
@@ -164,7 +164,7 @@ final class SchemaLimitTests: XCTestCase {
     try plain.check()
   }
 
-  func testManyLargeValuesManyEntitiesAndLongNamesHaveNoLimit() throws {
+  func testManyLargeValuesEntitiesAndLongNamesAreUnlimited() throws {
     let long = String(repeating: "n", count: 50_000)
     func model(_ more: Bool) -> ManagedObjectModel {
       ManagedObjectModel {
@@ -204,7 +204,7 @@ final class SchemaLimitTests: XCTestCase {
     XCTAssertEqual(try waitFor { try await SQLCipherStoreFile.unlock(at: url, key: TestStore.key).verify(.full) }, [])
   }
 
-  func testAPathThroughManyTablesIsAnErrorOfTheFetchNotOfTheLibrary() throws {
+  func testKeyPathThroughTooManyTablesIsAFetchError() throws {
     let model = ManagedObjectModel {
       Entity("Node") {
         Attribute("value", .integer64)

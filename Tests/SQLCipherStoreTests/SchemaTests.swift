@@ -46,7 +46,7 @@ final class SchemaTests: XCTestCase {
       ])
   }
 
-  func testATreeOfEntitiesHasOneTableAndItsReferencesTellTheEntity() throws {
+  func testEntityHierarchyHasOneTableAndReferencesIncludeTheEntity() throws {
     let store = try TestStore()
     try store.open(Models.assets).close()
     let ddl = try store.ddl().filter { !$0.contains("cipherdata_") }
@@ -67,7 +67,7 @@ final class SchemaTests: XCTestCase {
       ].sorted { ddl.firstIndex(of: $0) ?? 99 < ddl.firstIndex(of: $1) ?? 99 })
   }
 
-  func testForeignKeysAreNotDeclaredWhereTheModelMayLeaveADanglingKey() throws {
+  func testForeignKeysAreOmittedWhereKeysCanDangle() throws {
     var books = RelationshipDescription(name: "books", destination: "Book", inverse: "author", isToMany: true)
     books.deleteRule = .noAction
     let model = try Models.frozen([
@@ -90,7 +90,7 @@ final class SchemaTests: XCTestCase {
     XCTAssertEqual(try store.ddl().last, #"CREATE INDEX "i_Book_byYear" ON "Book" ("year" DESC, "title")"#)
   }
 
-  func testPartialIndexesHoldWhatTheirPredicateSays() throws {
+  func testPartialIndexesContainTheMatchingRows() throws {
     var entity = Models.entity("Book", [Models.text("title"), Models.integer("year"), Models.attribute("inPrint", .boolean)])
     func index(_ name: String, _ predicate: String) -> FetchIndexDescription {
       FetchIndexDescription(name: name, elements: [FetchIndexElement(property: "title")], partialIndexPredicate: predicate)
@@ -111,7 +111,7 @@ final class SchemaTests: XCTestCase {
       ], "one by a function of ours is left out")
   }
 
-  func testAPartialIndexWhosePredicateCannotBeReadIsLeftOut() throws {
+  func testPartialIndexWithAnInvalidPredicateIsSkipped() throws {
     for predicate in ["titel == 'x'", "title ==", "title == %@", "", "title.length.x > 1", "FUNCTION(title, 'x')"] {
       var entity = Models.entity("Book", [Models.text("title")])
       entity.indexes = [
@@ -129,7 +129,7 @@ final class SchemaTests: XCTestCase {
     }
   }
 
-  func testAnIndexThatAUniquenessConstraintServesIsNotMadeTwice() throws {
+  func testIndexCoveredByAUniquenessConstraintIsNotDuplicated() throws {
     var entity = Models.entity("Book", [Models.text("title"), Models.integer("year")], unique: [["title", "year"]])
     entity.indexes = [
       FetchIndexDescription(name: "byTitle", elements: [FetchIndexElement(property: "title", isAscending: false)]),
@@ -142,7 +142,7 @@ final class SchemaTests: XCTestCase {
       [#"CREATE UNIQUE INDEX "u_Book_title_year" ON "Book" ("title", "year")"#, #"CREATE INDEX "i_Book_byYear" ON "Book" ("year")"#])
   }
 
-  func testNamesThatSQLiteTakesOrCannotTellApartGetNamesOfTheirOwn() {
+  func testReservedAndAmbiguousNamesAreReplaced() {
     var names = NameAllocator(reserved: ["cipherdata_metadata", "rowid"])
     XCTAssertEqual(names.take("Order"), "Order")
     XCTAssertEqual(names.take("ORDER"), "ORDER_2")
@@ -157,7 +157,7 @@ final class SchemaTests: XCTestCase {
     XCTAssertEqual(names.take("a\0b"), "a_b")
   }
 
-  func testALayoutSurvivesTheMetadata() throws {
+  func testLayoutRoundTripsThroughTheMetadata() throws {
     let layout = TableLayout(model: Models.assets, entityNumbers: Models.assets.entities.map(\.number))
     let copy = try JSONDecoder().decode(TableLayout.self, from: JSONEncoder().encode(layout))
     XCTAssertEqual(copy, layout)

@@ -236,7 +236,7 @@ final class StageCrashTests: XCTestCase {
     var migrating = description(store.url)
     // A small cache moves the other pages to the log before the commit.
     migrating.cacheSize = 32 << 10
-    migrating.migrationPortionSize = 7
+    migrating.migrationBatchSize = 7
     migrating.sqlObserver = SQLObserver(beforeEach: { _ in points.note() })
     migrating.migrationProgress = { _ in points.note() }
     try way(&migrating, points)
@@ -272,7 +272,7 @@ final class StageCrashTests: XCTestCase {
     return after
   }
 
-  func testEveryPointOfAStagedMigrationLeavesTheFirstVersionOrTheLastAndCanBeRunAgain() throws {
+  func testCrashDuringAStagedMigrationCanBeRetried() throws {
     let after = try tryEveryPoint { $0.stagedMigrationManager = Self.stages($1) }
     XCTAssertEqual(after.keys.count { $0.hasPrefix("Tag/") }, 6)
     XCTAssertEqual(after.keys.count { $0.hasPrefix("Card/") }, Self.people)
@@ -286,7 +286,7 @@ final class StageCrashTests: XCTestCase {
     XCTAssertEqual(person["cards"]?.split(separator: " ").count, 1)
   }
 
-  func testEveryPointOfAMigrationByAMappingModelLeavesTheOldStoreOrTheNewOneAndCanBeRunAgain() throws {
+  func testCrashDuringAMappingModelMigrationCanBeRetried() throws {
     let mapping = Self.mapping()
     let after = try tryEveryPoint { description, _ in description.mappingModels = [mapping] }
     XCTAssertEqual(after.keys.count { $0.hasPrefix("Tag/") }, 0)

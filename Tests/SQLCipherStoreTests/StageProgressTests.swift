@@ -47,14 +47,14 @@ final class StageProgressTests: XCTestCase {
     XCTAssertLessThan(steps.max() ?? 1, mostAtOnce, "\(fractions)", line: line)
   }
 
-  func testAWalkThroughTheObjectsThatChangeIsTheWorkOfAStage() throws {
+  func testEnumeratingChangedObjectsIsTheStageProgress() throws {
     let fractions = try fractions(ofStage: { stage in
       stage.handler = { migration in try migration.forEach("Book") { _, new in try new.setValue("x", forKey: "added") } }
     })
     assertRises(fractions, mostAtOnce: 0.18)
   }
 
-  func testWalksThroughSeveralEntitiesHaveSharesByTheirObjects() throws {
+  func testEnumerationsShareProgressByObjectCount() throws {
     let fractions = try fractions(ofStage: { stage in
       stage.handler = { migration in
         // Authors do not change and are few, so their pass is short.
@@ -66,7 +66,7 @@ final class StageProgressTests: XCTestCase {
     assertRises(fractions, mostAtOnce: 0.18)
   }
 
-  func testAWalkWithinAWalkTakesNothingFromIt() throws {
+  func testNestedEnumerationDoesNotAffectOuterProgress() throws {
     let fractions = try fractions(ofStage: { stage in
       stage.handler = { migration in
         var visited = 0
@@ -80,14 +80,14 @@ final class StageProgressTests: XCTestCase {
     assertRises(fractions, mostAtOnce: 0.18)
   }
 
-  func testAHandlerThatCountsItsOwnUnitsIsFollowedToTheirEnd() throws {
+  func testHandlerProgressUnitsAreReported() throws {
     let fractions = try fractions(ofStage: { stage in
       stage.handler = { migration in for unit in 1...50 { migration.report(unit, of: 50) } }
     })
     assertRises(fractions, mostAtOnce: 0.18)
   }
 
-  func testHandlersThatOnlyFetchAndSaveAreFollowedByTheRowsThatTheyTouch() throws {
+  func testHandlersThatFetchAndSaveReportProgressByRows() throws {
     let fractions = try fractions(ofStage: { stage in
       stage.willMigrateHandler = { older in
         try older.enumerateBatches(FetchRequest<ManagedObject>(entityName: "Book"), batchSize: 250) { books, _ in
@@ -110,7 +110,7 @@ final class StageProgressTests: XCTestCase {
     assertRises(fractions, mostAtOnce: 0.18)
   }
 
-  func testAMappingModelIsFollowedThroughItsObjectsAndRelationships() throws {
+  func testMappingModelReportsProgressOfObjectsAndRelationships() throws {
     let mappings = mappingModel([EntityMapping(.copy, from: "Author", to: "Author"), EntityMapping(.copy, from: "Book", to: "Book")])
     assertRises(try fractions { $0.mappingModels = [mappings] }, mostAtOnce: 0.08)
   }
@@ -129,7 +129,7 @@ final class StageProgressTests: XCTestCase {
     }
   }
 
-  func testAMappingThatMakesMoreThanOneOfOneIsFollowedToo() throws {
+  func testMappingThatSplitsObjectsReportsProgress() throws {
     let mappings = mappingModel([
       EntityMapping(
         .copy, from: "Book", to: "Author", attributeMappings: [PropertyMapping(name: "name", sourceKeyPath: "title")],
@@ -140,7 +140,7 @@ final class StageProgressTests: XCTestCase {
     assertRises(try fractions { $0.mappingModels = [mappings] }, mostAtOnce: 0.08)
   }
 
-  func testAStageWithAMappingModelAndHandlersHasPartsForEach() throws {
+  func testStageWithAMappingModelAndHandlersSharesProgress() throws {
     let mappings = mappingModel([EntityMapping(.copy, from: "Author", to: "Author"), EntityMapping(.copy, from: "Book", to: "Book")])
     let fractions = try fractions(ofStage: { stage in
       stage.mappingModel = mappings
@@ -157,7 +157,7 @@ final class StageProgressTests: XCTestCase {
     assertRises(fractions, mostAtOnce: 0.18)
   }
 
-  func testIndexesThatAreMadeInTheEndAreFollowed() throws {
+  func testFinalIndexCreationReportsProgress() throws {
     var indexed = Self.version(2)
     let names = ["title", "added"]
     let book = try XCTUnwrap(indexed.entities.firstIndex { $0.name == "Book" })

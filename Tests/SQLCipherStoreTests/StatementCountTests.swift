@@ -21,7 +21,7 @@ final class StatementCountTests: XCTestCase {
     return (store, open, books, authors)
   }
 
-  func testAFetchIsOneStatement() throws {
+  func testFetchUsesOneStatement() throws {
     let (store, open, _, _) = try library()
     var fetch = FetchSpecification(entityName: "Book", predicate: .compare("author.name", .equal, "a3"))
     fetch.sortDescriptors = [FetchSortDescriptor("title")]
@@ -29,7 +29,7 @@ final class StatementCountTests: XCTestCase {
     XCTAssertEqual(try store.statements { XCTAssertEqual(try open.rows(fetch).count, 5) }.count, 1)
   }
 
-  func testAFaultIsOneStatementAndManyFaultsAreOne() throws {
+  func testOneOrManyFaultsUseOneStatement() throws {
     let (store, open, books, _) = try library()
     XCTAssertEqual(try store.statements { XCTAssertNotNil(try open.row(books[7])) }.count, 1)
     let statements = try store.statements {
@@ -38,7 +38,7 @@ final class StatementCountTests: XCTestCase {
     XCTAssertEqual(statements.count, 1)
   }
 
-  func testTheMembersOfManyObjectsAreOneStatement() throws {
+  func testMembersOfManyObjectsUseOneStatement() throws {
     let (store, open, _, authors) = try library()
     let relationship = try open.relationship("Author", "books")
     let statements = try store.statements {
@@ -48,7 +48,7 @@ final class StatementCountTests: XCTestCase {
     XCTAssertEqual(statements.count, 1)
   }
 
-  func testInsertionsGoTwentyRowsAStatement() throws {
+  func testInsertionsUseOneStatementPerTwentyRows() throws {
     let store = try TestStore()
     let open = try store.open()
     let ids = try open.newIDs("Tag", count: 105)
@@ -58,7 +58,7 @@ final class StatementCountTests: XCTestCase {
     XCTAssertEqual(statements.count, 6, "five of twenty rows, one of five")
   }
 
-  func testAnUpdateWritesTheChangedColumnsOnly() throws {
+  func testUpdateWritesOnlyTheChangedColumns() throws {
     let (store, open, books, _) = try library()
     let pending = open.newSave()
     try pending.update(books[0], ["pages": .int(5)])
@@ -67,7 +67,7 @@ final class StatementCountTests: XCTestCase {
       [#"UPDATE OR FAIL "Book" SET "_version" = ?, "pages" = ? WHERE "Book"."_pk" = ? AND "Book"."_version" = ?"#])
   }
 
-  func testDeletionsGoManyRowsAStatement() throws {
+  func testOneStatementDeletesManyRows() throws {
     let (store, open, books, _) = try library()
     let pending = open.newSave()
     for book in books { try pending.delete(book) }
@@ -77,7 +77,7 @@ final class StatementCountTests: XCTestCase {
     XCTAssertEqual(try open.count("Book"), 0)
   }
 
-  func testAMoveInAnOrderIsOneUpdate() throws {
+  func testMoveInAnOrderUsesOneUpdate() throws {
     let store = try TestStore()
     let open = try store.open()
     let (book, chapters) = try open.save { save in
@@ -95,7 +95,7 @@ final class StatementCountTests: XCTestCase {
     XCTAssertEqual(try open.members(book, "chapters"), order.map(\.reference))
   }
 
-  func testKeysAreReservedByTheThousand() throws {
+  func testKeysAreReservedInThousands() throws {
     let store = try TestStore()
     let open = try store.open()
     XCTAssertEqual(try store.statements { _ = try open.newID("Tag") }, ["reserve keys"])

@@ -31,7 +31,7 @@ final class StatementNumberTests: XCTestCase {
     EntityStatement.all(of: schema).map(numbers.number) + JoinStatement.all(of: schema).map(numbers.number)
   }
 
-  func testNoTwoStatementsShareANumberAndNoneIsUnused() throws {
+  func testStatementNumbersAreUniqueAndUsed() throws {
     let schema = try Self.schema()
     XCTAssertEqual(schema.joins.count, 3)
     let numbers = StatementNumbers(for: schema)
@@ -41,7 +41,7 @@ final class StatementNumberTests: XCTestCase {
     XCTAssertEqual(all.sorted(), Array(0..<numbers.end), "numbers are shared or left out, or a statement is missing in all(of:)")
   }
 
-  func testSchemasOfOneConnectionHaveNumbersOfTheirOwn() throws {
+  func testSchemasOfOneConnectionHaveDistinctNumbers() throws {
     let schema = try Self.schema()
     let first = StatementNumbers(for: schema)
     let second = StatementNumbers(for: schema, behind: first)
@@ -51,7 +51,7 @@ final class StatementNumberTests: XCTestCase {
     XCTAssertEqual(second.end - first.end, first.end - HistoryStatement.end)
   }
 
-  func testTheSizesOfStatementsCountThemselves() {
+  func testStatementSizesAreExact() {
     XCTAssertEqual(KeyListSize.allCases.map(\.position), Array(0..<KeyListSize.count))
     XCTAssertEqual(InsertionSize.allCases.map(\.rawValue), Array(0..<InsertionSize.count))
     XCTAssertEqual(LinkInsertionSize.allCases.map(\.rawValue), Array(0..<LinkInsertionSize.count))
@@ -62,10 +62,10 @@ final class StatementNumberTests: XCTestCase {
       XCTAssertEqual(size.condition.count { $0 == "?" }, size.rawValue)
     }
     XCTAssertEqual(KeyListSize(holding: 2), .eight)
-    XCTAssertEqual(KeyListSize(holding: 10_000), .greatest)
+    XCTAssertEqual(KeyListSize(holding: 10_000), .maximum)
   }
 
-  func testTheTablesTakeEveryText() throws {
+  func testStatementTablesAcceptEveryText() throws {
     let store = try TestStore()
     let open = try store.open(try Self.model())
     defer { try? open.close() }
@@ -94,7 +94,7 @@ final class StatementNumberTests: XCTestCase {
     let tag = try XCTUnwrap(schema.model.entity(named: "Tag")?.property(named: "books")?.toMany)
     XCTAssertEqual(EntityStatement.members(relationship: tag.id, .one).sql(in: schema), "")
     let hidden = try XCTUnwrap(schema.joins.first { schema.model.relationships[$0.relationshipID].name == "hidden" })
-    XCTAssertEqual(JoinStatement.placing(side: hidden.number).sql(in: schema), "")
+    XCTAssertEqual(JoinStatement.positioning(side: hidden.number).sql(in: schema), "")
     XCTAssertEqual(JoinStatement.removal(side: schema.joins.count * JoinSide.countOfTable).sql(in: schema), "")
   }
 }

@@ -37,7 +37,7 @@ final class StoreFileTests: XCTestCase {
     return try open.count(entity)
   }
 
-  func testTheFiguresOfAStore() throws {
+  func testStoreStatistics() throws {
     let store = try store()
     let file = try unlock(store.url, passphrase)
     let information = try waitFor { try await file.information() }
@@ -53,14 +53,14 @@ final class StoreFileTests: XCTestCase {
     XCTAssertFalse(information.sqlcipherVersion.isEmpty)
   }
 
-  func testAnUndamagedStoreIsFoundSound() throws {
+  func testUndamagedStorePassesVerification() throws {
     let store = try store()
     let file = try unlock(store.url, passphrase)
     XCTAssertEqual(try waitFor { try await file.verify(.quick) }, [])
     XCTAssertEqual(try waitFor { try await file.verify(.full) }, [])
   }
 
-  func testADamagedPageIsFound() throws {
+  func testVerificationFindsADamagedPage() throws {
     let store = try store()
     let handle = try FileHandle(forUpdating: store.url)
     try handle.seek(toOffset: 4_096 * 3 + 100)
@@ -115,7 +115,7 @@ final class StoreFileTests: XCTestCase {
     assertStoreError(.alreadyExists) { try waitFor { try await file.backUp(to: same) } }
   }
 
-  func testAStoreLeavesEncryptionAndComesBack() throws {
+  func testStoreIsDecryptedAndReencrypted() throws {
     let store = try store()
     let file = try unlock(store.url, passphrase)
     let (plain, back) = (store.folder.file("plain.sqlite"), store.folder.file("back.store"))
@@ -127,7 +127,7 @@ final class StoreFileTests: XCTestCase {
     XCTAssertNil(try Data(contentsOf: back).range(of: Data("marker of a plain text".utf8)))
   }
 
-  func testAPlainDatabaseThatIsNoStoreIsNotTakenIn() throws {
+  func testPlaintextDatabaseWithoutAStoreIsRejected() throws {
     let store = try store()
     let (plain, back) = (store.folder.file("plain.sqlite"), store.folder.file("back.store"))
     let file = try unlock(store.url, passphrase)

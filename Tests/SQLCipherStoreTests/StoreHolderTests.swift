@@ -38,7 +38,7 @@ final class StoreHolderTests: XCTestCase {
     }
   }
 
-  func testTheContainersThatHaveAStoreOpenAreNamed() async throws {
+  func testContainersWithAnOpenStoreAreListed() async throws {
     let folder = try TemporaryFolder()
     let url = folder.file("library.store")
     let library = try await container("Library", url)
@@ -56,7 +56,7 @@ final class StoreHolderTests: XCTestCase {
     XCTAssertNil(said, "nobody has it any more")
   }
 
-  func testAConfigurationAndACoordinatorAloneAreTold() async throws {
+  func testStandaloneConfigurationsAndCoordinatorsAreListed() async throws {
     let folder = try TemporaryFolder()
     let url = folder.file("library.store")
     let library = try await container("Library", url, configuration: "Local")
@@ -71,9 +71,9 @@ final class StoreHolderTests: XCTestCase {
     // A different path to the same store.
     let link = folder.file("link")
     try FileManager.default.createSymbolicLink(at: link, withDestinationURL: folder.url)
-    XCTAssertEqual(StoreHolder.sentence(for: link.appendingPathComponent("library.store").path), StoreHolder.sentence(for: url.path))
-    XCTAssertNil(StoreHolder.sentence(for: folder.file("library.store2").path))
+    XCTAssertEqual(StoreHolder.message(for: link.appendingPathComponent("library.store").path), StoreHolder.message(for: url.path))
+    XCTAssertNil(StoreHolder.message(for: folder.file("library.store2").path))
     try coordinator.remove(store)
-    XCTAssertNil(StoreHolder.sentence(for: url.path))
+    XCTAssertNil(StoreHolder.message(for: url.path))
   }
 }

@@ -13,7 +13,7 @@ import _TestSupport
 final class StoreOptionsTests: XCTestCase {
   private let url = URL(fileURLWithPath: "/tmp/none.store")
 
-  func testADictionaryMakesTheDescriptionThatThePropertiesWouldMake() throws {
+  func testDictionaryAndPropertiesCreateEqualDescriptions() throws {
     let description = try PersistentStoreDescription(
       type: .sqlcipher, url: url,
       options: [
@@ -38,7 +38,7 @@ final class StoreOptionsTests: XCTestCase {
     XCTAssertEqual(SQLCipherIncrementalStore.settings.count, 12, "a setting that this test does not know")
   }
 
-  func testAValueOfAnotherTypeIsRefused() {
+  func testAValueOfAnotherTypeIsRejected() {
     let wrong: [(String, any Sendable)] = [
       ("key", "a passphrase"), ("durability", "fast"), ("enforcesForeignKeys", 1), ("cacheSize", 1.5), ("busyTimeout", 5),
       ("maximumReaderCount", "4"), ("format", 3), ("keyWorkLimit", "3"), ("keyLabel", 1), ("externalStorageThreshold", 0.5),
@@ -53,7 +53,7 @@ final class StoreOptionsTests: XCTestCase {
     }
   }
 
-  func testWhatPragmasAreUsedForIsSaidByProperties() throws {
+  func testPropertiesReplacePragmas() throws {
     let store = try TestStore()
     var description = store.description
     description.durability = .fast
@@ -68,7 +68,7 @@ final class StoreOptionsTests: XCTestCase {
     try open.close()
   }
 
-  func testTheTimeoutIsHowLongASaveWaitsForAnother() throws {
+  func testTimeoutLimitsHowLongASaveWaitsForAnother() throws {
     let store = try TestStore()
     let first = try store.open()
     var description = store.description

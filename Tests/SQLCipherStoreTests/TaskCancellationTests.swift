@@ -62,7 +62,7 @@ final class TaskCancellationTests: XCTestCase {
     return count.withLock { $0 }
   }
 
-  func testACancelledTaskEndsTheWorkAndLeavesTheStoreAsItWas() async throws {
+  func testCanceledTaskStopsTheWorkAndLeavesTheStoreUnchanged() async throws {
     let films = try films()
     for (name, work) in Self.works {
       let copy = films.folder.file("copy.store")
@@ -80,7 +80,7 @@ final class TaskCancellationTests: XCTestCase {
     try store.close()
   }
 
-  func testATaskThatIsCancelledAlreadyBeginsNothing() async throws {
+  func testAlreadyCanceledTaskStartsNothing() async throws {
     let films = try films()
     let file = try await films.unlock()
     for (name, work) in Self.works {
@@ -97,7 +97,7 @@ final class TaskCancellationTests: XCTestCase {
     }
   }
 
-  func testAHandlerThatEndsTheWorkIsNoCancelledTask() async throws {
+  func testHandlerThatStopsTheWorkIsNotCancellation() async throws {
     let films = try films()
     let file = try await films.unlock()
     do {
@@ -106,7 +106,7 @@ final class TaskCancellationTests: XCTestCase {
     } catch let error as StoreError { XCTAssertEqual(error.code, .cancelled) }
   }
 
-  func testACancelledTaskMovesNoStore() async throws {
+  func testCanceledTaskDoesNotMoveTheStore() async throws {
     let films = try films()
     let store = try films.open()
     let (coordinator, old) = (store.coordinator, store.persistentStore)

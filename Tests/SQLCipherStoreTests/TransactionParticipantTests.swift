@@ -63,7 +63,7 @@ final class TransactionParticipantTests: XCTestCase {
 
   // MARK: Phases
 
-  func testParticipantsAreToldInTheOrderOfTheList() throws {
+  func testParticipantsAreCalledInListOrder() throws {
     try onWriter { connection in
       try WriteTransaction.run(on: connection, recorders()) { _ in log.add("statements") }
       XCTAssertEqual(
@@ -72,7 +72,7 @@ final class TransactionParticipantTests: XCTestCase {
     }
   }
 
-  func testAParticipantThatRefusesRollsAllBack() throws {
+  func testThrowingParticipantRollsBackEverything() throws {
     try onWriter { connection in
       XCTAssertThrowsError(
         try WriteTransaction.run(on: connection, recorders(fails: true)) { try $0.connection.execute("CREATE TABLE extra (a)") }
@@ -84,7 +84,7 @@ final class TransactionParticipantTests: XCTestCase {
     }
   }
 
-  func testAPartThatFailsIsTakenBackAlone() throws {
+  func testFailedNestedTransactionRollsBackAlone() throws {
     try onWriter { connection in
       let recorders = [Recorder(name: "A", log: log)]
       try connection.execute("CREATE TEMP TABLE noted (a)")
@@ -105,7 +105,7 @@ final class TransactionParticipantTests: XCTestCase {
     }
   }
 
-  func testATransactionThatEndedTakesNoFurtherPart() throws {
+  func testEndedTransactionRejectsNestedTransactions() throws {
     try onWriter { connection in
       let whole = try WriteTransaction.begin(on: connection, recorders())
       whole.rollBack()
@@ -118,7 +118,7 @@ final class TransactionParticipantTests: XCTestCase {
 
   // MARK: The list
 
-  func testTheParticipantsOfAStoreAreTheseInThisOrder() throws {
+  func testStoreHasTheExpectedParticipantsInOrder() throws {
     var poster = AttributeDescription(name: "poster", type: .binary)
     poster.allowsExternalBinaryDataStorage = true
     var sought = AttributeDescription(name: "sought", type: .string)
@@ -130,14 +130,16 @@ final class TransactionParticipantTests: XCTestCase {
     func names(_ open: OpenStore) throws -> [String] { try engine(open).participants.map { "\(type(of: $0))" } }
     let (films, books) = (try TestStore(), try TestStore())
     XCTAssertEqual(
-      try names(try films.open(model)), ["ModelWatch", "DerivedValues", "LargeValues", "StoreHistory", "ReservedKeys", "TableSizes"])
+      try names(try films.open(model)),
+      ["ModelChangeDetector", "DerivedValues", "LargeValues", "StoreHistory", "ReservedKeys", "TableSizes"])
     XCTAssertEqual(
-      try names(try books.open()), ["ModelWatch", "StoreHistory", "ReservedKeys", "TableSizes"], "Who has nothing to do is not asked.")
+      try names(try books.open()), ["ModelChangeDetector", "StoreHistory", "ReservedKeys", "TableSizes"],
+      "Who has nothing to do is not asked.")
   }
 
   // MARK: Requests
 
-  func testTheWriterIsFreeAfterEveryWayToEnd() throws {
+  func testWriterIsReleasedAfterEveryOutcome() throws {
     let store = try TestStore()
     let open = try store.open()
     let engine = try engine(open)
@@ -154,7 +156,7 @@ final class TransactionParticipantTests: XCTestCase {
     XCTAssertEqual(try open.count("Tag"), 1)
   }
 
-  func testARequestOfATaskThatTheBodyBeginsIsNoPartOfTheTransaction() async throws {
+  func testRequestOfATaskStartedByTheBodyIsOutsideTheTransaction() async throws {
     let store = try TestStore()
     let open = try store.open()
     let counted = Mutex<Int?>(nil)

@@ -105,7 +105,7 @@ final class UnfinishedMigrationTests: XCTestCase {
     }
   }
 
-  func testTheCopyOfAMigrationThatWasKilledIsUsedAgain() throws {
+  func testBackupOfAKilledMigrationIsReused() throws {
     for key in [Self.key, Self.otherKey, TestStore.key, .sqlcipherPassphrase("plain", .portable)] {
       let fixture = try Fixture(key)
       let identity = FileIdentity(path: fixture.copy.path)
@@ -117,7 +117,7 @@ final class UnfinishedMigrationTests: XCTestCase {
     }
   }
 
-  func testItIsUsedAgainWhereTheStoreHasALog() throws {
+  func testBackupIsReusedForAStoreWithALog() throws {
     let fixture = try Fixture(hasCopy: false)
     // The last save is in the log only.
     let reader = try OpenStore(fixture.description(fixture.store), model: CompiledModel(Self.older))
@@ -129,7 +129,7 @@ final class UnfinishedMigrationTests: XCTestCase {
     try reader.close()
   }
 
-  func testACopyOfAnotherStateIsNotUsed() throws {
+  func testBackupOfAnotherStateIsNotReused() throws {
     let changes: [(String, (Fixture) throws -> Void)] = [
       ("a save", { try $0.open(Self.older) { try $0.insertObject(entityName: "Book").setValue("late", forKey: "title") } }),
       (
@@ -196,14 +196,14 @@ final class UnfinishedMigrationTests: XCTestCase {
     try bytes.write(to: url)
   }
 
-  func testACopyWhoseKeyFileHasNoNameYetIsUsedAndGetsIt() throws {
+  func testBackupWithAnUnnamedKeyFileIsReusedAndCompleted() throws {
     let fixture = try Fixture()
     try FileManager.default.moveItem(atPath: fixture.copy.path + ".keys", toPath: fixture.copy.path + ".keys.new")
     XCTAssertEqual(try fixture.migrate(), "before-1.store")
     XCTAssertEqual(fixture.folder.fileNames().filter { $0.hasPrefix("before") }, ["before-1.store", "before-1.store.keys"])
   }
 
-  func testWhatAKillLeavesOfACopyIsTakenOver() throws {
+  func testPartialBackupOfAKilledMigrationIsReplaced() throws {
     let fixture = try Fixture()
     // The backup before it gets its final name.
     try FileManager.default.moveItem(at: fixture.copy, to: fixture.folder.file(".before-1.store.new"))
@@ -218,7 +218,7 @@ final class UnfinishedMigrationTests: XCTestCase {
     XCTAssertEqual(try fixture.contents(fixture.copy), contents)
   }
 
-  func testAMigrationThatFailsLeavesTheCopyThatWasThere() throws {
+  func testFailedMigrationKeepsAnExistingBackup() throws {
     let fixture = try Fixture()
     try fixture.open(Self.older) { context in
       for _ in 0..<2 { try context.insertObject(entityName: "Book").setValue("twice", forKey: "title") }
@@ -251,7 +251,7 @@ final class UnfinishedMigrationTests: XCTestCase {
     XCTAssertEqual(fixture.copies, [])
   }
 
-  func testComparingTellsHowFarItIsAndIsCalledOff() throws {
+  func testBackupComparisonReportsProgressAndCanBeCanceled() throws {
     let fixture = try Fixture(hasCopy: false)
     try fixture.open(Self.older) { context in
       for number in 0..<6_000 {

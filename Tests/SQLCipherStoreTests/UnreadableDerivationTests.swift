@@ -66,7 +66,7 @@ final class UnreadableDerivationTests: XCTestCase {
     }
   }
 
-  func testSumsAndMeansOfADamagedDecimalAreToldOf() async throws {
+  func testSumsAndAveragesOfADamagedDecimalAreReported() async throws {
     for damage in ["price = x'09'", "price = 'twelve'"] {
       try await damaged(damage) { context, order, _ in
         try context.insert("Item", ["price": Decimal(3), "order": order])
@@ -75,7 +75,7 @@ final class UnreadableDerivationTests: XCTestCase {
     }
   }
 
-  func testCopiesAreToldOf() async throws {
+  func testCopiesOfDamagedValuesAreReported() async throws {
     for damage in ["size = 'big'", "name = x'61'", "name = CAST(x'61FF62' AS TEXT)", "price = x'09'"] {
       try await damaged(damage) { context, _, item in
         try context.insert("Label", ["item": item])
@@ -84,7 +84,7 @@ final class UnreadableDerivationTests: XCTestCase {
     }
   }
 
-  func testTheOthersAreComputed() async throws {
+  func testOtherDerivedValuesAreComputed() async throws {
     try await damaged("size = 'big'") { context, order, _ in
       try context.insert("Item", ["price": Decimal(3), "order": order])
       try context.save()

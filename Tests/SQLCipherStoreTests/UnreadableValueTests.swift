@@ -78,7 +78,7 @@ final class UnreadableValueTests: XCTestCase {
   }
 
   /// The error names the property and the object, and contains no part of the value.
-  private func assertTold(_ error: (any Error)?, _ key: String, _ object: ManagedObject, line: UInt = #line) {
+  private func assertReported(_ error: (any Error)?, _ key: String, _ object: ManagedObject, line: UInt = #line) {
     let error = error as? StoreError
     XCTAssertEqual(error?.code, .storeCorrupt, key, line: line)
     XCTAssertEqual(error?.entityName, "Item", line: line)
@@ -86,7 +86,7 @@ final class UnreadableValueTests: XCTestCase {
     XCTAssertEqual(error?.objectID, object.objectID, line: line)
   }
 
-  func testTypedReadsTellOfIt() async throws {
+  func testTypedReadsReportUnreadableValues() async throws {
     for (key, damage) in Self.damages {
       for isRequired in [false, true] {
         for hasChanges in [false, true] {
@@ -94,7 +94,7 @@ final class UnreadableValueTests: XCTestCase {
             if hasChanges { try object.setValue(key == "count" ? 1.5 : 7, forKey: key == "count" ? "size" : "count") }
             XCTAssertNil(context.pendingError)
             XCTAssertTrue(self.isNothing(key, object, isRequired: isRequired), damage)
-            self.assertTold(context.pendingError, key, object)
+            self.assertReported(context.pendingError, key, object)
             XCTAssertThrowsError(try context.save(), damage)
           }
         }
@@ -102,20 +102,20 @@ final class UnreadableValueTests: XCTestCase {
     }
   }
 
-  func testReadsByNameThrowOrTellOfIt() async throws {
+  func testReadsByNameThrowOrReportUnreadableValues() async throws {
     for (key, damage) in Self.damages {
       try await read("\"\(key)\" = \(damage)") { object, context in
-        XCTAssertThrowsError(try object.value(forKey: key)) { self.assertTold($0, key, object) }
-        XCTAssertThrowsError(try object.value(forKey: key, as: String.self)) { self.assertTold($0, key, object) }
-        XCTAssertThrowsError(try object.committedValues(forKeys: [key])) { self.assertTold($0, key, object) }
+        XCTAssertThrowsError(try object.value(forKey: key)) { self.assertReported($0, key, object) }
+        XCTAssertThrowsError(try object.value(forKey: key, as: String.self)) { self.assertReported($0, key, object) }
+        XCTAssertThrowsError(try object.committedValues(forKeys: [key])) { self.assertReported($0, key, object) }
         XCTAssertNil(context.pendingError, "what was thrown is not told again")
         XCTAssertNil(object[key])
-        self.assertTold(context.pendingError, key, object)
+        self.assertReported(context.pendingError, key, object)
       }
     }
   }
 
-  func testMissingAndSoundValuesAreNotToldOf() async throws {
+  func testNilAndValidValuesAreNotReported() async throws {
     for damage in [
       "\"key\" = NULL, price = NULL, link = NULL, name = NULL, data = NULL, count = NULL, isOn = NULL, size = NULL, scale = NULL, date = NULL",
       "name = 'x', size = 2, date = 3", "name = '', data = x'', count = 0, isOn = 0, size = 0, scale = 0, date = 0",
@@ -130,14 +130,14 @@ final class UnreadableValueTests: XCTestCase {
     }
   }
 
-  func testASaveKeepsWhatCannotBeReadUntilItIsSet() async throws {
+  func testSavePreservesUnreadableValuesUntilSet() async throws {
     let damaged = "count = 'twelve', isOn = 'yes', size = 'b', name = x'61', data = 'text'"
     try await read(damaged) { object, context in
       try object.setValue(2.5, forKey: "scale")
       try context.save()
-      XCTAssertThrowsError(try object.value(forKey: "count"), "the saved row") { self.assertTold($0, "count", object) }
+      XCTAssertThrowsError(try object.value(forKey: "count"), "the saved row") { self.assertReported($0, "count", object) }
       context.refreshAllObjects()
-      XCTAssertThrowsError(try object.value(forKey: "name")) { self.assertTold($0, "name", object) }
+      XCTAssertThrowsError(try object.value(forKey: "name")) { self.assertReported($0, "name", object) }
       XCTAssertEqual(try object.value(forKey: "scale") as? Float, 2.5)
       // A missing value differs from an unreadable one.
       try object.setValue(nil, forKey: "count")
@@ -148,12 +148,12 @@ final class UnreadableValueTests: XCTestCase {
       let again = try other.existingObject(with: object.objectID)
       XCTAssertNil(try again.value(forKey: "count"))
       XCTAssertEqual(try again.value(forKey: "isOn") as? Bool, true)
-      XCTAssertThrowsError(try again.value(forKey: "size")) { self.assertTold($0, "size", again) }
+      XCTAssertThrowsError(try again.value(forKey: "size")) { self.assertReported($0, "size", again) }
       XCTAssertNil(context.pendingError)
     }
   }
 
-  func testSnapshotsOfConflictsThrowOfIt() async throws {
+  func testConflictSnapshotsThrowForUnreadableValues() async throws {
     for (key, damage) in Self.damages where key != "count" {
       try await read("\"\(key)\" = \(damage)") { object, context in
         let other = ManagedObjectContext(coordinator: context.persistentStoreCoordinator, classes: ManagedObjectClasses([:]))
@@ -163,14 +163,14 @@ final class UnreadableValueTests: XCTestCase {
         var conflicts: [MergeConflict] = []
         XCTAssertThrowsError(try context.save()) { conflicts = ($0 as? StoreError)?.mergeConflicts ?? [] }
         let stored = try XCTUnwrap(conflicts.first?.storeSnapshot)
-        XCTAssertThrowsError(try stored[key], damage) { self.assertTold($0, key, object) }
+        XCTAssertThrowsError(try stored[key], damage) { self.assertReported($0, key, object) }
         XCTAssertThrowsError(try stored.value(key, as: Bool.self), damage)
         XCTAssertEqual(try stored["count"] as? Int64, 8)
       }
     }
   }
 
-  func testDictionariesTellOfIt() async throws {
+  func testDictionariesReportUnreadableValues() async throws {
     for (key, damage) in Self.damages {
       try await read("\"\(key)\" = \(damage)") { object, context in
         var request = FetchRequest<[String: Any]>(entityName: "Item")
@@ -183,21 +183,21 @@ final class UnreadableValueTests: XCTestCase {
     }
   }
 
-  func testEvaluationInMemoryThrowsOfIt() async throws {
+  func testInMemoryEvaluationThrowsForUnreadableValues() async throws {
     // Predicates treat a URL as text.
     for (key, damage) in Self.damages where damage != "''" {
       try await read("\"\(key)\" = \(damage)") { object, context in
         for predicate in try [
           FetchPredicate(format: "%K != nil", argumentArray: [key]), FetchPredicate(format: "%K == %K", argumentArray: [key, key]),
         ] {
-          XCTAssertThrowsError(try predicate.evaluate(with: object), "\(key) \(damage)") { self.assertTold($0, key, object) }
+          XCTAssertThrowsError(try predicate.evaluate(with: object), "\(key) \(damage)") { self.assertReported($0, key, object) }
           XCTAssertNil(context.pendingError, "what was thrown is not told again")
         }
       }
     }
   }
 
-  func testTheOthersOfARowAreReadAllTheSame() async throws {
+  func testOtherValuesOfTheRowAreReadable() async throws {
     try await read("\"key\" = x'01', count = 'twelve'") { object, context in
       XCTAssertEqual(try object.value(forKey: "price") as? Decimal, 12)
       XCTAssertEqual(try object.value(forKey: "name") as? String, "a")

@@ -7,7 +7,7 @@ import _TestSupport
 
 /// The lock for edits of key files: it is exclusive, and is removed afterwards.
 final class KeyFileStorageTests: XCTestCase {
-  func testTheLockIsAFileOfItsOwnersThatIsGoneAfterwards() throws {
+  func testLockIsAPrivateFileThatIsRemovedAfterwards() throws {
     let folder = try TemporaryFolder()
     let keys = folder.file("test.store.keys").path
     let lock = KeyFileStorage.lockPath(for: keys)
@@ -22,7 +22,7 @@ final class KeyFileStorageTests: XCTestCase {
     XCTAssertEqual(folder.fileNames(), [])
   }
 
-  func testOneAtATimeHasTheLock() throws {
+  func testLockIsExclusive() throws {
     let folder = try TemporaryFolder()
     defer { folder.remove() }
     let keys = folder.file("test.store.keys").path

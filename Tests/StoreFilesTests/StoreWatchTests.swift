@@ -60,7 +60,7 @@ final class StoreWatchTests: XCTestCase {
     }
   }
 
-  func testATouchIsToldAtOnceAndOnceMoreForThoseThatFollow() throws {
+  func testTouchesAreReportedImmediatelyAndThenCoalesced() throws {
     let store = try Watched(try TemporaryFolder())
     try store.settle()
     store.touch()
@@ -71,16 +71,16 @@ final class StoreWatchTests: XCTestCase {
     store.wait(7, "another")
   }
 
-  func testManyTouchesWakeNobodyForEach() throws {
+  func testManyTouchesAreCoalesced() throws {
     let store = try Watched(try TemporaryFolder())
     try store.settle()
-    let wakeUps = StoreWatch.wakeUpCount
+    let resumeCount = StoreWatch.resumeCount
     for _ in 0..<5_000 { store.touch() }
     store.wait(6, "the touches")
-    XCTAssertLessThan(StoreWatch.wakeUpCount - wakeUps, 1_000)
+    XCTAssertLessThan(StoreWatch.resumeCount - resumeCount, 1_000)
   }
 
-  func testAfterAWriteIntoTheLogOneIsToldFourTimes() throws {
+  func testLogWritesAreReportedFourTimes() throws {
     let store = try Watched(try TemporaryFolder())
     try store.settle()
     store.write()
@@ -89,23 +89,23 @@ final class StoreWatchTests: XCTestCase {
     XCTAssertEqual(store.count, 8, "after 5, 20, 80, 320 ms")
   }
 
-  func testALargeTransactionWakesNobodyForEachOfItsPages() throws {
+  func testPagesOfLargeTransactionsAreCoalesced() throws {
     let store = try Watched(try TemporaryFolder())
     try store.settle()
-    let wakeUps = StoreWatch.wakeUpCount
+    let resumeCount = StoreWatch.resumeCount
     store.write(20_000)
     store.wait(8, "the looks")
-    XCTAssertLessThan(StoreWatch.wakeUpCount - wakeUps, 2_000)
+    XCTAssertLessThan(StoreWatch.resumeCount - resumeCount, 2_000)
   }
 
-  func testWithoutANoticeFileTheLogIsLookedAtForLonger() throws {
+  func testLogIsPolledLongerWithoutANoticeFile() throws {
     let folder = try TemporaryFolder()
     let store = try Watched(folder, hasNotice: false)
     store.wait(5, "a look after more than a second")
     XCTAssertEqual(folder.fileNames(), ["a.store", "a.store-wal"])
   }
 
-  func testALogThatComesAnewIsWatched() throws {
+  func testRecreatedLogsAreWatched() throws {
     let store = try Watched(try TemporaryFolder())
     try store.settle()
     for _ in 0..<2 {
@@ -119,7 +119,7 @@ final class StoreWatchTests: XCTestCase {
     }
   }
 
-  func testStoresInOneFolderAreToldOfTheirOwnFilesOnly() throws {
+  func testStoresInOneFolderAreNotifiedOnlyOfTheirOwnFiles() throws {
     let folder = try TemporaryFolder()
     let (first, second) = (try Watched(folder, "a.store"), try Watched(folder, "b.store"))
     first.rest()
@@ -135,7 +135,7 @@ final class StoreWatchTests: XCTestCase {
     XCTAssertEqual(first.count, one + 2, "nobody watches it any more")
   }
 
-  func testOfTwoWhoWatchOneStoreEachIsTold() throws {
+  func testAllWatchersOfAStoreAreNotified() throws {
     let folder = try TemporaryFolder()
     let (first, second) = (try Watched(folder), try Watched(folder))
     first.rest()
@@ -146,14 +146,14 @@ final class StoreWatchTests: XCTestCase {
     second.wait(counts.1 + 4, "the looks of the second")
   }
 
-  func testWhereNothingIsThereNothingIsWatched() throws {
+  func testMissingStoresCannotBeWatched() throws {
     let folder = try TemporaryFolder()
     XCTAssertThrowsError(try StoreWatch(databasePath: folder.file("a.store").path) {}) { error in
       XCTAssertEqual((error as? StoreAccessError)?.operation, .watch)
     }
   }
 
-  func testWhereNobodyWaitsACommitLooksForTheFileNowAndThenOnly() throws {
+  func testCommitsRarelyLookForTheNoticeFileWithoutWatchers() throws {
     let folder = try TemporaryFolder()
     let path = folder.file("a.store").path
     var notice = CommitNotice(databasePath: path)

@@ -5,43 +5,43 @@ import XCTest
 
 /// The slots of a key file that are tried, and those that can be added, depending on their cost.
 final class KeyWorkLimitTests: XCTestCase {
-  private func work(_ costs: [UInt8], wish: Int? = nil) throws -> (tried: [UInt8], refused: Int?) {
+  private func work(_ costs: [UInt8], requestedUnits: Int? = nil) throws -> (tried: [UInt8], rejected: Int?) {
     let key = try DatabaseKey.random()
     var file = KeyFile.make(for: key).file
     for cost in costs {
       file.slots.append(
         KeyFile.Slot(id: UUID(), kind: .passphrase, created: 0, label: "", log2N: cost, salt: [], nonce: [], box: [], sealedKeys: []))
     }
-    var work = KeyWork(KeyWorkLimit(wish))
+    var work = KeyWork(KeyWorkLimit(requestedUnits))
     let tried = file.slotsByLikelihood.filter { work.spend(on: $0) }.map(\.log2N)
-    return (tried, work.refused?.needed)
+    return (tried, work.rejected?.needed)
   }
 
-  func testWithoutAWishSixteenStandardSlotsAreTriedAndNoneOfMoreThan256MiB() throws {
+  func testDefaultLimitAllowsSixteenStandardSlotsAndNoneAbove256MiB() throws {
     XCTAssertEqual(try work([17, 17]).tried, [17, 17])
-    XCTAssertNil(try work([17, 17]).refused)
+    XCTAssertNil(try work([17, 17]).rejected)
     let many = try work([UInt8](repeating: 17, count: 64))
     XCTAssertEqual(many.tried.count, 16)
-    XCTAssertEqual(many.refused, 17)
+    XCTAssertEqual(many.rejected, 17)
     XCTAssertEqual(try work([18]).tried, [18])
     let dear = try work([19])
     XCTAssertEqual(dear.tried, [])
-    XCTAssertEqual(dear.refused, 4)
+    XCTAssertEqual(dear.rejected, 4)
     XCTAssertEqual(try work([20, 15, 17]).tried, [15, 17])
     XCTAssertEqual(try work([UInt8](repeating: 15, count: 64)).tried.count, 64)
   }
 
-  func testAWishRaisesOrLowersWhatIsSpent() throws {
-    XCTAssertEqual(try work([20], wish: 8).tried, [20])
-    XCTAssertEqual(try work([20], wish: 7).tried, [])
-    XCTAssertEqual(try work([UInt8](repeating: 17, count: 64), wish: 64).tried.count, 64)
-    XCTAssertEqual(try work([17, 17], wish: 1).tried, [17])
-    XCTAssertEqual(try work([17], wish: 0).tried, [])
-    XCTAssertEqual(try work([17], wish: -1).tried, [])
-    XCTAssertEqual(try work([20], wish: .max).tried, [20])
+  func testCustomLimitsRaiseOrLowerTheCost() throws {
+    XCTAssertEqual(try work([20], requestedUnits: 8).tried, [20])
+    XCTAssertEqual(try work([20], requestedUnits: 7).tried, [])
+    XCTAssertEqual(try work([UInt8](repeating: 17, count: 64), requestedUnits: 64).tried.count, 64)
+    XCTAssertEqual(try work([17, 17], requestedUnits: 1).tried, [17])
+    XCTAssertEqual(try work([17], requestedUnits: 0).tried, [])
+    XCTAssertEqual(try work([17], requestedUnits: -1).tried, [])
+    XCTAssertEqual(try work([20], requestedUnits: .max).tried, [20])
   }
 
-  func testASeventeenthSlotOfTheStandardCostIsNotMadeUnasked() throws {
+  func testSeventeenthStandardSlotIsRejectedByDefault() throws {
     let limit = KeyWorkLimit()
     var file = KeyFile.make(for: try DatabaseKey.random()).file
     func slot(_ cost: UInt8) -> KeyFile.Slot {

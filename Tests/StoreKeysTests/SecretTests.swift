@@ -3,7 +3,7 @@ import XCTest
 
 /// Keys are never printed, and all their bytes are compared.
 final class SecretTests: XCTestCase {
-  func testNothingOfAKeyIsPrinted() throws {
+  func testKeysAreNotPrinted() throws {
     let secret = SecretBytes(utf8: "MARKER-PASSPHRASE")
     for text in [
       "\(secret)", String(reflecting: secret), "\(StoreKey.passphrase(secret))", String(reflecting: StoreKey.raw(secret)),
@@ -18,7 +18,7 @@ final class SecretTests: XCTestCase {
     XCTAssertFalse(dumped.contains("77"), dumped)
   }
 
-  func testASecretIsComparedByItsBytes() {
+  func testSecretsAreComparedByBytes() {
     XCTAssertEqual(SecretBytes([1, 2, 3]), SecretBytes([1, 2, 3]))
     XCTAssertNotEqual(SecretBytes([1, 2, 3]), SecretBytes([1, 2, 4]))
     XCTAssertNotEqual(SecretBytes([1, 2, 3]), SecretBytes([1, 2]))

@@ -3,7 +3,7 @@ import XCTest
 
 /// The messages of key and file errors, which depend on their kind and further details.
 final class StoreAccessErrorTests: XCTestCase {
-  func testTheSentenceTakesItsNumbersFromTheCause() {
+  func testMessagesContainTheNumbersOfTheCause() {
     func text(_ kind: StoreAccessError.Kind) -> String { StoreAccessError(kind, path: nil, operation: .open).explanation }
     XCTAssertEqual(text(.keyFileCorrupt(.size(7))), "the key file is damaged (its size is 7 bytes); restore it from a backup")
     XCTAssertEqual(
@@ -14,7 +14,7 @@ final class StoreAccessErrorTests: XCTestCase {
     XCTAssertEqual(text(.misuse(.noStatement)), "the text holds no statement")
   }
 
-  func testWhatIsKnownBeyondTheKindIsSaidInItsPlace() {
+  func testCircumstancesReplaceTheMessageOfTheKind() {
     let busy = StoreAccessError(.busy, path: "/a", operation: .changeKeys, circumstance: .keyFileEdited)
     XCTAssertEqual("\(busy)", "change keys: another process edits the key file, or has left this file behind [/a]")
     XCTAssertEqual(busy.with(kind: .busy, path: "/b").circumstance, .keyFileEdited)

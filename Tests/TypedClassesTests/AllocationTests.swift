@@ -19,7 +19,7 @@ final class AllocationTests: XCTestCase {
   /// Inserts packages, each in a section of its own.
   override func setUp() async throws {
     #if CIPHERDATA_CHECKS
-      CheckPacer.arePaused.store(true, ordering: .relaxed)
+      CheckThrottle.arePaused.store(true, ordering: .relaxed)
     #endif
     folder = FileManager.default.temporaryDirectory.appendingPathComponent("allocations-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -37,7 +37,7 @@ final class AllocationTests: XCTestCase {
 
   override func tearDown() async throws {
     #if CIPHERDATA_CHECKS
-      CheckPacer.arePaused.store(false, ordering: .relaxed)
+      CheckThrottle.arePaused.store(false, ordering: .relaxed)
     #endif
     try container?.close()
     container = nil
@@ -85,7 +85,7 @@ final class AllocationTests: XCTestCase {
     XCTAssertLessThanOrEqual(found, bound, line: line)
   }
 
-  func testAHop() throws {
+  func testAllocationsOfToOneTraversal() throws {
     let found = try each { count in
       let context = try makeContext()
       let packages = try packages(count, context)
@@ -98,7 +98,7 @@ final class AllocationTests: XCTestCase {
     assert(found, atMost: 1.2)
   }
 
-  func testAFault() throws {
+  func testAllocationsOfFiringAFault() throws {
     let found = try each { count in
       let context = try makeContext()
       let packages = try packages(count, context)
@@ -110,7 +110,7 @@ final class AllocationTests: XCTestCase {
     assert(found, atMost: 17)
   }
 
-  func testAFetchedRow() throws {
+  func testAllocationsOfAFetchedRow() throws {
     let found = try each { count in
       let context = try makeContext()
       var packages: [Package] = []
@@ -121,7 +121,7 @@ final class AllocationTests: XCTestCase {
     assert(found, atMost: 47)
   }
 
-  func testTheFirstWriteAndTheNext() throws {
+  func testAllocationsOfFirstAndLaterWrites() throws {
     let first = try each { count in
       let context = try makeContext()
       let packages = try packages(count, context)
@@ -137,7 +137,7 @@ final class AllocationTests: XCTestCase {
     assert(next, atMost: 1.2)
   }
 
-  func testAnInsertedObjectAndItsSave() throws {
+  func testAllocationsOfAnInsertedObjectAndItsSave() throws {
     let inserted = try each { count in
       let context = try makeContext()
       return counted { for _ in 0..<count { Section(context: context).name = "section" } }
@@ -152,7 +152,7 @@ final class AllocationTests: XCTestCase {
     assert(saved, atMost: 41)
   }
 
-  func testASaveOfOneObject() throws {
+  func testAllocationsOfSavingOneObject() throws {
     let context = try makeContext()
     let package = try XCTUnwrap(try packages(1, context).first)
     let found = try least {
@@ -165,7 +165,7 @@ final class AllocationTests: XCTestCase {
     assert(Double(found), atMost: 190)
   }
 
-  func testASnapshotOfAnObject() throws {
+  func testAllocationsOfAnObjectSnapshot() throws {
     let found = try each { count in
       let context = try makeContext()
       let packages = try packages(count, context)
@@ -178,7 +178,7 @@ final class AllocationTests: XCTestCase {
     assert(found, atMost: 1.2)
   }
 
-  func testAFetchedSnapshot() throws {
+  func testAllocationsOfAFetchedSnapshot() throws {
     let found = try each { count in
       let context = try makeContext()
       var snapshots: [Package.Snapshot] = []
@@ -189,7 +189,7 @@ final class AllocationTests: XCTestCase {
     assert(found, atMost: 40)
   }
 
-  func testRequests() throws {
+  func testAllocationsOfRequests() throws {
     let context = try makeContext()
     let (all, large) = (Package.all, Package.all.where { $0.installedSize > 200 })
     var count = 0

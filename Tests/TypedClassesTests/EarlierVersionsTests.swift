@@ -29,14 +29,14 @@ final class EarlierVersionsTests: XCTestCase {
     try container.close()
   }
 
-  func testVersionsAreNamedTheOldestFirst() throws {
+  func testVersionsAreListedOldestFirst() throws {
     let versions = DiaryModel.Versions.all
     XCTAssertEqual(try versions.map { try $0.resolvedModel.versionIdentifiers.sorted() }, [["1"], ["2"], ["3"]])
     XCTAssertEqual(try DiaryModel.Versions.diary2.versionChecksum, try versions[1].versionChecksum)
     XCTAssertTrue(versions[2] === DiaryModel.Versions.diary3)
   }
 
-  func testAStoreOfAnyEarlierVersionOpensWithoutAWordAboutVersions() async throws {
+  func testStoresOfEarlierVersionsOpenWithoutConfiguration() async throws {
     // A property that was renamed twice is followed through the versions: the newest model does not have its first name.
     for (version, name) in zip(DiaryModel.Versions.all, ["heading", "title"]) {
       try await makeStore(of: version, [name: "The first \(name)"])
@@ -66,7 +66,7 @@ final class EarlierVersionsTests: XCTestCase {
     try container.close()
   }
 
-  func testADescriptionWithStagesOfItsOwnKeepsThem() async throws {
+  func testStoreDescriptionsKeepTheirOwnStages() async throws {
     try await makeStore(of: DiaryModel.Versions.diary, ["heading": "kept"])
     var own = description
     // Without the intermediate version, the renaming of the heading is unknown: the newest caption, which is required, has no value.

@@ -98,7 +98,7 @@ final class FoundationPredicateTests: XCTestCase {
     XCTAssertEqual(coded, objectID)
   }
 
-  func testWhatHasNoCounterpartIsNamed() throws {
+  func testUnsupportedExpressionsAreReported() throws {
     func assert<Object: TypedManagedObject>(_ predicate: Predicate<Object>, names text: String, line: UInt = #line) {
       XCTAssertThrowsError(try FetchPredicate(predicate), line: line) { error in
         guard case .unsupported(let part, _)? = error as? FetchPredicateError else { return XCTFail("\(error)", line: line) }

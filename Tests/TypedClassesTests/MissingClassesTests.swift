@@ -17,7 +17,7 @@ final class MissingClassesTests: XCTestCase {
     }
   }
 
-  func testEveryThrowingWayNamesTheCallThatIsMissing() async throws {
+  func testThrowingFunctionsNameTheMissingCall() async throws {
     let context = try await context(PersistentContainer(name: "M", managedObjectModel: MessengerModel.managedObjectModel))
     let missing = "makeContainer of the generated model, or give PersistentContainer the argument `classes: Chat.classTable`"
     assertRefused(missing) { try context.insertObject(Chat.self) }
@@ -28,13 +28,13 @@ final class MissingClassesTests: XCTestCase {
     XCTAssertTrue(type(of: try context.insertObject(entityName: "Chat")) == ManagedObject.self)
   }
 
-  func testAClassOfAnotherModelIsToldAsThat() async throws {
+  func testClassesOfAnotherModelAreReportedAsSuch() async throws {
     let context = try await context(MessengerModel.makeContainer())
     assertRefused("generated for another model") { try context.insertObject(Package.self) }
     assertRefused("Register it in the ManagedObjectClasses") { try context.insertObject(Unknown.self) }
   }
 
-  func testTheTableThatTheMessageNamesIsTheOne() async throws {
+  func testClassTableNamedByTheMessageWorks() async throws {
     let context = try await context(
       PersistentContainer(name: "M", managedObjectModel: MessengerModel.managedObjectModel, classes: Chat.classTable))
     let chat = try context.insertObject(Chat.self)
@@ -44,7 +44,7 @@ final class MissingClassesTests: XCTestCase {
     assertRefused("is abstract") { try context.insertObject(Message.self) }
   }
 
-  func testAFreeObjectIsOfItsEntitysClass() async throws {
+  func testObjectsWithoutAContextHaveTheClassOfTheirEntity() async throws {
     let container = try MessengerModel.makeContainer()
     let context = try await context(container)
     let coordinator = container.persistentStoreCoordinator

@@ -25,7 +25,7 @@ final class RowGrowthTests: XCTestCase {
     return try XCTUnwrap(FileManager.default.attributesOfItem(atPath: url.path)[.size] as? UInt64)
   }
 
-  func testTheFirstChangesOfRowsSplitNoPages() async throws {
+  func testFirstUpdatesOfRowsSplitNoPages() async throws {
     let new = try await size { context in
       for number in 0..<3_000 {
         let package = Package(context: context)

@@ -33,7 +33,7 @@ final class Harbour: _Harbour {}
 
 /// Classes that the application declares as subclasses of generated ones.
 final class SplitClassesTests: XCTestCase {
-  func testTheApplicationsClassesOverrideAndHaveTheGeneratedProperties() async throws {
+  func testApplicationClassesInheritAndOverrideGeneratedProperties() async throws {
     let container = try SplitModel.makeContainer(persistentStoreDescriptions: [PersistentStoreDescription(type: .inMemory)])
     try await container.loadPersistentStores()
     let context = container.newBackgroundContext()

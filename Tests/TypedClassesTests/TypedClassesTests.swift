@@ -14,7 +14,7 @@ final class TypedClassesTests: XCTestCase {
     return (container, container.newBackgroundContext())
   }
 
-  func testTheEmbeddedModelIsTheFilesModel() throws {
+  func testEmbeddedModelEqualsTheModelFile() throws {
     let root = URL(fileURLWithPath: #filePath).resolvingSymlinksInPath().deletingLastPathComponent().deletingLastPathComponent()
       .deletingLastPathComponent()
     let files: [(String, ManagedObjectModel)] = [
@@ -81,7 +81,7 @@ final class TypedClassesTests: XCTestCase {
     XCTAssertNil(relation.package)
   }
 
-  func testRequestsOfASubclassAskForItsEntity() async throws {
+  func testRequestsOfASubclassFetchItsEntity() async throws {
     let (_, context) = try await context(DebianArchiveModel.managedObjectModel, DebianArchiveModel.classes)
     for relation in [Dependency(context: context), Conflict(context: context)] as [PackageRelation] {
       let package = Package(context: context)
@@ -112,7 +112,7 @@ final class TypedClassesTests: XCTestCase {
     _ = (package.name, package.section, package.relations, package.installedSize)
   }
 
-  func testClassesOfAnotherModelAreRefused() throws {
+  func testClassesOfAnotherModelAreRejected() throws {
     var model = DebianArchiveModel.managedObjectModel
     let position = try XCTUnwrap(model.entities.firstIndex { $0.name == "Package" })
     model.entities[position].properties.swapAt(0, 1)
@@ -122,7 +122,7 @@ final class TypedClassesTests: XCTestCase {
     XCTAssertNoThrow(try DebianArchiveModel.makeContainer())
   }
 
-  func testTheContainerTakesAMergePolicy() throws {
+  func testContainersAcceptAMergePolicy() throws {
     XCTAssertEqual(try DebianArchiveModel.makeContainer().mergePolicy.mergeType, .error)
     let container = try DebianArchiveModel.makeContainer(mergePolicy: .mergeByPropertyObjectTrump)
     XCTAssertEqual(container.mergePolicy.mergeType, .mergeByPropertyObjectTrump)

@@ -18,7 +18,7 @@ final class TypedQueryTests: XCTestCase {
 
   // MARK: Predicate trees
 
-  func testComparisonsAreThoseOfTheFormatLanguage() throws {
+  func testComparisonsMatchTheFormatLanguage() throws {
     let date = Date(timeIntervalSinceReferenceDate: 5)
     let uuid = UUID()
     try assert(Package.all.where { $0.name == "swift" }, "name == 'swift'")
@@ -38,7 +38,7 @@ final class TypedQueryTests: XCTestCase {
     try assert(Package.all.where { $0.summary == none && $0.installedSize == some }, "summary == nil AND installedSize == 7")
   }
 
-  func testTextIsAskedWithOptions() throws {
+  func testTextComparisonsHaveOptions() throws {
     try assert(
       Package.all.where { $0.name.hasPrefix("lib") && $0.name.hasSuffix("dev") }, "name BEGINSWITH 'lib' AND name ENDSWITH 'dev'")
     try assert(
@@ -78,13 +78,13 @@ final class TypedQueryTests: XCTestCase {
     try assert(Package.all.where { ($0.summary ?? $0.name) == "x" }, "coalesce(summary, name) == 'x'")
   }
 
-  func testChainsOfToOneRelationshipsNeedNoQuestionMarks() throws {
+  func testToOneChainsNeedNoOptionalChaining() throws {
     try assert(Message.all.where { $0.sender.account.displayName == "Ann" }, "sender.account.displayName == 'Ann'")
     try assert(Message.all.where { $0.replyTo.sender == $0.sender }, "replyTo.sender == sender")
     try assert(Chat.all.where { $0.pinnedMessage.sender.account == nil }, "pinnedMessage.sender.account == nil")
   }
 
-  func testCollectionsAreAskedByClosures() throws {
+  func testCollectionsAreQueriedByClosures() throws {
     try assert(Package.all.where { $0.tags.any { $0.name == "a" } }, "SUBQUERY(tags, $x1, $x1.name == 'a').@count > 0")
     try assert(Package.all.where { $0.tags.all { $0.name == "a" } }, "SUBQUERY(tags, $x1, NOT $x1.name == 'a').@count == 0")
     try assert(Package.all.where { $0.tags.none { $0.name == "a" } }, "SUBQUERY(tags, $x1, $x1.name == 'a').@count == 0")
@@ -105,7 +105,7 @@ final class TypedQueryTests: XCTestCase {
       "SUBQUERY(packages, $x1, $x1.essential == TRUE AND $x1.name == 'a').@count > 0")
   }
 
-  func testInnerClosuresMaySpeakOfOuterObjects() throws {
+  func testInnerClosuresMayUseOuterObjects() throws {
     try assert(
       Section.all.where { section in
         section.packages.any { package in package.name == section.name && package.tags.any { $0.name == package.name } }
@@ -123,7 +123,7 @@ final class TypedQueryTests: XCTestCase {
     try assert(Chat.all.where { $0.messages[2].editCount > 0 }, "messages[2].editCount > 0")
   }
 
-  func testEntitiesAreAskedByTheirClasses() throws {
+  func testEntitiesAreTestedByClass() throws {
     try assert(Message.all.where { $0.is(TextMessage.self) }, "entity == CAST('TextMessage', 'Entity')")
     try assert(
       Chat.all.where { $0.pinnedMessage.is(Message.self) },
@@ -190,7 +190,7 @@ final class TypedQueryTests: XCTestCase {
     try assert(unread(TextMessage.all), "isUnread == TRUE")
   }
 
-  func testFunctionsMayMakeFieldsToBeUsedAgain() throws {
+  func testFunctionsMayReturnReusableFields() throws {
     func total<Reach>(_ package: FetchObject<Package, Reach>) -> FetchField<Int64, Int64?> { package.installedSize + package.downloadSize }
     try assert(Package.all.where { total($0) > 5 }, "installedSize + downloadSize > 5")
     try assert(PackageRelation.all.where { total($0.package) > 5 }, "package.installedSize + package.downloadSize > 5")
@@ -219,9 +219,9 @@ final class TypedQueryTests: XCTestCase {
 
   // MARK: Results
 
-  func testTypedQueriesAreAnsweredInMemory() async throws { try await answer(PersistentStoreDescription(type: .inMemory)) }
+  func testTypedQueriesAreEvaluatedInMemory() async throws { try await answer(PersistentStoreDescription(type: .inMemory)) }
 
-  func testTypedQueriesAreAnsweredByTheEncryptedStore() async throws {
+  func testTypedQueriesAreEvaluatedByTheEncryptedStore() async throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("TypedQueries-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }
@@ -280,7 +280,7 @@ final class TypedQueryTests: XCTestCase {
     XCTAssertEqual(try context.count(for: Package.all.select { ($0.section.name, $0.objectCount) }), 3)
   }
 
-  func testConditionsAreAskedOfObjectsInMemory() async throws {
+  func testConditionsAreEvaluatedForObjectsInMemory() async throws {
     let container = try DebianArchiveModel.makeContainer(persistentStoreDescriptions: [PersistentStoreDescription(type: .inMemory)])
     try await container.loadPersistentStores()
     let context = container.newBackgroundContext()
@@ -295,7 +295,7 @@ final class TypedQueryTests: XCTestCase {
     XCTAssertThrowsError(try FetchPredicate(format: "nothing == 1").evaluate(with: package)) { XCTAssertTrue($0 is FetchPredicateError) }
   }
 
-  func testASumOfAComputedValueIsAnErrorOfTheFetch() async throws {
+  func testSumsOfComputedValuesAreThrownByTheFetch() async throws {
     let container = try DebianArchiveModel.makeContainer(persistentStoreDescriptions: [PersistentStoreDescription(type: .inMemory)])
     try await container.loadPersistentStores()
     let context = container.newBackgroundContext()

@@ -105,7 +105,7 @@ final class TypedSelectionTests: XCTestCase {
     withExtendedLifetime(container) {}
   }
 
-  func testMeansOfDecimalsAreDecimalsAsInTheFormatLanguage() async throws {
+  func testAveragesOfDecimalsAreDecimalsAsInTheFormatLanguage() async throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("TypedSelectionTests-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }
@@ -156,7 +156,7 @@ final class TypedSelectionTests: XCTestCase {
     }
   }
 
-  func testASelectionIsTheRequestForDictionariesOfTheFormatLanguage() throws {
+  func testSelectionsEqualDictionaryRequestsOfTheFormatLanguage() throws {
     let selection = Package.all.where { $0.essential == true }.select { ($0.section.name, $0.objectCount, $0.version.distinctCount) }
     var expected = FetchSpecification(entityName: "Package", predicate: .compare("essential", .equal, true))
     expected.resultType = .dictionaries

@@ -81,7 +81,7 @@ final class TypedSnapshotTests: XCTestCase {
     }
   }
 
-  func testASnapshotIsEditedElsewhereAndApplied() async throws {
+  func testSnapshotsAreEditedInAnotherTaskAndApplied() async throws {
     let container = try await makeContainer()
     let context = container.newBackgroundContext()
     let package = makePackage("swift", context)
@@ -112,7 +112,7 @@ final class TypedSnapshotTests: XCTestCase {
     XCTAssertEqual(section.packages, [package])
   }
 
-  func testANewObjectIsMadeOfASnapshot() async throws {
+  func testNewObjectsAreCreatedFromSnapshots() async throws {
     let container = try await makeContainer()
     let context = container.newBackgroundContext()
     var draft = try Package.Snapshot()
@@ -129,7 +129,7 @@ final class TypedSnapshotTests: XCTestCase {
     XCTAssertThrowsError(try PackageRelation.Snapshot()) { XCTAssertEqual(($0 as? StoreError)?.code, .invalidRequest) }
   }
 
-  func testAFetchGivesTypedSnapshots() async throws {
+  func testFetchesReturnTypedSnapshots() async throws {
     let container = try await makeContainer()
     let writer = container.newBackgroundContext()
     let package = makePackage("a", writer)

@@ -73,7 +73,7 @@ final class UnifiedLoggingTests: XCTestCase {
     check("[\("ab", align: .left(columns: 4), privacy: .public)] [\(7, align: .right(columns: 3))]", "[ab  ] [  7]")
   }
 
-  func testValuesOfMessagesThatAreNotWrittenAreNotComputed() {
+  func testValuesOfDisabledMessagesAreNotComputed() {
     var computed = 0
     func value() -> Int {
       computed += 1
@@ -91,7 +91,7 @@ final class UnifiedLoggingTests: XCTestCase {
 
   // MARK: Levels
 
-  func testLevelsAreThoseOfSwiftLog() {
+  func testLevelsMatchSwiftLog() {
     let logger = logger
     logger.trace("a")
     logger.debug("b")
@@ -154,7 +154,7 @@ final class UnifiedLoggingTests: XCTestCase {
     return String(UInt(bitPattern: hasher.finalize()), radix: 16)
   }
 
-  func testConversionsAreThoseOfC() {
+  func testConversionsMatchC() {
     check("%d %i %u", 1, Int32(-2), UInt8(3), is: "1 -2 3")
     check("%x %X %o", Int32(-1), 255, 8, is: "ffffffff FF 10")
     check("%5d|%-5d|%05d", 1, 2, 3, is: "    1|2    |00003")
@@ -167,7 +167,7 @@ final class UnifiedLoggingTests: XCTestCase {
     check("100%", is: "100%")
   }
 
-  func testWhatDoesNotFitAFormatIsSaidInTheText() {
+  func testFormatMismatchesAreReportedInTheText() {
     check("%d", NSString(string: "x"), is: "<decode: mismatch for [%d] got [NSString]>")
     check("%d %d", 1, is: "1 <decode: missing data>")
     check("%f %f", 1, "1", is: "1.000000 <decode: mismatch for [%f] got [String]>")
@@ -176,7 +176,7 @@ final class UnifiedLoggingTests: XCTestCase {
     check("%{public", is: "<decode: missing data>public")
   }
 
-  func testInterpolationsAreWrittenByTheFunctionToo() {
+  func testOSLogFunctionWritesInterpolations() {
     let title = "Emma"
     os_log(.error, log: records.log(), "\(title) \(3)")
     XCTAssertEqual(records.texts, ["<private> 3"])

@@ -51,7 +51,7 @@ func counts(of work: CountedWork, in folder: URL) throws -> (statements: Int, al
 
 do {
   #if CIPHERDATA_CHECKS
-    CheckPacer.arePaused.store(true, ordering: .relaxed)
+    CheckThrottle.arePaused.store(true, ordering: .relaxed)
   #endif
   let arguments = CommandLine.arguments
   if arguments.count == 4, arguments[1] == "sizes", let rows = Int(arguments[3]) {

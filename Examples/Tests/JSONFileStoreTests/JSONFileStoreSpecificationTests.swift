@@ -21,7 +21,7 @@ final class JSONFileStoreSpecificationTests: XCTestCase {
     verify(JSONFileStoreUnderTest(), meets: StoreSpecification.storeSuites)
   }
 
-  func testADescriptionTellsTheStoreWhetherToIndent() async throws {
+  func testStoreDescriptionControlsIndentation() async throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }
@@ -36,7 +36,7 @@ final class JSONFileStoreSpecificationTests: XCTestCase {
   }
 
   /// An unsupported feature of a store class causes an error that says so.
-  func testAHistoryIsRefused() async throws {
+  func testHistoryTrackingIsRejected() async throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }

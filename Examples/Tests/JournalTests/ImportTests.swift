@@ -14,7 +14,7 @@ final class ImportTests: JournalTestCase {
     (0..<count).map { #"{"notebook": "N\#($0 % 3)", "title": "Entry \#($0)", "text": "words", "written": "2026-05-01T08:00:00Z"}"# }
   }
 
-  func testAnImportTellsHowFarItIsAndPassesOverWhatIsThere() throws {
+  func testImportReportsProgressAndSkipsExistingEntries() throws {
     let folder = folder()
     let ada = try writer(in: folder, adding: ("Work", "Plan"))
     let path = try file(lines(1_200) + ["", lines(1)[0]])
@@ -31,7 +31,7 @@ final class ImportTests: JournalTestCase {
     XCTAssertEqual(try reader(of: folder, finding: 1_201).quit(), 0)
   }
 
-  func testABrokenLineIsToldWithItsNumberAndNothingIsImported() throws {
+  func testMalformedLineIsReportedByNumberAndNothingIsImported() throws {
     let folder = folder()
     for (line, reason) in [
       ("{", "is no JSON object"), (#"{"notebook": "N", "written": "2026-05-01T08:00:00Z"}"#, "has no title"),
@@ -49,7 +49,7 @@ final class ImportTests: JournalTestCase {
     XCTAssertEqual(try reader(of: folder, finding: 0).quit(), 0)
   }
 
-  func testCtrlCStopsAnImportAndKeepsWhatWasSaved() throws {
+  func testCtrlCStopsAnImportAndKeepsSavedEntries() throws {
     let folder = folder()
     let ada = try writer(in: folder, adding: ("Work", "Plan"))
     let path = try file(lines(20_000))

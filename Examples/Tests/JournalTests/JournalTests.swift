@@ -3,7 +3,7 @@ import XCTest
 
 /// Two processes write to one journal, and each observes the other's changes.
 final class JournalTests: JournalTestCase {
-  func testEachListFollowsWhatTheOtherProcessSaves() throws {
+  func testListsUpdateWithSavesOfTheOtherProcess() throws {
     let folder = folder()
     let ada = try writer(in: folder, adding: ("Work", "Plan the week"))
     let other = try reader(of: folder, finding: 1)
@@ -29,7 +29,7 @@ final class JournalTests: JournalTestCase {
     XCTAssertEqual(other.quit(), 0)
   }
 
-  func testASheetIsUndoneStepByStepAndTheJournalAsAWhole() throws {
+  func testSheetIsUndoneStepByStepAndJournalAsAWhole() throws {
     let folder = folder()
     let ada = try writer(in: folder, adding: ("Work", "Plan"))
     ada.type("edit 1")
@@ -71,7 +71,7 @@ final class JournalTests: JournalTestCase {
     XCTAssertEqual(again.quit(), 0)
   }
 
-  func testASheetLiesOverWhatOthersHaveSavedMeanwhile() throws {
+  func testSheetKeepsItsChangesOverConcurrentSaves() throws {
     let folder = folder()
     let ada = try writer(in: folder, adding: ("Work", "Plan"))
     let bob = try reader(of: folder, finding: 1)
@@ -91,7 +91,7 @@ final class JournalTests: JournalTestCase {
     XCTAssertEqual(bob.quit(), 0)
   }
 
-  func testWhatBothHaveChangedIsDecidedBySomebody() throws {
+  func testConflictsAreResolvedByTheUser() throws {
     for (choice, title) in [("mine", "Ada's plan"), ("theirs", "Bob's plan")] {
       let folder = folder()
       // Ada saves explicitly.
@@ -120,7 +120,7 @@ final class JournalTests: JournalTestCase {
     }
   }
 
-  func testAWrongPassphraseIsSaidToBeOne() throws {
+  func testWrongPassphraseIsReported() throws {
     let folder = folder()
     XCTAssertEqual(try writer(in: folder, adding: ("Work", "Plan")).quit(), 0)
     let stranger = try Writer(folder, passphrase: "guessed")
@@ -145,7 +145,7 @@ final class JournalTests: JournalTestCase {
     }
   }
 
-  func testASearchFindsTitlesAndTexts() throws {
+  func testSearchFindsTitlesAndTexts() throws {
     let ada = try writer(in: folder(), adding: ("Garden", "Sow beans"))
     ada.type("add Work: Plan")
     ada.type("edit 2")
@@ -159,7 +159,7 @@ final class JournalTests: JournalTestCase {
     XCTAssertEqual(ada.quit(), 0)
   }
 
-  func testAPinnedEntryIsTheFirstOfItsNotebook() throws {
+  func testPinnedEntriesComeFirstInTheirNotebook() throws {
     let ada = try writer(in: folder(), adding: ("Work", "Plan"))
     ada.type("add Work: Rest")
     ada.type("pin 2")

@@ -25,7 +25,7 @@ final class VersionsTests: JournalTestCase {
     try document.close()
   }
 
-  func testAJournalOfTheFirstVersionOpensWithPinsForItsMarks() async throws {
+  func testJournalOfTheFirstVersionMigratesMarksToPins() async throws {
     let folder = folder()
     try await Self.makeFirstJournal(folder, titles: ["Plan", "! Pay the rent", "!", "Wow!"])
     let ada = try reader(of: folder, finding: 4)

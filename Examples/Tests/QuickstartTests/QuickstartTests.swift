@@ -7,7 +7,7 @@ final class QuickstartTests: XCTestCase {
     URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
   }
 
-  func testTheExampleIsTheReadmes() throws {
+  func testExampleMatchesTheReadme() throws {
     let readme = try String(contentsOf: examples.deletingLastPathComponent().appendingPathComponent("README.md"), encoding: .utf8)
     let source = try String(contentsOf: examples.appendingPathComponent("Sources/Quickstart/main.swift"), encoding: .utf8)
     let code = source.split(separator: "\n", omittingEmptySubsequences: false).dropFirst().joined(separator: "\n")
@@ -15,7 +15,7 @@ final class QuickstartTests: XCTestCase {
       readme.contains("```swift\n\(code)```"), "Copy the README's example into Sources/Quickstart/main.swift, or the other way round.")
   }
 
-  func testTheExampleFindsWhatItSaved() throws {
+  func testExampleFetchesWhatItSaved() throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("Quickstart-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }

@@ -12,7 +12,7 @@ final class WalkTests: XCTestCase {
     LoggingSystem.bootstrap { _ in StatementLog() }
   }
 
-  func testAWalkWithoutAHintCostsAStatementForManyBooks() async throws {
+  func testTraversalWithoutPrefetchingUsesFewStatements() async throws {
     let shop = Shop(in: FileManager.default.temporaryDirectory)
     defer { try? FileManager.default.removeItem(at: shop.folder) }
     try await shop.fill(books: 10_000)

@@ -36,7 +36,7 @@ package struct Ending: Sendable, Hashable {
     case let error as CoreDataImportError: (.badData, error.description)
     case let error as StoreAccessError: (status(of: error.kind), error.description)
     case let error as PredicateFormatError: (.usage, "\(error.message) (column \(error.column))")
-    case let error as FetchPredicateError: (.usage, error.sentence(naming: option))
+    case let error as FetchPredicateError: (.usage, error.message(naming: option))
     case let error as ResultsError: (.usage, error.description)
     case let error as KeyValueError: (.usage, error.description)
     case let error as ModelValidationError: (.badData, String(describing: error))
@@ -106,7 +106,7 @@ package struct Ending: Sendable, Hashable {
     case .keyRequired, .invalidKey, .wrongKey, .keyWorkExceeded, .keyFileMissing, .keyFileOutdated, .keyProviderFailed, .unreadableStore,
       .otherFormat, .lastSlot, .unknownSlot:
       .noKey
-    case .keyFileCorrupt, .storeCorrupt, .externalDataMissing, .diskFull, .noRoom, .io, .readOnly, .readOnlyLog: .damage
+    case .keyFileCorrupt, .storeCorrupt, .externalDataMissing, .diskFull, .insufficientDiskSpace, .io, .readOnly, .readOnlyLog: .damage
     case .notEncrypted, .notAStore, .unsupportedFormat, .constraint: .badData
     case .busy, .exchanged: .busy
     case .noSuchFile, .permissionDenied: .noInput

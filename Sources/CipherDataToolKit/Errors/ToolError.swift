@@ -18,7 +18,7 @@ package struct ToolError: Error, Sendable, Hashable, CustomStringConvertible {
 
   /// What to write in place of a name that is not there, as the end of a sentence.
   static func advice(for name: String, among names: [String]) -> String {
-    let advice = CloseName.advice(for: name, among: names) ?? "there are none"
+    let advice = SimilarName.advice(for: name, among: names) ?? "there are none"
     return advice.hasSuffix("?") ? advice : advice + "."
   }
 }

@@ -4,12 +4,12 @@ package import SQLCipherStore
 /// What a store was asked while a question was answered.
 package struct StatementReport {
   private let statements: [String]
-  private let laterReads: [LaterReads]
+  private let faultReads: [FaultReads]
 
   /// What an observer has heard.
   package init(_ observer: SQLObserver) {
     statements = observer.statements
-    laterReads = observer.laterReads
+    faultReads = observer.faultReads
   }
 
   /// Writes the statements by their first run, then what objects asked for after they were fetched, then what could be read together.
@@ -23,19 +23,19 @@ package struct StatementReport {
     let table = TableWriter(columns: ["times", "statement"], to: sink)
     for text in order { try table.write([.number(String(times[text] ?? 0)), .string(text)]) }
     try table.finish()
-    if !laterReads.isEmpty {
+    if !faultReads.isEmpty {
       try sink.line("")
       let table = TableWriter(columns: ["read after the fetch", "requests", "objects", "one by one"], to: sink)
-      for reads in laterReads {
+      for reads in faultReads {
         try table.write([
-          .string(reads.title), .number(String(reads.requests)), .number(String(reads.objects)), .number(String(reads.alone)),
+          .string(reads.title), .number(String(reads.requests)), .number(String(reads.objects)), .number(String(reads.singleReads)),
         ])
       }
       try table.finish()
     }
-    for reads in laterReads where reads.alone >= Self.manyReads {
+    for reads in faultReads where reads.singleReads >= Self.manyReads {
       try sink.line("")
-      try sink.line("\(reads.title) were read one by one \(reads.alone) times: \(reads.advice)")
+      try sink.line("\(reads.title) were read one by one \(reads.singleReads) times: \(reads.advice)")
     }
     try sink.flush()
   }
@@ -50,7 +50,7 @@ package struct StatementReport {
   private static let manyReads = 20
 }
 
-extension LaterReads {
+extension FaultReads {
   fileprivate var title: String {
     switch subject {
     case .rows(let entity): "rows of \(entity)"

@@ -89,7 +89,7 @@ import ObjectQuery
       (self.event, self.sign, self.old, self.new, self.objectID) = (event, sign, old, new, objectID)
     }
 
-    init(_ event: String, _ sign: String, _ kept: ResultsChange.Kept) {
+    init(_ event: String, _ sign: String, _ kept: ResultsChange.ChangedItem) {
       self.init(event, sign, kept.oldIndexPath.map { $0 }, kept.newIndexPath.map { $0 }, kept.objectID)
       if event == "moved" { isUpdated = kept.isUpdated }
     }

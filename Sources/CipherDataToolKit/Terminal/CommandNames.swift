@@ -17,7 +17,7 @@ enum CommandNames {
         let shown = subcommands.filter { $0.configuration.shouldDisplay }
         let known = shown.flatMap { names(of: $0) } + (isRoot ? ["help"] : [])
         let owner = isRoot ? "" : "\(name(of: command)) "
-        guard let close = CloseName.of(word, among: known) else {
+        guard let close = SimilarName.of(word, among: known) else {
           return "There is no command “\(owner)\(word)”; the commands are \(known.joined(separator: ", "))."
         }
         return "There is no command “\(owner)\(word)”; did you mean “\(owner)\(close)”?"

@@ -78,7 +78,7 @@ open class UndoManager: NSObject {
 
   /// Without a context nobody ends the event.
   private func endEventSoon() {
-    guard manager.belongsToNoContext, Thread.isMainThread, !waitsForEnd else { return }
+    guard manager.hasNoContext, Thread.isMainThread, !waitsForEnd else { return }
     waitsForEnd = true
     let lent = Lent(value: self)
     DispatchQueue.main.async {
@@ -144,7 +144,7 @@ open class UndoManager: NSObject {
 
   private func telling(_ work: () throws -> Void) {
     do { try work() } catch {
-      if !manager.noteInContext(error) { lastError = CoreDataError.make(error) }
+      if !manager.recordInContext(error) { lastError = CoreDataError.make(error) }
     }
   }
 

@@ -22,7 +22,7 @@ public struct CoreDataStore: Sendable {
   /// Called with the progress of an import, in objects and links. Returns whether to continue.
   ///
   /// `done / total` is the fraction of the whole import. The total is constant, and `done` never decreases. It equals the total once, after
-  /// the import has succeeded; the result of that call is ignored. To use Foundation's `Progress`, pass its `storeWorkHandler`.
+  /// the import has succeeded; the result of that call is ignored. To use Foundation's `Progress`, pass its `storeProgressHandler`.
   public typealias Progress = @Sendable (_ done: Int, _ total: Int) -> Bool
 
   /// The location of the file.

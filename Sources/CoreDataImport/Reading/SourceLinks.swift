@@ -67,8 +67,8 @@ final class SourceLinks {
       links.append(
         RowTransfer.Link(
           near: ObjectReference(entity: from, key: statement.int64(0) &+ nearOffset),
-          far: ObjectReference(entity: to, key: statement.int64(2) &+ farOffset), nearPlace: place(4, nearFactor),
-          farPlace: place(5, farFactor)))
+          far: ObjectReference(entity: to, key: statement.int64(2) &+ farOffset), nearPosition: place(4, nearFactor),
+          farPosition: place(5, farFactor)))
     }
     return links.isEmpty ? nil : links
   }

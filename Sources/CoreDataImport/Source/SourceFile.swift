@@ -31,7 +31,7 @@ enum SourceFile {
     try refuseOtherForms(path)
     guard let key else {
       do {
-        return try await offActor { try read(path, key: nil) { _ in nil } }
+        return try await runInBackground { try read(path, key: nil) { _ in nil } }
       } catch let error as StoreError where error.code == .unsupportedFormat {
         throw StoreError(.encryptedOrNoStore, operation: .import, path: path)
       }
@@ -43,7 +43,7 @@ enum SourceFile {
           let keyring = try await StoreKeyring.unlock(storePath: path, key: candidate)
           defer { keyring.close() }
           let key = try keyring.databaseKey()
-          return try await offActor { try read(path, key: key) { _ in key } }
+          return try await runInBackground { try read(path, key: key) { _ in key } }
         }
       } catch let error as StoreError where [.unreadableStore, .unsupportedFormat].contains(error.code) {
         failure = error
@@ -71,7 +71,7 @@ enum SourceFile {
   }
 
   /// Runs blocking work on a dispatch queue, so that it blocks neither the caller's actor nor a thread of Swift's cooperative pool.
-  static func offActor<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
+  static func runInBackground<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
     try await withCheckedThrowingContinuation { continuation in
       DispatchQueue.global(qos: .userInitiated).async { continuation.resume(with: Swift.Result { try body() }) }
     }

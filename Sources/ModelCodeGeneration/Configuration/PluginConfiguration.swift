@@ -58,7 +58,7 @@ public struct PluginConfiguration: Sendable, Hashable {
 
   /// The name that may be meant, or all.
   private static func advice(for name: String, among names: [String], _ start: String) -> String {
-    CloseName.of(name, among: names).map { "did you mean \"\($0)\"?" } ?? start + names.joined(separator: ", ")
+    SimilarName.of(name, among: names).map { "did you mean \"\($0)\"?" } ?? start + names.joined(separator: ", ")
   }
 
   private static let keys = ["access", "imports", "model", "module", "name", "split", "strict"]

@@ -14,20 +14,20 @@ extension ContextActor {
   ///   - delay: The time between the last change and the save.
   ///   - clock: The clock that measures the delay.
   ///   - onError: Called with the error of a failed save.
-  public func autosaves(
+  public func startAutosaving(
     after delay: Duration, clock: some Clock<Duration> = ContinuousClock(), onError: @escaping @Sendable (any Error) -> Void
   ) {
-    stopAutosaves()
-    let timer = QuietTimer(clock, delay: delay)
+    cancelAutosaving()
+    let timer = DebounceTimer(clock, delay: delay)
     let save: @Sendable (isolated ContextActor) async -> Void = { library in
       await library.perform { context in
-        do { try timer.withoutEvents { try context.save() } } catch {
+        do { try timer.ignoringEvents { try context.save() } } catch {
           onError(error)
         }
       }
     }
     beginAutosaves { [weak self] in
-      if let self { timer.noteEvent { await save(self) } }
+      if let self { timer.restart { await save(self) } }
     } stopping: {
       timer.cancel()
     }
@@ -36,8 +36,8 @@ extension ContextActor {
   /// Ends the autosave and saves unsaved changes. If the save fails, the changes remain in the context.
   ///
   /// - Throws: The errors of ``ManagedObjectContext/save()``.
-  public func endAutosaves() async throws {
-    stopAutosaves()
+  public func stopAutosaving() async throws {
+    cancelAutosaving()
     try await perform { try $0.save() }
   }
 }

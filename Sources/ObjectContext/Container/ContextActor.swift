@@ -26,9 +26,9 @@ public actor ContextActor {
   public init(container: PersistentContainer) {
     executor = QueueExecutor(label: "CipherData.ContextActor")
     context = container.makeContext()
-    context.intake.setWake { [weak self] in
+    context.changeReceiver.setMergeScheduler { [weak self] in
       // Detached: the save that triggers the merge may run in a closure of this actor, and the merge must not become part of that turn.
-      Task.detached { await self?.perform { $0.doWaitingWorkOfAll() } }
+      Task.detached { await self?.perform { $0.processWaitingChangesOfTree() } }
     }
   }
 
@@ -78,8 +78,8 @@ public actor ContextActor {
   private func run<Result: Sendable>(_ body: @Sendable (ManagedObjectContext) async throws -> Result) async rethrows -> Result {
     callCount += 1
     defer { endCall() }
-    let lent = LentContext(context: context)
-    return try await withTaskExecutorPreference(executor) { try await body(lent.context) }
+    let sendable = SendableContext(context: context)
+    return try await withTaskExecutorPreference(executor) { try await body(sendable.context) }
   }
 
   /// Starts calling a closure after each event with changes.
@@ -87,16 +87,16 @@ public actor ContextActor {
   /// - Parameters:
   ///   - noteChanges: Called in the actor's isolation.
   ///   - stop: Called when the autosave ends.
-  func beginAutosaves(_ noteChanges: @escaping @Sendable () -> Void, stopping stop: @escaping @Sendable () -> Void) {
+  func beginAutosaves(_ recordChanges: @escaping @Sendable () -> Void, stopping stop: @escaping @Sendable () -> Void) {
     let number = context.addEventObserver { event in
-      if event.kind == .changed { noteChanges() }
+      if event.kind == .changed { recordChanges() }
     }
     autosave = (number, stop)
-    if context.hasChanges { noteChanges() }
+    if context.hasChanges { recordChanges() }
   }
 
   /// Ends the calls that ``beginAutosaves(_:stopping:)`` started.
-  func stopAutosaves() {
+  func cancelAutosaving() {
     guard let autosave else { return }
     context.removeEventObserver(autosave.number)
     autosave.stop()
@@ -108,7 +108,7 @@ public actor ContextActor {
     callCount -= 1
     guard callCount == 0 else { return }
     context.rowSource.cancellation = nil
-    context.notedErrors.forgetCancellation()
+    context.deferredErrors.forgetCancellation()
     turn = nil
     // The context is passed directly to the next waiting call: no other call can take it first.
     if waiting.isEmpty { isTaken = false } else { waiting.removeFirst().resume() }
@@ -124,6 +124,6 @@ private final class Turn: Sendable {
 /// A wrapper that passes a context to the closure of the current turn.
 ///
 /// `@unchecked Sendable`: no other code accesses the context until the turn ends, and the closure runs on the actor's own queue.
-private struct LentContext: @unchecked Sendable {
+private struct SendableContext: @unchecked Sendable {
   let context: ManagedObjectContext
 }

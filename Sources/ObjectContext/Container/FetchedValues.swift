@@ -38,21 +38,21 @@ public struct FetchedValues<Object: ManagedObject, Value: Sendable>: AsyncSequen
   let transform: @Sendable (Object) throws -> Value
 
   /// Returns an iterator that starts at the first object.
-  public func makeAsyncIterator() -> Iterator { Iterator(walk: ValueWalk(self)) }
+  public func makeAsyncIterator() -> Iterator { Iterator(reader: ValueBatchReader(self)) }
 
   /// An iterator over the values.
   public struct Iterator: AsyncIteratorProtocol {
-    private let walk: ValueWalk<Object, Value>
+    private let reader: ValueBatchReader<Object, Value>
     private var batch: ArraySlice<Value> = []
 
-    fileprivate init(walk: ValueWalk<Object, Value>) { self.walk = walk }
+    fileprivate init(reader: ValueBatchReader<Object, Value>) { self.reader = reader }
 
     /// Returns the next value, or `nil` at the end.
     ///
     /// - Throws: The errors of the fetch and of the transform; `CancellationError` if the task was canceled.
     public mutating func next() async throws -> Value? {
       while batch.isEmpty {
-        guard let next = try await walk.nextBatch() else { return nil }
+        guard let next = try await reader.nextBatch() else { return nil }
         batch = next[...]
       }
       return batch.popFirst()
@@ -61,11 +61,11 @@ public struct FetchedValues<Object: ManagedObject, Value: Sendable>: AsyncSequen
 }
 
 /// The context and the position of one iteration.
-private actor ValueWalk<Object: ManagedObject, Value: Sendable> {
+private actor ValueBatchReader<Object: ManagedObject, Value: Sendable> {
   private let executor = QueueExecutor(label: "CipherData.FetchedValues")
   private let context: ManagedObjectContext
   private let values: FetchedValues<Object, Value>
-  private var walk: ObjectWalk?
+  private var reader: ObjectBatchReader?
 
   init(_ values: FetchedValues<Object, Value>) {
     self.values = values
@@ -88,8 +88,8 @@ private actor ValueWalk<Object: ManagedObject, Value: Sendable> {
     context.rowSource.cancellation = cancellation
     defer { context.rowSource.cancellation = nil }
     try cancellation.check()
-    let walk = try walk ?? context.walk(over: values.request, batchSize: values.batchSize)
-    self.walk = walk
-    return try walk.next()?.compactMap { try ($0 as? Object).map(values.transform) }
+    let reader = try reader ?? context.reader(over: values.request, batchSize: values.batchSize)
+    self.reader = reader
+    return try reader.next()?.compactMap { try ($0 as? Object).map(values.transform) }
   }
 }

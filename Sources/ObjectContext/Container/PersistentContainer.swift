@@ -113,8 +113,8 @@ public final class PersistentContainer: Sendable {
   @MainActor public var viewContext: ManagedObjectContext {
     if let viewContextBox { return viewContextBox.context }
     let context = makeContext()
-    context.intake.setWake { [weak self] in
-      Task { @MainActor in self?.viewContextBox?.context.doWaitingWorkOfAll() }
+    context.changeReceiver.setMergeScheduler { [weak self] in
+      Task { @MainActor in self?.viewContextBox?.context.processWaitingChangesOfTree() }
     }
     let made = ViewContextBox(context)
     viewContextBox = made

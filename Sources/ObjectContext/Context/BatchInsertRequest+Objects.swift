@@ -29,7 +29,7 @@ extension BatchInsertRequest {
         let row = Object(ManagedObjectSeed(objectID: objectID, context: nil, image: nil, flags: [.isInserted, .isBatchRow]))
         row.setDefaults(of: builder.entity)
         if try managedObjectHandler(row) { return false }
-        if let state = row.toManyStates.first { try builder.refuse(state.relationship) }
+        if let state = row.toManyStates.first { try builder.reject(state.relationship) }
         guard let overlay = row.overlay else { return true }
         for slot in builder.entity.slots where overlay.isDirty(slot.index) && slot.kind != .none {
           try builder.set(checking: row.slotValue(slot.index), at: slot.index)

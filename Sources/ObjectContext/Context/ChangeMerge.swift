@@ -21,11 +21,11 @@ struct ChangeMerge {
   mutating func run() {
     context.recorder?.suspend()
     context.rowSource.forgetRows(changedBy: changes, in: store)
-    let doomed = living(changes.deleted)
-    let kept = Set(doomed.filter(outlivesItsRow))
-    let deleted = kept.isEmpty ? doomed : doomed.filter { !kept.contains($0) }
-    var unsaved = UnsavedChanges()
-    for object in deleted { unsaved.noteDiscarded(object) }
+    let objectsToDelete = registered(changes.deleted)
+    let kept = Set(objectsToDelete.filter(keepsAfterDeletion))
+    let deleted = kept.isEmpty ? objectsToDelete : objectsToDelete.filter { !kept.contains($0) }
+    var unsaved = MergeOverrides()
+    for object in deleted { unsaved.recordDiscarded(object) }
     var updated: [ManagedObject] = []
     var slots: [SlotMask?] = []
     for (position, objectID) in changes.updated.enumerated() {
@@ -33,32 +33,32 @@ struct ChangeMerge {
       updated.append(object)
       slots.append(changes.updatedSlots[position])
     }
-    let computed = living(changes.refreshed)
+    let computed = registered(changes.refreshed)
     removeDeleted(deleted, keeping: kept)
     unsaved.begin(updated)
-    context.noteBack(changes.inserted)
+    context.markRestored(changes.inserted)
     unloadListedMembers()
     unloadUnlistedMembers()
     context.refresh(zip(updated, slots).compactMap { $1?.isEmpty ?? false ? nil : $0 }, in: store, unloadsMembers: false)
-    for (object, slots) in zip(updated, slots) where slots?.isEmpty ?? false { object.noteRefreshedMembers() }
+    for (object, slots) in zip(updated, slots) where slots?.isEmpty ?? false { object.recordRefreshedMembers() }
     context.refresh(computed, in: store, keepsVersions: true)
     unsaved.end()
     context.recorder?.resume()
-    tell(deleted, updated, slots, computed, unsaved)
+    notifyObservers(deleted, updated, slots, computed, unsaved)
     context.notifications.postMerged(
       inserted: changes.inserted, refreshed: updated + computed, deleted: deleted, unsaved: unsaved, in: context)
   }
 
-  private func living(_ objectIDs: [ManagedObjectID]) -> [ManagedObject] {
+  private func registered(_ objectIDs: [ManagedObjectID]) -> [ManagedObject] {
     objectIDs.compactMap { context.registeredObject($0.reference, space: space) }
   }
 
   /// Returns whether an object with unsaved changes remains although its row was deleted elsewhere: the merge policy gives its changes
   /// precedence, and the save inserts the row again.
-  private func outlivesItsRow(_ object: ManagedObject) -> Bool {
+  private func keepsAfterDeletion(_ object: ManagedObject) -> Bool {
     // The values of an object that was never read are lost with the row.
     guard object.flags.contains(.isUpdated), !object.flags.contains(.isDeleted), object.row != nil else { return false }
-    if context.intake.keepsChangedObjects { return true }
+    if context.changeReceiver.retainsChangedObjects { return true }
     switch context.mergePolicy.type(for: object.compiledEntity, in: context.model) {
     case .mergeByPropertyObjectTrump, .overwrite: return true
     case .error, .mergeByPropertyStoreTrump, .rollback: return false
@@ -68,19 +68,19 @@ struct ChangeMerge {
   /// Removes objects whose rows were deleted elsewhere from the context.
   private func removeDeleted(_ objects: [ManagedObject], keeping kept: Set<ManagedObject>) {
     // Recorded before the objects leave. Of the other rows, only members stored in join tables are recorded.
-    let gone = kept.isEmpty ? changes.deleted : changes.deleted.filter { id in !kept.contains { $0.currentID == id } }
-    context.memberStates.noteGoneFromJoins(gone, butNotOf: changes.unlistedRelationships)
+    let removedIDs = kept.isEmpty ? changes.deleted : changes.deleted.filter { id in !kept.contains { $0.currentID == id } }
+    context.membershipTracker.markRemovedFromJoins(removedIDs, excluding: changes.unlistedRelationships)
     if !objects.isEmpty { context.unitOfWork.remove(objects) }
     for object in objects {
-      context.memberStates.noteGone(object.currentID)
+      context.membershipTracker.markRemoved(object.currentID)
       object.flags.subtract([.isDeleted, .isUpdated])
-      object.flags.insert(.isGone)
+      object.flags.insert(.isRemoved)
       context.detach(object)
     }
     for object in kept { object.flags.insert(.outlivesRow) }
-    context.forgetGoneMembers()
+    context.discardRemovedMembers()
     context.forgetLinks(of: kept)
-    context.clearUnsavedLinks(to: gone, in: space)
+    context.clearUnsavedLinks(to: removedIDs, in: space)
   }
 
   // MARK: Members
@@ -89,7 +89,7 @@ struct ChangeMerge {
   private mutating func unloadListedMembers() {
     var owners: [(object: ManagedObject, state: ToManyState)] = []
     var last: RelationshipOwner?
-    changes.forEachOwner(in: context.model, isWanted: { context.memberStates.mayHaveState(of: $0) }) { owner in
+    changes.forEachOwner(in: context.model, isIncluded: { context.membershipTracker.mayHaveState(of: $0) }) { owner in
       // Members of the same owner are adjacent.
       if owner == last { return }
       last = owner
@@ -103,7 +103,7 @@ struct ChangeMerge {
 
   /// Unloads all members of relationships for which the change set does not list the owners.
   private mutating func unloadUnlistedMembers() {
-    let relationships = changes.unlistedRelationships.filter { context.memberStates.mayHaveState(of: context.model.relationships[$0]) }
+    let relationships = changes.unlistedRelationships.filter { context.membershipTracker.mayHaveState(of: context.model.relationships[$0]) }
     if relationships.isEmpty { return }
     var owners: [(object: ManagedObject, state: ToManyState)] = []
     context.registry.forEach { object in
@@ -121,10 +121,10 @@ struct ChangeMerge {
 
   // MARK: Notification
 
-  private func tell(
-    _ deleted: [ManagedObject], _ updated: [ManagedObject], _ slots: [SlotMask?], _ computed: [ManagedObject], _ unsaved: UnsavedChanges
+  private func notifyObservers(
+    _ deleted: [ManagedObject], _ updated: [ManagedObject], _ slots: [SlotMask?], _ computed: [ManagedObject], _ unsaved: MergeOverrides
   ) {
-    context.tellEvent {
+    context.notifyObservers {
       var event = ContextEvent(.merged)
       event.overridden = unsaved.overridden
       event.insertedIDs = changes.inserted

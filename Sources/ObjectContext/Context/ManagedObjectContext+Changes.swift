@@ -29,12 +29,12 @@ extension ManagedObjectContext {
   func registerInserted(_ object: ManagedObject) {
     let entity = object.compiledEntity
     if entity.isAbstract {
-      note(StoreError(.abstractEntity(entity.name), operation: .insert))
+      record(StoreError(.abstractEntity(entity.name), operation: .insert))
     }
     register(object)
     // An object created without a context already has its default values.
     if object.overlay == nil { object.setDefaults(of: entity) }
-    unitOfWork.noteInserted(object)
+    unitOfWork.recordInsertion(object)
     recorder?.recordInsertion(of: object)
     object.awakeFromInsert()
   }
@@ -44,14 +44,14 @@ extension ManagedObjectContext {
   public func delete(_ object: ManagedObject) {
     guard object.managedObjectContext === self else {
       if object.managedObjectContext != nil {
-        note(StoreError(.misuse(.deletedInOtherContext, entity: object.compiledEntity.name), operation: .delete))
+        record(StoreError(.misuse(.deletedInOtherContext, entity: object.compiledEntity.name), operation: .delete))
       }
       return
     }
     if object.flags.contains(.isDeleted) { return }
     object.prepareForDeletion()
     recorder?.recordDeletion(of: object)
-    unitOfWork.noteDeleted(object)
+    unitOfWork.recordDeletion(object)
   }
 
   /// Sets the store that a new object will be saved to.
@@ -84,19 +84,19 @@ extension ManagedObjectContext {
   public func insert(_ object: ManagedObject) {
     guard object.contextReference == nil, object.flags.contains(.isInserted), object.currentID.isTemporaryID else {
       if object.managedObjectContext !== self {
-        note(StoreError(.misuse(.insertedTwice, entity: object.compiledEntity.name), operation: .insert))
+        record(StoreError(.misuse(.insertedTwice, entity: object.compiledEntity.name), operation: .insert))
       }
       return
     }
     guard knows(object.currentID) else {
-      return note(StoreError(.misuse(.entityOfOtherModel, entity: object.compiledEntity.name), operation: .insert))
+      return record(StoreError(.misuse(.entityOfOtherModel, entity: object.compiledEntity.name), operation: .insert))
     }
     // The context clears the reference in `deinit`.
     object.contextReference = Unmanaged.passUnretained(self)
-    if hearsWrites { object.flags.remove(.writesInPlace) }
-    if object.flags.contains(.hasLostRelationship) {
-      object.flags.remove(.hasLostRelationship)
-      note(StoreError(.misuse(.relationshipLost, entity: object.compiledEntity.name), operation: .insert))
+    if recordsWrites { object.flags.remove(.writesInPlace) }
+    if object.flags.contains(.hasRejectedRelationship) {
+      object.flags.remove(.hasRejectedRelationship)
+      record(StoreError(.misuse(.relationshipLost, entity: object.compiledEntity.name), operation: .insert))
     }
     registerInserted(object)
   }
@@ -116,13 +116,13 @@ extension ManagedObjectContext {
   /// Values of reference types that transformable attributes have returned and that were mutated in place count as changes. To detect them,
   /// this property encodes these values.
   public var hasChanges: Bool {
-    noticeChangesInPlace()
+    recordInPlaceMutations()
     unitOfWork.dropUnchanged()
     return !unitOfWork.isEmpty
   }
 
   /// Whether a save has changes to write or versions to check.
-  var isToBeSaved: Bool { hasChanges || unitOfWork.hasLocked }
+  var needsSave: Bool { hasChanges || unitOfWork.hasLocked }
 
   /// The objects that the next save inserts.
   public var insertedObjects: Set<ManagedObject> { Set(unitOfWork.inserted.filter(\.isInserted)) }
@@ -156,7 +156,7 @@ extension ManagedObjectContext {
   /// Merges waiting changes, applies delete rules, and notifies observers of the changes.
   func settleChanges() {
     mergeWaitingChanges()
-    noticeChangesInPlace()
+    recordInPlaceMutations()
     endEvent()
   }
 
@@ -165,16 +165,16 @@ extension ManagedObjectContext {
     guard unitOfWork.hasEvent else { return }
     if propagatesDeletesAtEndOfEvent { propagateDeletes() }
     let changed = unitOfWork.takePending()
-    tellEvent { ContextEvent(endOf: changed) }
+    notifyObservers { ContextEvent(endOf: changed) }
     notifications.postObjectsDidChange(changed, in: self)
     for object in changed {
       object.overlay?.endEvent()
       for state in object.toManyStates { state.isChangedInEvent = false }
       if object.flags.contains(.isInserted) { object.flags.insert(.isAnnounced) }
-      if object.flags.contains(.isBack) { object.flags.remove(.isBack) }
+      if object.flags.contains(.isRestored) { object.flags.remove(.isRestored) }
     }
     dropDeletedInsertions()
-    endTelling()
+    finishNotifying()
   }
 
   /// Removes new objects that were deleted from the context.
@@ -183,9 +183,9 @@ extension ManagedObjectContext {
     if dropped.isEmpty { return }
     for object in dropped {
       object.flags.subtract([.isInserted, .isDeleted, .isUpdated, .isListedAsDeleted, .isListedAsInserted])
-      object.flags.insert(.isGone)
+      object.flags.insert(.isRemoved)
       detach(object)
     }
-    observation?.tellLeaving()
+    observation?.notifyLeaving()
   }
 }

@@ -20,11 +20,11 @@ extension ManagedObjectContext {
   /// - Throws: ``StoreError`` that explains how to register the class.
   func knownEntity(ofClass type: ManagedObject.Type, operation: StoreOperation) throws(StoreError) -> CompiledEntity {
     if let name = classes.entityName(of: type), let entity = model.entity(named: name) { return entity }
-    throw StoreError(whyUnknown(type), operation: operation)
+    throw StoreError(unknownEntityReason(type), operation: operation)
   }
 
   /// Returns why a class has no entity in this context, and how to register it.
-  func whyUnknown(_ type: ManagedObject.Type) -> StoreError.Reason {
+  func unknownEntityReason(_ type: ManagedObject.Type) -> StoreError.Reason {
     guard let typed = type as? any TypedManagedObject.Type else { return .unknownClass("\(type)", .notRegistered) }
     let table = typed.classTable
     guard let name = table.entityName(of: type), model.entity(named: name) != nil, table.issues(with: model).isEmpty else {

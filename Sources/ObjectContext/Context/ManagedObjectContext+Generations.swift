@@ -31,7 +31,7 @@ extension ManagedObjectContext {
   ///   supports 16 generations at once.
   public func setQueryGeneration(from token: QueryGenerationToken?) throws {
     try rowSource.setQueryGeneration(token)
-    forgetUnusedRows()
+    dropUnfiredRows()
   }
 
   /// The query generation that the context is pinned to, or `nil` if it reads the newest state. The value is
@@ -40,13 +40,13 @@ extension ManagedObjectContext {
 
   /// Removes the rows of faults and the members that were read ahead, also in nested contexts, since they belong to the previous
   /// generation.
-  private func forgetUnusedRows() {
+  private func dropUnfiredRows() {
     registry.forEach { object in
       for state in object.toManyStates where state.isReadAhead { state.unload() }
       guard object.flags.contains(.isFault), !object.hasChanges else { return }
-      object.forgetPartialRow()
+      object.discardPartialRow()
       object.image = nil
     }
-    for context in intake.nestedContexts() { context.forgetUnusedRows() }
+    for context in changeReceiver.nestedContexts() { context.dropUnfiredRows() }
   }
 }

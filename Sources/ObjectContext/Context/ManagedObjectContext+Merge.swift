@@ -10,8 +10,8 @@ extension ManagedObjectContext {
   /// Changes are merged when the context next fetches, saves, performs a closure or processes its changes. The container's view context and
   /// the context of a ``ContextActor``, including contexts nested in them, merge as soon as the main actor or the context's actor is free.
   public var automaticallyMergesChangesFromParent: Bool {
-    get { intake.isOpen }
-    set { if newValue { intake.open(rowSource) } else { intake.close() } }
+    get { changeReceiver.isOpen }
+    set { if newValue { changeReceiver.open(rowSource) } else { changeReceiver.close() } }
   }
 
   /// Merges changes that another context or a batch request has made.
@@ -30,22 +30,22 @@ extension ManagedObjectContext {
       // Another process has written to the store, so cached rows may be stale.
       if changes.source == nil { rowSource.forgetAllRows() }
       // Objects that had left the parent may exist again.
-      if rowSource.parent != nil { memberStates.forgetGone() }
+      if rowSource.parent != nil { membershipTracker.discardRemoved() }
       refreshAllObjects()
     } else {
-      noticeChangesInPlace()
+      recordInPlaceMutations()
       rowSource.advance()
       var merge = ChangeMerge(changes, of: store, into: self)
       merge.run()
     }
-    tellNested(changes)
-    endTelling()
+    notifyNested(changes)
+    finishNotifying()
   }
 
   /// Merges the changes that wait.
   func mergeWaitingChanges() {
     rowSource.parent?.mergeWaitingChanges()
-    guard let waiting = intake.take() else { return }
+    guard let waiting = changeReceiver.take() else { return }
     switch waiting {
     case .changes(let changes): for change in changes { mergeChanges(from: change) }
     case .everything: refreshAllObjects()
@@ -54,7 +54,7 @@ extension ManagedObjectContext {
 
   /// Unloads the stored members of relationships that lead to some entities.
   func unloadMembers(ofEntities entities: Set<Int>) {
-    guard let touched = memberStates.relationships(toEntities: entities) else { return }
+    guard let touched = membershipTracker.relationships(toEntities: entities) else { return }
     registry.forEach { object in
       for state in object.toManyStates where touched[state.relationship.id] { state.unload() }
     }
@@ -70,13 +70,13 @@ extension ManagedObjectContext {
     for object in objects {
       if object.flags.contains(.isFault) {
         // A fault reads its row when it fires.
-        object.forgetPartialRow()
+        object.discardPartialRow()
         object.image = nil
-        object.forgetPartialRow()
-      } else if let row = rowSource.knownRow(object.currentID.reference, in: store), let image = object.image,
+        object.discardPartialRow()
+      } else if let row = rowSource.loadedRow(object.currentID.reference, in: store), let image = object.image,
         row.version > image.version || row.version == UnsavedRow.version || keepsVersions && row.version == image.version
       {
-        if keepsVersions { object.takeComputedRow(row) } else { object.takeFreshRow(row, unloadsMembers: unloadsMembers) }
+        if keepsVersions { object.takeComputedRow(row) } else { object.setRefreshedRow(row, unloadsMembers: unloadsMembers) }
       } else {
         read.append(object)
       }
@@ -85,9 +85,9 @@ extension ManagedObjectContext {
     do {
       let fresh = try rowSource.rows(of: read.map(\.currentID), in: store, isInterruptible: false)
       let found = Dictionary(fresh.map { ($0.reference, $0) }, uniquingKeysWith: { first, _ in first })
-      for object in read { object.takeFreshRow(found[object.currentID.reference], unloadsMembers: unloadsMembers) }
+      for object in read { object.setRefreshedRow(found[object.currentID.reference], unloadsMembers: unloadsMembers) }
     } catch {
-      note(error)
+      record(error)
     }
   }
 }

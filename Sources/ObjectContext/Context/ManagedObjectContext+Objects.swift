@@ -16,7 +16,7 @@ extension ManagedObjectContext {
     if let permanent = permanentID(inParent: objectID) { return object(with: permanent) }
     guard knows(objectID), !objectID.isTemporaryID else {
       // The ID belongs to another model, a closed store or a deleted new object. The object remains empty.
-      return goneObject(goneClass(of: objectID), objectID)
+      return invalidObject(invalidObjectClass(of: objectID), objectID)
     }
     return makeFault(objectID.reference, space: objectID.space)
   }
@@ -25,22 +25,22 @@ extension ManagedObjectContext {
   private func permanentID(inParent objectID: ManagedObjectID) -> ManagedObjectID? {
     guard objectID.isTemporaryID, let parent = rowSource.parent else { return nil }
     do { return try parent.permanentID(of: objectID) } catch {
-      note(error)
+      record(error)
       return nil
     }
   }
 
-  private func goneClass(of objectID: ManagedObjectID) -> ManagedObject.Type {
-    guard let plainClass else { return ManagedObject.self }
+  private func invalidObjectClass(of objectID: ManagedObjectID) -> ManagedObject.Type {
+    guard let fallbackClass else { return ManagedObject.self }
     guard let entity = ObjectIDSpace.space(objectID.space)?.model.entities[Int(objectID.entityNumber)],
       let own = model.entity(named: entity.name), own.layoutFingerprint == entity.layoutFingerprint
-    else { return plainClass }
+    else { return fallbackClass }
     return entityClasses.type(ofEntity: own.number)
   }
 
   /// Returns an empty object for an ID that is not valid. Writing to the object records an error in this context.
-  func goneObject<Object: ManagedObject>(_ type: Object.Type, _ objectID: ManagedObjectID) -> Object {
-    let object = type.init(ManagedObjectSeed(goneObjectOf: objectID))
+  func invalidObject<Object: ManagedObject>(_ type: Object.Type, _ objectID: ManagedObjectID) -> Object {
+    let object = type.init(ManagedObjectSeed(invalidObjectOf: objectID))
     object.formerContextNumber = number
     return object
   }
@@ -74,7 +74,7 @@ extension ManagedObjectContext {
       if !knows(objectID) { return nil }
       throw StoreError.noOpenStore(of: objectID, .findObject)
     }
-    return try rowSource.rowAtHand(objectID.reference, in: store) ?? rowSource.row(of: objectID, in: store, isInterruptible: true)
+    return try rowSource.cachedRow(objectID.reference, in: store) ?? rowSource.row(of: objectID, in: store, isInterruptible: true)
   }
 
   private func notFound(_ objectID: ManagedObjectID) -> StoreError {
@@ -98,12 +98,12 @@ extension ManagedObjectContext {
   public func refresh(_ object: ManagedObject, mergeChanges: Bool) {
     guard object.managedObjectContext === self, !object.flags.contains(.isInserted) else { return }
     if mergeChanges {
-      noticeChangesInPlace()
+      recordInPlaceMutations()
       unrecorded { rereadRows(of: [object]) }
     } else {
       recorder?.suspend()
       defer { recorder?.resume() }
-      giveUpChanges(of: object)
+      discardChanges(of: object)
       if object.flags.contains(.outlivesRow) { clearLinks(toMissing: object) }
       // The cached row is dropped, since another process may have changed the row in the store.
       if let store = rowSource.store(numbered: object.currentID.space) { rowSource.forgetRows([object.currentID.reference], in: store) }
@@ -111,31 +111,31 @@ extension ManagedObjectContext {
       // Only this object is to be read again, not its siblings.
       object.group = 0
       // Changes of the relationship that the members made themselves still have to be saved.
-      if !object.toManyStates.isEmpty { object.noteChange() }
+      if !object.toManyStates.isEmpty { object.recordChange() }
     }
-    tellEvent { ContextEvent(.refreshed, refreshing: [object]) }
+    notifyObservers { ContextEvent(.refreshed, refreshing: [object]) }
     notifications.postRefreshed([object], in: self)
-    endTelling()
+    finishNotifying()
   }
 
   /// Makes all unchanged objects faults that read their rows again. Changed objects read their rows at once and keep their unsaved changes.
   /// A context that is pinned to a query generation moves to the newest one.
   public func refreshAllObjects() {
     dropRecentObjects()
-    noticeChangesInPlace()
+    recordInPlaceMutations()
     var objects: [ManagedObject] = []
     registry.forEach { if !$0.flags.contains(.isInserted) { objects.append($0) } }
     rowSource.forgetAllRows()
     unrecorded { rereadRows(of: objects.filter { $0.hasChanges && !$0.flags.contains(.isDeleted) }) }
     for object in objects where !object.hasChanges { object.turnIntoFault() }
     fetchedProperties.removeAll()
-    tellEvent {
+    notifyObservers {
       var event = ContextEvent(.refreshed, refreshing: objects)
       event.isWhole = true
       return event
     }
     notifications.postRefreshed(objects, in: self)
-    endTelling()
+    finishNotifying()
   }
 
   /// Reads rows from their stores, and keeps the objects' changes.
@@ -151,23 +151,23 @@ extension ManagedObjectContext {
           let row = found[object.currentID.reference]
           // The save inserts the row again, with the values that the object has.
           if row == nil, object.flags.insertsRowAgain(object.row) { continue }
-          object.takeFreshRow(row)
+          object.setRefreshedRow(row)
         }
       } catch {
-        note(error)
+        record(error)
       }
     }
   }
 
   /// Discards an object's changes and the corresponding changes of inverse relationships.
-  private func giveUpChanges(of object: ManagedObject) {
+  private func discardChanges(of object: ManagedObject) {
     object.flags.remove(.isUpdated)
     let reference = object.currentID.reference
     for slot in object.compiledEntity.slots {
       guard let relationship = slot.relationship, let overlay = object.overlay, overlay.isDirty(slot.index),
         let inverse = model.inverse(of: relationship)
       else { continue }
-      let now = object.referenceValueAtHand(slot.index) ?? ObjectReference(rawValue: 0)
+      let now = object.loadedReference(slot.index) ?? ObjectReference(rawValue: 0)
       let before = object.image?.reference(slot.index) ?? ObjectReference(rawValue: 0)
       if now == before { continue }
       if let partner = now.isNull ? nil : registeredObject(now, near: object) {
@@ -190,12 +190,12 @@ extension ManagedObjectContext {
       // The members of the inverse may not be loaded: the opposite change would be pending there.
       for member in state.added.elements {
         if let member = registeredObject(member, near: object), member.toManyStates[inverse.index]?.added.contains(reference) ?? false {
-          member.takeBackAddition(of: reference, at: inverse.index, [])
+          member.undoAddition(of: reference, at: inverse.index, [])
         }
       }
       for member in state.removed {
         if let member = registeredObject(member, near: object), member.toManyStates[inverse.index]?.removed.contains(reference) ?? false {
-          member.takeBackRemoval(of: reference, at: inverse.index, [])
+          member.undoRemoval(of: reference, at: inverse.index, [])
         }
       }
     }
@@ -206,9 +206,9 @@ extension ManagedObjectContext {
   /// Discards all changes: removes new objects, restores deleted ones, and restores the values as last read or saved. Does not read from
   /// the store.
   public func rollback() {
-    notedErrors.forget()
+    deferredErrors.forget()
     recorder?.removeAllActions()
-    handedOut.removeAll()
+    mutableValues.removeAll()
     let (inserted, others) = (unitOfWork.inserted, unitOfWork.updated + unitOfWork.deleted)
     var changed: [ManagedObject] = []
     var seen = Set<ManagedObject>()
@@ -218,7 +218,7 @@ extension ManagedObjectContext {
     unitOfWork.removeAll()
     for object in inserted where object.flags.contains(.isInserted) {
       object.flags.subtract([.isInserted, .isUpdated, .isDeleted])
-      object.flags.insert(.isGone)
+      object.flags.insert(.isRemoved)
       detach(object)
     }
     for object in changed {
@@ -228,45 +228,45 @@ extension ManagedObjectContext {
       // Whether its row exists is checked again when the fault fires.
       if object.flags.contains(.isInaccessible) { object.turnIntoFault() }
       if !object.flags.contains(.isFault) { object.setTransientDefaults() }
-      object.updatePlainRow()
+      object.updateDirectRow()
       object.awake(fromSnapshotEvents: .rollback)
     }
     registry.forgetAssignments()
     registry.forgetPermanentIDs()
-    tellEvent {
+    notifyObservers {
       var event = ContextEvent(.rolledBack, refreshing: changed)
       event.deleted = inserted
       return event
     }
     notifications.postRefreshed(changed, in: self)
-    tellNestedOfEverything()
-    endTelling()
+    invalidateNested()
+    finishNotifying()
   }
 
   /// Removes all objects and changes from the context. Objects that are still referenced keep their last values but no longer belong to a
   /// context. A context that is pinned to a query generation moves to the newest one.
   public func reset() {
-    notedErrors.forget()
+    deferredErrors.forget()
     recorder?.removeAllActions()
-    handedOut.removeAll()
+    mutableValues.removeAll()
     var objects: [ManagedObject] = []
     registry.forEach { objects.append($0) }
     unitOfWork.removeAll()
     for object in objects {
       object.flags.subtract([.isInserted, .isUpdated, .isDeleted])
-      object.flags.insert(.isGone)
+      object.flags.insert(.isRemoved)
       detach(object)
     }
     registry.forgetPermanentIDs()
     registry.forgetAssignments()
     rowSource.advance()
     faultGroups.removeAll()
-    memberStates.forgetGone()
+    membershipTracker.discardRemoved()
     fetchedProperties.removeAll()
     dropRecentObjects()
-    tellEvent { ContextEvent(.reset) }
+    notifyObservers { ContextEvent(.reset) }
     notifications.postInvalidatedAll(in: self)
-    tellNestedOfEverything()
-    endTelling()
+    invalidateNested()
+    finishNotifying()
   }
 }

@@ -69,7 +69,7 @@ package struct ContextEvent {
       if object.flags.contains(.isDeleted) {
         // Observers never learned of an object that was inserted and deleted in the same event.
         if isAnnounced || !object.flags.contains(.isInserted) { deleted.append(object) }
-      } else if object.flags.contains(.isBack) || object.flags.contains(.isInserted) && !isAnnounced {
+      } else if object.flags.contains(.isRestored) || object.flags.contains(.isInserted) && !isAnnounced {
         inserted.append(object)
       } else if object.flags.contains(.isInserted) || object.flags.contains(.isUpdated) {
         updated.append(
@@ -79,7 +79,7 @@ package struct ContextEvent {
   }
 
   /// Creates the event for a save that is about to begin.
-  init(saving work: SaveWork) {
+  init(saving work: SaveSet) {
     self.init(.saved)
     inserted = work.inserted
     updated = work.updated.map { Change($0, slots: $0.overlay?.dirty ?? SlotMask(), toMany: $0.toManyIndexes(\.isChanged)) }
@@ -92,7 +92,7 @@ package struct ContextEvent {
   ///   - work: The objects that were saved.
   ///   - computed: Objects for which the store has computed values.
   ///   - merged: Objects that the merge policy has changed.
-  func finished(_ work: SaveWork, computed: [ManagedObject], merged: [ManagedObject]) -> ContextEvent {
+  func finished(_ work: SaveSet, computed: [ManagedObject], merged: [ManagedObject]) -> ContextEvent {
     var event = self
     let (inserted, deleted) = (Set(work.inserted), Set(work.deleted))
     event.inserted = work.inserted

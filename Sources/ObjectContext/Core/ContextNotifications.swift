@@ -50,15 +50,15 @@ extension ManagedObjectContext {
   ///
   /// Contexts post this notification only after its name was read for the first time. An observer of all names therefore receives only
   /// notifications whose names were read.
-  public static var didChangeObjectsNotification: Notification.Name { ContextNotifications.names.didChange.wanted() }
+  public static var didChangeObjectsNotification: Notification.Name { ContextNotifications.names.didChange.recordedName() }
   /// The name of the notification posted when a save begins. It has no user info, and is posted only after its name was read.
-  public static var willSaveObjectsNotification: Notification.Name { ContextNotifications.names.willSave.wanted() }
+  public static var willSaveObjectsNotification: Notification.Name { ContextNotifications.names.willSave.recordedName() }
   /// The name of the notification posted after a successful save. The user info contains sets of objects. It is posted only after its name
   /// was read.
-  public static var didSaveObjectsNotification: Notification.Name { ContextNotifications.names.didSave.wanted() }
+  public static var didSaveObjectsNotification: Notification.Name { ContextNotifications.names.didSave.recordedName() }
   /// The name of the notification posted after a successful save. The user info contains sets of object IDs. It is posted only after its
   /// name was read.
-  public static var didSaveObjectIDsNotification: Notification.Name { ContextNotifications.names.didSaveIDs.wanted() }
+  public static var didSaveObjectIDsNotification: Notification.Name { ContextNotifications.names.didSaveIDs.recordedName() }
 
   /// The keys of the notifications' user info. The raw values are Core Data's.
   public enum NotificationKey: String, Sendable, Hashable, CaseIterable {
@@ -130,18 +130,18 @@ extension ManagedObjectContext.NotificationKey {
 /// info would account for most of the cost of a small save.
 private final class NotificationName: Sendable {
   let name: Notification.Name
-  private let hasReaders = Atomic<Bool>(false)
+  private let wasRead = Atomic<Bool>(false)
 
   init(_ name: String) { self.name = Notification.Name(name) }
 
   /// Returns the name to a potential observer, and records that it was read.
-  func wanted() -> Notification.Name {
-    hasReaders.store(true, ordering: .relaxed)
+  func recordedName() -> Notification.Name {
+    wasRead.store(true, ordering: .relaxed)
     return name
   }
 
   /// Whether there may be observers.
-  var isWanted: Bool { hasReaders.load(ordering: .relaxed) }
+  var mayHaveObservers: Bool { wasRead.load(ordering: .relaxed) }
 }
 
 /// Posts the notifications of a context and yields to its streams, in the context's isolation.
@@ -152,9 +152,9 @@ final class ContextNotifications {
   )
   private var continuations: [AsyncStream<ContextChange>.Continuation] = []
   /// The object that presents the context under another interface, such as Core Data's; `nil` if there is none.
-  weak var face: AnyObject?
+  weak var facade: AnyObject?
   /// The common base class of the context's objects, used for entities that the context does not have; `nil` for ``ManagedObject``.
-  var plainClass: ManagedObject.Type?
+  var fallbackClass: ManagedObject.Type?
 
   deinit {
     for continuation in continuations { continuation.finish() }
@@ -175,18 +175,18 @@ final class ContextNotifications {
     }
   }
 
-  private var tellsOfChanges: Bool { Self.names.didChange.isWanted || !continuations.isEmpty }
+  private var hasChangeObservers: Bool { Self.names.didChange.mayHaveObservers || !continuations.isEmpty }
 
   private func post(
     _ name: NotificationName, from context: ManagedObjectContext, _ userInfo: () -> [ManagedObjectContext.NotificationKey: Any]
   ) {
-    guard name.isWanted else { return }
+    guard name.mayHaveObservers else { return }
     let info = Dictionary(uniqueKeysWithValues: userInfo().map { (AnyHashable($0.key.rawValue), $0.value) })
     NotificationCenter.default.post(name: name.name, object: context, userInfo: info.isEmpty ? nil : info)
   }
 
   func postObjectsDidChange(_ objects: [ManagedObject], in context: ManagedObjectContext) {
-    guard tellsOfChanges else { return }
+    guard hasChangeObservers else { return }
     // Each set is created from a complete array: growing a set step by step rehashes its members several times.
     var (new, changed, removed): ([ManagedObject], [ManagedObject], [ManagedObject]) = ([], [], [])
     for object in objects {
@@ -194,7 +194,7 @@ final class ContextNotifications {
       if object.flags.contains(.isDeleted) {
         // Observers never learned of an object that was inserted and deleted in the same event.
         if isAnnounced || !object.flags.contains(.isInserted) { removed.append(object) }
-      } else if object.flags.contains(.isBack) {
+      } else if object.flags.contains(.isRestored) {
         new.append(object)
       } else if object.flags.contains(.isInserted) {
         if isAnnounced { changed.append(object) } else { new.append(object) }
@@ -229,10 +229,10 @@ final class ContextNotifications {
   }
 
   func postMerged(
-    inserted: [ManagedObjectID], refreshed: [ManagedObject], deleted: [ManagedObject], unsaved: UnsavedChanges,
+    inserted: [ManagedObjectID], refreshed: [ManagedObject], deleted: [ManagedObject], unsaved: MergeOverrides,
     in context: ManagedObjectContext
   ) {
-    guard tellsOfChanges else { return }
+    guard hasChangeObservers else { return }
     var info: [ManagedObjectContext.NotificationKey: Any] = [:]
     if !inserted.isEmpty { info[.insertedObjectIDs] = Set(inserted) }
     if !refreshed.isEmpty { info[.refreshedObjects] = Set(refreshed) }
@@ -266,7 +266,7 @@ final class ContextNotifications {
     yield { ContextChange(kind: .willSave) }
   }
 
-  func postDidSave(_ work: SaveWork, _ historyToken: PersistentHistoryToken?, in context: ManagedObjectContext) {
+  func postDidSave(_ work: SaveSet, _ historyToken: PersistentHistoryToken?, in context: ManagedObjectContext) {
     let generation = context.queryGenerationToken
     func info(_ values: [ManagedObjectContext.NotificationKey: Any]) -> [ManagedObjectContext.NotificationKey: Any] {
       var values = values
@@ -277,7 +277,7 @@ final class ContextNotifications {
     post(Self.names.didSave, from: context) {
       info([.insertedObjects: Set(work.inserted), .updatedObjects: Set(work.updated), .deletedObjects: Set(work.deleted)])
     }
-    guard Self.names.didSaveIDs.isWanted || !continuations.isEmpty else { return }
+    guard Self.names.didSaveIDs.mayHaveObservers || !continuations.isEmpty else { return }
     let inserted = Set(work.inserted.map(\.objectID))
     let updated = Set(work.updated.map(\.objectID))
     let deleted = Set(work.deleted.map(\.objectID))

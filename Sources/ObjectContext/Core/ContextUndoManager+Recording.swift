@@ -5,7 +5,7 @@ extension ContextUndoManager {
   /// Returns the open group if it must record the value of a slot before the slot is set, and does not have a record of it yet.
   ///
   /// - Parameter isChanged: Whether the slot was set in the current event.
-  @inline(__always) private func groupLacking(valueOf object: ManagedObject, at slot: Int, isChanged: Bool) -> UndoGroup? {
+  @inline(__always) private func groupMissing(valueOf object: ManagedObject, at slot: Int, isChanged: Bool) -> UndoGroup? {
     guard let group = recordingGroup() else { return nil }
     // A group of the event cannot have a record of a slot that was not set in the event.
     if !isChanged, isOfEvent(group) { return group }
@@ -16,12 +16,12 @@ extension ContextUndoManager {
   ///
   /// - Parameter isChanged: Whether the slot was set in the current event.
   @inline(__always) func records(valueOf object: ManagedObject, at slot: Int, isChanged: Bool) -> Bool {
-    groupLacking(valueOf: object, at: slot, isChanged: isChanged) != nil
+    groupMissing(valueOf: object, at: slot, isChanged: isChanged) != nil
   }
 
   /// Records the number in a slot, if necessary.
   @inline(__always) func recordNumber(_ former: Slot, of object: ManagedObject, at slot: Int, isChanged: Bool) {
-    guard let group = groupLacking(valueOf: object, at: slot, isChanged: isChanged) else { return }
+    guard let group = groupMissing(valueOf: object, at: slot, isChanged: isChanged) else { return }
     group.append(object.ownReference, object.ownSpace, slot, .value, former)
     count(UndoRecord.byteCount, in: group)
   }
@@ -29,7 +29,7 @@ extension ContextUndoManager {
   @inline(__always) func record(_ former: Slot, of object: ManagedObject, at slot: Int, _ marks: UndoRecord.Marks = []) {
     guard let group = recordingGroup() else { return }
     group.append(object.ownReference, object.ownSpace, slot, .value, former, marks)
-    count(UndoRecord.byteCount + former.bytesBesideRecord, in: group)
+    count(UndoRecord.byteCount + former.bytesOutsideRecord, in: group)
   }
 
   /// Records the large value of a slot. Its bytes are loaded only when a save is about to replace them.

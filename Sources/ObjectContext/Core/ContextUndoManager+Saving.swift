@@ -33,7 +33,7 @@ extension ContextUndoManager {
             break
           }
           group.replaceExternal(number, with: ExternalData(try external.data()))
-          countMore(size, in: outermost(group))
+          addBytes(size, in: outermost(group))
         } catch {
           drop(outermost(group), because: .unreadable)
           break
@@ -47,13 +47,13 @@ extension ContextUndoManager {
   /// of saved changes are skipped.
   ///
   /// - Parameter isVoid: Returns whether a record changed nothing; called for each such record.
-  func updateUnread(_ isVoid: (UndoRecord) -> Bool) {
+  func updateUnread(_ isIneffective: (UndoRecord) -> Bool) {
     for group in unsettledGroups {
       group.update { record in
         guard record.kind == .added || record.kind == .removed, record.marks.contains(.isUnread),
-          record.marks.isDisjoint(with: [.isSaved, .isVoid]), isVoid(record)
+          record.marks.isDisjoint(with: [.isSaved, .isIneffective]), isIneffective(record)
         else { return }
-        record.marks.insert(.isVoid)
+        record.marks.insert(.isIneffective)
       }
     }
   }
@@ -70,7 +70,7 @@ extension ContextUndoManager {
   ///   - model: The context's model.
   ///   - savedID: Returns the reference and space of an object after the save, for those before it.
   ///   - update: Replaces the references in an object that a group retains.
-  func noteSaved(
+  func recordSaved(
     _ model: CompiledModel, savedID: (ObjectReference, UInt32) -> (reference: ObjectReference, space: UInt32),
     update: (ManagedObject) -> Void
   ) {

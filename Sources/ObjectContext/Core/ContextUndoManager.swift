@@ -128,7 +128,7 @@ public final class ContextUndoManager {
   @inline(never) private func openForRecording() -> UndoGroup? {
     guard isRecording, dropReason == nil, openGroups.isEmpty else { return nil }
     guard groupsByEvent else {
-      note(.undoOutsideOfGroups)
+      record(.undoOutsideOfGroups)
       return nil
     }
     isEventGroup = true
@@ -200,7 +200,7 @@ public final class ContextUndoManager {
   }
 
   /// Performs an operation, and adds its changes to the group that was undone or redone last, unless other changes were made since.
-  func addToLastDone(_ work: () -> Void) {
+  func addToLastGroup(_ work: () -> Void) {
     guard openGroups.isEmpty, isRecording, let group = lastActivity == .undoing ? redoStack.last : undoStack.last else { return work() }
     let byteCount = group.byteCount
     openGroups = [group]
@@ -282,17 +282,17 @@ public final class ContextUndoManager {
   func drop(_ group: UndoGroup, because reason: DroppedGroup.Reason) {
     if openGroups.contains(where: { $0 === group }) { return dropOpenGroups(because: reason) }
     lastDroppedGroup = DroppedGroup(actionName: group.name, reason: reason)
-    if let place = undoStack.firstIndex(where: { $0 === group }) {
-      for group in undoStack[...place] { closedByteCount -= group.byteCount }
-      undoStack.removeFirst(place + 1)
-    } else if let place = redoStack.firstIndex(where: { $0 === group }) {
-      for group in redoStack[...place] { closedByteCount -= group.byteCount }
-      redoStack.removeFirst(place + 1)
+    if let index = undoStack.firstIndex(where: { $0 === group }) {
+      for group in undoStack[...index] { closedByteCount -= group.byteCount }
+      undoStack.removeFirst(index + 1)
+    } else if let index = redoStack.firstIndex(where: { $0 === group }) {
+      for group in redoStack[...index] { closedByteCount -= group.byteCount }
+      redoStack.removeFirst(index + 1)
     }
   }
 
   /// Adds to the size of a group that may already be closed.
-  func countMore(_ bytes: Int, in group: UndoGroup) {
+  func addBytes(_ bytes: Int, in group: UndoGroup) {
     group.byteCount += bytes
     if openGroups.contains(where: { $0 === group }) { openByteCount += bytes } else if group !== applied { closedByteCount += bytes }
   }
@@ -348,19 +348,19 @@ public final class ContextUndoManager {
   // MARK: The context
 
   /// The context that the manager belongs to; `nil` if there is none or it was deallocated.
-  var context: ManagedObjectContext? { contextNumber == 0 ? nil : LivingContexts.context(contextNumber) }
+  var context: ManagedObjectContext? { contextNumber == 0 ? nil : ContextRegistry.context(contextNumber) }
 
   /// Whether the manager has no context, and therefore records no changes automatically.
-  package var belongsToNoContext: Bool { context == nil }
+  package var hasNoContext: Bool { context == nil }
 
   /// Stores an error that cannot be thrown, so that the context's next save throws it. Returns `false` if there is no context.
-  package func noteInContext(_ error: any Error) -> Bool {
+  package func recordInContext(_ error: any Error) -> Bool {
     guard let context else { return false }
-    context.note(error)
+    context.record(error)
     return true
   }
 
-  func note(_ misuse: StoreError.Misuse) { context?.note(StoreError(.misuse(misuse), operation: .undo)) }
+  func record(_ misuse: StoreError.Misuse) { context?.record(StoreError(.misuse(misuse), operation: .undo)) }
 
   /// Sets the context that the manager belongs to; 0 detaches it and removes all actions.
   func join(_ number: UInt64) {

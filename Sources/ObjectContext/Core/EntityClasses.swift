@@ -26,10 +26,10 @@ package struct EntityClasses: ~Copyable {
   /// Returns the entity of a class, or `nil` if the class is not in the table.
   package mutating func entity(of type: ManagedObject.Type) -> CompiledEntity? {
     let identifier = ObjectIdentifier(type)
-    let place = Int((UInt64(UInt(bitPattern: identifier)) &* 0x9E37_79B9_7F4A_7C15) >> 60)
-    if let found = known[place], found.type == identifier { return found.entity }
+    let index = Int((UInt64(UInt(bitPattern: identifier)) &* 0x9E37_79B9_7F4A_7C15) >> 60)
+    if let found = known[index], found.type == identifier { return found.entity }
     guard let name = classes.entityName(of: type), let entity = model.entity(named: name) else { return nil }
-    known[place] = (identifier, entity)
+    known[index] = (identifier, entity)
     return entity
   }
 }

@@ -40,7 +40,8 @@ package struct FaultGroups: ~Copyable {
   package mutating func add(_ references: [ObjectReference], space: UInt32, batch: Int = 0) -> UInt32 {
     let size = batch > 0 ? min(batch, Self.faultBatch) : Self.faultBatch
     return remember {
-      FetchGroup(number: $0, space: space, references: ReferenceRun(references), batch: size, isBatchFixed: batch > 0, isFetched: true)
+      FetchGroup(
+        number: $0, space: space, references: CompactReferenceArray(references), batch: size, isBatchFixed: batch > 0, isFetched: true)
     }
   }
 
@@ -60,7 +61,8 @@ package struct FaultGroups: ~Copyable {
     }
     let number = remember {
       FetchGroup(
-        number: $0, space: space, references: ReferenceRun(references), batch: Self.faultBatch, isBatchFixed: false, isFetched: false,
+        number: $0, space: space, references: CompactReferenceArray(references), batch: Self.faultBatch, isBatchFixed: false,
+        isFetched: false,
         startSize: startSize)
     }
     memberGroups[relationship] = (number, startSize)
@@ -80,7 +82,7 @@ package struct FaultGroups: ~Copyable {
   }
 
   /// Adds a group of fetched objects with a reserved number.
-  mutating func enter(_ references: ReferenceRun, space: UInt32, as number: UInt32) {
+  mutating func enter(_ references: CompactReferenceArray, space: UInt32, as number: UInt32) {
     enter(
       FetchGroup(
         number: number, space: space, references: references, batch: Self.faultBatch, isBatchFixed: false, isFetched: true))

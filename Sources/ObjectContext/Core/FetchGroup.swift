@@ -10,7 +10,7 @@ package final class FetchGroup {
   package let number: UInt32
   package let space: UInt32
   /// The objects; empty if the group contains destinations of another group's objects.
-  private let references: ReferenceRun
+  private let references: CompactReferenceArray
   /// The group whose objects lead to this group's objects through `slots`, one after the other.
   private weak var sources: FetchGroup?
   private let slots: [Int]
@@ -36,7 +36,7 @@ package final class FetchGroup {
 
   /// - Parameter startSize: The number of rows to read on the first miss.
   init(
-    number: UInt32, space: UInt32, references: ReferenceRun, batch: Int, isBatchFixed: Bool, isFetched: Bool,
+    number: UInt32, space: UInt32, references: CompactReferenceArray, batch: Int, isBatchFixed: Bool, isFetched: Bool,
     startSize: Int = ReadAhead.firstSize
   ) {
     self.number = number
@@ -52,7 +52,7 @@ package final class FetchGroup {
   init(number: UInt32, destinationsOf sources: FetchGroup, slot: Int) {
     self.number = number
     space = sources.space
-    references = ReferenceRun()
+    references = CompactReferenceArray()
     batch = sources.batch
     isBatchFixed = sources.isBatchFixed
     isFetched = false
@@ -98,7 +98,7 @@ package final class FetchGroup {
     var (position, left) = (start, limit)
     while left > 0, position >= 0, position < references.count {
       var reference = references[position]
-      let place = position
+      let current = position
       position += stride
       left -= 1
       for slot in slots {
@@ -108,7 +108,7 @@ package final class FetchGroup {
         }
         reference = next
       }
-      if !reference.isNull, !visit(reference, place) { break }
+      if !reference.isNull, !visit(reference, current) { break }
     }
     return position
   }
@@ -150,8 +150,8 @@ package final class FetchGroup {
   }
 
   /// Records the use of a row that was in memory.
-  @inline(__always) package func noteRowUse(at position: Int) {
-    rows.noteUse(of: position)
+  @inline(__always) package func recordRowUse(at position: Int) {
+    rows.recordUse(of: position)
     usedRows += 1
   }
 
@@ -194,7 +194,7 @@ package final class FetchGroup {
   }
 
   /// Records the use of members that were read together with those of another object.
-  package func noteMembersUse(of relationship: Int, at position: Int) { members[memberIndex(relationship)].ahead.noteUse(of: position) }
+  package func recordMembersUse(of relationship: Int, at position: Int) { members[memberIndex(relationship)].ahead.recordUse(of: position) }
 
   private func memberIndex(_ relationship: Int) -> Int {
     if let index = members.firstIndex(where: { $0.relationship == relationship }) { return index }

@@ -10,7 +10,7 @@ struct IdentityMap {
   private typealias Page = UnsafeMutablePointer<Unmanaged<ManagedObject>?>
   private static let pageSize = 512
   /// The array covers 2²⁴ keys, and takes at most 256 KiB.
-  private static let greatestDenseCount: Int64 = 1 << 15
+  private static let maximumDenseCount: Int64 = 1 << 15
 
   // Allocated directly, so that a lookup goes from here to the page. An array would add one load to each step through a graph.
   private var dense: UnsafeMutablePointer<Page?>?
@@ -24,18 +24,18 @@ struct IdentityMap {
   private var spare: Page?
   private(set) var count = 0
   #if CIPHERDATA_CHECKS
-    private var pacer = CheckPacer()
+    private var throttle = CheckThrottle()
   #endif
 
   /// Returns the array's element for a page number; `nil` if the array does not extend that far.
-  @inline(__always) private func densePlace(_ number: Int64) -> UnsafeMutablePointer<Page?>? {
+  @inline(__always) private func denseEntry(_ number: Int64) -> UnsafeMutablePointer<Page?>? {
     let index = number &- base
     guard let dense, index >= 0, index < denseCount else { return nil }
     return dense + Int(index)
   }
 
   @inline(__always) private func page(_ number: Int64) -> Page? {
-    if let place = densePlace(number) { return place.pointee }
+    if let place = denseEntry(number) { return place.pointee }
     return sparse.isEmpty ? nil : sparse[number]
   }
 
@@ -52,7 +52,7 @@ struct IdentityMap {
   /// Returns the registered object of a key whose page is in the array. `nil` does not mean that there is none.
   // Not retained for the reason above.
   @inline(__always) func objectNearby(_ key: Int64) -> Unmanaged<ManagedObject>? {
-    densePlace(key >> 9)?.pointee?[Int(key & 511)] ?? nil
+    denseEntry(key >> 9)?.pointee?[Int(key & 511)] ?? nil
   }
 
   mutating func insert(_ object: ManagedObject, key: Int64) {
@@ -61,10 +61,10 @@ struct IdentityMap {
     let index = Int(key & 511)
     if entries[index] == nil {
       count += 1
-      Self.changeLiving(entries, by: 1)
+      Self.changeLiveCount(entries, by: 1)
     }
     entries[index] = Unmanaged.passUnretained(object)  // see `Page`
-    noteChange()
+    recordChange()
   }
 
   private static func allocatePage() -> Page {
@@ -75,17 +75,17 @@ struct IdentityMap {
   }
 
   @discardableResult
-  private static func changeLiving(_ page: Page, by change: Int) -> Int {
+  private static func changeLiveCount(_ page: Page, by change: Int) -> Int {
     let counter = UnsafeMutableRawPointer(page + pageSize)
-    let living = counter.load(as: Int.self) + change
-    counter.storeBytes(of: living, as: Int.self)
-    return living
+    let liveCount = counter.load(as: Int.self) + change
+    counter.storeBytes(of: liveCount, as: Int.self)
+    return liveCount
   }
 
   /// Releases a page without entries: a long-lived context must not keep a page for every key that it has ever seen.
   private mutating func releasePage(_ number: Int64) {
     let page: Page?
-    if let place = densePlace(number) {
+    if let place = denseEntry(number) {
       page = place.pointee
       place.pointee = nil
     } else {
@@ -98,9 +98,9 @@ struct IdentityMap {
     let page = spare ?? Self.allocatePage()
     spare = nil
     // Permanent keys start low in nearly every store; temporary keys start anywhere.
-    if denseCount == 0 && sparse.isEmpty { base = number < Self.greatestDenseCount / 2 ? 0 : number }
+    if denseCount == 0 && sparse.isEmpty { base = number < Self.maximumDenseCount / 2 ? 0 : number }
     let index = number &- base
-    if index >= 0 && index < Self.greatestDenseCount {
+    if index >= 0 && index < Self.maximumDenseCount {
       place(page, at: Int(index))
     } else {
       sparse[number] = page
@@ -137,8 +137,8 @@ struct IdentityMap {
     if entry.toOpaque() == Unmanaged.passUnretained(object).toOpaque() {
       entries[Int(key & 511)] = nil
       count -= 1
-      if Self.changeLiving(entries, by: -1) == 0 { releasePage(key >> 9) }
-      noteChange()
+      if Self.changeLiveCount(entries, by: -1) == 0 { releasePage(key >> 9) }
+      recordChange()
     }
   }
 
@@ -159,10 +159,10 @@ struct IdentityMap {
     spare?.deallocate()
   }
 
-  @inline(__always) private mutating func noteChange() {
+  @inline(__always) private mutating func recordChange() {
     #if CIPHERDATA_CHECKS
       // The check visits all 512 entries of each page.
-      if pacer.isDue(max(count, (Int(denseCount) + sparse.count) * 16)) { _checkInvariants() }
+      if throttle.isDue(max(count, (Int(denseCount) + sparse.count) * 16)) { _checkInvariants() }
     #endif
   }
 }
@@ -177,7 +177,7 @@ struct IdentityMap {
         checkInvariant(self.page(number) == page, "page \(number) is looked for elsewhere")
         let entries = (0..<Self.pageSize).compactMap { page[$0]?.toOpaque() }
         checkInvariant(!entries.isEmpty, "page \(number) is kept for nothing")
-        checkInvariant(Self.changeLiving(page, by: 0) == entries.count, "page \(number) counts wrongly: it has \(entries.count)")
+        checkInvariant(Self.changeLiveCount(page, by: 0) == entries.count, "page \(number) counts wrongly: it has \(entries.count)")
         addresses.formUnion(entries)
       }
       for (index, page) in densePages.enumerated() { if let page { check(page, base + Int64(index)) } }

@@ -37,7 +37,7 @@ public struct _KeyPathNames: Sendable {
   }
 
   /// The maximum length of a path, and the maximum number of paths to try.
-  private static let (greatestLength, greatestCount) = (4, 20_000)
+  private static let (maximumLength, maximumCount) = (4, 20_000)
 
   /// Returns the keys of a key path, or `nil` if a component is not a generated property.
   package func keys(of keyPath: AnyKeyPath) -> [String]? {
@@ -48,7 +48,7 @@ public struct _KeyPathNames: Sendable {
     let (hash, value) = (keyPath.hashValue, ObjectIdentifier(type(of: keyPath).valueType))
     var ends = properties.map { (keyPath: $0.keyPath, keys: [$0.name]) }
     var count = 0
-    for _ in 1..<_KeyPathNames.greatestLength {
+    for _ in 1..<_KeyPathNames.maximumLength {
       var longer: [(keyPath: AnyKeyPath, keys: [String])] = []
       for end in ends {
         let reached = ObjectIdentifier(type(of: end.keyPath).valueType)
@@ -56,7 +56,7 @@ public struct _KeyPathNames: Sendable {
         let next = continuing[reached]?.map { ($0, $0.continued) } ?? starting[reached]?.map { ($0, $0.keyPath) } ?? []
         for (property, step) in next {
           count += 1
-          guard count <= _KeyPathNames.greatestCount, let path = end.keyPath.appending(path: step) else { return nil }
+          guard count <= _KeyPathNames.maximumCount, let path = end.keyPath.appending(path: step) else { return nil }
           let keys = end.keys + [property.name]
           if path.hashValue == hash, ObjectIdentifier(type(of: path).valueType) == value { return keys }
           longer.append((path, keys))

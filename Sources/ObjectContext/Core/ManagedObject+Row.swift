@@ -3,7 +3,7 @@ import ObjectStore
 extension ManagedObject {
   /// The row from which every property can be read directly: the object's own, or that of an overlay that has all values. `nil` if a read
   /// takes the slow path.
-  @inlinable final var plainRow: UnsafeRawPointer? {
+  @inlinable final var directRow: UnsafeRawPointer? {
     @inline(__always) get { readWord > 0 ? UnsafeRawPointer(bitPattern: readWord) : nil }
   }
 
@@ -24,26 +24,26 @@ extension ManagedObject {
   /// The row as last read or saved; `nil` if it is not in memory.
   final var image: RowImage? {
     get { row.map { RowImage(heldRow: $0) } }
-    set { withExtendedLifetime(newValue) { takeRow(newValue?.base) } }
+    set { withExtendedLifetime(newValue) { setRow(newValue?.base) } }
   }
 
   /// Replaces the object's row. The caller retains the new row during the call.
-  final func takeRow(_ new: UnsafeRawPointer?) {
+  final func setRow(_ new: UnsafeRawPointer?) {
     let former = row
-    if let new { RowImage.hold(new) }
+    if let new { RowImage.retain(new) }
     if let overlay {
       overlay.below = new
-      overlayLostItsRow()
+      rowWasReplaced()
     } else {
       readWord = Int(bitPattern: new) | readWord & .min
     }
-    if let former { RowImage.letGo(former) }
+    if let former { RowImage.release(former) }
   }
 
   /// Sets the row that a new object was created for, unless the object has loaded a row in the meantime.
-  @inline(__always) final func takeFirstRow(_ first: UnsafeRawPointer) {
+  @inline(__always) final func setInitialRow(_ first: UnsafeRawPointer) {
     guard row == nil else { return }
-    RowImage.hold(first)
+    RowImage.retain(first)
     if let overlay { overlay.below = first } else { readWord |= Int(bitPattern: first) }
   }
 }

@@ -52,7 +52,7 @@ nonisolated open class ManagedObject {
     ownSpace = seed.objectID.space
     storedFlags = seed.flags
     contextReference = seed.context
-    if let image = seed.image { storedReadWord |= Int(bitPattern: image.hold()) }
+    if let image = seed.image { storedReadWord |= Int(bitPattern: image.retain()) }
   }
 
   /// Inserts a new object of this class's entity into a context, sets its default values, and calls ``awakeFromInsert()``.
@@ -65,10 +65,10 @@ nonisolated open class ManagedObject {
   }
 
   deinit {
-    if let row { RowImage.letGo(row) }
+    if let row { RowImage.release(row) }
     overlay?.free()
     contextReference?._withUnsafeGuaranteedRef { context in
-      if storedFlags.contains(.isObserved) { context.observation?.noteDeath(of: ObjectIdentifier(self)) }
+      if storedFlags.contains(.isObserved) { context.observation?.objectWasDeallocated(of: ObjectIdentifier(self)) }
       context.forget(self)
     }
   }
@@ -97,9 +97,9 @@ nonisolated open class ManagedObject {
   }
 
   /// Calls a closure with the entity, without retaining the entity if the object has a context.
-  @inline(__always) final func askEntity<Answer>(_ question: (CompiledEntity) -> Answer) -> Answer {
-    if let contextReference { return contextReference._withUnsafeGuaranteedRef { $0.tables.ask(entity: Int(entityNumber), question) } }
-    return question(entityWithoutContext)
+  @inline(__always) final func withEntity<Answer>(_ body: (CompiledEntity) -> Answer) -> Answer {
+    if let contextReference { return contextReference._withUnsafeGuaranteedRef { $0.tables.with(entity: Int(entityNumber), body) } }
+    return body(entityWithoutContext)
   }
 
   @inline(never) private final var entityWithoutContext: CompiledEntity {
@@ -135,12 +135,12 @@ nonisolated open class ManagedObject {
   /// The address that property reads start from; see `storedReadWord`.
   @usableFromInline final var readWord: Int {
     @inlinable get { storedReadWord }
-    @inline(__always) set { storedReadWord = WholeWord.of(newValue) }
+    @inline(__always) set { storedReadWord = FullWordStore.of(newValue) }
   }
 
   @usableFromInline final var flags: ObjectFlags {
     @inlinable get { storedFlags }
-    @inline(__always) set { storedFlags = ObjectFlags(rawValue: WholeWord.of(newValue.rawValue)) }
+    @inline(__always) set { storedFlags = ObjectFlags(rawValue: FullWordStore.of(newValue.rawValue)) }
   }
 
   // MARK: State
@@ -160,7 +160,7 @@ nonisolated open class ManagedObject {
   /// fire the fault.
   ///
   /// Reading an object that is not valid never traps. Its properties return the last known values, or empty ones.
-  public final var isUsable: Bool { contextReference != nil && flags.isDisjoint(with: [.isDeleted, .isInaccessible, .isGone]) }
+  public final var isUsable: Bool { contextReference != nil && flags.isDisjoint(with: [.isDeleted, .isInaccessible, .isRemoved]) }
 
   /// Whether a save would write the object: it is new or deleted, or a persistent value differs from its row. Does not fire the fault.
   public final var hasPersistentChangedValues: Bool {

@@ -9,7 +9,7 @@ extension ManagedObjectContext {
     get { recorder }
     set {
       if newValue === recorder { return }
-      if let newValue, newValue.context != nil { return note(StoreError(.misuse(.undoManagerOfOtherContext), operation: .undo)) }
+      if let newValue, newValue.context != nil { return record(StoreError(.misuse(.undoManagerOfOtherContext), operation: .undo)) }
       recorder?.join(0)
       eventObservers.setRecorder(newValue)
       newValue?.join(number)
@@ -27,6 +27,6 @@ extension ManagedObjectContext {
 
   /// Disables in-place writes of all objects if writes must be recorded.
   private func writeNothingInPlace() {
-    if hearsWrites { registry.forEach { $0.flags.remove(.writesInPlace) } }
+    if recordsWrites { registry.forEach { $0.flags.remove(.writesInPlace) } }
   }
 }

@@ -74,12 +74,12 @@ public final class ManagedObjectContext {
   let rowSource: RowSource
   let model: CompiledModel
   /// The model's entities and inverse relationships, by number.
-  let tables: NumberedModel
+  let tables: CompiledModelTables
   /// The context's number, unique in the process. It identifies the changes that this context makes.
   var number: UInt64 { rowSource.origin }
   private static let lastNumber = Atomic<UInt64>(0)
   /// The changes of other contexts and processes that wait to be merged, and the nested contexts.
-  var intake = ChangeIntake()
+  var changeReceiver = ChangeReceiver()
   // Finding, creating, reading or changing an object accesses the following properties. Exclusivity is not checked at run time: a context's
   // isolation admits one access at a time, and no call made during an access reenters the context. The checks would cost more than a
   // lookup.
@@ -95,15 +95,15 @@ public final class ManagedObjectContext {
   /// The objects that were reached most recently through relationships.
   @exclusivity(unchecked) var recentObjects = RecentObjects()
   /// Tracking data about the members of to-many relationships.
-  @exclusivity(unchecked) var memberStates: MemberStates
+  @exclusivity(unchecked) var membershipTracker: MembershipTracker
   /// The results of fetched properties.
-  @exclusivity(unchecked) var fetchedProperties = FetchedPropertyLists()
+  @exclusivity(unchecked) var fetchedProperties = FetchedPropertyCache()
   /// Values of reference types that objects have returned, which callers may mutate in place.
-  @exclusivity(unchecked) var handedOut = HandedOutValues()
+  @exclusivity(unchecked) var mutableValues = MutableValueTracker()
   /// The observer of individual objects, if there is one.
   @exclusivity(unchecked) var observation: (any ObjectObserving)?
   /// Errors that occurred where nothing can be thrown.
-  var notedErrors = NotedErrors()
+  var deferredErrors = DeferredErrors()
   let notifications = ContextNotifications()
 
   /// Creates a context for the stores of a coordinator.
@@ -128,27 +128,27 @@ public final class ManagedObjectContext {
     rowSource = RowSource(coordinator, origin: Self.lastNumber.wrappingAdd(1, ordering: .relaxed).newValue, parent: parent)
     self.classes = classes
     model = coordinator.compiledModel
-    tables = NumberedModel(model)
+    tables = CompiledModelTables(model)
     // Slot numbers generated for another model would misinterpret memory.
     precondition(classes.issues(with: model).isEmpty, "the classes were generated for another model than the coordinator's")
     entityClasses = EntityClasses(classes, of: model)
     registry = ObjectRegistry(rowSource, model: model)
-    memberStates = MemberStates(model: model)
-    LivingContexts.add(self)
-    parent?.noteNested(number, isThere: true)
+    membershipTracker = MembershipTracker(model: model)
+    ContextRegistry.add(self)
+    parent?.registerNested(number, isOpen: true)
     checkMergePolicy()
   }
 
   deinit {
-    LivingContexts.remove(number)
-    rowSource.parent?.noteNested(number, isThere: false)
+    ContextRegistry.remove(number)
+    rowSource.parent?.registerNested(number, isOpen: false)
     var forgotten: [UInt32: (store: PersistentStore, ids: [ManagedObjectID])] = [:]
     registry.forEach { object in
       object.contextReference = nil
       guard let store = registry.listener(for: object.currentID) else { return }
       forgotten[object.currentID.space, default: (store, [])].ids.append(object.currentID)
     }
-    for (store, ids) in forgotten.values { rowSource.noteUnregistered(ids, in: store) }
+    for (store, ids) in forgotten.values { rowSource.didUnregister(ids, in: store) }
   }
 
   // MARK: Classes and policy
@@ -156,13 +156,13 @@ public final class ManagedObjectContext {
   /// Returns the entity of a class. Traps if the class is not in the class table; ``insertObject(_:)`` throws instead.
   func entity(ofClass type: ManagedObject.Type) -> CompiledEntity {
     // Generated initializers cannot throw, and an object cannot exist without an entity.
-    guard let entity = entityClasses.entity(of: type) else { preconditionFailure(StoreError(whyUnknown(type)).message) }
+    guard let entity = entityClasses.entity(of: type) else { preconditionFailure(StoreError(unknownEntityReason(type)).message) }
     return entity
   }
 
   private func checkMergePolicy() {
     let issues = mergePolicy.issues(with: model)
-    notedErrors.setPolicyIssues(issues.isEmpty ? nil : MergePolicyError(issues: issues))
+    deferredErrors.setPolicyIssues(issues.isEmpty ? nil : MergePolicyError(issues: issues))
   }
 
   // MARK: Identity
@@ -212,25 +212,25 @@ public final class ManagedObjectContext {
     let object = entityClasses.type(ofEntity: Int(objectID.entityNumber)).init(
       // The context clears the reference in `deinit`.
       ManagedObjectSeed(objectID: objectID, context: Unmanaged.passUnretained(self), image: nil, flags: [.isFault]))
-    if let row { object.takeFirstRow(row) }
+    if let row { object.setInitialRow(row) }
     register(object)
     registry.hold(object)
     return object
   }
 
   func register(_ object: ManagedObject) {
-    tellOfRegistration(of: object, registry.insert(object))
-    if let observation { observation.noteRegistered(object) }
+    notifyRegistration(of: object, registry.insert(object))
+    if let observation { observation.didRegister(object) }
   }
 
-  private func tellOfRegistration(of object: ManagedObject, _ listener: PersistentStore?) {
-    if let listener { rowSource.noteRegistered([object.currentID], in: listener) }
+  private func notifyRegistration(of object: ManagedObject, _ listener: PersistentStore?) {
+    if let listener { rowSource.didRegister([object.currentID], in: listener) }
   }
 
   /// Unregisters an object that is being deallocated or leaves the context.
   func forget(_ object: ManagedObject) {
     fetchedProperties.forget(object)
-    if let listener = registry.remove(object) { rowSource.noteUnregistered([object.currentID], in: listener) }
+    if let listener = registry.remove(object) { rowSource.didUnregister([object.currentID], in: listener) }
   }
 
   func makeTemporaryID(_ entity: CompiledEntity) -> ManagedObjectID {
@@ -239,7 +239,7 @@ public final class ManagedObjectContext {
 
   /// Assigns a new object its permanent ID.
   func adopt(_ permanent: ManagedObjectID, for object: ManagedObject) {
-    tellOfRegistration(of: object, registry.adopt(permanent, for: object))
+    notifyRegistration(of: object, registry.adopt(permanent, for: object))
   }
 
   /// Gives a new object the ID of a stored one that has no registered object.
@@ -251,22 +251,22 @@ public final class ManagedObjectContext {
 
   /// Removes an object from the context, after its deletion was saved or its insertion was discarded.
   func detach(_ object: ManagedObject) {
-    if object.flags.contains(.isObserved) { observation?.noteLeaving(object) }
+    if object.flags.contains(.isObserved) { observation?.objectWillLeave(object) }
     forget(object)
-    handedOut.remove(object)
+    mutableValues.remove(object)
     object.contextReference = nil
     object.formerContextNumber = number
     registry.release(object)
   }
 
   /// Removes deleted rows from loaded members once there are many of them.
-  func forgetGoneMembers() {
-    if let gone = memberStates.takeGoneBeyondLimit() { forgetMembers(gone) }
+  func discardRemovedMembers() {
+    if let removed = membershipTracker.takeRemovedBeyondLimit() { forgetMembers(removed) }
   }
 
   /// Handles rows that were deleted and then inserted again elsewhere: relationships that had them as members read their members again.
-  func noteBack(_ objects: [ManagedObjectID]) {
-    let back = memberStates.takeBack(objects)
+  func markRestored(_ objects: [ManagedObjectID]) {
+    let back = membershipTracker.takeRestored(objects)
     if !back.isEmpty { forgetMembers(back) }
   }
 
@@ -282,21 +282,21 @@ public final class ManagedObjectContext {
     }
   }
 
-  private func forgetMembers(_ gone: Set<ObjectReference>) {
+  private func forgetMembers(_ removed: Set<ObjectReference>) {
     registry.forEach { object in
-      for state in object.toManyStates { state.forget(gone) }
+      for state in object.toManyStates { state.forget(removed) }
     }
   }
 
   // MARK: Errors
 
   /// Stores an error that cannot be thrown where it occurs. The first such error is kept.
-  func note(_ error: any Error) { notedErrors.note(error) }
+  func record(_ error: any Error) { deferredErrors.record(error) }
 
   /// An error that occurred where nothing could be thrown, if there is one: for example a property on a damaged page, or a change that
   /// cannot be stored.
   ///
   /// The next fetch throws the error. The next ``save()`` throws it too, even if a fetch has already thrown it, and writes nothing. The
   /// error is cleared by that save, by ``rollback()`` and by ``reset()``.
-  public var pendingError: (any Error)? { notedErrors.pending }
+  public var pendingError: (any Error)? { deferredErrors.pending }
 }

@@ -12,8 +12,8 @@ public struct ManagedObjectSeed {
 
 extension ManagedObjectSeed {
   /// Creates the seed of an object that has no context and no values.
-  init(goneObjectOf objectID: ManagedObjectID) {
-    self.init(objectID: objectID, context: nil, image: nil, flags: [.isInaccessible, .isGone])
+  init(invalidObjectOf objectID: ManagedObjectID) {
+    self.init(objectID: objectID, context: nil, image: nil, flags: [.isInaccessible, .isRemoved])
   }
 
   /// Creates the seed of a new object.
@@ -50,11 +50,11 @@ extension ManagedObjectSeed {
   /// Changed since the last ``ManagedObjectContext/processPendingChanges()``.
   static let hasPendingChange = ObjectFlags(rawValue: 256)
   /// `awakeFromFetch()` is running: changes are not recorded.
-  static let isAwaking = ObjectFlags(rawValue: 512)
+  static let isAwakening = ObjectFlags(rawValue: 512)
   /// The delete rules were applied.
   static let deletePropagated = ObjectFlags(rawValue: 1024)
   /// The deletion was saved.
-  static let isGone = ObjectFlags(rawValue: 2048)
+  static let isRemoved = ObjectFlags(rawValue: 2048)
   /// The next save checks the object's version although the object is unchanged.
   static let isLocked = ObjectFlags(rawValue: 4096)
   /// Observers were notified of the insertion.
@@ -66,17 +66,17 @@ extension ManagedObjectSeed {
   /// The object holds the values of one row of a batch insertion.
   static let isBatchRow = ObjectFlags(rawValue: 65536)
   /// A relationship was set before the object had a context, and the value is lost.
-  static let hasLostRelationship = ObjectFlags(rawValue: 131072)
+  static let hasRejectedRelationship = ObjectFlags(rawValue: 131072)
   /// Retained temporarily by the context, now or earlier, because a relationship led to the object.
   static let isRecent = ObjectFlags(rawValue: 524288)
   /// The deletion, which observers were notified of, was undone in the current event.
-  static let isBack = ObjectFlags(rawValue: 1_048_576)
+  static let isRestored = ObjectFlags(rawValue: 1_048_576)
   /// Deleted by undo or redo: the save applies the delete rules.
-  static let rulesWait = ObjectFlags(rawValue: 2_097_152)
+  static let defersDeleteRules = ObjectFlags(rawValue: 2_097_152)
   /// Properties are read from the overlay's row, and numbers may be written to it directly.
   static let writesInPlace = ObjectFlags(rawValue: 262144)
   /// Each property read is reported to the observer. Reads do not access the row directly, and numbers are not written in place.
-  static let tellsReads = ObjectFlags(rawValue: 4_194_304)
+  static let reportsReads = ObjectFlags(rawValue: 4_194_304)
   /// The object is observed individually.
   static let isObserved = ObjectFlags(rawValue: 8_388_608)
   /// Another context has deleted its row. The next save that writes the object inserts the row again.
@@ -87,23 +87,23 @@ extension ManagedObjectSeed {
 
   /// Whether a number may be written directly to the row that properties are read from: that is the overlay's row, and the change is
   /// already recorded.
-  @inlinable var admitsNumbers: Bool {
+  @inlinable var allowsInPlaceNumbers: Bool {
     // Set: writesInPlace, hasPendingChange, isUpdated. Not set: isFault, isInaccessible, isAwaking, isGone, isBatchRow. The function is
     // inlinable, and the flags are not.
     rawValue & (262144 | 256 | 4 | 1 | 16 | 512 | 2048 | 65536) == 262144 | 256 | 4
   }
 
   /// Whether a read needs no preparation: the object is not a fault, and reads are not observed.
-  var isReadAtOnce: Bool { rawValue & (1 | 4_194_304) == 0 }
+  var isDirectlyReadable: Bool { rawValue & (1 | 4_194_304) == 0 }
 
   /// Whether the object is a fault of which nothing was loaded yet, and reads are not observed.
-  var firesAtHand: Bool { rawValue & (1 | 16 | 32768 | 4_194_304) == 1 }
+  var firesInMemory: Bool { rawValue & (1 | 16 | 32768 | 4_194_304) == 1 }
 
   /// Whether reads may access a row directly: the object is not a fault, is accessible, and reads are not observed.
-  var showsRow: Bool { rawValue & (1 | 16 | 4_194_304) == 0 }
+  var exposesRow: Bool { rawValue & (1 | 16 | 4_194_304) == 0 }
 
   /// Whether values may be written directly to the overlay, from which they are read.
-  var admitsValues: Bool {
-    contains(.writesInPlace) && isDisjoint(with: [.isFault, .isInaccessible, .isGone, .isAwaking, .isPartial, .isBatchRow])
+  var allowsInPlaceValues: Bool {
+    contains(.writesInPlace) && isDisjoint(with: [.isFault, .isInaccessible, .isRemoved, .isAwakening, .isPartial, .isBatchRow])
   }
 }

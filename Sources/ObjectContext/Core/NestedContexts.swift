@@ -10,38 +10,38 @@ struct NestedContexts {
   mutating func insert(_ number: UInt64) { numbers.append(number) }
   mutating func remove(_ number: UInt64) { numbers.removeAll { $0 == number } }
 
-  var contexts: [ManagedObjectContext] { numbers.compactMap(LivingContexts.context) }
+  var contexts: [ManagedObjectContext] { numbers.compactMap(ContextRegistry.context) }
 }
 
 extension ManagedObjectContext {
   /// Notifies nested contexts of changes made in this context. Those that merge automatically do so at their next event.
   ///
   /// - Parameter origin: The number of the context that has made the changes, which is not notified.
-  func tellNested(_ changes: @autoclosure () -> ChangeSet, except origin: UInt64 = 0) {
-    if !intake.hasNested { return }
-    var told: ChangeSet?
-    for context in intake.nestedContexts() where context.number != origin && context.intake.isOpen {
-      let set = told ?? changes()
-      told = set
-      context.intake.add(set)
+  func notifyNested(_ changes: @autoclosure () -> ChangeSet, except origin: UInt64 = 0) {
+    if !changeReceiver.hasNested { return }
+    var cached: ChangeSet?
+    for context in changeReceiver.nestedContexts() where context.number != origin && context.changeReceiver.isOpen {
+      let set = cached ?? changes()
+      cached = set
+      context.changeReceiver.add(set)
     }
   }
 
   /// Notifies nested contexts that unsaved changes, which they may have read, were discarded.
-  func tellNestedOfEverything() {
-    if !intake.hasNested { return }
+  func invalidateNested() {
+    if !changeReceiver.hasNested { return }
     // Objects that have left this context may exist again.
-    for context in intake.nestedContexts() { context.askForGoneRowsAnew() }
-    for store in rowSource.stores { tellNested(ChangeSet(wholeOf: store)) }
+    for context in changeReceiver.nestedContexts() { context.recheckDeletedRows() }
+    for store in rowSource.stores { notifyNested(ChangeSet(wholeOf: store)) }
   }
 
   /// Notifies nested contexts that this context has saved its changes.
   ///
   /// The rows that nested contexts have are at least as new as the saved ones, so their own changes do not conflict with this save.
-  func tellNested(ofSaved work: SaveWork, _ parts: [(store: PersistentStore, request: SaveChangesRequest, outcome: SaveOutcome)]) {
+  func notifyNested(ofSaved work: SaveSet, _ parts: [(store: PersistentStore, request: SaveChangesRequest, outcome: SaveOutcome)]) {
     forgetVersionsBelow(of: work)
     for part in parts {
-      tellNested(ChangeSet(part.request, part.outcome, of: part.store, scope: rowSource.scope(for: part.store)))
+      notifyNested(ChangeSet(part.request, part.outcome, of: part.store, scope: rowSource.scope(for: part.store)))
     }
   }
 }
@@ -49,16 +49,16 @@ extension ManagedObjectContext {
 extension ManagedObjectContext {
   /// Merges the waiting changes of this context and its nested contexts, and ends those events that end automatically. Called when no other
   /// operation runs in their isolation.
-  func doWaitingWorkOfAll() {
-    if unitOfWork.hasBeginningObservers { processPendingChanges() } else { mergeWaitingChanges() }
-    for context in intake.nestedContexts() { context.doWaitingWorkOfAll() }
+  func processWaitingChangesOfTree() {
+    if unitOfWork.hasEventStartObservers { processPendingChanges() } else { mergeWaitingChanges() }
+    for context in changeReceiver.nestedContexts() { context.processWaitingChangesOfTree() }
   }
 
   /// Schedules the waiting operations of this context, from any thread; `nil` if its isolation is unknown.
-  var wake: (@Sendable () -> Void)? { intake.wake ?? rowSource.parent?.wake }
+  var scheduleMerge: (@Sendable () -> Void)? { changeReceiver.scheduleMerge ?? rowSource.parent?.scheduleMerge }
 
-  private func forgetVersionsBelow(of work: SaveWork) {
-    for context in intake.nestedContexts() {
+  private func forgetVersionsBelow(of work: SaveSet) {
+    for context in changeReceiver.nestedContexts() {
       work.forEachChanged { object in
         context.registry.object(object.ownReference, space: object.ownSpace)?.forgetVersion()
       }
@@ -68,7 +68,7 @@ extension ManagedObjectContext {
 
   /// Restores members whose pending removal no longer has a counterpart: while the object's row was deleted, the other objects have dropped
   /// the removal.
-  private func takeBackLostRemovals(of object: ManagedObject) {
+  private func undoOverriddenRemovals(of object: ManagedObject) {
     for state in object.toManyStates where !state.removed.isEmpty {
       guard let inverse = tables.inverse(of: state.relationship), inverse.isToMany else { continue }
       for reference in state.removed {
@@ -79,18 +79,18 @@ extension ManagedObjectContext {
   }
 
   /// Turns objects whose rows were deleted into faults, so that their rows are looked up again.
-  fileprivate func askForGoneRowsAnew() {
+  fileprivate func recheckDeletedRows() {
     recorder?.suspend()
     defer { recorder?.resume() }
-    memberStates.forgetGone()
-    let gone = unitOfWork.deleted.filter { $0.flags.contains(.isInaccessible) }
-    unitOfWork.takeBackDeletions(of: gone)
-    for object in gone {
+    membershipTracker.discardRemoved()
+    let inaccessible = unitOfWork.deleted.filter { $0.flags.contains(.isInaccessible) }
+    unitOfWork.revertDeletions(of: inaccessible)
+    for object in inaccessible {
       object.flags.remove(.isInaccessible)
       object.flags.insert(.isFault)
-      takeBackLostRemovals(of: object)
+      undoOverriddenRemovals(of: object)
     }
-    for context in intake.nestedContexts() { context.askForGoneRowsAnew() }
+    for context in changeReceiver.nestedContexts() { context.recheckDeletedRows() }
   }
 }
 
@@ -109,6 +109,6 @@ extension ManagedObject {
     writer.beginRow(entityNumber: image.entityNumber, slotCount: image.slotCount, key: image.key, version: UnsavedRow.version)
     for slot in entity.slots where slot.kind != .none { writer.copy(slot.index, kind: slot.kind, from: image) }
     self.image = writer.endRow()
-    updatePlainRow()
+    updateDirectRow()
   }
 }

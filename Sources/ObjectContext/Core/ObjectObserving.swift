@@ -9,45 +9,45 @@ enum ObservedProperty: Hashable {
 /// An observer of individual objects of a context, in the context's isolation. The context retains it.
 protocol ObjectObserving: AnyObject {
   /// Whether the observer must be notified of property reads.
-  var wantsReads: Bool { get }
+  var tracksReads: Bool { get }
 
   /// Called when an object was registered in the context.
-  func noteRegistered(_ object: ManagedObject)
+  func didRegister(_ object: ManagedObject)
   /// Called when a property of an object was read.
-  func noteRead(_ property: ObservedProperty, of object: ManagedObject)
-  /// Called when an observed object leaves the context. The notification of the current event reports this, or ``tellLeaving()`` follows.
-  func noteLeaving(_ object: ManagedObject)
+  func recordRead(_ property: ObservedProperty, of object: ManagedObject)
+  /// Called when an observed object leaves the context. The notification of the current event reports this, or ``notifyLeaving()`` follows.
+  func objectWillLeave(_ object: ManagedObject)
   /// Called when objects have left the context after the event's notification.
-  func tellLeaving()
+  func notifyLeaving()
   /// Called when an observed object is being deallocated.
-  func noteDeath(of object: ObjectIdentifier)
+  func objectWasDeallocated(of object: ObjectIdentifier)
 }
 
 extension ManagedObject {
   /// Reports that the application reads an attribute or a to-one relationship.
-  @inline(__always) final func noteRead(_ slot: Int) {
-    if flags.contains(.tellsReads) { tellRead(.slot(slot)) }
+  @inline(__always) final func recordRead(_ slot: Int) {
+    if flags.contains(.reportsReads) { reportRead(.slot(slot)) }
   }
 
   /// Reports that the application reads a to-many relationship.
-  @inline(__always) final func noteRead(toMany index: Int) {
-    if flags.contains(.tellsReads) { tellRead(.members(index)) }
+  @inline(__always) final func recordRead(toMany index: Int) {
+    if flags.contains(.reportsReads) { reportRead(.members(index)) }
   }
 
-  @inline(never) private final func tellRead(_ property: ObservedProperty) {
-    managedObjectContext?.observation?.noteRead(property, of: self)
+  @inline(never) private final func reportRead(_ property: ObservedProperty) {
+    managedObjectContext?.observation?.recordRead(property, of: self)
   }
 
   /// Starts reporting reads of the object. Reads no longer access its row directly.
-  final func beginTellingReads() {
-    flags.insert(.tellsReads)
+  final func startReportingReads() {
+    flags.insert(.reportsReads)
     flags.remove(.writesInPlace)
     hideRow()
   }
 
   /// The row to read a property from after the read was reported; `nil` if the read takes the slow path.
-  final var toldRow: UnsafeRawPointer? {
-    guard flags.contains(.tellsReads), flags.isDisjoint(with: [.isFault, .isInaccessible]) else { return nil }
+  final var observedRow: UnsafeRawPointer? {
+    guard flags.contains(.reportsReads), flags.isDisjoint(with: [.isFault, .isInaccessible]) else { return nil }
     if let overlay { return overlay.isWhole ? UnsafeRawPointer(overlay.row) : nil }
     return hasExternals ? nil : row
   }

@@ -50,7 +50,7 @@ package struct ObjectRegistry: ~Copyable {
   /// Returns the registered object of a row, or `nil` if there is none in memory.
   @inline(__always) package func object(_ reference: ObjectReference, space: UInt32) -> ManagedObject? {
     if !spaces.isEmpty && spaces[0] == space { return maps[0][roots[reference.entity]].object(reference.key) }
-    guard let index = Self.laterIndex(of: space, in: spaces) else { return nil }
+    guard let index = Self.searchedIndex(of: space, in: spaces) else { return nil }
     return maps[index][roots[reference.entity]].object(reference.key)
   }
 
@@ -58,7 +58,7 @@ package struct ObjectRegistry: ~Copyable {
   // `Unmanaged` is how the maps store entries. Callers use the result only while nothing is released.
   @inline(__always) func unretainedObject(_ reference: ObjectReference, space: UInt32) -> Unmanaged<ManagedObject>? {
     if !spaces.isEmpty && spaces[0] == space { return maps[0][roots[reference.entity]].unretainedObject(reference.key) }
-    guard let index = Self.laterIndex(of: space, in: spaces) else { return nil }
+    guard let index = Self.searchedIndex(of: space, in: spaces) else { return nil }
     return maps[index][roots[reference.entity]].unretainedObject(reference.key)
   }
 
@@ -69,7 +69,7 @@ package struct ObjectRegistry: ~Copyable {
     return maps[0][roots[reference.entity]].objectNearby(reference.key)
   }
 
-  @inline(never) private static func laterIndex(of space: UInt32, in spaces: ContiguousArray<UInt32>) -> Int? {
+  @inline(never) private static func searchedIndex(of space: UInt32, in spaces: ContiguousArray<UInt32>) -> Int? {
     spaces.firstIndex(of: space)
   }
 
@@ -119,17 +119,17 @@ package struct ObjectRegistry: ~Copyable {
   }
 
   @inline(__always) private mutating func mapIndex(_ space: UInt32) -> Int {
-    !spaces.isEmpty && spaces[0] == space ? 0 : laterMapIndex(space)
+    !spaces.isEmpty && spaces[0] == space ? 0 : searchedMapIndex(space)
   }
 
-  private mutating func laterMapIndex(_ space: UInt32) -> Int {
+  private mutating func searchedMapIndex(_ space: UInt32) -> Int {
     if let index = spaces.firstIndex(of: space) { return index }
     spaces.append(space)
     let made = UnsafeMutablePointer<IdentityMap>.allocate(capacity: roots.count)
     made.initialize(repeating: IdentityMap(), count: roots.count)
     maps.append(made)
     let store = rowSource.store(numbered: space)
-    let listens = store.map(rowSource.wantsNotices) ?? false
+    let listens = store.map(rowSource.observesRegistration) ?? false
     listeners.append(listens ? store : nil)
     if listens { hasListeners = true }
     return spaces.count - 1

@@ -24,7 +24,7 @@ struct Overlay {
     /// which refers to the overlay.
     var below: UnsafeRawPointer?
     /// Values stored outside the row.
-    var beside: ValuesBesideRow?
+    var outOfRow: OutOfRowValues?
     let slotCount: UInt32
     /// Whether the row here contains all values of the object.
     var isWhole: Bool
@@ -36,7 +36,7 @@ struct Overlay {
   /// Longer texts and data are stored outside the row: they are shared with the caller that set them, not copied.
   private static let longByteCount = 1_024
   /// The number of bytes reserved for each text.
-  private static let textRoom = 32
+  private static let textCapacity = 32
 
   /// Allocates the head, the masks and a row in one block.
   // The entity outlives the overlay: a model is never freed after it has issued IDs.
@@ -69,7 +69,7 @@ struct Overlay {
     let fixed = Self.fixedSize(slotCount)
     self.init(
       // The entity outlives the overlay, as above.
-      .passUnretained(entity), slotCount: slotCount, capacity: fixed + (isWhole ? entity.textSlotCount * Self.textRoom : 0),
+      .passUnretained(entity), slotCount: slotCount, capacity: fixed + (isWhole ? entity.textSlotCount * Self.textCapacity : 0),
       isWhole: isWhole && !entity.hasTransientSlots)
     row.storeBytes(of: UInt32(truncatingIfNeeded: fixed), as: UInt32.self)
     row.storeBytes(of: UInt16(truncatingIfNeeded: entity.number), toByteOffset: 4, as: UInt16.self)
@@ -115,7 +115,7 @@ struct Overlay {
   @inline(__always) private var entity: Unmanaged<CompiledEntity> { head.pointee.entity }
   @inline(__always) private var capacity: Int { Int(head.pointee.capacity) }
   @inline(__always) private var unusedBytes: Int { Int(head.pointee.unusedBytes) }
-  @inline(__always) private var hasValuesBeside: Bool { head.pointee.beside != nil }
+  @inline(__always) private var hasOutOfRowValues: Bool { head.pointee.outOfRow != nil }
 
   @inline(__always) private static func maskCount(_ slotCount: Int) -> Int { (slotCount + 63) &>> 6 }
   @inline(__always) private static func maskBytes(_ slotCount: Int) -> Int { maskCount(slotCount) &* 24 }
@@ -129,7 +129,7 @@ struct Overlay {
   @inline(__always) var size: Int { Int(row.load(as: UInt32.self)) }
 
   /// Allocates space for more bytes, and removes the gaps that replaced texts have left.
-  private func makeRoom(_ count: Int) {
+  private func reserveBytes(_ count: Int) {
     let live = size - unusedBytes
     let (old, fixed, prefix) = (row, Self.fixedSize(slotCount), Self.maskBytes(slotCount))
     let capacity = (max(live + count, live + live / 2) + 7) & ~7
@@ -210,7 +210,7 @@ struct Overlay {
     }
     // Emptied first, so that allocating more space does not copy the old text.
     empty(slot)
-    if size + new.count > capacity { makeRoom(new.count) }
+    if size + new.count > capacity { reserveBytes(new.count) }
     let end = size
     if let source = new.baseAddress { (row + end).copyMemory(from: source, byteCount: new.count) }
     store(Self.word(offset: end, count: new.count), slot)
@@ -276,14 +276,14 @@ struct Overlay {
     guard isWhole else { return }
     head.pointee.isWhole = false
     for slot in 0..<slotCount where !has(slot) { empty(slot) }
-    noteChange()
+    recordChange()
   }
 
   /// Accesses the value of a slot. Reading a large value loads all of it, and returns null if that fails; call `external(_:)` first if the
   /// difference matters.
   subscript(slot: Int) -> Slot {
     get {
-      if hasValuesBeside, let value = valueBeside(slot) { return value }
+      if hasOutOfRowValues, let value = outOfRowValue(slot) { return value }
       if isNull(slot) { return .null }
       switch kind(slot) {
       case .int, .reference: return .int(word(slot))
@@ -294,7 +294,7 @@ struct Overlay {
       }
     }
     nonmutating set {
-      if hasValuesBeside { forgetValueBeside(slot) }
+      if hasOutOfRowValues { removeOutOfRowValue(slot) }
       switch (newValue, kind(slot)) {
       case (.null, _): empty(slot)
       case (.int(let value), .int), (.int(let value), .reference): store(value, slot)
@@ -305,7 +305,7 @@ struct Overlay {
       default:
         empty(slot)
         becomePartial()
-        valuesBeside().values[slot] = newValue
+        outOfRowValues().values[slot] = newValue
       }
     }
   }
@@ -318,35 +318,35 @@ struct Overlay {
   }
 
   /// Returns the large value of a slot that has not been loaded yet.
-  @inline(__always) func external(_ slot: Int) -> ExternalData? { hasValuesBeside ? externalBeside(slot) : nil }
+  @inline(__always) func external(_ slot: Int) -> ExternalData? { hasOutOfRowValues ? outOfRowExternal(slot) : nil }
 
   /// Sets a large value and marks the slot as changed.
   func setExternal(_ value: ExternalData, at slot: Int) {
     becomePartial()
     set(.null, at: slot)
-    valuesBeside().externals[slot] = value
+    outOfRowValues().externals[slot] = value
   }
 
   // MARK: Values outside the row
 
-  private func valuesBeside() -> ValuesBesideRow {
-    if let beside = head.pointee.beside { return beside }
-    let made = ValuesBesideRow()
-    head.pointee.beside = made
+  private func outOfRowValues() -> OutOfRowValues {
+    if let outOfRow = head.pointee.outOfRow { return outOfRow }
+    let made = OutOfRowValues()
+    head.pointee.outOfRow = made
     return made
   }
 
-  @inline(never) private func valueBeside(_ slot: Int) -> Slot? {
-    guard let beside = head.pointee.beside else { return nil }
-    if let external = beside.externals[slot] { return (try? external.data()).map(Slot.bytes) ?? .null }
-    return beside.values[slot]
+  @inline(never) private func outOfRowValue(_ slot: Int) -> Slot? {
+    guard let outOfRow = head.pointee.outOfRow else { return nil }
+    if let external = outOfRow.externals[slot] { return (try? external.data()).map(Slot.bytes) ?? .null }
+    return outOfRow.values[slot]
   }
 
-  @inline(never) private func externalBeside(_ slot: Int) -> ExternalData? { head.pointee.beside?.externals[slot] }
+  @inline(never) private func outOfRowExternal(_ slot: Int) -> ExternalData? { head.pointee.outOfRow?.externals[slot] }
 
-  @inline(never) private func forgetValueBeside(_ slot: Int) {
-    head.pointee.beside?.values[slot] = nil
-    head.pointee.beside?.externals[slot] = nil
+  @inline(never) private func removeOutOfRowValue(_ slot: Int) {
+    head.pointee.outOfRow?.values[slot] = nil
+    head.pointee.outOfRow?.externals[slot] = nil
   }
 
   // MARK: Setting
@@ -358,14 +358,14 @@ struct Overlay {
     #endif
     self[slot] = value
     mark(1, slot)
-    noteChange()
+    recordChange()
   }
 
   /// Sets a value that does not make the object changed, but is included in the object's next save.
-  func setQuietly(_ value: Slot, at slot: Int) {
+  func setWithoutChange(_ value: Slot, at slot: Int) {
     keep(value, at: slot)
     mark(2, slot)
-    noteChange()
+    recordChange()
   }
 
   /// Sets a value and marks the slot as changed.
@@ -376,7 +376,7 @@ struct Overlay {
     mark(1, slot)
     mark(2, slot)
     mark(3, slot)
-    noteChange()
+    recordChange()
   }
 
   /// Marks a slot as not set: it has the value of the object's own row again.
@@ -384,7 +384,7 @@ struct Overlay {
     // A whole row keeps its copy, which has the same value.
     if !isWhole { self[slot] = .null }
     for number in 1...3 { unmark(number, slot) }
-    noteChange()
+    recordChange()
   }
 
   /// Marks a slot as unchanged, and keeps its value.
@@ -393,7 +393,7 @@ struct Overlay {
   /// Whether no slot was set.
   var isEmpty: Bool { slots(1).isEmpty }
 
-  @inline(__always) private func noteChange() {
+  @inline(__always) private func recordChange() {
     #if CIPHERDATA_CHECKS
       _checkInvariants()
     #endif
@@ -401,7 +401,7 @@ struct Overlay {
 }
 
 /// Values of an object that are stored outside its overlay's row.
-private final class ValuesBesideRow {
+private final class OutOfRowValues {
   /// Transient values and long values, by slot.
   var values: [Int: Slot] = [:]
   /// Large values that have not been loaded yet, by slot.
@@ -431,7 +431,7 @@ private final class ValuesBesideRow {
             used += bytes(slot).count
           }
         }
-        if head.pointee.beside?.externals[slot] != nil || head.pointee.beside?.values[slot] != nil {
+        if head.pointee.outOfRow?.externals[slot] != nil || head.pointee.outOfRow?.values[slot] != nil {
           checkInvariant(has(slot) && isNull(slot) && !isWhole, "slot \(slot) has a value beside the row and another one")
         }
       }

@@ -119,7 +119,7 @@ package struct ReadAhead {
   }
 
   /// Records the use of an object that did not have to be read.
-  @inline(__always) package mutating func noteUse(of position: Int) {
+  @inline(__always) package mutating func recordUse(of position: Int) {
     if stride > 0 ? position > last && position < end : position < last && position > end { usedCount += 1 }
   }
 }

@@ -44,7 +44,7 @@ package struct RecentObjects: ~Copyable {
     block.objects.reserveCapacity(Self.blockSize)
     block.objects.append(object)
     blocks.append(block)
-    defer { noteChange() }
+    defer { recordChange() }
     return blocks.count * Self.blockSize > Self.limit ? dropOldest() : []
   }
 
@@ -52,7 +52,7 @@ package struct RecentObjects: ~Copyable {
   ///
   /// - Parameter size: The size of the row in bytes.
   /// - Returns: The objects that are released in exchange.
-  @inline(__always) package mutating func noteRow(size: Int) -> ContiguousArray<ManagedObject> {
+  @inline(__always) package mutating func recordRow(size: Int) -> ContiguousArray<ManagedObject> {
     let last = blocks.count - 1
     if last < 0 { return [] }
     blocks[last].byteCount += size
@@ -63,7 +63,7 @@ package struct RecentObjects: ~Copyable {
   private mutating func dropUntilWithinLimit() -> ContiguousArray<ManagedObject> {
     var dropped: ContiguousArray<ManagedObject> = []
     while byteCount > Self.byteLimit { dropped += dropOldest() }
-    noteChange()
+    recordChange()
     return dropped
   }
 
@@ -84,7 +84,7 @@ package struct RecentObjects: ~Copyable {
     return held
   }
 
-  @inline(__always) private func noteChange() {
+  @inline(__always) private func recordChange() {
     #if CIPHERDATA_CHECKS
       _checkInvariants()
     #endif

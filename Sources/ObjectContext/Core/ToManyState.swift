@@ -19,7 +19,7 @@ final class ToManyState {
   /// The stored members, a slice of the array into which the members of several objects were read; `nil` while they are not loaded.
   @exclusivity(unchecked) private(set) var base: ArraySlice<ObjectReference>?
   /// The members added since, in order. While the stored members are not loaded, some of these may be among them.
-  @exclusivity(unchecked) private(set) var added = ReferenceList()
+  @exclusivity(unchecked) private(set) var added = OrderedReferenceSet()
   /// Removals and changes of the order; `nil` if there are none.
   @exclusivity(unchecked) private var rearrangement: Rearrangement?
   fileprivate let index: Int32
@@ -31,7 +31,7 @@ final class ToManyState {
   /// Whether the stored members were read together with another object's, and have not been used yet.
   @exclusivity(unchecked) var isReadAhead = false
   #if CIPHERDATA_CHECKS
-    private var pacer = CheckPacer()
+    private var throttle = CheckThrottle()
   #endif
 
   init(relationship: CompiledRelationship, base: [ObjectReference]?) {
@@ -81,7 +81,7 @@ final class ToManyState {
     base = members
     // The usual case.
     if rearrangement == nil, added.isEmpty {
-      noteChange()
+      recordChange()
       return []
     }
     if baseSet != nil { baseSet = nil }
@@ -97,7 +97,7 @@ final class ToManyState {
       keep(current.filter { !isLast.contains($0) } + last)
     }
     if !moved.isEmpty { moved = [] }
-    noteChange()
+    recordChange()
     return unchanged
   }
 
@@ -114,7 +114,7 @@ final class ToManyState {
     } else if rearrangement != nil {
       removed.remove(reference)
     }
-    noteChange()
+    recordChange()
   }
 
   /// Applies an order that was set before the members were loaded again. Members that are not in it come last.
@@ -178,7 +178,7 @@ final class ToManyState {
     }
     if rearrangement != nil { explicitOrder?.append(reference) }
     isChangedInEvent = true
-    noteChange()
+    recordChange()
     return true
   }
 
@@ -198,7 +198,7 @@ final class ToManyState {
     }
     if rearrangement != nil { explicitOrder?.removeAll { $0 == reference } }
     isChangedInEvent = true
-    noteChange()
+    recordChange()
     return true
   }
 
@@ -214,7 +214,7 @@ final class ToManyState {
 
   /// Returns whether a change that was made before the members were loaded turned out to change nothing. The members must be loaded and not
   /// saved since.
-  func isVoid(_ kind: UndoRecord.Kind, of reference: ObjectReference, _ marks: UndoRecord.Marks) -> Bool {
+  func isIneffective(_ kind: UndoRecord.Kind, of reference: ObjectReference, _ marks: UndoRecord.Marks) -> Bool {
     switch kind {
     case .added: !marks.contains(.wasRemoved) && baseContains(reference)
     case .removed: !marks.contains(.wasAdded) && !baseContains(reference)
@@ -226,12 +226,12 @@ final class ToManyState {
   /// remains.
   ///
   /// - Parameter marks: The state of the reference before it was added.
-  func takeBackAddition(of reference: ObjectReference, _ marks: UndoRecord.Marks) -> Bool {
-    if marks.contains(.isVoid) { return false }
+  func undoAddition(of reference: ObjectReference, _ marks: UndoRecord.Marks) -> Bool {
+    if marks.contains(.isIneffective) { return false }
     if added.remove(reference) {
       if marks.contains(.wasRemoved), reference.key > 0, isLoaded ? baseContains(reference) : true { removed.insert(reference) }
     } else if isLoaded {
-      if marks.contains(.isUnread), !marks.contains(.isSaved), isVoid(.added, of: reference, marks) { return false }
+      if marks.contains(.isUnread), !marks.contains(.isSaved), isIneffective(.added, of: reference, marks) { return false }
       guard baseContains(reference), removed.insert(reference).inserted else { return false }
     } else {
       guard reference.key > 0, !marks.isDisjoint(with: [.isSaved, .wasRemoved]), removed.insert(reference).inserted else { return false }
@@ -241,7 +241,7 @@ final class ToManyState {
       if !moved.isEmpty { moved.remove(reference) }
     }
     isChangedInEvent = true
-    noteChange()
+    recordChange()
     return true
   }
 
@@ -249,12 +249,12 @@ final class ToManyState {
   /// not a member, does not become one.
   ///
   /// - Parameter marks: The state of the reference before it was removed.
-  func takeBackRemoval(of reference: ObjectReference, _ marks: UndoRecord.Marks) -> Bool {
-    if marks.contains(.isVoid) { return false }
+  func undoRemoval(of reference: ObjectReference, _ marks: UndoRecord.Marks) -> Bool {
+    if marks.contains(.isIneffective) { return false }
     if rearrangement != nil, removed.remove(reference) != nil {
       if !isLoaded, marks.contains(.wasAdded) { added.append(reference) }
     } else if isLoaded {
-      if contains(reference) || marks.contains(.isUnread) && !marks.contains(.isSaved) && isVoid(.removed, of: reference, marks) {
+      if contains(reference) || marks.contains(.isUnread) && !marks.contains(.isSaved) && isIneffective(.removed, of: reference, marks) {
         return false
       }
       added.append(reference)
@@ -263,7 +263,7 @@ final class ToManyState {
     }
     if rearrangement != nil { explicitOrder?.append(reference) }
     isChangedInEvent = true
-    noteChange()
+    recordChange()
     return true
   }
 
@@ -276,7 +276,7 @@ final class ToManyState {
   private func keep(_ order: [ObjectReference]) {
     explicitOrder = order
     if let base, removed.isEmpty, added.isEmpty, base.elementsEqual(order) { explicitOrder = nil }
-    noteChange()
+    recordChange()
   }
 
   /// Removes an explicit order that equals the stored one.
@@ -286,7 +286,7 @@ final class ToManyState {
 
   func discardChanges() {
     isChangedInEvent = false
-    added = ReferenceList()
+    added = OrderedReferenceSet()
     guard rearrangement != nil else { return }
     if let baseSet {
       rearrangement = Rearrangement()
@@ -315,15 +315,15 @@ final class ToManyState {
   }
 
   /// Removes members whose rows were deleted.
-  func forget(_ gone: Set<ObjectReference>) {
-    if base?.contains(where: gone.contains) ?? false { base?.removeAll(where: gone.contains) }
+  func forget(_ references: Set<ObjectReference>) {
+    if base?.contains(where: references.contains) ?? false { base?.removeAll(where: references.contains) }
     if rearrangement != nil {
-      if explicitOrder?.contains(where: gone.contains) ?? false { explicitOrder?.removeAll(where: gone.contains) }
+      if explicitOrder?.contains(where: references.contains) ?? false { explicitOrder?.removeAll(where: references.contains) }
       // `removed` must be a subset of the stored members, or `count` would be wrong.
-      if base != nil, !removed.isEmpty { removed.subtract(gone) }
+      if base != nil, !removed.isEmpty { removed.subtract(references) }
       baseSet = nil
     }
-    noteChange()
+    recordChange()
   }
 
   /// Makes the current members the stored ones after a save, and replaces the references of new objects.
@@ -339,7 +339,7 @@ final class ToManyState {
       if base?.isEmpty ?? true { base = arrived[...] } else { base?.append(contentsOf: arrived) }
     }
     discardChanges()
-    noteChange()
+    recordChange()
   }
 
   private func removeFromBase() {
@@ -372,12 +372,12 @@ final class ToManyState {
       explicitOrder = explicitOrder?.map(saved)
       baseSet = nil
     }
-    noteChange()
+    recordChange()
   }
 
-  @inline(__always) private func noteChange() {
+  @inline(__always) private func recordChange() {
     #if CIPHERDATA_CHECKS
-      if pacer.isDue((base?.count ?? 0) + added.count + removed.count) { _checkInvariants() }
+      if throttle.isDue((base?.count ?? 0) + added.count + removed.count) { _checkInvariants() }
     #endif
   }
 }

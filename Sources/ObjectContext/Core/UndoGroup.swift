@@ -37,7 +37,7 @@ final class UndoGroup {
   /// Whether saves no longer affect the group: no record refers to an object by a temporary ID, and no value exists only in a store.
   @exclusivity(unchecked) var isSettled = false
   /// A hash table with open addressing for the records of values and orders: the index in `records` plus 1, or 0.
-  @exclusivity(unchecked) private var places = ContiguousArray<Int32>()
+  @exclusivity(unchecked) private var positions = ContiguousArray<Int32>()
   @exclusivity(unchecked) private var enteredCount = 0
   /// The number of records that were examined for the table.
   @exclusivity(unchecked) private var seenCount = 0
@@ -47,8 +47,8 @@ final class UndoGroup {
     records.isEmpty
       || records.allSatisfy { record in
         switch record.kind {
-        case .action: actions[record.place] == nil
-        case .group: groups[record.place].isEmpty
+        case .action: actions[record.position] == nil
+        case .group: groups[record.position].isEmpty
         default: false
         }
       }
@@ -108,7 +108,7 @@ final class UndoGroup {
   }
 
   func removeActions(of target: AnyObject) {
-    for place in actions.indices where actions[place]?.target === target { actions[place] = nil }
+    for position in actions.indices where actions[position]?.target === target { actions[position] = nil }
     for group in groups { group.removeActions(of: target) }
   }
 
@@ -135,16 +135,16 @@ final class UndoGroup {
   /// Returns whether the group has a record of a value or an order.
   func has(_ object: ObjectReference, _ space: UInt32, _ property: Int, isOrder: Bool) -> Bool {
     while seenCount < records.count { enterNext() }
-    if places.isEmpty { return false }
-    var place = firstPlace(object, property)
-    while places[place] != 0 {
-      let number = Int(places[place]) - 1
+    if positions.isEmpty { return false }
+    var position = firstPosition(object, property)
+    while positions[position] != 0 {
+      let number = Int(positions[position]) - 1
       if records[number].reference == object, records[number].property == UInt16(truncatingIfNeeded: property),
         records[number].space == space, (records[number].kind == .order) == isOrder
       {
         return true
       }
-      place = (place &+ 1) & (places.count &- 1)
+      position = (position &+ 1) & (positions.count &- 1)
     }
     return false
   }
@@ -153,10 +153,10 @@ final class UndoGroup {
   private func enterNext() {
     let number = seenCount
     seenCount += 1
-    guard records[number].isOfValueOrOrder else { return }
-    if enteredCount * 2 >= places.count {
-      let former = places
-      places = ContiguousArray(repeating: 0, count: max(16, former.count * 2))
+    guard records[number].isValueOrOrder else { return }
+    if enteredCount * 2 >= positions.count {
+      let former = positions
+      positions = ContiguousArray(repeating: 0, count: max(16, former.count * 2))
       for entry in former where entry != 0 { enter(Int(entry) - 1) }
     }
     enter(number)
@@ -164,17 +164,17 @@ final class UndoGroup {
   }
 
   private func enter(_ number: Int) {
-    var place = firstPlace(records[number].reference, Int(records[number].property))
-    while places[place] != 0 { place = (place &+ 1) & (places.count &- 1) }
-    places[place] = Int32(truncatingIfNeeded: number + 1)
+    var position = firstPosition(records[number].reference, Int(records[number].property))
+    while positions[position] != 0 { position = (position &+ 1) & (positions.count &- 1) }
+    positions[position] = Int32(truncatingIfNeeded: number + 1)
   }
 
-  @inline(__always) private func firstPlace(_ object: ObjectReference, _ property: Int) -> Int {
+  @inline(__always) private func firstPosition(_ object: ObjectReference, _ property: Int) -> Int {
     let key = UInt64(bitPattern: object.rawValue) ^ UInt64(truncatingIfNeeded: property) &<< 40
-    return Int(truncatingIfNeeded: (key &* 0x9E37_79B9_7F4A_7C15) &>> 32) & (places.count &- 1)
+    return Int(truncatingIfNeeded: (key &* 0x9E37_79B9_7F4A_7C15) &>> 32) & (positions.count &- 1)
   }
 
-  private func removeTable() { (places, enteredCount, seenCount) = ([], 0, 0) }
+  private func removeTable() { (positions, enteredCount, seenCount) = ([], 0, 0) }
 
   // MARK: Saves
 

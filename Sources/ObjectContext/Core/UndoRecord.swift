@@ -38,7 +38,7 @@ struct UndoRecord {
     /// The change was saved since.
     static let isSaved = Marks(rawValue: 8)
     /// The change turned out to change nothing: an added reference was a stored member already, or a removed one was not.
-    static let isVoid = Marks(rawValue: 16)
+    static let isIneffective = Marks(rawValue: 16)
     /// A transient value was unchanged since the last save, which cannot be determined from a row later.
     static let wasClean = Marks(rawValue: 32)
   }
@@ -57,11 +57,11 @@ struct UndoRecord {
   static let byteCount = MemoryLayout<UndoRecord>.stride + 8
 
   /// Whether only the first record for its object and property is needed.
-  @inline(__always) var isOfValueOrOrder: Bool { kind == .value || kind == .external || kind == .order }
+  @inline(__always) var isValueOrOrder: Bool { kind == .value || kind == .external || kind == .order }
 
   /// The index in the group's list for this kind of record.
-  var place: Int {
-    if case .int(let place) = former { Int(place) } else { 0 }
+  var position: Int {
+    if case .int(let position) = former { Int(position) } else { 0 }
   }
 
   var member: ObjectReference {
@@ -71,7 +71,7 @@ struct UndoRecord {
 
 extension Slot {
   /// The number of bytes of a value that are stored outside its record.
-  var bytesBesideRecord: Int {
+  var bytesOutsideRecord: Int {
     switch self {
     case .null, .int, .real: 0
     // Texts of up to 15 bytes and data of up to 14 bytes are stored inline.

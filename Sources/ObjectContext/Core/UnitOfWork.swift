@@ -17,7 +17,7 @@ package struct UnitOfWork: ~Copyable {
   /// Whether some deleted object was never saved.
   private var hasDeletedInsertions = false
   /// Whether the delete rules of some objects are deferred to the save.
-  private var hasRulesWaiting = false
+  private var hasDeferredRules = false
   /// The number of updated objects, from the first, that no longer have changes.
   private var unchangedCount = 0
   /// The number of saves, including partial ones.
@@ -25,14 +25,14 @@ package struct UnitOfWork: ~Copyable {
   /// The number of insertions since the context was created.
   private(set) var insertionCount = 0
   /// Observers of the start of an event, by number. They are responsible for ending the event.
-  private var beginningObservers: [UInt64: () -> Void] = [:]
+  private var eventStartObservers: [UInt64: () -> Void] = [:]
 
   package init() {}
 
   package var isEmpty: Bool { inserted.isEmpty && updated.isEmpty && deleted.isEmpty }
 
   /// Whether some stored object is changed or deleted, which can affect query results about other objects.
-  var mayConcernOthers: Bool { !updated.isEmpty || !deleted.isEmpty }
+  var mayAffectOthers: Bool { !updated.isEmpty || !deleted.isEmpty }
 
   /// Whether the next save checks the versions of some objects.
   package var hasLocked: Bool { !locked.isEmpty }
@@ -45,11 +45,11 @@ package struct UnitOfWork: ~Copyable {
   }
 
   /// All listed objects, including those that no longer need to be written.
-  package var listed: SaveWork { SaveWork(inserted: inserted, updated: updated, deleted: deleted, locked: locked) }
+  package var listed: SaveSet { SaveSet(inserted: inserted, updated: updated, deleted: deleted, locked: locked) }
 
   /// Returns the objects that a save would write or check now.
-  package func work() -> SaveWork {
-    SaveWork(
+  package func work() -> SaveSet {
+    SaveSet(
       inserted: Self.those(of: inserted) { $0.isInserted }, updated: Self.those(of: updated) { $0.isUpdated },
       deleted: Self.those(of: deleted) { $0.isDeleted && !$0.flags.contains(.isInserted) },
       locked: Self.those(of: locked) { !$0.hasChanges && $0.contextReference != nil })
@@ -62,16 +62,16 @@ package struct UnitOfWork: ~Copyable {
 
   // MARK: Changes
 
-  package mutating func noteInserted(_ object: ManagedObject) {
+  package mutating func recordInsertion(_ object: ManagedObject) {
     object.flags.formUnion([.isListedAsInserted, .hasPendingChange])
     insertionCount += 1
     inserted.append(object)
     pending.append(object)
-    if pending.count == 1 { tellBeginning() }
+    if pending.count == 1 { notifyEventStart() }
   }
 
-  package mutating func noteUpdated(_ object: ManagedObject) {
-    notePending(object)
+  package mutating func recordUpdate(_ object: ManagedObject) {
+    recordPending(object)
     if object.flags.isDisjoint(with: [.isInserted, .isListedAsUpdated, .isInaccessible]) {
       object.flags.insert(.isListedAsUpdated)
       updated.append(object)
@@ -83,14 +83,14 @@ package struct UnitOfWork: ~Copyable {
   }
 
   /// Records the deletion of an object by undo or redo.
-  package mutating func noteUndone(_ object: ManagedObject) {
+  package mutating func recordUndoneDeletion(_ object: ManagedObject) {
     // The references to a new object were already undone, so no rules need to be applied.
-    object.flags.insert(object.flags.contains(.isInserted) ? .deletePropagated : .rulesWait)
-    hasRulesWaiting = true
-    noteDeleted(object)
+    object.flags.insert(object.flags.contains(.isInserted) ? .deletePropagated : .defersDeleteRules)
+    hasDeferredRules = true
+    recordDeletion(object)
   }
 
-  package mutating func noteDeleted(_ object: ManagedObject) {
+  package mutating func recordDeletion(_ object: ManagedObject) {
     if object.flags.contains(.isDeleted) { return }
     object.flags.insert(.isDeleted)
     if !object.flags.contains(.isListedAsDeleted) {
@@ -98,27 +98,27 @@ package struct UnitOfWork: ~Copyable {
       deleted.append(object)
       if object.flags.contains(.isInserted) { hasDeletedInsertions = true }
     }
-    notePending(object)
+    recordPending(object)
   }
 
   /// Reverts the deletions of objects. Their other states are unaffected.
-  package mutating func takeBackDeletions(of objects: [ManagedObject]) {
+  package mutating func revertDeletions(of objects: [ManagedObject]) {
     if objects.isEmpty { return }
-    for object in objects { object.flags.subtract([.isDeleted, .isListedAsDeleted, .deletePropagated, .rulesWait]) }
+    for object in objects { object.flags.subtract([.isDeleted, .isListedAsDeleted, .deletePropagated, .defersDeleteRules]) }
     deleted.removeAll { !$0.flags.contains(.isDeleted) }
     propagatedCount = 0
     hasDeletedInsertions = deleted.contains { $0.flags.contains(.isInserted) }
   }
 
-  /// Reverts the deletion of an object. The object stays listed until ``dropTakenBack()``.
-  package mutating func takeBackDeletion(of object: ManagedObject) {
-    object.flags.subtract([.isDeleted, .deletePropagated, .rulesWait])
-    object.flags.insert(.isBack)
-    notePending(object)
+  /// Reverts the deletion of an object. The object stays listed until ``removeRevertedDeletions()``.
+  package mutating func revertDeletion(of object: ManagedObject) {
+    object.flags.subtract([.isDeleted, .deletePropagated, .defersDeleteRules])
+    object.flags.insert(.isRestored)
+    recordPending(object)
   }
 
   /// Removes objects whose deletions were reverted from the list of deleted objects.
-  package mutating func dropTakenBack() {
+  package mutating func removeRevertedDeletions() {
     for object in deleted where !object.flags.contains(.isDeleted) { object.flags.remove(.isListedAsDeleted) }
     deleted.removeAll { !$0.flags.contains(.isDeleted) }
     propagatedCount = 0
@@ -128,10 +128,10 @@ package struct UnitOfWork: ~Copyable {
   /// Releases the deferred delete rules of objects that undo has deleted, so that a save applies them next.
   ///
   /// - Returns: `false` if there are no such objects.
-  package mutating func releaseRules() -> Bool {
-    if !hasRulesWaiting { return false }
-    hasRulesWaiting = false
-    for object in deleted { object.flags.remove(.rulesWait) }
+  package mutating func resumeRules() -> Bool {
+    if !hasDeferredRules { return false }
+    hasDeferredRules = false
+    for object in deleted { object.flags.remove(.defersDeleteRules) }
     propagatedCount = 0
     return true
   }
@@ -158,23 +158,23 @@ package struct UnitOfWork: ~Copyable {
 
   package var hasPendingChanges: Bool { !pending.isEmpty }
 
-  @inline(__always) private mutating func notePending(_ object: ManagedObject) {
+  @inline(__always) private mutating func recordPending(_ object: ManagedObject) {
     if object.flags.contains(.hasPendingChange) { return }
     object.flags.insert(.hasPendingChange)
     pending.append(object)
-    if pending.count == 1 { tellBeginning() }
+    if pending.count == 1 { notifyEventStart() }
   }
 
   /// Registers an observer for the start of an event, that is its first change, or removes it if `observer` is `nil`. The observer must not
   /// modify objects, and must ensure that the event ends.
-  mutating func setBeginningObserver(_ number: UInt64, _ observer: (() -> Void)?) { beginningObservers[number] = observer }
+  mutating func setEventStartObserver(_ number: UInt64, _ observer: (() -> Void)?) { eventStartObservers[number] = observer }
 
   /// Whether an observer ensures that events end.
-  var hasBeginningObservers: Bool { !beginningObservers.isEmpty }
+  var hasEventStartObservers: Bool { !eventStartObservers.isEmpty }
 
-  @inline(never) private func tellBeginning() {
-    if beginningObservers.isEmpty { return }
-    for observer in beginningObservers.values { observer() }
+  @inline(never) private func notifyEventStart() {
+    if eventStartObservers.isEmpty { return }
+    for observer in eventStartObservers.values { observer() }
   }
 
   package var pendingObjects: [ManagedObject] { pending }
@@ -189,7 +189,7 @@ package struct UnitOfWork: ~Copyable {
 
   /// Returns objects to the current event, unless they are part of it.
   package mutating func restorePending(_ objects: [ManagedObject]) {
-    for object in objects { notePending(object) }
+    for object in objects { recordPending(object) }
   }
 
   /// Returns the next deleted object whose delete rules were not applied, and marks them as applied. Returns `nil` if there is none.
@@ -198,7 +198,7 @@ package struct UnitOfWork: ~Copyable {
     while propagatedCount < deleted.count {
       let object = deleted[propagatedCount]
       propagatedCount += 1
-      guard object.flags.contains(.isDeleted), object.flags.isDisjoint(with: [.deletePropagated, .rulesWait]) else { continue }
+      guard object.flags.contains(.isDeleted), object.flags.isDisjoint(with: [.deletePropagated, .defersDeleteRules]) else { continue }
       object.flags.insert(.deletePropagated)
       return object
     }
@@ -217,9 +217,9 @@ package struct UnitOfWork: ~Copyable {
         if let position = deleted.lastIndex(where: { $0 === object }) { deleted.remove(at: position) }
       }
     } else {
-      let gone = Set(taken)
-      deleted.removeAll(where: gone.contains)
-      inserted.removeAll(where: gone.contains)
+      let removed = Set(taken)
+      deleted.removeAll(where: removed.contains)
+      inserted.removeAll(where: removed.contains)
     }
     propagatedCount = 0
     hasDeletedInsertions = deleted.contains { $0.flags.contains(.isInserted) }
@@ -235,41 +235,41 @@ package struct UnitOfWork: ~Copyable {
 
   /// Completes a save of all objects; see ``removeAll()``.
   @discardableResult
-  package mutating func finishSave() -> FormerWork {
+  package mutating func finishSave() -> RemovedChanges {
     saveCount += 1
     return removeAll()
   }
 
   /// Completes a save of some objects. The others remain.
-  package mutating func finishSave(of part: SaveWork) {
+  package mutating func finishSave(of part: SaveSet) {
     saveCount += 1
     remove(part.inserted + part.updated + part.deleted + part.locked)
   }
 
   /// Removes objects, which the caller must retain.
   package mutating func remove(_ objects: [ManagedObject]) {
-    let gone = Set(objects)
-    for object in gone { object.flags.subtract(Self.flags) }
-    inserted.removeAll(where: gone.contains)
-    updated.removeAll(where: gone.contains)
-    deleted.removeAll(where: gone.contains)
-    pending.removeAll(where: gone.contains)
-    locked.removeAll(where: gone.contains)
+    let removed = Set(objects)
+    for object in removed { object.flags.subtract(Self.flags) }
+    inserted.removeAll(where: removed.contains)
+    updated.removeAll(where: removed.contains)
+    deleted.removeAll(where: removed.contains)
+    pending.removeAll(where: removed.contains)
+    locked.removeAll(where: removed.contains)
     propagatedCount = 0
     unchangedCount = 0
   }
 
   private static let flags: ObjectFlags = [
     .isListedAsInserted, .isListedAsUpdated, .isListedAsDeleted, .hasPendingChange, .deletePropagated, .isLocked, .isAnnounced,
-    .willSaveCalled, .isBack, .rulesWait,
+    .willSaveCalled, .isRestored, .defersDeleteRules,
   ]
 
   /// Removes all objects.
   ///
   /// - Returns: The removed objects. Objects without other references are deallocated with the result, when the lists are consistent again.
   @discardableResult
-  package mutating func removeAll() -> FormerWork {
-    let former = FormerWork(listed: listed, pending: pending)
+  package mutating func removeAll() -> RemovedChanges {
+    let former = RemovedChanges(listed: listed, pending: pending)
     (inserted, updated, deleted, locked, pending) = ([], [], [], [], [])
     (propagatedCount, unchangedCount, hasDeletedInsertions) = (0, 0, false)
     former.listed.forEachChanged { $0.flags.subtract(Self.flags) }
@@ -279,8 +279,8 @@ package struct UnitOfWork: ~Copyable {
   }
 
   /// The contents of the lists before they were cleared.
-  package struct FormerWork {
-    fileprivate let listed: SaveWork
+  package struct RemovedChanges {
+    fileprivate let listed: SaveSet
     fileprivate let pending: [ManagedObject]
 
     /// The objects of all lists, without duplicates.

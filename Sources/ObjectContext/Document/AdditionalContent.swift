@@ -34,7 +34,7 @@ struct AdditionalContent {
     pending.updateValue(data, forKey: name)
   }
 
-  mutating func forgetChanges() { pending = [:] }
+  mutating func discardChanges() { pending = [:] }
 
   /// Writes the changes. Each file is written atomically.
   mutating func write() throws(DocumentError) {

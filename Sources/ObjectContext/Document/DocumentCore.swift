@@ -83,9 +83,9 @@ import ObjectStore
 
   private func begin() {
     context.automaticallyMergesChangesFromParent = true
-    if !resolvesConflicts { context.intake.keepChangedObjects() }
+    if !resolvesConflicts { context.changeReceiver.retainChangedObjects() }
     observer = context.addEventObserver { [weak self] event in
-      if event.kind == .merged { self?.noteMerge(event) }
+      if event.kind == .merged { self?.recordMerge(event) }
     }
     setState(.normal)
     autosave = makeAutosave?(self)
@@ -101,7 +101,7 @@ import ObjectStore
     autosave = nil
     context.automaticallyMergesChangesFromParent = false
     context.reset()
-    content.forgetChanges()
+    content.discardChanges()
     overridden = [:]
     change { (conflicts, savingError) = ([], nil) }
     try container.close()
@@ -119,10 +119,10 @@ import ObjectStore
   // MARK: Saving
 
   /// Schedules an automatic save after a change of the application's own files.
-  func noteContentChange() { autosave?.noteChanges() }
+  func recordContentChange() { autosave?.recordChanges() }
 
   /// Saves automatically, unless there are conflicts to resolve first.
-  func saveByItself() throws {
+  func saveAutomatically() throws {
     if isOpen, hasUnsavedChanges, !state.contains(.inConflict) { try save() }
   }
 
@@ -131,7 +131,7 @@ import ObjectStore
     guard isOpen else { throw DocumentError(.closed, folder.path) }
     try checkFolder()
     if state.contains(.inConflict) { throw DocumentError(.inConflict, folder.path) }
-    try noteErrors {
+    try updatingState {
       // Changes saved elsewhere are merged first. They may cause a conflict.
       context.mergeWaitingChanges()
       if state.contains(.inConflict) { throw DocumentError(.inConflict, folder.path) }
@@ -156,7 +156,7 @@ import ObjectStore
   }
 
   /// Runs a save and updates the state with its result.
-  private func noteErrors(_ body: () throws -> Void) throws {
+  private func updatingState(_ body: () throws -> Void) throws {
     do { try body() } catch let error as StoreError where !error.mergeConflicts.isEmpty || !error.constraintConflicts.isEmpty {
       let found = error.mergeConflicts.compactMap(DocumentConflict.init) + error.constraintConflicts.compactMap(DocumentConflict.init)
       change {
@@ -183,7 +183,7 @@ import ObjectStore
 
   // MARK: Conflicts
 
-  private func noteMerge(_ event: ContextEvent) {
+  private func recordMerge(_ event: ContextEvent) {
     // Another process may have replaced the folder before it saved. The error is ignored here, since the next save reports it.
     try? checkFolder()
     if resolvesConflicts || event.overridden.isEmpty { return }
@@ -201,11 +201,11 @@ import ObjectStore
     try checkFolder()
     // Changes that wait to be merged are covered by the resolution.
     context.mergeWaitingChanges()
-    if case .theirs = resolution { takeTheirValues() }
+    if case .theirs = resolution { acceptTheirValues() }
     let policy = context.mergePolicy
     context.mergePolicy = resolution.mergePolicy
     defer { context.mergePolicy = policy }
-    try noteErrors {
+    try updatingState {
       try context.save()
       try content.write()
     }
@@ -213,7 +213,7 @@ import ObjectStore
   }
 
   /// Replaces unsaved values of properties that were also changed elsewhere by the saved values.
-  private func takeTheirValues() {
+  private func acceptTheirValues() {
     for (id, keys) in overridden {
       guard let object = context.registeredObject(for: id), let row = object.image else { continue }
       let entity = object.compiledEntity

@@ -65,8 +65,8 @@ public import Observation
     var makeAutosave: (@MainActor (DocumentCore) -> Autosave)?
     if let autosaveDelay {
       makeAutosave = { core in
-        core.context.autosaves(
-          after: autosaveDelay, clock: clock, isolation: MainActor.shared, saving: { [weak core] _ in try core?.saveByItself() },
+        core.context.startAutosaving(
+          after: autosaveDelay, clock: clock, isolation: MainActor.shared, saving: { [weak core] _ in try core?.saveAutomatically() },
           onError: { [weak core] in core?.errorHandler?($0) })
       }
     }
@@ -226,6 +226,6 @@ extension ManagedDocument {
   public func setAdditionalContent(_ data: Data?, named name: String) throws(DocumentError) {
     guard core.isOpen else { throw DocumentError(.closed, url.path) }
     try core.content.set(data, named: name)
-    core.noteContentChange()
+    core.recordContentChange()
   }
 }

@@ -29,7 +29,7 @@ public struct CompositeOption: Sendable {
   let change: @Sendable (inout CompositeDescription) -> Void
 
   /// Adds an entry to the user info.
-  public static func note(_ key: String, _ value: String) -> CompositeOption { CompositeOption { $0.userInfo[key] = value } }
+  public static func userInfo(_ key: String, _ value: String) -> CompositeOption { CompositeOption { $0.userInfo[key] = value } }
 }
 
 extension _EntityDeclaration {

@@ -26,7 +26,7 @@ public struct AttributeOption: Sendable {
   public static var composite: AttributeOption { AttributeOption { $0 } }
   /// Validates the value with a method of the class, `validateTitle(_:)` for `title`. Every save calls it with a value of the property's
   /// type, or of the raw values' type. The method may replace the value. See ``ManagedObject/validate(_:forKey:by:)``.
-  public static var validated: AttributeOption { AttributeOption { $0.note("swiftValidation", "YES") } }
+  public static var validated: AttributeOption { AttributeOption { $0.userInfo("swiftValidation", "YES") } }
   /// Stores the value in memory only.
   public static var transient: AttributeOption { AttributeOption { $0.transient() } }
   /// Allows large values to be stored in files next to the store.
@@ -63,7 +63,7 @@ public struct AttributeOption: Sendable {
   /// Adds a text that changes the version hash when nothing else does.
   public static func hashModifier(_ text: String) -> AttributeOption { AttributeOption { $0.hashModifier(text) } }
   /// Adds an entry to the user info.
-  public static func note(_ key: String, _ value: String) -> AttributeOption { AttributeOption { $0.note(key, value) } }
+  public static func userInfo(_ key: String, _ value: String) -> AttributeOption { AttributeOption { $0.userInfo(key, value) } }
 }
 
 /// An option of `@Relationship`.
@@ -84,7 +84,7 @@ public struct RelationshipOption: Sendable {
   /// Adds a text that changes the version hash when nothing else does.
   public static func hashModifier(_ text: String) -> RelationshipOption { RelationshipOption { $0.hashModifier(text) } }
   /// Adds an entry to the user info.
-  public static func note(_ key: String, _ value: String) -> RelationshipOption { RelationshipOption { $0.note(key, value) } }
+  public static func userInfo(_ key: String, _ value: String) -> RelationshipOption { RelationshipOption { $0.userInfo(key, value) } }
 }
 
 /// An option of `@FetchedProperty`.
@@ -94,7 +94,7 @@ public struct FetchedPropertyOption: Sendable {
   /// Removes the optional mark of the property. Model files may contain the mark; it has no effect.
   public static var required: FetchedPropertyOption { FetchedPropertyOption { $0.required() } }
   /// Adds an entry to the user info, which the predicate can access as `$FETCHED_PROPERTY.userInfo.key`.
-  public static func note(_ key: String, _ value: String) -> FetchedPropertyOption { FetchedPropertyOption { $0.note(key, value) } }
+  public static func userInfo(_ key: String, _ value: String) -> FetchedPropertyOption { FetchedPropertyOption { $0.userInfo(key, value) } }
 }
 
 /// An option of `@Entity`.
@@ -143,5 +143,5 @@ public struct EntityOption: Sendable {
   /// Adds a text that changes the version hash when nothing else does.
   public static func hashModifier(_ text: String) -> EntityOption { EntityOption { $0.versionHashModifier = text } }
   /// Adds an entry to the user info.
-  public static func note(_ key: String, _ value: String) -> EntityOption { EntityOption { $0.userInfo[key] = value } }
+  public static func userInfo(_ key: String, _ value: String) -> EntityOption { EntityOption { $0.userInfo[key] = value } }
 }

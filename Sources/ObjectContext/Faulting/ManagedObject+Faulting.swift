@@ -8,21 +8,21 @@ extension ManagedObject {
     guard flags.contains(.isFault) else { return !flags.contains(.isInaccessible) }
     guard let contextReference else {
       // A fault without a context stays empty. Property reads cannot throw, so a notice is logged.
-      if row == nil, !flags.contains(.isGone) { LostContextNotice.tell(entityName: compiledEntity.name) }
+      if row == nil, !flags.contains(.isRemoved) { MissingContextWarning.log(entityName: compiledEntity.name) }
       return row != nil
     }
     if row == nil, !contextReference._withUnsafeGuaranteedRef({ $0.readRow(of: self, trigger: trigger) }) {
-      if flags.contains(.isInaccessible) { forgetPartialRow() }
+      if flags.contains(.isInaccessible) { discardPartialRow() }
       return false
     }
-    forgetPartialRow()
+    discardPartialRow()
     let number = Int(currentID.entityNumber)
     let needsWork = contextReference._withUnsafeGuaranteedRef { $0.entityClasses.needsWorkWhenFired(entity: number) }
     awake {
       if needsWork {
         setTransientDefaults()
-        updatePlainRow()
-      } else if overlay == nil, flags.showsRow {
+        updateDirectRow()
+      } else if overlay == nil, flags.exposesRow {
         showRow()
       }
     }
@@ -31,8 +31,8 @@ extension ManagedObject {
 
   /// Fires a fault whose row is in memory and can be read directly, which applies to nearly all fetched objects. Returns `false` if the
   /// slow path is required or the object is not a fault.
-  @inline(__always) final func firesAtHand() -> Bool {
-    guard flags.firesAtHand, overlay == nil, row != nil, let contextReference,
+  @inline(__always) final func firesInMemory() -> Bool {
+    guard flags.firesInMemory, overlay == nil, row != nil, let contextReference,
       !contextReference._withUnsafeGuaranteedRef({ $0.entityClasses.needsWorkWhenFired(entity: Int(entityNumber)) })
     else { return false }
     awake { showRow() }
@@ -43,22 +43,22 @@ extension ManagedObject {
   ///
   /// - Parameter show: Lets reads access the row.
   @inline(__always) private final func awake(_ show: () -> Void) {
-    flags = flags.subtracting(.isFault).union(.isAwaking)
+    flags = flags.subtracting(.isFault).union(.isAwakening)
     show()
     awakeFromFetch()
-    flags.remove(.isAwaking)
+    flags.remove(.isAwakening)
   }
 
   /// Replaces the object's row by one that was read again, and keeps the object's changes. `nil` means that the row was deleted.
   ///
   /// - Parameter unloadsMembers: Whether the members of to-many relationships are unloaded too.
-  final func takeFreshRow(_ row: RowImage?, unloadsMembers: Bool = true) {
+  final func setRefreshedRow(_ row: RowImage?, unloadsMembers: Bool = true) {
     managedObjectContext?.fetchedProperties.forget(self)
-    forgetPartialRow()
+    discardPartialRow()
     if unloadsMembers || row == nil { for state in toManyStates { state.unload() } }
     image = row
     if row == nil { flags.insert(.isFault) }
-    updatePlainRow()
+    updateDirectRow()
     if let row { keepOwners(over: row) }
     if row == nil {
       fireFault(trigger: nil)
@@ -70,9 +70,9 @@ extension ManagedObject {
   /// Keeps the unsaved destinations of to-one relationships, and the inverses, after the row was changed elsewhere.
   private func keepOwners(over row: RowImage) {
     guard let overlay, let context = managedObjectContext else { return }
-    for slot in askEntity(\.referenceSlots) where overlay.isDirty(slot) {
+    for slot in withEntity(\.referenceSlots) where overlay.isDirty(slot) {
       let stored = row.reference(slot)
-      guard let own = referenceValueAtHand(slot), own != stored, let relationship = compiledEntity.slots[slot].relationship,
+      guard let own = loadedReference(slot), own != stored, let relationship = compiledEntity.slots[slot].relationship,
         let inverse = context.tables.inverse(of: relationship)
       else { continue }
       if !stored.isNull {
@@ -91,7 +91,7 @@ extension ManagedObject {
   }
 
   /// Reports that members of to-many relationships, but not the row, were changed elsewhere.
-  final func noteRefreshedMembers() {
+  final func recordRefreshedMembers() {
     managedObjectContext?.fetchedProperties.forget(self)
     if !flags.contains(.isFault) { awake(fromSnapshotEvents: .refresh) }
   }
@@ -100,19 +100,19 @@ extension ManagedObject {
   final func turnIntoFault() {
     willTurnIntoFault()
     managedObjectContext?.fetchedProperties.forget(self)
-    managedObjectContext?.handedOut.remove(self)
+    managedObjectContext?.mutableValues.remove(self)
     hideRow()
     image = nil
     setOverlay(nil)
     flags.remove(.isPartial)
-    keepStatesOfOthersChanges()
+    keepStatesWithOtherChanges()
     flags.insert(.isFault)
     flags.remove(.isInaccessible)
     didTurnIntoFault()
   }
 
   /// Drops the states of relationships, except for changes that belong to the members' to-one inverses.
-  private func keepStatesOfOthersChanges() {
+  private func keepStatesWithOtherChanges() {
     if toManyStates.isEmpty { return }
     let model = managedObjectContext?.model
     toManyStates.filter { state in

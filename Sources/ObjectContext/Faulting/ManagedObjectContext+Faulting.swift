@@ -13,20 +13,20 @@ extension ManagedObjectContext {
     guard !objectID.isTemporaryID else { return fulfillInaccessible(object, trigger: trigger) }
     guard let store = rowSource.store(numbered: objectID.space) else {
       // Without the store it is unknown whether the row exists.
-      note(StoreError.noOpenStore(of: objectID, .fault))
+      record(StoreError.noOpenStore(of: objectID, .fault))
       return false
     }
-    if let row = rowSource.rowAtHand(objectID.reference, in: store) {
+    if let row = rowSource.cachedRow(objectID.reference, in: store) {
       object.image = row
-      if let group = faultGroups.group(object.group) { group.noteRowUse(at: Int(object.groupPosition)) }
-      noteRow(row, of: object)
+      if let group = faultGroups.group(object.group) { group.recordRowUse(at: Int(object.groupPosition)) }
+      recordRow(row, of: object)
       return true
     }
     do {
       guard let ids = siblings(of: object, in: store) else {
         guard let row = try rowSource.row(of: objectID, in: store) else { return fulfillInaccessible(object, trigger: trigger) }
         object.image = try checked(row, as: objectID)
-        noteRow(row, of: object)
+        recordRow(row, of: object)
         return true
       }
       let found = try rowSource.rows(of: ids, in: store, isInterruptible: false)
@@ -37,12 +37,12 @@ extension ManagedObjectContext {
       }
       for row in found where row.key == objectID.key {
         object.image = try checked(row, as: objectID)
-        noteRow(row, of: object)
+        recordRow(row, of: object)
         return true
       }
       return fulfillInaccessible(object, trigger: trigger)
     } catch {
-      note(error)
+      record(error)
       return false
     }
   }
@@ -63,7 +63,7 @@ extension ManagedObjectContext {
     // Rows are not cached during a transaction, so only registered objects can receive theirs.
     let needsObject = !rowSource.keepsRows(of: store)
     let found = group.missRow(
-      object.currentID.key, at: Int(object.groupPosition), destination: { knownDestination(of: $0, slot: $1, in: store) }
+      object.currentID.key, at: Int(object.groupPosition), destination: { cachedDestination(of: $0, slot: $1, in: store) }
     ) { reference in
       guard reference.key > 0, registry.root(ofEntity: reference.entity) == root else { return false }
       if let sibling = registry.unretainedObject(reference, space: space) {
@@ -72,7 +72,7 @@ extension ManagedObjectContext {
         return false
       }
       // The most expensive check comes last.
-      return !rowSource.knowsRow(reference, in: store)
+      return !rowSource.hasCachedRow(reference, in: store)
     }
     if found.isEmpty { return nil }
     return [object.currentID]
@@ -80,13 +80,13 @@ extension ManagedObjectContext {
   }
 
   /// Returns the destination of an object's to-one relationship if it is in memory. Does not create objects.
-  private func knownDestination(of source: ObjectReference, slot: Int, in store: PersistentStore) -> ObjectReference? {
+  private func cachedDestination(of source: ObjectReference, slot: Int, in store: PersistentStore) -> ObjectReference? {
     if let object = registry.unretainedObject(source, space: store.space.number),
       let known = object._withUnsafeGuaranteedRef({ $0.readReference(slot) })
     {
       return known
     }
-    return rowSource.knownRow(source, in: store).flatMap { slot < $0.slotCount ? $0.reference(slot) : nil }
+    return rowSource.loadedRow(source, in: store).flatMap { slot < $0.slotCount ? $0.reference(slot) : nil }
   }
 
   /// Handles a fault whose row was deleted. Always returns `false`.
@@ -96,10 +96,10 @@ extension ManagedObjectContext {
     let property = trigger.map { object.compiledEntity.slots[$0].name }
     if let handler = inaccessibleFaultHandler, handler(object, object.objectID, property) { return false }
     if shouldDeleteInaccessibleFaults {
-      unitOfWork.noteDeleted(object)
+      unitOfWork.recordDeletion(object)
       object.flags.insert(.deletePropagated)
     } else {
-      note(
+      record(
         StoreError(.noRow(object.objectID), operation: .fault))
     }
     return false
@@ -119,7 +119,7 @@ extension ManagedObjectContext {
     if let group = faultGroups.group(source.group) {
       made.join(faultGroups.destinations(of: group, slot: slot), at: Int(source.groupPosition))
     }
-    if isHeld { holdForAWhile(made) }
+    if isHeld { retainTemporarily(made) }
     return made
   }
 
@@ -133,16 +133,16 @@ extension ManagedObjectContext {
     if reference.key < 0 { return temporaryObject(reference).flatMap { $0.flags.contains(.isDeleted) ? nil : $0 } }
     let space = space(of: source)
     if let object = registeredObject(reference, space: space) { return object.flags.contains(.isDeleted) ? nil : object }
-    if memberStates.isGone(reference) { return nil }
+    if membershipTracker.isRemoved(reference) { return nil }
     let made = makeFault(reference, space: space)
     made.join(state.memberGroup, at: Int(state.memberGroupStart) + offset)
-    if isHeld { holdForAWhile(made) }
+    if isHeld { retainTemporarily(made) }
     return made
   }
 
   /// Returns a member that is registered and not deleted, without retaining it. `nil` does not mean that there is no such member.
   // Callers use or retain the object before anything is released.
-  @inline(__always) func livingMember(_ reference: ObjectReference, space: UInt32) -> Unmanaged<ManagedObject>? {
+  @inline(__always) func loadedMember(_ reference: ObjectReference, space: UInt32) -> Unmanaged<ManagedObject>? {
     guard reference.key >= 0, let object = registry.unretainedObject(reference, space: space) else { return nil }
     return object._withUnsafeGuaranteedRef { $0.flags.contains(.isDeleted) } ? nil : object
   }
@@ -150,7 +150,7 @@ extension ManagedObjectContext {
   // MARK: Recently reached objects
 
   /// Retains an object that was reached through a relationship until many others follow, or the event ends.
-  private func holdForAWhile(_ object: ManagedObject) {
+  private func retainTemporarily(_ object: ManagedObject) {
     if registry.holdsObjects { return }
     object.flags.insert(.isRecent)
     // Released objects are deallocated here, when nothing is being modified: each unregisters itself.
@@ -158,8 +158,8 @@ extension ManagedObjectContext {
   }
 
   /// Adds the size of a row loaded for a temporarily retained object to the size of the retained rows.
-  private func noteRow(_ row: RowImage, of object: ManagedObject) {
-    if object.flags.contains(.isRecent) { _ = recentObjects.noteRow(size: row.size) }
+  private func recordRow(_ row: RowImage, of object: ManagedObject) {
+    if object.flags.contains(.isRecent) { _ = recentObjects.recordRow(size: row.size) }
   }
 
   /// Releases the objects that were reached through relationships.
@@ -167,9 +167,9 @@ extension ManagedObjectContext {
 
   /// Returns whether a member of a to-many relationship exists: it is not deleted, and its row is not known to be deleted. Does not create
   /// objects.
-  func isLiving(_ reference: ObjectReference, near source: ManagedObject) -> Bool {
+  func exists(_ reference: ObjectReference, near source: ManagedObject) -> Bool {
     if let object = registeredObject(reference, near: source) { return !object.flags.contains(.isDeleted) }
-    return reference.key > 0 && !memberStates.isGone(reference)
+    return reference.key > 0 && !membershipTracker.isRemoved(reference)
   }
 
   // MARK: Members
@@ -181,7 +181,7 @@ extension ManagedObjectContext {
       return
     }
     guard let store = rowSource.store(numbered: object.currentID.space) else {
-      note(StoreError.noOpenStore(of: object.currentID, .fault))
+      record(StoreError.noOpenStore(of: object.currentID, .fault))
       return
     }
     let relationship = state.relationship
@@ -191,7 +191,7 @@ extension ManagedObjectContext {
       var seen: Set<ManagedObject> = [object]
       group.missMembers(
         of: relationship.id, at: Int(object.groupPosition), limit: Self.memberBatch,
-        destination: { knownDestination(of: $0, slot: $1, in: store) }
+        destination: { cachedDestination(of: $0, slot: $1, in: store) }
       ) { reference, position in
         guard reference.key > 0, owners.contains(reference.entity),
           let sibling = registry.object(reference, space: group.space) ?? makeSibling(reference, position: position, in: group),
@@ -205,24 +205,24 @@ extension ManagedObjectContext {
     do {
       try readMembers(of: objects, relationship, from: store, isInterruptible: false, isReadAhead: true)
     } catch {
-      note(error)
+      record(error)
     }
   }
 
   /// Creates a fault for an object that a traversal will reach, so that its members can be read ahead. Returns `nil` for fetched objects:
   /// if the application has released one, the traversal does not return to it.
   private func makeSibling(_ reference: ObjectReference, position: Int, in group: FetchGroup) -> ManagedObject? {
-    if group.isFetched || registry.holdsObjects || memberStates.isGone(reference) { return nil }
+    if group.isFetched || registry.holdsObjects || membershipTracker.isRemoved(reference) { return nil }
     let made = makeFault(reference, space: group.space)
     made.join(group.number, at: position)
-    holdForAWhile(made)
+    retainTemporarily(made)
     return made
   }
 
   /// Records the use of members that were read together with those of a sibling.
-  func noteUse(of state: ToManyState, of object: ManagedObject) {
+  func recordUse(of state: ToManyState, of object: ManagedObject) {
     state.isReadAhead = false
-    faultGroups.group(object.group)?.noteMembersUse(of: state.relationship.id, at: Int(object.groupPosition))
+    faultGroups.group(object.group)?.recordMembersUse(of: state.relationship.id, at: Int(object.groupPosition))
   }
 
   /// Reads the members of a to-many relationship of several objects of a store with one request, and omits members whose rows are known to
@@ -236,15 +236,15 @@ extension ManagedObjectContext {
     let values = try rowSource.members(of: relationship, for: objects.map(\.currentID), in: store, isInterruptible: isInterruptible)
     let group = values.references.isEmpty ? 0 : faultGroups.add(values.references, membersOf: relationship.id, space: store.space.number)
     // The objects share one array, of which each has a slice.
-    let hasGone = memberStates.hasGone
+    let hasRemovedRows = membershipTracker.hasRemovedRows
     var (position, start) = (0, 0)
     var unchanged: [(owner: ManagedObject, members: [ObjectReference])] = []
-    MemoryAhead.visitWhile(objects) { held in
+    MemoryPrefetch.visitWhile(objects) { held in
       let end = values.ends[position]
       let stored = values.references[start..<end]
       // The array retains the object, the object retains its state, and loading makes no calls out.
       held._withUnsafeGuaranteedRef { $0.stateUnretained(relationship) }._withUnsafeGuaranteedRef { state in
-        let members = state.load(hasGone ? memberStates.living(stored)[...] : stored)
+        let members = state.load(hasRemovedRows ? membershipTracker.existing(stored)[...] : stored)
         if !members.isEmpty { unchanged.append((objects[position], members)) }
         state.memberGroup = group
         state.memberGroupStart = UInt32(truncatingIfNeeded: start)

@@ -36,18 +36,18 @@ public final class AsynchronousFetch<Result> {
   public let progress: AsyncStream<FetchProgress>
   private let context: ManagedObjectContext
   private let specification: FetchSpecification
-  private let results: (FetchAnswers) throws -> [Result]
+  private let results: (StoreReadResult) throws -> [Result]
   private let reports: AsyncStream<FetchProgress>.Continuation
-  private var reading: FetchReading
+  private var storeRead: StoreRead
 
   /// - Parameter results: Creates the results in the context's isolation.
-  init(_ specification: FetchSpecification, context: ManagedObjectContext, results: @escaping (FetchAnswers) throws -> [Result]) throws {
+  init(_ specification: FetchSpecification, context: ManagedObjectContext, results: @escaping (StoreReadResult) throws -> [Result]) throws {
     self.specification = specification
     self.context = context
     self.results = results
     cancellation = RequestCancellation()
     (progress, reports) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
-    reading = try FetchReading(specification, context: context, cancellation: cancellation, reports: reports)
+    storeRead = try StoreRead(specification, context: context, cancellation: cancellation, reports: reports)
   }
 
   deinit {
@@ -78,17 +78,19 @@ public final class AsynchronousFetch<Result> {
     let cancellation = cancellation
     var readingCount = 0
     while true {
-      let task = reading.task
-      let answers = try await withTaskCancellationHandler {
+      let task = storeRead.task
+      let readResult = try await withTaskCancellationHandler {
         try await task.value
       } onCancel: {
         cancellation.cancel()
       }
       try cancellation.check()
       readingCount += 1
-      if try reading.isCurrent(for: specification, in: context, acceptingOthersSaves: readingCount > 2) { return try results(answers) }
+      if try storeRead.isCurrent(for: specification, in: context, acceptingStaleResults: readingCount > 2) {
+        return try results(readResult)
+      }
       // A save happened during the read, or unsaved changes outgrew the extra rows that the limit allowed for. Read again.
-      reading = try FetchReading(specification, context: context, cancellation: cancellation, reports: reports)
+      storeRead = try StoreRead(specification, context: context, cancellation: cancellation, reports: reports)
     }
   }
 }
@@ -108,20 +110,20 @@ extension ManagedObjectContext {
   public func asynchronousFetch<Result: ManagedObject>(_ request: FetchRequest<Result>) throws -> AsynchronousFetch<Result> {
     let specification = request.specification
     try checkClass(Result.self, for: specification)
-    return try AsynchronousFetch(specification, context: self) { answers in
-      try self.typed(Result.self, for: specification) { try self.objects(of: specification, readBefore: answers) }
+    return try AsynchronousFetch(specification, context: self) { readResult in
+      try self.typed(Result.self, for: specification) { try self.objects(of: specification, readBefore: readResult) }
     }
   }
 
   /// Returns the objects of a request whose rows have already been read.
-  fileprivate func objects(of specification: FetchSpecification, readBefore answers: FetchAnswers) throws -> [ManagedObject] {
+  fileprivate func objects(of specification: FetchSpecification, readBefore readResult: StoreReadResult) throws -> [ManagedObject] {
     let plan = try FetchMergePlan(specification.forIDs, context: self)
     // Keep the rows alive until the objects retain them: the row cache may be too small for all of them.
     var held: [ManagedObject] = []
-    for (space, rows) in answers.rows {
+    for (space, rows) in readResult.rows {
       for row in rows { held.append(object(of: row, space: space, refresh: specification.shouldRefreshRefetchedObjects)) }
     }
-    let ids = try objectIDs(of: plan, storedIDs: answers.ids)
+    let ids = try objectIDs(of: plan, storedIDs: readResult.ids)
     let objects: [ManagedObject]
     if specification.includesPropertyValues {
       objects = try self.objects(with: ids).compactMap { $0 }
@@ -143,15 +145,15 @@ extension FetchSpecification {
 }
 
 /// The results that the stores returned.
-struct FetchAnswers: Sendable {
+struct StoreReadResult: Sendable {
   /// The matching IDs by ID space; nil if they are fetched when the objects are created.
   var ids: [UInt32: [ManagedObjectID]]? = [:]
   var rows: [(space: UInt32, rows: RowList)] = []
 }
 
-private struct FetchReading {
-  let task: Task<FetchAnswers, any Error>
-  private let asked: FetchSpecification
+private struct StoreRead {
+  let task: Task<StoreReadResult, any Error>
+  private let storeRequest: FetchSpecification
   private let saveCount: Int
   /// The state counters of the stores. Each save through the coordinator changes them.
   private let states: [Int]
@@ -162,39 +164,39 @@ private struct FetchReading {
   ) throws {
     try context.prepareFetch()
     let plan = try FetchMergePlan(specification.forIDs, context: context)
-    let asked = plan.storeSpecification
-    self.asked = asked
+    let storeRequest = plan.storeSpecification
+    self.storeRequest = storeRequest
     saveCount = context.unitOfWork.saveCount
     states = try context.rowSource.states(of: plan.stores)
     let stores = try plan.stores.map { try context.rowSource.detached($0, cancellation: cancellation) }
     let readsRows = specification.includesPropertyValues
     if context.rowSource.readsUnsavedRows {
       // Objects of a parent context must be read in the parent's isolation.
-      task = Task { FetchAnswers(ids: nil) }
+      task = Task { StoreReadResult(ids: nil) }
       return
     }
     task = Task.detached {
       try await QueueExecutor(label: "CipherData.AsynchronousFetch").run {
-        var answers = FetchAnswers()
+        var readResult = StoreReadResult()
         for store in stores {
-          guard case .objectIDs(let ids) = try store.fetch(asked) else { continue }
-          answers.ids?[store.space] = ids
+          guard case .objectIDs(let ids) = try store.fetch(storeRequest) else { continue }
+          readResult.ids?[store.space] = ids
         }
-        let total = readsRows ? answers.ids?.values.reduce(0) { $0 + $1.count } ?? 0 : 0
+        let total = readsRows ? readResult.ids?.values.reduce(0) { $0 + $1.count } ?? 0 : 0
         var completed = 0
         reports.yield(FetchProgress(completedCount: 0, totalCount: total))
         for store in stores where readsRows {
-          var rest = (answers.ids?[store.space] ?? [])[...]
+          var rest = (readResult.ids?[store.space] ?? [])[...]
           while !rest.isEmpty {
             try cancellation.check()
             let page = rest.prefix(FaultGroups.faultBatch)
             rest = rest.dropFirst(page.count)
-            answers.rows.append((store.space, try store.rows(of: Array(page))))
+            readResult.rows.append((store.space, try store.rows(of: Array(page))))
             completed += page.count
             reports.yield(FetchProgress(completedCount: completed, totalCount: total))
           }
         }
-        return answers
+        return readResult
       }
     }
   }
@@ -203,13 +205,14 @@ private struct FetchReading {
   ///
   /// - Parameter accepts: Whether to accept results that other contexts' saves have made stale, as can happen to any fetch before its
   ///   objects are used.
-  func isCurrent(for specification: FetchSpecification, in context: ManagedObjectContext, acceptingOthersSaves accepts: Bool) throws -> Bool
+  func isCurrent(for specification: FetchSpecification, in context: ManagedObjectContext, acceptingStaleResults accepts: Bool) throws
+    -> Bool
   {
     try context.prepareFetch()
     let plan = try FetchMergePlan(specification.forIDs, context: context)
-    guard saveCount == context.unitOfWork.saveCount, asked == plan.storeSpecification else { return false }
+    guard saveCount == context.unitOfWork.saveCount, storeRequest == plan.storeSpecification else { return false }
     // A pinned context that does not merge automatically reads from its pinned generation.
-    let isPinned = context.rowSource.isPinned && !context.intake.isOpen
+    let isPinned = context.rowSource.isPinned && !context.changeReceiver.isOpen
     return try accepts && !isPinned || states == context.rowSource.states(of: plan.stores)
   }
 }

@@ -22,16 +22,16 @@ public struct BatchValues<Object>: Sendable {
   /// optional property.
   public mutating func set<Property: BatchProperty>(
     _ keyPath: KeyPath<FetchObject<Object, FetchDirect>, Property>, to value: Property._Assigned?
-  ) { put(value.flatMap(Property._batchValue), at: asked(keyPath).fetchExpression) }
+  ) { put(value.flatMap(Property._batchValue), at: field(keyPath).fetchExpression) }
 
   /// Sets an attribute to a value computed for each object: `$0.set(\.pages) { $0.pages + 1 }`.
   public mutating func set<Field: FetchValueField, Other: FetchOperand>(
     _ keyPath: KeyPath<FetchObject<Object, FetchDirect>, Field>, _ value: (FetchObject<Object, FetchDirect>) -> Other
   ) where Other._Kind == Field._Kind {
-    put(value(FetchObject(.evaluatedObject)).fetchExpression, at: asked(keyPath).fetchExpression)
+    put(value(FetchObject(.evaluatedObject)).fetchExpression, at: field(keyPath).fetchExpression)
   }
 
-  private func asked<Property>(_ keyPath: KeyPath<FetchObject<Object, FetchDirect>, Property>) -> Property {
+  private func field<Property>(_ keyPath: KeyPath<FetchObject<Object, FetchDirect>, Property>) -> Property {
     FetchObject<Object, FetchDirect>(.evaluatedObject)[keyPath: keyPath]
   }
 

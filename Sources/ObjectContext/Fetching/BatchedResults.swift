@@ -34,7 +34,7 @@ public struct BatchedResults<Result: ManagedObject>: RandomAccessCollection {
   /// The object at a position. Reads the object's page if it is not loaded.
   public subscript(position: Int) -> Result {
     // An ID that is no longer valid, for example after a reset of the context, yields a placeholder object.
-    pages.object(at: position) as? Result ?? pages.context.goneObject(Result.self, pages.ids[position])
+    pages.object(at: position) as? Result ?? pages.context.invalidObject(Result.self, pages.ids[position])
   }
 }
 

@@ -5,7 +5,7 @@ import ObjectStore
 /// The objects at the end of a relationship path from the results, and their properties that the results depend on.
 struct FetchDependency {
   /// The relationships from a result to the objects; empty for the results themselves.
-  let way: [CompiledRelationship]
+  let relationshipPath: [CompiledRelationship]
   let entities: Range<Int>
   /// The attributes and to-one relationships that the results depend on.
   var slots = SlotMask()
@@ -13,7 +13,7 @@ struct FetchDependency {
   var toMany = SlotMask()
 
   /// Returns whether a change of an object at the end of the path affects the results. A nil mask means that any property may have changed.
-  func isConcerned(by slots: SlotMask?, _ toMany: SlotMask?) -> Bool {
+  func isAffected(by slots: SlotMask?, _ toMany: SlotMask?) -> Bool {
     (slots?.intersects(self.slots) ?? true) || (toMany?.intersects(self.toMany) ?? true)
   }
 }
@@ -31,14 +31,14 @@ struct FetchDependencies {
   private var scopes: [[CompiledRelationship]] = [[]]
 
   init(of entity: CompiledEntity, model: CompiledModel) {
-    own = FetchDependency(way: [], entities: entity.subtree)
+    own = FetchDependency(relationshipPath: [], entities: entity.subtree)
     self.model = model
   }
 
   // MARK: Queries
 
   /// Returns whether a change of a result can affect its position or whether it matches.
-  func isConcerned(by slots: SlotMask?, _ toMany: SlotMask?) -> Bool { dependsOnAnything || own.isConcerned(by: slots, toMany) }
+  func isAffected(by slots: SlotMask?, _ toMany: SlotMask?) -> Bool { dependsOnAnything || own.isAffected(by: slots, toMany) }
 
   /// Returns whether objects of an entity can affect other objects that may be results.
   func hasRelated(ofEntity number: Int) -> Bool { related.contains { $0.entities.contains(number) } }
@@ -57,16 +57,16 @@ struct FetchDependencies {
   /// Returns whether a path ends with a many-to-many relationship, or a to-many relationship without an inverse, to objects of an entity.
   ///
   /// Change sets do not contain the former sources of such links to deleted objects.
-  func hasUntoldLinks(toEntity number: Int, in model: CompiledModel) -> Bool {
+  func hasUntrackedLinks(toEntity number: Int, in model: CompiledModel) -> Bool {
     related.contains { dependency in
-      guard dependency.entities.contains(number), let last = dependency.way.last else { return false }
+      guard dependency.entities.contains(number), let last = dependency.relationshipPath.last else { return false }
       return last.isToMany && model.inverse(of: last)?.isToMany ?? true
     }
   }
 
   /// The key paths from a result to the objects it depends on. Prefetching them supplies the values that determine the positions of
   /// results.
-  var paths: [String] { related.map { $0.way.map(\.name).joined(separator: ".") } }
+  var paths: [String] { related.map { $0.relationshipPath.map(\.name).joined(separator: ".") } }
 
   // MARK: Collecting
 
@@ -94,8 +94,8 @@ struct FetchDependencies {
     switch expression {
     case .constant, .groupAggregate: break
     case .path(let path):
-      let way = follow(path.steps, from: scopes[path.scope])
-      if case .attribute(let attribute) = path.terminal { note(way) { $0.slots.insert(attribute.slot.index) } }
+      let relationshipPath = follow(path.steps, from: scopes[path.scope])
+      if case .attribute(let attribute) = path.terminal { recordPath(relationshipPath) { $0.slots.insert(attribute.slot.index) } }
     case .aggregate(let aggregate):
       add(aggregate.collection) {
         $0.add(aggregate.condition)
@@ -110,34 +110,34 @@ struct FetchDependencies {
   }
 
   private mutating func add(_ collection: ResolvedCollection, _ members: (inout FetchDependencies) -> Void) {
-    let way = follow(collection.steps, from: scopes[collection.scope])
+    let relationshipPath = follow(collection.steps, from: scopes[collection.scope])
     let relationship = collection.relationship.relationship
-    note(way) { $0.toMany.insert(relationship.index) }
+    recordPath(relationshipPath) { $0.toMany.insert(relationship.index) }
     let outer = scopes
     scopes = Array(scopes.prefix(collection.memberScope))
-    scopes.append(way + [relationship])
+    scopes.append(relationshipPath + [relationship])
     members(&self)
     scopes = outer
     // The existence of members matters even if none of their properties is read.
-    note(way + [relationship]) { _ in }
+    recordPath(relationshipPath + [relationship]) { _ in }
   }
 
   /// Extends a path along to-one relationships, each of which is a dependency.
-  private mutating func follow(_ steps: [ResolvedStep], from way: [CompiledRelationship]) -> [CompiledRelationship] {
-    var way = way
+  private mutating func follow(_ steps: [ResolvedStep], from relationshipPath: [CompiledRelationship]) -> [CompiledRelationship] {
+    var relationshipPath = relationshipPath
     for step in steps {
-      note(way) { $0.slots.insert(step.relationship.index) }
-      way.append(step.relationship)
-      note(way) { _ in }
+      recordPath(relationshipPath) { $0.slots.insert(step.relationship.index) }
+      relationshipPath.append(step.relationship)
+      recordPath(relationshipPath) { _ in }
     }
-    return way
+    return relationshipPath
   }
 
-  private mutating func note(_ way: [CompiledRelationship], _ body: (inout FetchDependency) -> Void) {
-    guard let last = way.last else { return body(&own) }
-    let numbers = way.map(\.id)
-    if let index = related.firstIndex(where: { $0.way.map(\.id) == numbers }) { return body(&related[index]) }
-    var dependency = FetchDependency(way: way, entities: model.entities[last.destinationEntity].subtree)
+  private mutating func recordPath(_ relationshipPath: [CompiledRelationship], _ body: (inout FetchDependency) -> Void) {
+    guard let last = relationshipPath.last else { return body(&own) }
+    let numbers = relationshipPath.map(\.id)
+    if let index = related.firstIndex(where: { $0.relationshipPath.map(\.id) == numbers }) { return body(&related[index]) }
+    var dependency = FetchDependency(relationshipPath: relationshipPath, entities: model.entities[last.destinationEntity].subtree)
     body(&dependency)
     related.append(dependency)
   }

@@ -15,12 +15,12 @@ struct FetchMergePlan {
   /// The changed objects that may match the predicate, in the order of their changes.
   private let candidates: [ManagedObject]
   /// The number of deleted objects of the entity.
-  let goneCount: Int
+  let deletedCount: Int
   private let resolved: ResolvedFetch?
   /// The IDs of saved objects that a count in the stores must exclude.
   private let superseded: [ManagedObjectID]
   /// The unchanged objects that unsaved changes of related objects affect. The plan retains them.
-  private let concerned: Set<ManagedObject>
+  private let affected: Set<ManagedObject>
 
   /// Creates a plan.
   ///
@@ -39,11 +39,11 @@ struct FetchMergePlan {
     var resolved: ResolvedFetch?
     var required: RequiredValue?
     var candidates: [ManagedObject] = []
-    var (changed, gone) = (0, 0)
+    var (changed, deleted) = (0, 0)
     let counts = specification.resultType == .count
     var superseded: [ManagedObjectID] = []
     let spaces = specification.affectedStores == nil ? nil : Set(stores.map(\.space.number))
-    func note(_ object: ManagedObject) throws {
+    func examine(_ object: ManagedObject) throws {
       // Skip an object whose current or future store is not part of the request.
       if let spaces, !spaces.contains(context.space(of: object)) { return }
       changed += 1
@@ -56,41 +56,41 @@ struct FetchMergePlan {
     }
     if specification.includesPendingChanges, !context.unitOfWork.isEmpty {
       for object in context.unitOfWork.inserted where numbers.contains(Int(object.currentID.entityNumber)) && object.isInserted {
-        try note(object)
+        try examine(object)
       }
       for object in context.unitOfWork.updated where numbers.contains(Int(object.currentID.entityNumber)) && object.isUpdated {
-        try note(object)
+        try examine(object)
       }
       for object in context.unitOfWork.deleted where numbers.contains(Int(object.currentID.entityNumber)) && object.isDeleted {
-        gone += 1
+        deleted += 1
         if counts, !object.currentID.isTemporaryID { superseded.append(object.currentID) }
       }
     }
-    var concerned: Set<ManagedObject> = []
+    var affected: Set<ManagedObject> = []
     if countsRelatedChanges, let related = try RelatedChanges(of: specification, entity, resolved, context) {
-      for object in try related.concernedObjects() where numbers.contains(Int(object.currentID.entityNumber)) {
+      for object in try related.affectedObjects() where numbers.contains(Int(object.currentID.entityNumber)) {
         if let spaces, !spaces.contains(context.space(of: object)) { continue }
-        concerned.insert(object)
-        try note(object)
+        affected.insert(object)
+        try examine(object)
       }
     }
-    self.concerned = concerned
+    self.affected = affected
     if resolved == nil, stores.count > 1 || self.split != nil { resolved = try resolver.resolve(specification) }
     self.resolved = resolved
     self.candidates = candidates
     self.superseded = superseded
     changedCount = changed
-    goneCount = gone
+    deletedCount = deleted
   }
 
   /// Whether unsaved changes can affect the results.
-  var hasRelevantChanges: Bool { changedCount > 0 || goneCount > 0 }
+  var hasRelevantChanges: Bool { changedCount > 0 || deletedCount > 0 }
 
   /// Whether the answers of the stores must be merged with each other or with unsaved changes.
   var needsMerging: Bool { hasRelevantChanges || stores.count > 1 }
 
   /// Whether the results must be sorted in memory: they come from several stores, or the stores cannot evaluate the sort order.
-  var sortsAnew: Bool { stores.count > 1 && !specification.sortDescriptors.isEmpty || split?.sortsInMemory ?? false }
+  var sortsInMemory: Bool { stores.count > 1 && !specification.sortDescriptors.isEmpty || split?.sortsInMemory ?? false }
 
   /// The request for each store. It is the original request if no merging is needed.
   var storeSpecification: FetchSpecification {
@@ -105,7 +105,7 @@ struct FetchMergePlan {
     // Fetch the rows up to the end of the window from each store, plus one for each row that changes may remove.
     if merged.fetchLimit > 0 {
       let window = merged.fetchLimit.addingReportingOverflow(max(merged.fetchOffset, 0))
-      let rows = window.partialValue.addingReportingOverflow(changedCount + goneCount)
+      let rows = window.partialValue.addingReportingOverflow(changedCount + deletedCount)
       merged.fetchLimit = window.overflow || rows.overflow || specification.resultType == .count ? 0 : rows.partialValue
     }
     merged.fetchOffset = 0
@@ -120,21 +120,21 @@ struct FetchMergePlan {
   /// Returns the changed objects that match the predicate, in the request's order.
   func changedMatches() throws -> [ManagedObject] {
     guard let resolved, !candidates.isEmpty else { return [] }
-    let evaluator = PredicateEvaluator(resolved, resolver: LivingObjectResolver())
-    return try ObjectOrder(resolved, resolver: LivingObjectResolver()).sorted(try candidates.filter { try evaluator.matches($0) })
+    let evaluator = PredicateEvaluator(resolved, resolver: ManagedObjectResolver())
+    return try ObjectOrder(resolved, resolver: ManagedObjectResolver()).sorted(try candidates.filter { try evaluator.matches($0) })
   }
 
   /// Returns whether the stored row of an object is superseded because the object or a related one has unsaved changes, or the object is
   /// deleted.
   func isSuperseded(_ object: ManagedObject) -> Bool {
     specification.includesPendingChanges
-      && (!object.flags.isDisjoint(with: [.isUpdated, .isDeleted]) || !concerned.isEmpty && concerned.contains(object))
+      && (!object.flags.isDisjoint(with: [.isUpdated, .isDeleted]) || !affected.isEmpty && affected.contains(object))
   }
 
   /// Sorts objects in the request's order. The sort is stable.
   func sorted(_ objects: [ManagedObject]) throws -> [ManagedObject] {
     guard let resolved else { return objects }
-    return try ObjectOrder(resolved, resolver: LivingObjectResolver()).sorted(objects)
+    return try ObjectOrder(resolved, resolver: ManagedObjectResolver()).sorted(objects)
   }
 
   /// Merges sorted changed objects into sorted stored results. A changed object follows the stored results that compare equal to it.
@@ -148,7 +148,7 @@ struct FetchMergePlan {
     _ stored: [Element], _ changed: [ManagedObject], element: (ManagedObject) -> Element, object: (Int) throws -> ManagedObject?
   ) throws -> [Element] {
     guard let resolved, !resolved.sortKeys.isEmpty, !changed.isEmpty else { return stored + changed.map(element) }
-    let order = ObjectOrder(resolved, resolver: LivingObjectResolver())
+    let order = ObjectOrder(resolved, resolver: ManagedObjectResolver())
     var result: [Element] = []
     result.reserveCapacity(stored.count + changed.count)
     var next = 0
@@ -214,7 +214,7 @@ private struct RequiredValue {
   /// Only inequality is conclusive. The evaluator decides for texts that are equal but differ in their bytes.
   func mayBe(of object: ManagedObject) -> Bool {
     // If the value cannot be read, the object remains a candidate, and the evaluation reports the error.
-    guard let found = try? object.readSlotValueAtHand(slot) else { return true }
+    guard let found = try? object.loadedSlotValue(slot) else { return true }
     return found == value
   }
 }

@@ -11,9 +11,9 @@ extension FetchPredicate {
   public func evaluate(with object: ManagedObject) throws -> Bool {
     let context = object.managedObjectContext
     guard let model = context?.model ?? ObjectIDSpace.space(object.objectID.space)?.model else { return false }
-    let errorCount = context?.notedErrors.count
-    let result = try evaluate(with: object, in: model, resolver: LivingObjectResolver())
-    if let context, context.notedErrors.count != errorCount, let error = context.pendingError { throw error }
+    let errorCount = context?.deferredErrors.count
+    let result = try evaluate(with: object, in: model, resolver: ManagedObjectResolver())
+    if let context, context.deferredErrors.count != errorCount, let error = context.pendingError { throw error }
     return result
   }
 }

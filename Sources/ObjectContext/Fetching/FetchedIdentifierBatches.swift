@@ -13,13 +13,13 @@ public import ObjectModel
 /// }
 /// ```
 public struct FetchedIdentifierBatches: Sequence, IteratorProtocol {
-  private let walk: ObjectWalk
+  private let reader: ObjectBatchReader
 
-  init(_ walk: ObjectWalk) { self.walk = walk }
+  init(_ reader: ObjectBatchReader) { self.reader = reader }
 
   /// Returns the next batch; nil at the end.
   public mutating func next() -> [ManagedObjectID]? {
-    let batch = walk.takeBatch()
+    let batch = reader.takeBatch()
     return batch.isEmpty ? nil : batch
   }
 }

@@ -3,12 +3,12 @@ import ObjectQuery
 import ObjectStore
 
 /// The sum of a store overflowed 64 bits. The individual values have to be fetched instead.
-struct SumDoesNotFit: Error {}
+struct SumOverflow: Error {}
 
 /// Merges the groups of several stores: groups with equal keys become one. Groups by object are never merged across stores, because an
 /// object belongs to one store.
 struct GroupMerger {
-  private let question: GroupQuestion
+  private let query: GroupQuery
   private var groups: [Group] = []
   private var numbers: [[Slot]: Int] = [:]
 
@@ -29,19 +29,19 @@ struct GroupMerger {
     let tie: [Slot]
   }
 
-  init(_ question: GroupQuestion) { self.question = question }
+  init(_ query: GroupQuery) { self.query = query }
 
   // MARK: Input
 
   /// Adds the answer of a store.
   ///
-  /// - Throws: ``SumDoesNotFit``.
+  /// - Throws: ``SumOverflow``.
   mutating func add(_ answer: DictionaryRows, space: UInt32) throws {
     for row in answer.rows {
-      let key = question.keyColumns.flatMap { identity(row[$0], answer.columns[$0], space) }
+      let key = query.keyColumns.flatMap { identity(row[$0], answer.columns[$0], space) }
       let number = numbers[key] ?? addGroup(key, row, answer, space)
-      guard case .int(let count) = row[question.countColumn] else { continue }
-      for (index, partial) in question.partials.enumerated() {
+      guard case .int(let count) = row[query.countColumn] else { continue }
+      for (index, partial) in query.partials.enumerated() {
         try take(row, partial, at: index, of: number, count: count, answer, space)
       }
     }
@@ -54,12 +54,12 @@ struct GroupMerger {
   }
 
   private mutating func addGroup(_ key: [Slot], _ row: [Slot], _ answer: DictionaryRows, _ space: UInt32) -> Int {
-    let constants = question.carried.map { column -> ResolvedConstant in
+    let constants = query.carried.map { column -> ResolvedConstant in
       guard case .object = answer.columns[column].content, case .int(let word) = row[column] else { return .slot(row[column]) }
       let reference = ObjectReference(rawValue: word)
       return .object(ManagedObjectID(space: space, entityNumber: UInt32(reference.entity), key: reference.key))
     }
-    let tie = question.keyColumns.map { column -> Slot in
+    let tie = query.keyColumns.map { column -> Slot in
       guard case .object = answer.columns[column].content, case .int(let word) = row[column] else { return row[column] }
       return .int(ObjectReference(rawValue: word).key)
     }
@@ -67,7 +67,7 @@ struct GroupMerger {
   }
 
   private mutating func addGroup(_ key: [Slot], space: UInt32, tie: [Slot], constants: [ResolvedConstant]) -> Int {
-    let aggregates = question.projection.aggregates
+    let aggregates = query.projection.aggregates
     groups.append(
       Group(
         space: space, tie: tie, constants: constants, statistics: aggregates.map { Statistic($0.function) },
@@ -84,7 +84,7 @@ struct GroupMerger {
       if case .int(let number) = row[column] { groups[group].statistics[index].add(sum: 0, ofValues: number) }
     case .sum(let column, let countColumn):
       guard case .int(let number) = row[countColumn], number > 0 else { return }
-      guard case .int(let sum) = row[column] else { throw SumDoesNotFit() }
+      guard case .int(let sum) = row[column] else { throw SumOverflow() }
       groups[group].statistics[index].add(sum: sum, ofValues: number)
     case .extreme(let column): groups[group].statistics[index].add(row[column])
     case .values(let column): take(row[column], identity(row[column], answer.columns[column], space), at: index, of: group, count: count)
@@ -95,7 +95,7 @@ struct GroupMerger {
   /// Adds a value that `count` objects have.
   private mutating func take(_ value: Slot, _ identity: [Slot], at index: Int, of group: Int, count: Int64) {
     if SlotComparison.isMissing(value) { return }
-    if question.projection.aggregates[index].isDistinct {
+    if query.projection.aggregates[index].isDistinct {
       if count > 0, groups[group].seen[index].insert(identity).inserted { groups[group].statistics[index].add(value) }
     } else {
       for _ in 0..<count { groups[group].statistics[index].add(value) }
@@ -106,10 +106,10 @@ struct GroupMerger {
 
   /// Returns the rows of the groups that match the having predicate, in order.
   mutating func rows() throws -> [DictionaryResults.Row] {
-    let projection = question.projection
+    let projection = query.projection
     // Without group keys, all objects form one group, even if there are no objects.
     if projection.groupKeys.isEmpty, groups.isEmpty {
-      _ = addGroup([], space: 0, tie: [], constants: question.carried.map { _ in .slot(.null) })
+      _ = addGroup([], space: 0, tie: [], constants: query.carried.map { _ in .slot(.null) })
     }
     var rows: [Row] = []
     for group in groups {
@@ -121,7 +121,7 @@ struct GroupMerger {
       rows = rows.filter { seen.insert($0.values + (hasObjects ? [.int(Int64($0.space))] : [])).inserted }
     }
     rows = rows.enumerated().sorted { left, right in
-      for (index, key) in question.sortKeys.enumerated() {
+      for (index, key) in query.sortKeys.enumerated() {
         let order = SlotOrder.compare(left.element.order[index], right.element.order[index], by: key.order)
         if order != 0 { return key.isAscending ? order < 0 : order > 0 }
       }
@@ -137,9 +137,9 @@ struct GroupMerger {
   }
 
   private func row(of group: Group) throws -> Row? {
-    let projection = question.projection
-    let constants = question.constants + group.constants
-    var evaluator = PredicateEvaluator(predicate: projection.having, constants: constants, resolver: LivingObjectResolver())
+    let projection = query.projection
+    let constants = query.constants + group.constants
+    var evaluator = PredicateEvaluator(predicate: projection.having, constants: constants, resolver: ManagedObjectResolver())
     evaluator.groupValues = zip(projection.aggregates, group.statistics).map { $1.isEmpty ? $0.emptyResult : $1.result }
     guard try evaluator.matches(group: nil) else { return nil }
     func object(_ expression: ResolvedExpression) -> ManagedObjectID? {
@@ -151,7 +151,7 @@ struct GroupMerger {
       if let id = object(column.expression) { return Slot.int(id.reference.rawValue) }
       return present(try evaluator.value(of: column.expression, forGroup: nil))
     }
-    let order = try question.sortKeys.map { key in
+    let order = try query.sortKeys.map { key in
       if let id = object(key.expression) { return Slot.int(id.key) }
       return try evaluator.value(of: key.expression, forGroup: nil)
     }

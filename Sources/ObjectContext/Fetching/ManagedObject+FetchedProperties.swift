@@ -17,7 +17,7 @@ extension ManagedObject {
   /// - Returns: The objects.
   public final func _fetchedProperty<Object: ManagedObject>(_ name: String, as type: Object.Type = Object.self) -> [Object] {
     do { return try fetchedObjects(name).compactMap { $0 as? Object } } catch {
-      managedObjectContext?.note(error)
+      managedObjectContext?.record(error)
       return []
     }
   }
@@ -29,7 +29,7 @@ extension ManagedObject {
     }
     guard let context = managedObjectContext else { return [] }
     if let known = context.fetchedProperties.ids(name, of: self) {
-      return known.map(context.object(with:)).filter { $0.flags.isDisjoint(with: [.isDeleted, .isGone]) }
+      return known.map(context.object(with:)).filter { $0.flags.isDisjoint(with: [.isDeleted, .isRemoved]) }
     }
     var request = FetchRequest<ManagedObject>(entityName: property.destinationEntityName)
     if let format = property.predicateFormat {

@@ -68,7 +68,7 @@ extension ManagedObjectContext {
     specification.resultType = resultType
     try prepareFetch()
     let entity = try entity(of: specification)
-    try refuseFiltering(of: specification)
+    try checkNoFiltering(of: specification)
     let stores = try rowSource.openStores(
       holding: entity, includesSubentities: specification.includesSubentities, affectedStores: specification.affectedStores, .fetch)
     return (specification, entity, stores)
@@ -82,7 +82,7 @@ extension ManagedObjectContext {
   }
 
   /// Throws if a request needs filtering in memory. The stores create dictionaries, so there are no objects to filter.
-  private func refuseFiltering(of specification: FetchSpecification) throws {
+  private func checkNoFiltering(of specification: FetchSpecification) throws {
     guard specification.allowsInMemoryFiltering else { return }
     let filter = FetchSpecification(entityName: specification.entityName, predicate: specification.predicate)
     guard try FetchSplit(filter, model: model).isWhole else {
@@ -146,18 +146,18 @@ extension ManagedObjectContext {
     guard try FetchResolver(model: model).resolve(specification).projection?.isGrouped ?? false else {
       return specification.forMerging(of: try entity(of: specification))
     }
-    return try GroupQuestion(specification, model: model, sumsInStores: true).specification
+    return try GroupQuery(specification, model: model, sumsInStores: true).specification
   }
 
   /// Merges the groups of several stores, then applies the having predicate and the order.
   private func groups(_ specification: FetchSpecification, _ stores: [PersistentStore]) throws -> [DictionaryResults.Row] {
     func rows(sumsInStores: Bool) throws -> [DictionaryResults.Row] {
-      let question = try GroupQuestion(specification, model: model, sumsInStores: sumsInStores)
-      var merger = GroupMerger(question)
-      for store in stores { try merger.add(try dictionaryRows(of: question.specification, from: store), space: store.space.number) }
+      let query = try GroupQuery(specification, model: model, sumsInStores: sumsInStores)
+      var merger = GroupMerger(query)
+      for store in stores { try merger.add(try dictionaryRows(of: query.specification, from: store), space: store.space.number) }
       return try merger.rows()
     }
-    do { return try rows(sumsInStores: true) } catch is SumDoesNotFit { return try rows(sumsInStores: false) }
+    do { return try rows(sumsInStores: true) } catch is SumOverflow { return try rows(sumsInStores: false) }
   }
 
   /// Returns the value that a store sorts by: the key, if the value is an object.

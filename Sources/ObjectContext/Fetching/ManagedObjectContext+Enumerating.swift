@@ -40,7 +40,7 @@ extension ManagedObjectContext {
       for object in objects where !object.isDeleted {
         try body(object, &stop)
         // Report values that `body` could not read.
-        try notedErrors.tell()
+        try deferredErrors.throwRecorded()
         if stop { return }
       }
     }
@@ -62,16 +62,16 @@ extension ManagedObjectContext {
       if allowsEscapingMutations || !hasChanges { return }
       throw StoreError(.misuse(.changesEscapeBatch, entity: request.specification.entityName), operation: .enumerate)
     }
-    let walk = try walk(over: request, batchSize: batchSize)
+    let reader = try reader(over: request, batchSize: batchSize)
     try checkChanges()
     var stop = false
     while !stop {
       // The changes made by one call of `body` form one event.
       defer { processPendingChanges() }
-      guard let batch = try walk.next() else { return }
+      guard let batch = try reader.next() else { return }
       let objects = batch.compactMap { $0 as? Result }.filter { !$0.isDeleted }
       if !objects.isEmpty { try body(objects, &stop) }
-      try notedErrors.tell()
+      try deferredErrors.throwRecorded()
       try checkChanges()
     }
   }
@@ -89,7 +89,7 @@ extension ManagedObjectContext {
   ///   - batchSize: The maximum number of IDs in a batch.
   /// - Throws: ``FetchPredicateError`` for an invalid request; ``StoreError`` from the store.
   public func fetchIdentifiers<Result: ManagedObject>(_ request: FetchRequest<Result>, batchSize: Int) throws -> FetchedIdentifierBatches {
-    FetchedIdentifierBatches(try walk(over: request, batchSize: batchSize))
+    FetchedIdentifierBatches(try reader(over: request, batchSize: batchSize))
   }
 
   /// Returns the IDs of the objects that match a request, in order. Inserted objects have temporary IDs.
@@ -102,11 +102,11 @@ extension ManagedObjectContext {
   }
 
   /// Returns a batch reader for a request. Reads the IDs but no rows.
-  func walk<Result: ManagedObject>(over request: FetchRequest<Result>, batchSize: Int) throws -> ObjectWalk {
+  func reader<Result: ManagedObject>(over request: FetchRequest<Result>, batchSize: Int) throws -> ObjectBatchReader {
     guard batchSize > 0 else {
       throw StoreError(.emptyBatch(size: batchSize), operation: .enumerate)
     }
     try checkClass(Result.self, for: request.specification)
-    return try ObjectWalk(request.specification, batchSize: batchSize, context: self)
+    return try ObjectBatchReader(request.specification, batchSize: batchSize, context: self)
   }
 }

@@ -11,26 +11,26 @@ extension ManagedObjectContext {
   /// - Throws: ``FetchPredicateError`` for an invalid request; ``StoreError`` from the store.
   public func explain<Result>(_ request: FetchRequest<Result>) throws -> FetchExplanation {
     settleChanges()
-    try notedErrors.tell()
+    try deferredErrors.throwRecorded()
     var specification = request.specification
     let readsRows = specification.includesPropertyValues && specification.fetchBatchSize <= 0
     if specification.resultType == .objects && !readsRows { specification.resultType = .objectIDs }
     // Finding the objects affected by related changes would need a fetch.
     let plan = try FetchMergePlan(specification, context: self, countsRelatedChanges: false)
     var inMemory: [String] = []
-    var asked = specification
+    var explained = specification
     if specification.resultType == .dictionaries {
       if plan.stores.count > 1 {
-        asked = try mergeableDictionaries(specification)
+        explained = try mergeableDictionaries(specification)
         inMemory.append("the rows of \(plan.stores.count) stores are put together")
       }
     } else {
-      asked = try readSpecification(plan.storeSpecification)
+      explained = try readSpecification(plan.storeSpecification)
       let name = specification.entityName
       if plan.changedCount > 0 {
         inMemory.append("unsaved changes of \(plan.changedCount) objects of \(name) are compared, and merged into the stores' answer")
       }
-      if plan.goneCount > 0 { inMemory.append("\(plan.goneCount) unsaved deletions of \(name) are taken out of the stores' answer") }
+      if plan.deletedCount > 0 { inMemory.append("\(plan.deletedCount) unsaved deletions of \(name) are taken out of the stores' answer") }
       if try RelatedChanges(of: specification, entity(of: specification), nil, self) != nil {
         inMemory.append("objects of \(name) that unsaved changes of related objects concern are found, read, and compared")
       }
@@ -45,7 +45,7 @@ extension ManagedObjectContext {
         inMemory.append("the objects of “\(path)” are prefetched: one more statement for each relationship of the path")
       }
     }
-    let parts = try plan.stores.map { try rowSource.explain(asked, from: $0) }
+    let parts = try plan.stores.map { try rowSource.explain(explained, from: $0) }
     return FetchExplanation(stores: parts, inMemory: inMemory)
   }
 }

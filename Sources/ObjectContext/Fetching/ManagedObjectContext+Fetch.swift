@@ -26,7 +26,7 @@ extension ManagedObjectContext {
     specification.resultType = .objectIDs
     try prepareFetch()
     let ids = try objectIDs(of: FetchMergePlan(specification, context: self))
-    try notedErrors.tell()
+    try deferredErrors.throwRecorded()
     return ids
   }
 
@@ -45,7 +45,7 @@ extension ManagedObjectContext {
     specification.returnsDistinctResults = false
     try prepareFetch()
     let count = try count(of: FetchMergePlan(specification, context: self))
-    try notedErrors.tell()
+    try deferredErrors.throwRecorded()
     return count
   }
 
@@ -79,7 +79,7 @@ extension ManagedObjectContext {
   func checkClass<Result: ManagedObject>(_ type: Result.Type, for specification: FetchSpecification) throws {
     guard try returnsOnly(type, for: specification) else {
       let name = try entity(of: specification).name
-      if classes.type(of: name) == nil { throw StoreError(whyUnknown(type), operation: .fetch) }
+      if classes.type(of: name) == nil { throw StoreError(unknownEntityReason(type), operation: .fetch) }
       throw StoreError(.otherClass(entity: name, className: "\(type)"), operation: .fetch)
     }
   }
@@ -92,7 +92,7 @@ extension ManagedObjectContext {
 
   func prepareFetch() throws {
     settleChanges()
-    try notedErrors.tell()
+    try deferredErrors.throwRecorded()
   }
 
   func entity(of specification: FetchSpecification) throws -> CompiledEntity {
@@ -139,7 +139,7 @@ extension ManagedObjectContext {
     }
     if !specification.returnsObjectsAsFaults { for object in objects { object.willAccess() } }
     // An error while objects were filtered, sorted, or fired makes the result wrong.
-    try notedErrors.tell()
+    try deferredErrors.throwRecorded()
     return objects
   }
 
@@ -157,7 +157,7 @@ extension ManagedObjectContext {
   /// Merges stored objects, which are sorted store by store, with changed objects, and applies the offset and the limit.
   func assembled(_ plan: FetchMergePlan, stored: [ManagedObject]) throws -> [ManagedObject] {
     let changed = try plan.changedMatches()
-    if plan.sortsAnew { return plan.windowed(try plan.sorted(stored + changed)) }
+    if plan.sortsInMemory { return plan.windowed(try plan.sorted(stored + changed)) }
     return plan.windowed(try plan.merge(stored, changed, element: { $0 }, object: { stored[$0] }))
   }
 }

@@ -8,7 +8,7 @@ extension ManagedObjectContext {
   /// - Parameter storedIDs: The IDs that the stores have already returned, by ID space.
   func filtered(_ plan: FetchMergePlan, _ split: FetchSplit, storedIDs: [UInt32: [ManagedObjectID]]? = nil) throws -> [ManagedObject] {
     var objects: [ManagedObject] = []
-    let limit = plan.needsMerging || plan.sortsAnew ? .max : plan.window(of: .max).upperBound
+    let limit = plan.needsMerging || plan.sortsInMemory ? .max : plan.window(of: .max).upperBound
     try forEachFiltered(plan, split, limit: limit, storedIDs: storedIDs) { objects.append($0) }
     return try assembled(plan, stored: objects)
   }
@@ -26,7 +26,7 @@ extension ManagedObjectContext {
   ) throws {
     let entity = try entity(of: plan.specification)
     let resolver = FetchResolver(model: model, transientKeys: .allowed)
-    let evaluator = PredicateEvaluator(try resolver.resolve(split.remaining, entity: entity), resolver: LivingObjectResolver())
+    let evaluator = PredicateEvaluator(try resolver.resolve(split.remaining, entity: entity), resolver: ManagedObjectResolver())
     let specification = plan.storeSpecification
     var found = 0
     for store in plan.stores where found < limit {

@@ -95,16 +95,16 @@ extension ManagedObjectContext {
     of entity: CompiledEntity, keys: [String], values: [[any FetchConstantConvertible]], _ prepare: (ManagedObject) throws -> Void
   ) throws -> [ManagedObject] {
     let key = try UniqueKey(keys, of: entity, in: self)
-    let wanted = try values.map(key.values)
+    let requested = try values.map(key.values)
     var known: [[Slot]: ManagedObject] = [:]
-    for predicate in key.predicates(for: Set(wanted)) {
+    for predicate in key.predicates(for: Set(requested)) {
       for object in try fetch(FetchRequest<ManagedObject>(entityName: key.declaringEntity.name, predicate: predicate)) {
         known[key.identity(of: object)] = object
       }
     }
     // Without this check, an object that could not be read would be created a second time.
-    try notedErrors.tell()
-    return try wanted.map { values in
+    try deferredErrors.throwRecorded()
+    return try requested.map { values in
       if let object = known[values.identity] {
         guard object.compiledEntity.isKind(of: entity) else { throw other(object, than: entity) }
         return object
@@ -216,13 +216,13 @@ private struct UniqueKey {
 
   /// Returns predicates that find the objects with the given values: one predicate for a single property, otherwise one for each batch of
   /// several hundred values.
-  func predicates(for wanted: Set<Values>) -> [FetchPredicate] {
+  func predicates(for requested: Set<Values>) -> [FetchPredicate] {
     if slots.count == 1 {
-      let list = wanted.compactMap(\.constants.first)
+      let list = requested.compactMap(\.constants.first)
       guard !list.isEmpty else { return [] }
       return [.comparison(FetchComparison(left: .keyPath(slots[0].name), op: .in, right: .constant(.list(list))))]
     }
-    let alternatives = wanted.map { values in
+    let alternatives = requested.map { values in
       FetchPredicate.and(
         zip(values.constants, slots).map { constant, slot in
           .comparison(FetchComparison(left: .keyPath(slot.name), op: .equal, right: .constant(constant)))

@@ -24,7 +24,7 @@ extension ManagedObjectContext {
   ///
   /// - Throws: ``StoreError`` with ``StoreError/Code/objectNotFound`` if no object matches, and with ``StoreError/Code/notUnique`` if
   ///   several match; the errors of a fetch.
-  public func fetchOnly<Result: ManagedObject>(_ request: FetchRequest<Result>) throws -> Result {
+  public func fetchExactlyOne<Result: ManagedObject>(_ request: FetchRequest<Result>) throws -> Result {
     try request.specification.checkNumbers()
     let results = try fetch(request.limit(2))
     guard let only = results.first else { throw StoreError(.noneFound(entity: request.entityName), operation: .fetch) }

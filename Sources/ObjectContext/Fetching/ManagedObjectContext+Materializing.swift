@@ -28,9 +28,9 @@ extension ManagedObjectContext {
   /// Returns the objects of rows, in their order. Creates row images only for objects that take them.
   private func materialize(_ rows: RowList, space: UInt32, refresh: Bool) -> [ManagedObject] {
     let group = rows.count > 1 ? faultGroups.reserve() : 0
-    var references = ReferenceRun()
+    var references = CompactReferenceArray()
     // Initialize the elements in place: appending would retain each object once more.
-    let objects = [ManagedObject](unsafeUninitializedCapacity: rows.count) { places, count in
+    let objects = [ManagedObject](unsafeUninitializedCapacity: rows.count) { buffer, count in
       for position in rows.indices {
         let row = rows.base(position)
         let reference = RowImage.reference(row)
@@ -38,12 +38,12 @@ extension ManagedObjectContext {
         if let known = registeredObject(reference, space: space) {
           if refresh || known.flags.contains(.isFault) { take(rows[position], for: known, refresh: refresh) }
           known.join(group, at: position)
-          places.initializeElement(at: position, to: known)
+          buffer.initializeElement(at: position, to: known)
         } else {
           let id = ManagedObjectID(space: space, entityNumber: UInt32(truncatingIfNeeded: reference.entity), key: reference.key)
           let made = makeObject(id, row: row)
           made.join(group, at: position)
-          places.initializeElement(at: position, to: made)
+          buffer.initializeElement(at: position, to: made)
         }
         count = position + 1
       }
@@ -71,7 +71,7 @@ extension ManagedObjectContext {
       if let image = object.image, image.version > row.version, row.version != UnsavedRow.version { return }
       object.image = row
     } else if refresh, !object.flags.contains(.isDeleted), object.image?.version != row.version || row.version == UnsavedRow.version {
-      object.takeFreshRow(row)
+      object.setRefreshedRow(row)
     }
   }
 
@@ -98,7 +98,7 @@ extension ManagedObjectContext {
         object.join(group, at: position)
       }
       if refresh ? !object.flags.contains(.isDeleted) : object.flags.contains(.isFault) && object.row == nil {
-        if !refresh, let store = rowSource.store(numbered: id.space), let row = rowSource.rowAtHand(id.reference, in: store) {
+        if !refresh, let store = rowSource.store(numbered: id.space), let row = rowSource.cachedRow(id.reference, in: store) {
           object.image = row
         } else {
           missing[id.space, default: []].append(id)
@@ -112,8 +112,8 @@ extension ManagedObjectContext {
       }
     }
     return objects.map { object in
-      let isGone = !object.flags.isDisjoint(with: [.isGone, .isInaccessible]) || object.flags.contains(.isFault) && object.row == nil
-      return isGone ? nil : object
+      let isRemoved = !object.flags.isDisjoint(with: [.isRemoved, .isInaccessible]) || object.flags.contains(.isFault) && object.row == nil
+      return isRemoved ? nil : object
     }
   }
 
@@ -135,10 +135,10 @@ extension ManagedObjectContext {
   /// - Parameter storedIDs: The IDs that the stores have already returned, by ID space.
   func objectIDs(of plan: FetchMergePlan, storedIDs: [UInt32: [ManagedObjectID]]? = nil) throws -> [ManagedObjectID] {
     if let split = plan.split {
-      guard !plan.needsMerging, !plan.sortsAnew else { return try filtered(plan, split, storedIDs: storedIDs).map(\.objectID) }
-      let wanted = plan.window(of: .max).upperBound
+      guard !plan.needsMerging, !plan.sortsInMemory else { return try filtered(plan, split, storedIDs: storedIDs).map(\.objectID) }
+      let upperBound = plan.window(of: .max).upperBound
       var ids: [ManagedObjectID] = []
-      try forEachFiltered(plan, split, limit: wanted, storedIDs: storedIDs) { ids.append($0.currentID) }
+      try forEachFiltered(plan, split, limit: upperBound, storedIDs: storedIDs) { ids.append($0.currentID) }
       return plan.windowed(ids)
     }
     var stored: [ManagedObjectID] = []
@@ -150,9 +150,9 @@ extension ManagedObjectContext {
     if plan.hasRelevantChanges {
       stored.removeAll { id in registeredObject(id.reference, space: id.space).map(plan.isSuperseded) ?? false }
     }
-    if plan.sortsAnew { return try assembled(plan, stored: try objects(with: stored).compactMap { $0 }).map(\.objectID) }
+    if plan.sortsInMemory { return try assembled(plan, stored: try objects(with: stored).compactMap { $0 }).map(\.objectID) }
     let pages = PagedObjects(stored, pageSize: FaultGroups.faultBatch, context: self)
     return plan.windowed(
-      try plan.merge(stored, try plan.changedMatches(), element: \.objectID, object: { try pages.objectIfThere(at: $0) }))
+      try plan.merge(stored, try plan.changedMatches(), element: \.objectID, object: { try pages.existingObject(at: $0) }))
   }
 }

@@ -52,7 +52,7 @@ extension ManagedObjectContext {
     return zip(references, dictionaries.rows).enumerated().map { position, pair in
       let (reference, row) = pair
       let object = registeredObject(reference, space: space) ?? makeFault(reference, space: space)
-      if object.flags.contains(.isFault), object.row == nil { object.takePartialRow(row.dropFirst(), slots: slots) }
+      if object.flags.contains(.isFault), object.row == nil { object.setPartialRow(row.dropFirst(), slots: slots) }
       object.join(group, at: position)
       return object
     }
@@ -61,8 +61,8 @@ extension ManagedObjectContext {
 
 extension ManagedObject {
   /// Stores the values of a partially read row. The object stays a fault: accessing any other property reads the complete row.
-  final func takePartialRow(_ values: ArraySlice<Slot>, slots: [Int]) {
-    forgetPartialRow()
+  final func setPartialRow(_ values: ArraySlice<Slot>, slots: [Int]) {
+    discardPartialRow()
     guard overlay == nil else { return }
     let partial = Overlay(of: compiledEntity)
     for (value, slot) in zip(values, slots) { partial.keep(value, at: slot) }
@@ -70,7 +70,7 @@ extension ManagedObject {
     flags.insert(.isPartial)
   }
 
-  final func forgetPartialRow() {
+  final func discardPartialRow() {
     guard flags.contains(.isPartial) else { return }
     flags.remove(.isPartial)
     setOverlay(nil)
@@ -84,7 +84,7 @@ extension ManagedObject {
   /// Returns the destination of a to-one relationship if it has been read; nil otherwise.
   final func readReference(_ slot: Int) -> ObjectReference? {
     if let row {
-      MemoryAhead.expect(behind: self, row)
+      MemoryPrefetch.prefetch(behind: self, row)
       return ObjectReference(rawValue: slot < RowImage.slotCount(row) ? RowImage.word(row, slot) : 0)
     }
     guard hasPartialValue(slot) else { return nil }

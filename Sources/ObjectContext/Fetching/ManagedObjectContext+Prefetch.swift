@@ -32,7 +32,7 @@ extension ManagedObjectContext {
     var companions: [ManagedObject] = []
     for (number, objects) in groups { companions += try prefetch(keyPaths, of: model.entities[Int(number)], for: objects) }
     _ = faultGroups.hold(companions)
-    try notedErrors.tell()
+    try deferredErrors.throwRecorded()
   }
 
   /// Reads the objects at the ends of the request's relationship key paths.
@@ -45,13 +45,13 @@ extension ManagedObjectContext {
   private func prefetch(_ keyPaths: [String], of entity: CompiledEntity, for objects: [ManagedObject]) throws -> [ManagedObject] {
     var held: [ManagedObject] = []
     for keyPath in keyPaths {
-      var places = [(entity: entity, objects: objects)]
+      var levels = [(entity: entity, objects: objects)]
       for key in keyPath.split(separator: ".", omittingEmptySubsequences: false).map(String.init) {
         var next: [(entity: CompiledEntity, objects: [ManagedObject])] = []
-        for place in places {
-          for owner in owners(of: key, below: place.entity) {
-            let isWhole = owner.number == place.entity.number
-            let sources = isWhole ? place.objects : place.objects.filter { $0.compiledEntity.isKind(of: owner) }
+        for level in levels {
+          for owner in owners(of: key, below: level.entity) {
+            let isWhole = owner.number == level.entity.number
+            let sources = isWhole ? level.objects : level.objects.filter { $0.compiledEntity.isKind(of: owner) }
             switch owner.property(named: key) {
             case .toOne(let relationship):
               next.append((model.entities[relationship.destinationEntity], try prefetchToOne(relationship, of: sources)))
@@ -59,12 +59,12 @@ extension ManagedObjectContext {
               // Usually there is one path: avoid a copy.
               if held.isEmpty { held = sources } else { held.append(contentsOf: sources) }
               next.append((model.entities[relationship.destinationEntity], try prefetchToMany(relationship, of: sources)))
-            default: throw notPrefetched(key, keyPath, place.entity)
+            default: throw notPrefetched(key, keyPath, level.entity)
             }
           }
         }
-        guard !next.isEmpty else { throw notPrefetched(key, keyPath, places[0].entity) }
-        places = next
+        guard !next.isEmpty else { throw notPrefetched(key, keyPath, levels[0].entity) }
+        levels = next
       }
     }
     return held
@@ -108,7 +108,7 @@ extension ManagedObjectContext {
           && !source.stateUnretained(relationship)._withUnsafeGuaranteedRef(\.isLoaded)
       }
       // Usually no source has been read: avoid a filtered copy.
-      let areUnread = MemoryAhead.visitWhile(sources) { $0._withUnsafeGuaranteedRef(isUnread) }
+      let areUnread = MemoryPrefetch.visitWhile(sources) { $0._withUnsafeGuaranteedRef(isUnread) }
       let unread = areUnread ? sources : sources.filter(isUnread)
       guard let first = unread.first else { continue }
       try readMembers(of: unread, relationship, from: try rowSource.openStore(of: first.currentID, .fetch))
@@ -117,7 +117,7 @@ extension ManagedObjectContext {
     for (_, sources) in groups {
       // Request a member once, even if it has many owners.
       var seen = KeySet()
-      MemoryAhead.visitWhile(sources) { held in
+      MemoryPrefetch.visitWhile(sources) { held in
         // The array retains the object, the object retains its state, and creating a member calls no other code.
         held._withUnsafeGuaranteedRef { source in
           source.loadedStateUnretained(relationship.index)?._withUnsafeGuaranteedRef { state in
@@ -147,7 +147,7 @@ extension ManagedObjectContext {
       let store = try rowSource.openStore(of: objects[0].currentID, .fetch)
       var missing: [ManagedObjectID] = []
       for object in objects {
-        if let row = rowSource.rowAtHand(object.currentID.reference, in: store) {
+        if let row = rowSource.cachedRow(object.currentID.reference, in: store) {
           object.image = row
         } else {
           missing.append(object.currentID)

@@ -50,11 +50,11 @@ extension ManagedObjectContext {
 /// The assignments of a batch update for the objects of one store.
 private struct ObjectUpdate {
   let plan: BatchUpdatePlan
-  private let evaluator: PredicateEvaluator<LivingObjectResolver>
+  private let evaluator: PredicateEvaluator<ManagedObjectResolver>
 
   init(plan: BatchUpdatePlan) {
     self.plan = plan
-    evaluator = PredicateEvaluator(plan.fetch, resolver: LivingObjectResolver())
+    evaluator = PredicateEvaluator(plan.fetch, resolver: ManagedObjectResolver())
   }
 
   func apply(to object: ManagedObject, in context: ManagedObjectContext) throws {

@@ -20,7 +20,7 @@ final class PagedObjects {
     let companions: [ManagedObject]
   }
 
-  static var heldPages: Int { 3 }
+  static var maximumPageCount: Int { 3 }
 
   /// - Parameter specification: The request whose prefetching, faulting, and refreshing options apply to each page.
   init(_ ids: [ManagedObjectID], pageSize: Int, specification: FetchSpecification? = nil, context: ManagedObjectContext) {
@@ -40,7 +40,7 @@ final class PagedObjects {
       return page.objects
     }
     let page = try read(number)
-    if pages.count >= Self.heldPages { pages.removeFirst() }
+    if pages.count >= Self.maximumPageCount { pages.removeFirst() }
     pages.append(page)
     return page.objects
   }
@@ -56,14 +56,14 @@ final class PagedObjects {
   private func currentID(_ id: ManagedObjectID) -> ManagedObjectID { id.isTemporaryID ? newObjects[id]?.objectID ?? id : id }
 
   /// Returns the object at a position; nil if its row no longer exists.
-  func objectIfThere(at position: Int) throws -> ManagedObject? { try page(position / pageSize)[position % pageSize] }
+  func existingObject(at position: Int) throws -> ManagedObject? { try page(position / pageSize)[position % pageSize] }
 
   /// Returns the object at a position; a fault if its row no longer exists. The context records an error and throws it later.
   func object(at position: Int) -> ManagedObject {
     do {
-      if let object = try objectIfThere(at: position) { return object }
+      if let object = try existingObject(at: position) { return object }
     } catch {
-      context.note(error)
+      context.record(error)
     }
     return context.object(with: currentID(ids[position]))
   }

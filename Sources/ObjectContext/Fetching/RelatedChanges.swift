@@ -23,7 +23,7 @@ struct RelatedChanges {
   init?(
     of specification: FetchSpecification, _ entity: CompiledEntity, _ resolved: ResolvedFetch?, _ context: ManagedObjectContext
   ) throws {
-    guard specification.includesPendingChanges, specification.resultType != .dictionaries, context.unitOfWork.mayConcernOthers,
+    guard specification.includesPendingChanges, specification.resultType != .dictionaries, context.unitOfWork.mayAffectOthers,
       specification.mayFollowRelationships(of: entity)
     else { return nil }
     // Blocks and transient keys are evaluated in memory for each object.
@@ -38,28 +38,28 @@ struct RelatedChanges {
     self.context = context
     // Skip inserted objects: any object that refers to one has changed itself.
     for object in context.unitOfWork.updated where object.isUpdated && !object.flags.contains(.isDeleted) {
-      note(object, slots: object.overlay?.dirty ?? SlotMask(), toMany: object.toManyIndexes(\.isChanged))
+      record(object, slots: object.overlay?.dirty ?? SlotMask(), toMany: object.toManyIndexes(\.isChanged))
     }
     for object in context.unitOfWork.deleted where object.isDeleted && !object.flags.contains(.isInserted) {
-      note(object, slots: nil, toMany: nil)
+      record(object, slots: nil, toMany: nil)
     }
     if changed.isEmpty { return nil }
   }
 
-  private mutating func note(_ object: ManagedObject, slots: SlotMask?, toMany: SlotMask?) {
+  private mutating func record(_ object: ManagedObject, slots: SlotMask?, toMany: SlotMask?) {
     let number = Int(object.currentID.entityNumber)
     for (index, dependency) in dependencies.related.enumerated()
-    where dependency.entities.contains(number) && dependency.isConcerned(by: slots, toMany) {
+    where dependency.entities.contains(number) && dependency.isAffected(by: slots, toMany) {
       changed[index, default: []].insert(object.currentID)
       known[object.currentID] = object
     }
   }
 
   /// Returns the unchanged objects of the entity that the changes affect, with their rows loaded.
-  func concernedObjects() throws -> [ManagedObject] {
+  func affectedObjects() throws -> [ManagedObject] {
     var ids: Set<ManagedObjectID> = []
     for (index, changed) in changed {
-      let roots = FetchRoots(
+      let roots = FetchRootFinder(
         dependencies.related[index], of: entity, affectedStores: specification.affectedStores, in: context, known: known)
       ids.formUnion(try roots.roots(of: changed))
     }
@@ -90,11 +90,11 @@ extension FetchSpecification {
 }
 
 /// The maximum nesting depth of the cheap check.
-private let greatestDepth = 64
+private let maximumDepth = 64
 
 extension FetchPredicate {
   fileprivate func mayReach(_ depth: Int, _ isOwn: (String) -> Bool) -> Bool {
-    if depth > greatestDepth { return true }
+    if depth > maximumDepth { return true }
     switch self {
     case .constant, .block: return false
     case .and(let items), .or(let items): return items.contains { $0.mayReach(depth + 1, isOwn) }
@@ -107,7 +107,7 @@ extension FetchPredicate {
 
 extension FetchExpression {
   fileprivate func mayReach(_ depth: Int, _ isOwn: (String) -> Bool) -> Bool {
-    if depth > greatestDepth { return true }
+    if depth > maximumDepth { return true }
     switch self {
     case .constant, .evaluatedObject: return false
     case .keyPath(let keys): return !(keys.first.map(isOwn) ?? false)

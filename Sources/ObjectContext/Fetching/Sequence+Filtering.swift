@@ -44,12 +44,12 @@ extension Sequence where Element: ManagedObject {
     }
     var specification = FetchSpecification(entityName: entity.name)
     specification.sortDescriptors = descriptors
-    let errorCount = context?.notedErrors.count
+    let errorCount = context?.deferredErrors.count
     let fetch = try FetchResolver(model: model, transientKeys: .allowed).resolve(specification)
-    let order = ObjectOrder(fetch, resolver: LivingObjectResolver())
+    let order = ObjectOrder(fetch, resolver: ManagedObjectResolver())
     let positions = Dictionary(objects.enumerated().map { (ObjectIdentifier($1), $1) }, uniquingKeysWith: { one, _ in one })
     let sorted = try order.sorted(objects).compactMap { positions[ObjectIdentifier($0)] }
-    if let context, context.notedErrors.count != errorCount, let error = context.pendingError { throw error }
+    if let context, context.deferredErrors.count != errorCount, let error = context.pendingError { throw error }
     return sorted
   }
 }

@@ -60,13 +60,13 @@ extension PredicateExpressions.OptionalFlatMap: ConvertibleNode {
   func convert(_ converter: FoundationPredicateConverter) throws -> ConvertedNode {
     let wrapped = try converter.expression(wrapped)
     let inner = converter.binding(variable, to: wrapped)
-    let isThere = FetchPredicate.isNull(wrapped, false)
+    let isPresent = FetchPredicate.isNull(wrapped, false)
     switch try inner.node(transform) {
-    case .predicate(let predicate): return .optional(predicate, where: isThere)
-    case .optional(let predicate, let presence): return .optional(predicate, where: isThere && presence)
+    case .predicate(let predicate): return .optional(predicate, where: isPresent)
+    case .optional(let predicate, let presence): return .optional(predicate, where: isPresent && presence)
     // A key path that starts at a missing value has no value anyway.
     case .expression(let expression) where expression.starts(with: wrapped): return .expression(expression)
-    case .expression(let expression): return .expression(.conditional(isThere, expression, .constant(.null)))
+    case .expression(let expression): return .expression(.conditional(isPresent, expression, .constant(.null)))
     case .members, .range: throw FoundationPredicateConverter.unsupported(Self.self)
     }
   }

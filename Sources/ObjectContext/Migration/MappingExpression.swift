@@ -13,7 +13,7 @@ final class MappingExpressions {
   }
   private struct Resolved {
     let value: ResolvedValue
-    let evaluator: PredicateEvaluator<LivingObjectResolver>
+    let evaluator: PredicateEvaluator<ManagedObjectResolver>
   }
   /// Expressions that are already resolved against an entity.
   private var resolved: [Key: Resolved] = [:]
@@ -65,7 +65,7 @@ final class MappingExpressions {
       }
       let (fetch, values) = try FetchResolver(model: model, transientKeys: .allowed)
         .resolve(nil, values: [aboutSource], entity: entity, includesSubentities: true)
-      resolved = Resolved(value: values[0], evaluator: PredicateEvaluator(fetch, resolver: LivingObjectResolver()))
+      resolved = Resolved(value: values[0], evaluator: PredicateEvaluator(fetch, resolver: ManagedObjectResolver()))
       self.resolved[key] = resolved
     }
     switch resolved.value {

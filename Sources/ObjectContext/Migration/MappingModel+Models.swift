@@ -131,36 +131,36 @@ extension MappingModel {
     var issues: [Issue] = []
     var names: Set<String> = []
     for mapping in entityMappings {
-      func note(_ entity: String?, _ property: String? = nil, _ text: String) {
+      func report(_ entity: String?, _ property: String? = nil, _ text: String) {
         issues.append(Issue(entity: entity, property: property, text: "“\(mapping.name)” \(text)"))
       }
-      if !names.insert(mapping.name).inserted { note(nil, nil, "is the name of two entity mappings") }
+      if !names.insert(mapping.name).inserted { report(nil, nil, "is the name of two entity mappings") }
       if let name = mapping.sourceEntityName, source.entity(named: name) == nil {
-        note(name, nil, "begins with “\(name)”, which the older model does not have")
+        report(name, nil, "begins with “\(name)”, which the older model does not have")
       } else if mapping.sourceEntityName == nil, mapping.mappingType != .add, mapping.mappingType != .custom {
-        note(nil, nil, "names no older entity")
+        report(nil, nil, "names no older entity")
       }
       guard let name = mapping.destinationEntityName else {
-        if mapping.mappingType != .remove { note(nil, nil, "names no newer entity") }
+        if mapping.mappingType != .remove { report(nil, nil, "names no newer entity") }
         continue
       }
       guard let entity = destination.entity(named: name) else {
-        note(name, nil, "leads to “\(name)”, which the newer model does not have")
+        report(name, nil, "leads to “\(name)”, which the newer model does not have")
         continue
       }
       if entity.isAbstract, mapping.makesObjects, mapping.mappingType != .custom {
-        note(name, nil, "leads to “\(name)”, which is abstract")
+        report(name, nil, "leads to “\(name)”, which is abstract")
       }
       for property in mapping.attributeMappings {
         switch entity.property(named: property.name) {
         case .attribute, .composite: break
-        default: note(name, property.name, "sets the attribute “\(property.name)”, which “\(name)” does not have")
+        default: report(name, property.name, "sets the attribute “\(property.name)”, which “\(name)” does not have")
         }
       }
       for property in mapping.relationshipMappings {
         switch entity.property(named: property.name) {
         case .toOne, .toMany: break
-        default: note(name, property.name, "sets the relationship “\(property.name)”, which “\(name)” does not have")
+        default: report(name, property.name, "sets the relationship “\(property.name)”, which “\(name)” does not have")
         }
       }
     }

@@ -26,7 +26,7 @@ final class MigrationContexts {
   ///   - classes: The classes of destination objects. Entities without a class, and all source objects, use plain objects.
   ///   - plainClass: The class of plain objects.
   init(
-    _ session: any StoreMigrationSession, classes: ManagedObjectClasses = ManagedObjectClasses(), plainClass: ManagedObject.Type? = nil
+    _ session: any StoreMigrationSession, classes: ManagedObjectClasses = ManagedObjectClasses(), fallbackClass: ManagedObject.Type? = nil
   ) throws {
     let issues = classes.issues(with: session.destinationModel)
     guard issues.isEmpty else {
@@ -43,9 +43,9 @@ final class MigrationContexts {
     sourceStore = sourceCoordinator.persistentStores[0]
     destinationStore = destinationCoordinator.persistentStores[0]
     source = ManagedObjectContext(
-      coordinator: sourceCoordinator, classes: Self.classes(ManagedObjectClasses(), plainClass, session.sourceModel))
+      coordinator: sourceCoordinator, classes: Self.classes(ManagedObjectClasses(), fallbackClass, session.sourceModel))
     destination = ManagedObjectContext(
-      coordinator: destinationCoordinator, classes: Self.classes(classes, plainClass, session.destinationModel))
+      coordinator: destinationCoordinator, classes: Self.classes(classes, fallbackClass, session.destinationModel))
     let (older, newer) = (session.sourceModel, session.destinationModel)
     let difference = ModelDifference(from: older, to: newer)
     self.difference = difference
@@ -103,7 +103,7 @@ final class MigrationContexts {
 
   func saveDestination() throws {
     // A value that could not be read must not be silently lost.
-    try source.notedErrors.settle()
+    try source.deferredErrors.settle()
     try destination.save()
     try session.checkCancellation()
   }

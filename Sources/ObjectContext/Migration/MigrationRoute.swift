@@ -4,7 +4,7 @@ import ObjectStore
 /// The migration path through the versions of a staged migration.
 struct MigrationRoute {
   /// The step from one version to the next.
-  enum Passage {
+  enum Transition {
     case lightweight(String)
     case custom(CustomMigrationStage)
 
@@ -16,7 +16,7 @@ struct MigrationRoute {
     }
   }
 
-  private var next: [String: (passage: Passage, checksum: String)] = [:]
+  private var next: [String: (transition: Transition, checksum: String)] = [:]
   /// The checksums of all versions, in the order of the stages.
   private var order: [String] = []
   private var models: [String: CompiledModel] = [:]
@@ -45,7 +45,7 @@ struct MigrationRoute {
         }
         // A custom stage between versions that were listed before replaces the lightweight step between them.
         if let end, next[from] == nil, next[to] == nil, end != from, !leads(end, to: from) { connect(end, from, .lightweight(stage.label)) }
-        if case .custom(let other)? = next[from]?.passage {
+        if case .custom(let other)? = next[from]?.transition {
           throw StoreError(.stagesOfOneVersion(other.label, stage.label), operation: .migrate, path: path)
         }
         next[from] = (.custom(stage), to)
@@ -67,9 +67,9 @@ struct MigrationRoute {
     return checksum
   }
 
-  private mutating func connect(_ from: String, _ to: String, _ passage: Passage) {
+  private mutating func connect(_ from: String, _ to: String, _ transition: Transition) {
     guard from != to, next[from] == nil else { return }
-    next[from] = (passage, to)
+    next[from] = (transition, to)
   }
 
   private func leads(_ from: String, to: String) -> Bool {
@@ -86,8 +86,8 @@ struct MigrationRoute {
   /// Returns the steps for a store of a version, in order, each with its source and destination model.
   ///
   /// - Parameter source: The model that wrote the store.
-  func passages(from source: CompiledModel) throws -> [(passage: Passage, source: CompiledModel, destination: CompiledModel)] {
-    var result: [(passage: Passage, source: CompiledModel, destination: CompiledModel)] = []
+  func transitions(from source: CompiledModel) throws -> [(transition: Transition, source: CompiledModel, destination: CompiledModel)] {
+    var result: [(transition: Transition, source: CompiledModel, destination: CompiledModel)] = []
     var (checksum, model) = (source.checksum, source)
     if let known = version(of: source) {
       checksum = known
@@ -99,16 +99,16 @@ struct MigrationRoute {
     }
     var seen: Set<String> = []
     while checksum != target.checksum {
-      guard seen.insert(checksum).inserted, let (passage, following) = next[checksum] else {
+      guard seen.insert(checksum).inserted, let (transition, following) = next[checksum] else {
         throw StoreError(.noStages(from: checksum, to: target.checksum), operation: .migrate, path: path)
       }
       checksum = following
       guard let destination = models[following] else {
         // Lightweight steps can skip a version whose model is unavailable.
-        if case .lightweight = passage, case .lightweight? = next[following]?.passage { continue }
-        throw StoreError(.onlyChecksumAtStage(following, stage: passage.label), operation: .migrate, path: path)
+        if case .lightweight = transition, case .lightweight? = next[following]?.transition { continue }
+        throw StoreError(.onlyChecksumAtStage(following, stage: transition.label), operation: .migrate, path: path)
       }
-      result.append((passage, model, destination))
+      result.append((transition, model, destination))
       model = destination
     }
     return result

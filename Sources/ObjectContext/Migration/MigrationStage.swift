@@ -81,7 +81,7 @@ public struct CustomMigrationStage: MigrationStage {
   /// always plain, so an application need not keep classes for older versions.
   public var destinationClasses = ManagedObjectClasses()
   /// The class of plain objects, including source objects; nil for ``ManagedObject``.
-  package var plainClass: ManagedObject.Type?
+  package var fallbackClass: ManagedObject.Type?
   /// The mapping model that creates the destination objects. If it is set, nothing is inferred, and ``handler`` runs after the mappings.
   public var mappingModel: MappingModel?
 

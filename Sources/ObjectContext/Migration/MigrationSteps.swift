@@ -12,8 +12,8 @@ struct MigrationSteps: Sendable {
       throw StoreError(.keepsNoModel, operation: .migrate, path: origin.path)
     }
     guard let manager else { return try mappingSteps(from: source, to: target, origin) }
-    return try MigrationRoute(manager, to: target, path: origin.path).passages(from: source).map { passage, source, destination in
-      switch passage {
+    return try MigrationRoute(manager, to: target, path: origin.path).transitions(from: source).map { transition, source, destination in
+      switch transition {
       case .lightweight(let label): try lightweightStep(label, from: source, to: destination)
       case .custom(let stage): Self.step(of: stage, to: destination)
       }
@@ -83,7 +83,7 @@ struct MigrationSteps: Sendable {
     step.infersRows = stage.mappingModel == nil
     step.handler = { session in
       try reporting(label) {
-        let contexts = try MigrationContexts(session, classes: stage.destinationClasses, plainClass: stage.plainClass)
+        let contexts = try MigrationContexts(session, classes: stage.destinationClasses, fallbackClass: stage.fallbackClass)
         var parts: [StageProgress.Part] = stage.mappingModel == nil ? [] : [.mapping]
         if stage.handler != nil { parts.append(.handler) }
         if stage.didMigrateHandler != nil { parts.append(.finish) }

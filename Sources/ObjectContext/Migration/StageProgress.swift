@@ -23,7 +23,7 @@ final class StageProgress {
   }
 
   /// The maximum share of the remaining fraction that one count takes, since more may follow.
-  private static let mostOfRest = 0.9
+  private static let maximumShare = 0.9
 
   private let session: any StoreMigrationSession
   private let label: String
@@ -83,11 +83,11 @@ final class StageProgress {
     }
     defer { if isOuter { (isWalking, count) = (false, nil) } }
     var done = 0
-    tell(phase, done, total)
+    sendProgress(phase, done, total)
     try body { number in
       done += number
       if isOuter { reach(done) }
-      tell(phase, done, total)
+      sendProgress(phase, done, total)
     }
   }
 
@@ -95,7 +95,7 @@ final class StageProgress {
   private var rest: Double { max(0, 2 * Double(unvisited.values.reduce(0, +)) - Double(touched)) }
 
   private func share(of total: Int, weight: Double, rest: Double) -> (start: Double, end: Double, done: Int, total: Int) {
-    let part = weight > 0 ? min(weight / (weight + rest), Self.mostOfRest) : 0
+    let part = weight > 0 ? min(weight / (weight + rest), Self.maximumShare) : 0
     return (value, value + (end - value) * part, 0, total)
   }
 
@@ -115,7 +115,7 @@ final class StageProgress {
       reach(completed)
       if completed >= total { count = nil }
     }
-    tell(phase ?? label, completed, total)
+    sendProgress(phase ?? label, completed, total)
   }
 
   /// Counts rows that were read or saved, unless a walk, a count or a mapping model reports more precisely.
@@ -124,7 +124,7 @@ final class StageProgress {
     let whole = 2 * expected.values.reduce(0, +)
     value += (end - value) * Double(rows) / max(rest, Double(whole) / 2, 2 * Double(rows))
     touched += rows
-    tell(label, touched, max(whole, touched))
+    sendProgress(label, touched, max(whole, touched))
   }
 
   /// Runs a mapping model, which reports its own total.
@@ -141,10 +141,10 @@ final class StageProgress {
   /// - Parameter fraction: The completed fraction of the mapping model.
   func mapped(_ phase: String, _ completed: Int, of total: Int, fraction: Double) {
     if let count { value = max(value, count.start + (count.end - count.start) * fraction) }
-    tell("\(label): \(phase)", completed, total)
+    sendProgress("\(label): \(phase)", completed, total)
   }
 
-  private func tell(_ phase: String, _ completed: Int, _ total: Int) {
+  private func sendProgress(_ phase: String, _ completed: Int, _ total: Int) {
     session.report(phase, completedUnitCount: completed, totalUnitCount: total, fractionCompleted: value)
   }
 }

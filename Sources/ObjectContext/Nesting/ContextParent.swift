@@ -17,17 +17,17 @@ final class ContextParent: ParentSource {
 
   var hasChanges: Bool { !context.unitOfWork.isEmpty || context.rowSource.readsUnsavedRows }
 
-  func noteNested(_ number: UInt64, isThere: Bool) {
-    context.intake.noteNested(number, isThere: isThere)
+  func registerNested(_ number: UInt64, isOpen: Bool) {
+    context.changeReceiver.registerNested(number, isOpen: isOpen)
   }
 
   func mergeWaitingChanges() { context.mergeWaitingChanges() }
 
-  var wake: (@Sendable () -> Void)? { context.wake }
+  var scheduleMerge: (@Sendable () -> Void)? { context.scheduleMerge }
 
   // MARK: IDs
 
-  private func numberNewObjects() throws {
+  private func assignPermanentIDs() throws {
     let count = context.unitOfWork.insertionCount
     if count == numberedCount { return }
     try context.obtainPermanentIDs(for: context.unitOfWork.inserted.filter { $0.currentID.isTemporaryID && $0.isInserted })
@@ -52,7 +52,7 @@ final class ContextParent: ParentSource {
   private func changedObject(_ reference: ObjectReference, in store: PersistentStore) -> ManagedObject? {
     if context.unitOfWork.isEmpty { return nil }
     // If no IDs are available, the save reports the error.
-    try? numberNewObjects()
+    try? assignPermanentIDs()
     guard let object = context.registeredObject(reference, space: store.space.number), object.hasChanges else { return nil }
     return object
   }
@@ -61,7 +61,7 @@ final class ContextParent: ParentSource {
     guard let object = changedObject(reference, in: store) else {
       return context.rowSource.unsavedRow(reference, in: store)
     }
-    if object.flags.contains(.isDeleted) { return .gone }
+    if object.flags.contains(.isDeleted) { return .deleted }
     if object.overlay == nil, !object.flags.contains(.isInserted) {
       // Only to-many members have changed, so the object's row is current.
       return object.flags.contains(.isFault) ? context.rowSource.unsavedRow(reference, in: store) : object.image.map { .row($0) }
@@ -69,13 +69,13 @@ final class ContextParent: ParentSource {
     return .row(object.presentRow(key: object.currentID.key, version: UnsavedRow.version, known: known))
   }
 
-  func isGone(_ reference: ObjectReference, in store: PersistentStore) -> Bool {
+  func isRemoved(_ reference: ObjectReference, in store: PersistentStore) -> Bool {
     if !context.unitOfWork.deleted.isEmpty,
       context.registeredObject(reference, space: store.space.number)?.flags.contains(.isDeleted) ?? false
     {
       return true
     }
-    return context.rowSource.parent?.isGone(reference, in: store) ?? false
+    return context.rowSource.parent?.isRemoved(reference, in: store) ?? false
   }
 
   // MARK: Members
@@ -87,20 +87,20 @@ final class ContextParent: ParentSource {
       object.flags.contains(.isInserted) || object.toManyStates[relationship.index]?.isChanged ?? false,
       let state = object.loadedState(relationship.index)
     else { return try context.rowSource.parent?.unsavedMembers(of: relationship, for: reference, in: store) }
-    return state.members.filter { context.isLiving($0, near: object) }.map(known).filter { !$0.isNull }
+    return state.members.filter { context.exists($0, near: object) }.map(known).filter { !$0.isNull }
   }
 
   // MARK: Fetches
 
-  func unsavedAnswer(to specification: FetchSpecification, from store: PersistentStore) throws -> PersistentStoreResult? {
+  func unsavedResult(to specification: FetchSpecification, from store: PersistentStore) throws -> PersistentStoreResult? {
     context.settleChanges()
-    try numberNewObjects()
-    var asked = specification
-    asked.affectedStores = [store.identifier]
-    if asked.resultType != .count { asked.resultType = .objectIDs }
-    let plan = try FetchMergePlan(asked, context: context)
-    guard plan.hasRelevantChanges else { return try context.rowSource.unsavedAnswer(to: specification, from: store) }
-    return asked.resultType == .count ? .count(try context.count(of: plan)) : .objectIDs(try context.objectIDs(of: plan))
+    try assignPermanentIDs()
+    var specificationOfStore = specification
+    specificationOfStore.affectedStores = [store.identifier]
+    if specificationOfStore.resultType != .count { specificationOfStore.resultType = .objectIDs }
+    let plan = try FetchMergePlan(specificationOfStore, context: context)
+    guard plan.hasRelevantChanges else { return try context.rowSource.unsavedResult(to: specification, from: store) }
+    return specificationOfStore.resultType == .count ? .count(try context.count(of: plan)) : .objectIDs(try context.objectIDs(of: plan))
   }
 
   // MARK: Saves
@@ -108,7 +108,7 @@ final class ContextParent: ParentSource {
   func save(_ request: SaveChangesRequest, to store: PersistentStore, scope: RequestScope) throws -> SaveOutcome {
     var push = NestedSave(request, to: store, in: context)
     try push.run()
-    context.tellNested(ChangeSet(request, SaveOutcome(), of: store, scope: scope), except: scope.origin)
+    context.notifyNested(ChangeSet(request, SaveOutcome(), of: store, scope: scope), except: scope.origin)
     return SaveOutcome()
   }
 }

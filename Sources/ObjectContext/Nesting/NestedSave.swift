@@ -47,53 +47,53 @@ struct NestedSave {
     ManagedObjectID(space: space, entityNumber: UInt32(reference.entity), key: reference.key)
   }
 
-  private func living(_ reference: ObjectReference) -> ManagedObject? { context.registeredObject(reference, space: space) }
+  private func registered(_ reference: ObjectReference) -> ManagedObject? { context.registeredObject(reference, space: space) }
 
   /// Returns the parent's object for a reference: the registered object, or a new fault.
   private func object(_ reference: ObjectReference) -> ManagedObject {
-    living(reference) ?? context.makeFault(reference, space: space)
+    registered(reference) ?? context.makeFault(reference, space: space)
   }
 
   /// Returns whether the parent, or one of its ancestors, has deleted an object.
-  private func isGone(_ reference: ObjectReference) -> Bool {
-    if let object = living(reference), object.hasChanges { return object.flags.contains(.isDeleted) }
-    if case .gone? = context.rowSource.unsavedRow(reference, in: store) { return true }
+  private func isRemoved(_ reference: ObjectReference) -> Bool {
+    if let object = registered(reference), object.hasChanges { return object.flags.contains(.isDeleted) }
+    if case .deleted? = context.rowSource.unsavedRow(reference, in: store) { return true }
     return false
   }
 
   /// Throws if the parent no longer has an updated or linked object.
   private mutating func checkRows() throws {
-    var gone: [(reference: ObjectReference, version: Int64)] = []
+    var deleted: [(reference: ObjectReference, version: Int64)] = []
     var unread: [(reference: ObjectReference, version: Int64)] = []
     let arriving = Set(request.inserted.map(\.reference))
     for update in request.updated {
       let item = (reference: update.row.reference, version: update.oldVersion)
-      if let object = living(item.reference) {
-        if !object.flags.isDisjoint(with: [.isDeleted, .isInaccessible]) { gone.append(item) }
+      if let object = registered(item.reference) {
+        if !object.flags.isDisjoint(with: [.isDeleted, .isInaccessible]) { deleted.append(item) }
         if !object.flags.contains(.isFault) || object.row != nil { continue }
       }
-      if case .gone? = context.rowSource.unsavedRow(item.reference, in: store) {
-        gone.append(item)
+      if case .deleted? = context.rowSource.unsavedRow(item.reference, in: store) {
+        deleted.append(item)
         continue
       }
-      if update.formerRow == nil || item.version == UnsavedRow.version { unread.append(item) }
+      if update.previousRow == nil || item.version == UnsavedRow.version { unread.append(item) }
     }
     // A new link needs both ends.
     for change in request.relationshipChanges where !change.added.isEmpty {
-      for reference in [change.source] + change.added where !arriving.contains(reference) && isGone(reference) {
-        if !gone.contains(where: { $0.reference == reference }) { gone.append((reference, UnsavedRow.version)) }
+      for reference in [change.source] + change.added where !arriving.contains(reference) && isRemoved(reference) {
+        if !deleted.contains(where: { $0.reference == reference }) { deleted.append((reference, UnsavedRow.version)) }
       }
     }
     if !unread.isEmpty {
       let found = try context.rowSource.rows(of: unread.map { objectID($0.reference) }, in: store)
       rows = Dictionary(found.map { ($0.reference, $0) }, uniquingKeysWith: { first, _ in first })
-      for item in unread where rows[item.reference] == nil && !gone.contains(where: { $0.reference == item.reference }) {
-        gone.append(item)
+      for item in unread where rows[item.reference] == nil && !deleted.contains(where: { $0.reference == item.reference }) {
+        deleted.append(item)
       }
     }
-    if gone.isEmpty { return }
+    if deleted.isEmpty { return }
     var error = StoreError(.someChangedMeanwhile, operation: .save, path: store.url?.path)
-    error.mergeConflicts = gone.map {
+    error.mergeConflicts = deleted.map {
       MergeConflict(objectID: objectID($0.reference), oldVersion: $0.version, newVersion: 0, persistedRow: nil)
     }
     throw error
@@ -107,7 +107,7 @@ struct NestedSave {
       let entity = context.model.entities[row.entityNumber]
       for slot in slots {
         let reference = row.reference(slot)
-        guard !reference.isNull, !arriving.contains(reference), isGone(reference) else { continue }
+        guard !reference.isNull, !arriving.contains(reference), isRemoved(reference) else { continue }
         guard let relationship = entity.slots[slot].relationship, let inverse = context.model.inverse(of: relationship),
           inverse.deleteRule != .noAction
         else { continue }
@@ -126,23 +126,23 @@ struct NestedSave {
   private func insert(_ row: RowImage) -> ManagedObject {
     let entity = context.model.entities[row.entityNumber]
     let object: ManagedObject
-    if let known = living(row.reference) {
+    if let known = registered(row.reference) {
       object = known
       if object.flags.contains(.isDeleted) {
         context.recorder?.recordInsertion(of: object)
-        context.unitOfWork.takeBackDeletions(of: [object])
+        context.unitOfWork.revertDeletions(of: [object])
       }
       if object.flags.contains(.isFault) && object.row == nil || object.flags.contains(.isInaccessible) {
         // The parent had a fault for the object before it existed.
         object.flags.subtract([.isFault, .isInaccessible])
         object.flags.insert(.isInserted)
-        context.unitOfWork.noteInserted(object)
+        context.unitOfWork.recordInsertion(object)
         context.recorder?.recordInsertion(of: object)
       }
     } else {
       object = context.entityClasses.type(ofEntity: entity.number).init(ManagedObjectSeed(newObject: objectID(row.reference), in: context))
       context.register(object)
-      context.unitOfWork.noteInserted(object)
+      context.unitOfWork.recordInsertion(object)
       context.recorder?.recordInsertion(of: object)
     }
     object.setTransientDefaults()
@@ -153,7 +153,7 @@ struct NestedSave {
   private func take(_ update: SaveChangesRequest.Update) throws {
     let reference = update.row.reference
     let object = object(reference)
-    if object.flags.contains(.isFault), object.row == nil { object.image = rows[reference] ?? update.formerRow }
+    if object.flags.contains(.isFault), object.row == nil { object.image = rows[reference] ?? update.previousRow }
     object.fireFault(trigger: nil)
     let entity = object.compiledEntity
     for slot in entity.slots where slot.kind != .reference && update.changedSlots.contains(slot.index) {
@@ -163,14 +163,14 @@ struct NestedSave {
     if update.changedSlots.isEmpty {
       // The nested context knows that the row is deleted, and the save inserts it again.
       object.flags.insert(.outlivesRow)
-      object.noteChange()
+      object.recordChange()
     }
   }
 
   private func set(_ slot: CompiledSlot, of object: ManagedObject, from row: RowImage) {
     if slot.kind == .bytes, let external = row.external(slot.index) { return object._setExternalData(external, at: slot.index) }
     if row.isNull(slot.index), !object.hasValue(slot.index) { return }
-    do { object.setSlotValue(try row.slot(slot.index, kind: slot.kind), at: slot.index) } catch { context.note(error) }
+    do { object.setSlotValue(try row.slot(slot.index, kind: slot.kind), at: slot.index) } catch { context.record(error) }
   }
 
   // MARK: Links
@@ -196,21 +196,21 @@ struct NestedSave {
     let members = state.members
     let (present, named) = (Set(members), Set(order))
     // Members added by the parent itself come last.
-    let wanted = order.filter(present.contains) + members.filter { !named.contains($0) }
-    if wanted == members { return }
-    owner.setOrder(wanted, of: state)
+    let target = order.filter(present.contains) + members.filter { !named.contains($0) }
+    if target == members { return }
+    owner.setOrder(target, of: state)
   }
 
   // MARK: Deletions
 
   private func delete(_ deleted: SaveChangesRequest.VersionedReference) {
-    if isGone(deleted.reference) { return }
+    if isRemoved(deleted.reference) { return }
     let object = object(deleted.reference)
-    if object.flags.contains(.isFault), object.row == nil, let former = deleted.formerRow, former.version != UnsavedRow.version {
+    if object.flags.contains(.isFault), object.row == nil, let former = deleted.previousRow, former.version != UnsavedRow.version {
       object.image = former
     }
     // The nested context has already called `prepareForDeletion()`.
     context.recorder?.recordDeletion(of: object)
-    context.unitOfWork.noteDeleted(object)
+    context.unitOfWork.recordDeletion(object)
   }
 }

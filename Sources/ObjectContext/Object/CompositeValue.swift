@@ -52,7 +52,7 @@ extension ManagedObject {
   /// Sets a `transformable` element of a composite attribute if its bytes differ. If the transformer fails, the element stays unchanged,
   /// and the next save throws the error.
   public final func _setTransformedPart(_ value: (any Sendable)?, at slot: Int) {
-    do { setPart(try transformedSlot(of: value, at: slot), at: slot) } catch { tell(error) }
+    do { setPart(try transformedSlot(of: value, at: slot), at: slot) } catch { reportError(error) }
   }
 
   private func setPart(_ value: Slot, at slot: Int) {
@@ -61,9 +61,9 @@ extension ManagedObject {
   }
 
   private func hasValue(in slots: Range<Int>) -> Bool {
-    if flags.contains(.tellsReads) { for slot in slots { noteRead(slot) } }
+    if flags.contains(.reportsReads) { for slot in slots { recordRead(slot) } }
     // A fired fault has a row.
-    if let row = plainRow ?? firedRow(slots.lowerBound) {
+    if let row = directRow ?? firedRow(slots.lowerBound) {
       return slots.contains { !RowImage.isNull(row, $0) || RowImage.isUnreadable(row, $0) }
     }
     return slots.contains { hasValue($0) }

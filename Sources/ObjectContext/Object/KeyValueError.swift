@@ -55,7 +55,7 @@ public struct KeyValueError: Error, Sendable, Hashable, CustomStringConvertible 
   ///   - isRelationship: Whether the key must name a relationship.
   package init(unknown key: String, of entity: CompiledEntity, isRelationship: Bool = false) {
     guard isRelationship else {
-      self.init(.unknownKey, key: key, entityName: entity.name, detail: CloseName.advice(for: key, among: entity.propertyNames))
+      self.init(.unknownKey, key: key, entityName: entity.name, detail: SimilarName.advice(for: key, among: entity.propertyNames))
       return
     }
     let names = entity.propertyNames.filter { name in
@@ -68,7 +68,7 @@ public struct KeyValueError: Error, Sendable, Hashable, CustomStringConvertible 
     self.init(
       .unknownRelationship, key: key, entityName: entity.name,
       detail: isOfOtherKind
-        ? "to-one, to-many and ordered relationships have functions of their own" : CloseName.advice(for: key, among: names))
+        ? "to-one, to-many and ordered relationships have functions of their own" : SimilarName.advice(for: key, among: names))
   }
 
   init(setting key: String, of entity: CompiledEntity, to value: Any?, expected: String) {

@@ -64,7 +64,7 @@ extension ManagedObject: CustomStringConvertible {
     var lines: [String] = []
     for slot in entity.slots {
       if slot.relationship != nil {
-        let reference = referenceValueAtHand(slot.index) ?? ObjectReference(rawValue: 0)
+        let reference = loadedReference(slot.index) ?? ObjectReference(rawValue: 0)
         let id = reference.isNull ? nil : managedObjectContext?.objectID(reference, near: self)
         lines.append("\(slot.name) = \(id?.uriString ?? "nil")")
       } else {
@@ -91,7 +91,7 @@ extension ManagedObject: CustomStringConvertible {
     guard let attribute = slot.attribute else { return "nil" }
     let value: Any?
     do {
-      value = try Self.swiftValue(readSlotValueAtHand(slot.index) ?? .null, attribute, entityName: compiledEntity.name)
+      value = try Self.swiftValue(loadedSlotValue(slot.index) ?? .null, attribute, entityName: compiledEntity.name)
     } catch {
       return "<unreadable>"
     }

@@ -15,7 +15,7 @@ extension ManagedObject {
   ///
   /// If this gives a composite its first value, its other required elements take their default values.
   final func setAttributeValue(_ value: Slot, at slot: Int) {
-    if value.isNull || askEntity({ $0.composites.isEmpty }) || flags.contains(.isBatchRow) { return setSlotValue(value, at: slot) }
+    if value.isNull || withEntity({ $0.composites.isEmpty }) || flags.contains(.isBatchRow) { return setSlotValue(value, at: slot) }
     let entity = compiledEntity
     var defaults: [Int] = []
     for composite in entity.composites where composite.slots.contains(slot) && !composite.slots.contains(where: hasValue(_:)) {
@@ -29,7 +29,7 @@ extension ManagedObject {
   ///
   /// They can be missing if an element of a nil composite was set, or if another context's merged changes set the composite to nil.
   final func completeComposites() {
-    if askEntity({ $0.composites.isEmpty }) { return }
+    if withEntity({ $0.composites.isEmpty }) { return }
     let entity = compiledEntity
     for composite in entity.composites where !composite.slotsWithDefaults.isEmpty {
       guard let overlay, composite.slots.contains(where: overlay.isDirty), composite.slots.contains(where: hasValue(_:)) else { continue }

@@ -28,7 +28,7 @@ extension ManagedObject {
 
   /// Returns the value of a binary attribute by its slot, for generated properties. See ``externalData(forKey:)``.
   public final func _externalData(at slot: Int) -> ExternalData? {
-    noteRead(slot)
+    recordRead(slot)
     willAccess(slot)
     if let overlay, overlay.has(slot) {
       if let external = overlay.external(slot) { return external }
@@ -36,7 +36,7 @@ extension ManagedObject {
     }
     guard let image, compiledEntity.kinds[slot] == .bytes else { return nil }
     if image.isNull(slot) {
-      if image.isUnreadable(slot) { tellUnreadable(slot) }
+      if image.isUnreadable(slot) { recordUnreadable(slot) }
       return nil
     }
     return image.external(slot) ?? ExternalData(Data(image.bytes(slot)))
@@ -46,15 +46,15 @@ extension ManagedObject {
   public final func _setExternalData(_ value: ExternalData?, at slot: Int) {
     guard let value else { return setSlotValue(.null, at: slot) }
     // Read a value that stays in memory immediately, because no save will do so.
-    if compiledEntity.slots[slot].isTransient || flags.contains(.isAwaking) { return setSlotValue(bytes(of: value), at: slot) }
+    if compiledEntity.slots[slot].isTransient || flags.contains(.isAwakening) { return setSlotValue(bytes(of: value), at: slot) }
     guard prepareToWrite(slot) else { return }
     let entity = compiledEntity
-    if entity.slots[slot].isDerived { return tell(derivedError(entity.slots[slot])) }
+    if entity.slots[slot].isDerived { return reportError(derivedError(entity.slots[slot])) }
     let overlay = overlayForWriting(of: entity)
-    hearWrite(at: slot)
+    recordWrite(at: slot)
     overlay.setExternal(value, at: slot)
     readOverlay()
-    noteChange()
+    recordChange()
   }
 
   /// Returns a writer that collects a value in chunks, in storage that the object's store can adopt. For an SQLCipher store, it is an
@@ -110,7 +110,7 @@ extension ManagedObject {
   /// Whether the row refers to values outside of it.
   final var hasExternals: Bool {
     // Runs for each saved object and for faults that receive their rows. Almost no object has such values.
-    guard let row, askEntity({ RowImage.mayHaveExternals(row, at: $0.largeSlots) }) else { return false }
+    guard let row, withEntity({ RowImage.mayHaveExternals(row, at: $0.largeSlots) }) else { return false }
     let image = RowImage(heldRow: row)
     return compiledEntity.largeSlots.contains { image.external($0) != nil }
   }
@@ -118,7 +118,7 @@ extension ManagedObject {
   /// Returns all bytes of a large value. If they cannot be read, returns null, and the next save throws the error.
   final func bytes(of value: ExternalData) -> Slot {
     do { return .bytes(try value.data()) } catch {
-      managedObjectContext?.note(error)
+      managedObjectContext?.record(error)
       return .null
     }
   }

@@ -17,20 +17,20 @@ extension ManagedObject {
   }
 
   private func value(of members: [Any], _ keys: ArraySlice<String>, _ path: String) throws -> Any? {
-    guard let place = keys.firstIndex(where: { $0.hasPrefix("@") }) else { return try values(of: members, keys, path).compactMap { $0 } }
+    guard let index = keys.firstIndex(where: { $0.hasPrefix("@") }) else { return try values(of: members, keys, path).compactMap { $0 } }
     // The keys before an operator select the collection that it applies to.
-    let members = place == keys.startIndex ? members : try values(of: members, keys[..<place], path).compactMap { $0 }
-    let (key, rest) = (keys[place], keys[(place + 1)...])
+    let members = index == keys.startIndex ? members : try values(of: members, keys[..<index], path).compactMap { $0 }
+    let (key, rest) = (keys[index], keys[(index + 1)...])
     if key == "@count" {
       if rest.isEmpty { return AttributeConversion.untyped(members.count) }
-      throw refusal(key, path, "nothing stands behind @count")
+      throw rejection(key, path, "nothing stands behind @count")
     }
     if CollectionOperator.isKnown(key) {
-      if rest.isEmpty { throw refusal(key, path, "the property that \(key) is computed of stands behind it") }
+      if rest.isEmpty { throw rejection(key, path, "the property that \(key) is computed of stands behind it") }
       do {
         return try CollectionOperator.value(of: key, try values(of: members, rest, path), keyPath: path).map(AttributeConversion.untyped)
       } catch let error as FetchPredicateError {
-        throw refusal(key, path, error.description)
+        throw rejection(key, path, error.description)
       }
     }
     let values = rest.isEmpty ? members.map { $0 as Any? } : try values(of: members, rest, path)
@@ -41,7 +41,7 @@ extension ManagedObject {
       var seen: Set<AnyHashable> = []
       return found.filter { value in (value as? AnyHashable).map { seen.insert($0).inserted } ?? true }
     default:
-      throw refusal(
+      throw rejection(
         key, path,
         "there are @count, @sum, @avg, @min, @max, and @unionOfObjects and @distinctUnionOfObjects with their like for arrays and sets")
     }
@@ -61,7 +61,7 @@ extension ManagedObject {
     return values
   }
 
-  private func refusal(_ key: String, _ path: String, _ detail: String) -> KeyValueError {
+  private func rejection(_ key: String, _ path: String, _ detail: String) -> KeyValueError {
     KeyValueError(.notAnObject, key: path, entityName: compiledEntity.name, detail: detail)
   }
 }

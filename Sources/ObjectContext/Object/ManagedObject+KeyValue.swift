@@ -8,15 +8,15 @@ extension ManagedObject {
     let entity = compiledEntity
     switch entity.property(named: key) {
     case .attribute(let slot):
-      noteRead(slot.index)
+      recordRead(slot.index)
       let value = try readSlotValue(slot.index)
       guard let attribute = slot.attribute else { return nil }
-      if attribute.type == .transformable, let known = valueGivenOut(slot.index, stored: value) { return known }
+      if attribute.type == .transformable, let known = vendedValue(slot.index, stored: value) { return known }
       let result = try Self.untypedValue(value, attribute, entityName: entity.name, objectID)
-      if attribute.type == .transformable { noteGivenOut(result, slot.index, stored: value) }
+      if attribute.type == .transformable { trackVendedValue(result, slot.index, stored: value) }
       return result
     case .toOne(let relationship):
-      noteRead(relationship.index)
+      recordRead(relationship.index)
       return destination(relationship.index)
     case .toMany(let relationship):
       return relationship.isOrdered
@@ -29,7 +29,7 @@ extension ManagedObject {
 
   /// Throws if the object is a fault whose context no longer exists: its values cannot be loaded.
   private func checkContext() throws {
-    if flags.contains(.isFault), managedObjectContext == nil, row == nil, !flags.contains(.isGone) {
+    if flags.contains(.isFault), managedObjectContext == nil, row == nil, !flags.contains(.isRemoved) {
       throw StoreError(.misuse(.contextGone, entity: compiledEntity.name), operation: .fault)
     }
   }
@@ -57,7 +57,7 @@ extension ManagedObject {
   final func transformedValue<Value>(_ slot: Int, as type: Value.Type) throws -> Value? {
     let property = compiledEntity.slots[slot]
     guard let attribute = property.attribute else { return nil }
-    noteRead(slot)
+    recordRead(slot)
     let stored = try readSlotValue(slot)
     if case .null = stored { return nil }
     guard attribute.type == .transformable, case .bytes(let data) = stored else {
@@ -70,10 +70,10 @@ extension ManagedObject {
       throw KeyValueError(reading: property.name, of: compiledEntity, a: value, as: type)
     }
     // Check for nil first: if `Value` is `Any`, nil would pass the cast.
-    if let known = valueGivenOut(slot, stored: stored), let typed = known as? Value { return typed }
+    if let known = vendedValue(slot, stored: stored), let typed = known as? Value { return typed }
     do {
       let value = try AttributeTransformers.value(from: data, as: type, transformerName: attribute.valueTransformerName)
-      noteGivenOut(value, slot, stored: stored)
+      trackVendedValue(value, slot, stored: stored)
       return value
     } catch {
       throw KeyValueError(.transformFailed, key: property.name, entityName: compiledEntity.name, detail: error.description)
@@ -87,7 +87,7 @@ extension ManagedObject {
     let stored = try transformedSlot(of: value, at: slot)
     try checkWritable(slot)
     setSlotValue(stored, at: slot)
-    noteGivenOut(value, slot, stored: stored)
+    trackVendedValue(value, slot, stored: stored)
   }
 
   final func transformedSlot(of value: (any Sendable)?, at slot: Int) throws(KeyValueError) -> Slot {
@@ -102,7 +102,7 @@ extension ManagedObject {
       let stored = try slotValue(from: value, for: slot)
       try checkWritable(slot.index)
       setAttributeValue(stored, at: slot.index)
-      if slot.attributeType == .transformable { noteGivenOut(value, slot.index, stored: stored) }
+      if slot.attributeType == .transformable { trackVendedValue(value, slot.index, stored: stored) }
     case .toOne(let relationship):
       let value = AttributeConversion.unwrapped(value)
       let object = value as? ManagedObject
@@ -111,7 +111,7 @@ extension ManagedObject {
       }
       try checkMembers(object.map { [$0] } ?? [], relationship)
       try checkWritable(relationship.index)
-      if let object, let refusal = managedObjectContext?.refusal(of: object, for: relationship, of: self) { throw refusal }
+      if let object, let rejection = managedObjectContext?.rejection(of: object, for: relationship, of: self) { throw rejection }
       _setToOne(object, at: relationship.index)
     case .toMany(let relationship):
       let members: [ManagedObject]
@@ -174,7 +174,7 @@ extension ManagedObject {
       case .composite: return (object, String(rest))
       case .toMany where throughCollections: return (object, String(rest))
       case .toOne(let relationship):
-        object.noteRead(relationship.index)
+        object.recordRead(relationship.index)
         guard let next = object.destination(relationship.index) else { return nil }
         object = next
         rest = rest[rest.index(after: dot)...]
@@ -197,12 +197,12 @@ extension ManagedObject {
       do { return try value(forKey: key) } catch let error as KeyValueError where error.code != .transformFailed {
         return nil
       } catch {
-        tell(error)
+        reportError(error)
         return nil
       }
     }
     set {
-      do { try setValue(newValue, forKey: key) } catch { tell(error) }
+      do { try setValue(newValue, forKey: key) } catch { reportError(error) }
     }
   }
 
@@ -211,7 +211,7 @@ extension ManagedObject {
     guard case .attribute(let slot) = entity.property(named: key), let attribute = slot.attribute else {
       throw KeyValueError(.unknownKey, key: key, entityName: entity.name, detail: "primitive values are those of attributes")
     }
-    return try Self.untypedValue(readSlotValueAtHand(slot.index) ?? .null, attribute, entityName: entity.name, objectID)
+    return try Self.untypedValue(loadedSlotValue(slot.index) ?? .null, attribute, entityName: entity.name, objectID)
   }
 
   final func setPrimitiveValue(_ value: Any?, forKey key: String) throws {
@@ -222,7 +222,7 @@ extension ManagedObject {
     try checkSettable(slot)
     let stored = try slotValue(from: value, for: slot)
     try checkWritable(nil)
-    overlayForWriting(of: entity).setQuietly(stored, at: slot.index)
+    overlayForWriting(of: entity).setWithoutChange(stored, at: slot.index)
     readOverlay()
   }
 

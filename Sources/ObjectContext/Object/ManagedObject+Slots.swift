@@ -15,7 +15,7 @@ extension ManagedObject {
   /// Returns the value of a slot. If it cannot be read, returns null, and the context records the error. Fires a fault.
   package final func slotValue(_ slot: Int) -> Slot {
     do { return try readSlotValue(slot) } catch {
-      managedObjectContext?.note(error)
+      managedObjectContext?.record(error)
       return .null
     }
   }
@@ -25,13 +25,13 @@ extension ManagedObject {
   /// - Throws: ``StoreError`` if the value cannot be read.
   final func readSlotValue(_ slot: Int) throws -> Slot {
     willAccess(slot)
-    return try readSlotValueAtHand(slot) ?? .null
+    return try loadedSlotValue(slot) ?? .null
   }
 
   /// Returns the value of a slot if it is in memory; nil otherwise. Does not fire a fault.
   ///
   /// - Throws: ``StoreError`` if the value cannot be read.
-  final func readSlotValueAtHand(_ slot: Int) throws -> Slot? {
+  final func loadedSlotValue(_ slot: Int) throws -> Slot? {
     if let overlay, overlay.has(slot) {
       guard let external = overlay.external(slot) else { return overlay[slot] }
       return .bytes(try external.data())
@@ -50,24 +50,26 @@ extension ManagedObject {
   /// contains its error.
   package final func setSlotValue(_ value: Slot, at slot: Int) {
     // Fast path, taken by almost all texts: the object is read from its overlay, which accepts any value.
-    if flags.admitsValues, contextReference != nil, let overlay {
+    if flags.allowsInPlaceValues, contextReference != nil, let overlay {
       overlay.set(value, at: slot)
       readOverlay()
-      return noteChange()
+      return recordChange()
     }
     guard prepareToWrite(slot) else { return }
     let entity = compiledEntity
-    if entity.hasDerivedSlots, entity.slots[slot].isDerived, !flags.contains(.isBatchRow) { return tell(derivedError(entity.slots[slot])) }
+    if entity.hasDerivedSlots, entity.slots[slot].isDerived, !flags.contains(.isBatchRow) {
+      return reportError(derivedError(entity.slots[slot]))
+    }
     let overlay = overlayForWriting(of: entity)
     // A value set by awakeFromFetch is not a change: it is neither saved nor reported.
-    if flags.contains(.isAwaking) {
+    if flags.contains(.isAwakening) {
       overlay.keep(value, at: slot)
       return readOverlay()
     }
-    hearWrite(at: slot)
+    recordWrite(at: slot)
     overlay.set(value, at: slot)
     readOverlay()
-    noteChange()
+    recordChange()
   }
 
   /// Returns the overlay; creates it on the first change. After changing it, call ``readOverlay()``.
@@ -90,9 +92,9 @@ extension ManagedObject {
 
   /// Fast path for the first change of a fetched object: creates an overlay with all values, into which numbers are written in place.
   /// Returns false if the general path is needed.
-  final func beginsToWriteWords() -> Bool {
+  final func makeWordOverlay() -> Bool {
     guard let contextReference, let row,
-      flags.isDisjoint(with: [.isFault, .isPartial, .isInaccessible, .isGone, .isAwaking, .tellsReads])
+      flags.isDisjoint(with: [.isFault, .isPartial, .isInaccessible, .isRemoved, .isAwakening, .reportsReads])
     else { return false }
     let entity = contextReference._withUnsafeGuaranteedRef { $0.tables.unretainedEntity(numbered: Int(entityNumber)) }
     guard entity._withUnsafeGuaranteedRef({ !$0.hasDerivedSlots && !RowImage.mayHaveExternals(row, at: $0.largeSlots) }),
@@ -106,16 +108,16 @@ extension ManagedObject {
   /// Directs reads to the overlay if it has all values. Call it after each change, which may move the overlay's row or store a value
   /// outside of it.
   @inline(__always) final func readOverlay() {
-    guard let overlay, overlay.isWhole, flags.showsRow else {
+    guard let overlay, overlay.isWhole, flags.exposesRow else {
       hideRow()
       return
     }
     showRow(of: overlay)
-    if !flags.contains(.writesInPlace), !hearsWrites, overlay.takesWords { flags.insert(.writesInPlace) }
+    if !flags.contains(.writesInPlace), !recordsWrites, overlay.takesWords { flags.insert(.writesInPlace) }
   }
 
   /// Updates the overlay after the object's row has been replaced.
-  final func overlayLostItsRow() {
+  final func rowWasReplaced() {
     overlay?.becomePartial()
     hideRow()
   }
@@ -129,7 +131,7 @@ extension ManagedObject {
 
   /// Sets the default values of transient attributes, which no store provides, whenever the object loads its values.
   final func setTransientDefaults() {
-    if askEntity({ $0.transientSlotsWithDefaults.isEmpty }) { return }
+    if withEntity({ $0.transientSlotsWithDefaults.isEmpty }) { return }
     let entity = compiledEntity
     let overlay = overlayForWriting(of: entity)
     for slot in entity.transientSlotsWithDefaults where !overlay.has(slot) {
@@ -138,16 +140,16 @@ extension ManagedObject {
   }
 
   /// Adds the object to the context's unit of work after a change.
-  final func noteChange() {
-    if flags.isSuperset(of: [.isUpdated, .hasPendingChange]) || flags.contains(.isAwaking) { return }
-    contextReference?._withUnsafeGuaranteedRef { $0.unitOfWork.noteUpdated(self) }
+  final func recordChange() {
+    if flags.isSuperset(of: [.isUpdated, .hasPendingChange]) || flags.contains(.isAwakening) { return }
+    contextReference?._withUnsafeGuaranteedRef { $0.unitOfWork.recordUpdate(self) }
   }
 
   /// Directs reads to the row if the object's state allows it.
-  final func updatePlainRow() {
+  final func updateDirectRow() {
     if overlay != nil { return readOverlay() }
     flags.remove(.writesInPlace)
-    if flags.showsRow && !hasExternals { showRow() } else { hideRow() }
+    if flags.exposesRow && !hasExternals { showRow() } else { hideRow() }
   }
 
   /// Returns the destination of a to-one relationship in the overlay or row. Fires a fault.
@@ -161,7 +163,7 @@ extension ManagedObject {
   }
 
   /// Returns the destination of a to-one relationship if it is in memory; nil otherwise. Does not fire a fault.
-  final func referenceValueAtHand(_ slot: Int) -> ObjectReference? {
+  final func loadedReference(_ slot: Int) -> ObjectReference? {
     if let overlay, overlay.has(slot) {
       if case .int(let word) = overlay[slot] { return ObjectReference(rawValue: word) }
       return ObjectReference(rawValue: 0)

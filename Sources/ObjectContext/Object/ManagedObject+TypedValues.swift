@@ -12,7 +12,7 @@ extension ManagedObject {
   ///   - type: The type of the value.
   @inlinable public final func _value<Value: _StoredAttributeValue>(_ slot: Int, as type: Value.Type = Value.self) -> Value {
     // Use a single call if no value is in memory, so that loops need not retain each object for the reads that find one.
-    if let row = plainRow, let value = Value._read(row, slot) { return value }
+    if let row = directRow, let value = Value._read(row, slot) { return value }
     return missedValue(slot)
   }
 
@@ -20,7 +20,7 @@ extension ManagedObject {
   ///
   /// If the stored value cannot be read, the result is nil, and ``ManagedObjectContext/pendingError`` contains the error.
   @inlinable public final func _optionalValue<Value: _StoredAttributeValue>(_ slot: Int, as type: Value.Type = Value.self) -> Value? {
-    if let row = plainRow {
+    if let row = directRow {
       if let value = Value._read(row, slot) { return value }
       if !Value._isUnreadable(row, slot) { return nil }
     }
@@ -40,14 +40,14 @@ extension ManagedObject {
 
   /// Whether a number can be set by storing its word: reads use the overlay's row, and the object is already marked as changed.
   @inlinable @inline(__always) final func writesWord(at slot: Int) -> Bool {
-    guard flags.admitsNumbers, contextReference != nil, let row = plainRow else { return false }
+    guard flags.allowsInPlaceNumbers, contextReference != nil, let row = directRow else { return false }
     // Bounds check: code generated for another model must not write outside the row.
     return slot >= 0 && slot < RowImage.slotCount(row)
   }
 
   /// Stores a number's word in the overlay's row, which the overlay vended for writing. See `ObjectFlags.writesInPlace`.
   @inlinable @inline(__always) final func writeWord(_ word: Int64, at slot: Int) {
-    if let plainRow { RowWords.set(word, slot, inOverlay: UnsafeMutableRawPointer(mutating: plainRow)) }
+    if let directRow { RowWords.set(word, slot, inOverlay: UnsafeMutableRawPointer(mutating: directRow)) }
   }
 
   /// Returns the value of a `transformable` attribute; nil if there is none.
@@ -56,14 +56,14 @@ extension ManagedObject {
   /// another value is set. ``value(forKey:as:)`` throws immediately.
   public final func _transformed<Value>(_ slot: Int, as type: Value.Type) -> Value? {
     do { return try transformedValue(slot, as: type) } catch {
-      managedObjectContext?.note(error)
+      managedObjectContext?.record(error)
       return nil
     }
   }
 
   /// Sets a `transformable` attribute. If the transformer fails, nothing changes, and the next save throws the error.
   public final func _setTransformed(_ value: (any Sendable)?, at slot: Int) {
-    do { try setTransformedValue(value, at: slot) } catch { tell(error) }
+    do { try setTransformedValue(value, at: slot) } catch { reportError(error) }
   }
 
   @inlinable @inline(never) final func missedValue<Value: _StoredAttributeValue>(_ slot: Int) -> Value {
@@ -75,28 +75,28 @@ extension ManagedObject {
   @inlinable @inline(never) final func missedOptionalValue<Value: _StoredAttributeValue>(_ slot: Int) -> Value? {
     guard let row = firedRow(slot) else { return slowOptionalValue(slot) }
     let value = Value._read(row, slot)
-    if value == nil, Value._isUnreadable(row, slot) { tellUnreadable(slot) }
+    if value == nil, Value._isUnreadable(row, slot) { recordUnreadable(slot) }
     return value
   }
 
   @usableFromInline final func firedRow(_ slot: Int) -> UnsafeRawPointer? {
-    if flags.isReadAtOnce || firesAtHand() { return plainRow }
-    noteRead(slot)
+    if flags.isDirectlyReadable || firesInMemory() { return directRow }
+    recordRead(slot)
     willAccess(slot)
-    return plainRow ?? toldRow
+    return directRow ?? observedRow
   }
 
   @usableFromInline final func slowOptionalValue<Value: _StoredAttributeValue>(_ slot: Int) -> Value? {
     let stored = slotValue(slot)
     let value = Value(_slot: stored)
     // If the row marks the value as unreadable, the error has been recorded already.
-    if value == nil, !stored.isNull { tellUnreadable(slot) }
+    if value == nil, !stored.isNull { recordUnreadable(slot) }
     return value
   }
 
   /// Records the error of a stored value that is not of its attribute's type.
-  @usableFromInline @inline(never) final func tellUnreadable(_ slot: Int) {
-    managedObjectContext?.note(
+  @usableFromInline @inline(never) final func recordUnreadable(_ slot: Int) {
+    managedObjectContext?.record(
       StoreError(
         .unreadableValue(entity: compiledEntity.name, property: compiledEntity.slots[slot].name, objectID), operation: .read))
   }
@@ -105,11 +105,11 @@ extension ManagedObject {
 
   /// Sets a number whose word is given.
   @usableFromInline final func setSlot(_ value: Slot, word: Int64, at slot: Int) {
-    if overlay == nil, beginsToWriteWords(), let plainRow, slot >= 0, slot < RowImage.slotCount(plainRow) {
+    if overlay == nil, makeWordOverlay(), let directRow, slot >= 0, slot < RowImage.slotCount(directRow) {
       writeWord(word, at: slot)
-      return noteChange()
+      return recordChange()
     }
-    if !setHeardWord(of: value, word, at: slot) { setSlotValue(value, at: slot) }
+    if !setRecordedWord(of: value, word, at: slot) { setSlotValue(value, at: slot) }
   }
 
   @usableFromInline final func slowValue<Value: _StoredAttributeValue>(_ slot: Int) -> Value? {

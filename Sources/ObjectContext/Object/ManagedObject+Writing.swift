@@ -6,12 +6,12 @@ extension ManagedObject {
   ///
   /// - Parameter slot: The slot; nil for a to-many relationship.
   @inline(__always) final func prepareToWrite(_ slot: Int?) -> Bool {
-    if contextReference != nil, flags.isDisjoint(with: [.isFault, .isInaccessible, .isGone]) { return true }
+    if contextReference != nil, flags.isDisjoint(with: [.isFault, .isInaccessible, .isRemoved]) { return true }
     do {
       try checkWritable(slot)
       return true
     } catch {
-      tell(error)
+      reportError(error)
       return false
     }
   }
@@ -19,30 +19,34 @@ extension ManagedObject {
   /// Throws if a write to the object would be lost. Fires a fault, unless the write is to a to-many relationship.
   final func checkWritable(_ slot: Int?) throws {
     // An object created without a context can be written to before its insertion.
-    if contextReference == nil, flags.contains(.isInserted), !flags.contains(.isGone) { return }
-    if contextReference == nil || flags.contains(.isGone) {
-      throw lostWrite(.inNoContext)
+    if contextReference == nil, flags.contains(.isInserted), !flags.contains(.isRemoved) { return }
+    if contextReference == nil || flags.contains(.isRemoved) {
+      throw rejectedWrite(.inNoContext)
     }
     if slot != nil, flags.contains(.isFault), !fireFault(trigger: slot), !flags.contains(.isInaccessible) {
-      throw managedObjectContext?.pendingError ?? lostWrite(.unreadable)
+      throw managedObjectContext?.pendingError ?? rejectedWrite(.unreadable)
     }
-    if flags.contains(.isInaccessible) { throw lostWrite(.deleted) }
+    if flags.contains(.isInaccessible) { throw rejectedWrite(.deleted) }
   }
 
-  private final func lostWrite(_ why: StoreError.LostChange) -> StoreError {
+  private final func rejectedWrite(_ why: StoreError.LostChange) -> StoreError {
     return StoreError(.lostChange(objectID, why), operation: .setValue)
   }
 
   /// Records an error in the object's context, or in the one that it has left. The next save throws it.
-  final func tell(_ error: any Error) {
-    if let context = managedObjectContext { return context.note(error) }
+  final func reportError(_ error: any Error) {
+    if let context = managedObjectContext { return context.record(error) }
     // If the context no longer exists, the error is dropped here. Key-value access throws it in any case.
-    if flags.contains(.isGone) { LivingContexts.context(formerContextNumber)?.note(error) }
+    if flags.contains(.isRemoved) { ContextRegistry.context(formerContextNumber)?.record(error) }
   }
 
   /// Records an attempt to set a relationship of an object without a context.
-  final func refuseRelationship() {
-    if flags.contains(.isGone) || !flags.contains(.isInserted) { _ = prepareToWrite(nil) } else { flags.insert(.hasLostRelationship) }
+  final func rejectRelationship() {
+    if flags.contains(.isRemoved) || !flags.contains(.isInserted) {
+      _ = prepareToWrite(nil)
+    } else {
+      flags.insert(.hasRejectedRelationship)
+    }
   }
 
   /// Throws if applications cannot set the property.

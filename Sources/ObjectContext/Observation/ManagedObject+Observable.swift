@@ -26,18 +26,18 @@ extension ManagedObjectContext {
   /// A tracked read takes about 0.2 µs instead of nanoseconds. An object with tracked reads needs about 300 additional bytes until it is
   /// deallocated. Set the option before observing. Setting it to false discards all tracked reads without notifying their observers.
   public var tracksObservation: Bool {
-    get { observation?.wantsReads ?? false }
+    get { observation?.tracksReads ?? false }
     set {
       if newValue == tracksObservation { return }
       let observation = objectObservation
-      observation.setWantsReads(newValue)
+      observation.setTracksReads(newValue)
       if newValue {
-        registry.forEach { $0.beginTellingReads() }
-        if let wake { unitOfWork.setBeginningObserver(Self.observationNumber, wake) }
+        registry.forEach { $0.startReportingReads() }
+        if let scheduleMerge { unitOfWork.setEventStartObserver(Self.observationNumber, scheduleMerge) }
       } else {
-        registry.forEach { $0.endTellingReads() }
-        observation.forgetReads()
-        unitOfWork.setBeginningObserver(Self.observationNumber, nil)
+        registry.forEach { $0.stopReportingReads() }
+        observation.stopTrackingReads()
+        unitOfWork.setEventStartObserver(Self.observationNumber, nil)
       }
     }
   }
@@ -50,14 +50,14 @@ extension ManagedObjectContext {
     if let known = observation as? ObjectObservation { return known }
     let made = ObjectObservation()
     observation = made
-    _ = addEventObserver { [weak made] in made?.tell($0) }
+    _ = addEventObserver { [weak made] in made?.notify($0) }
     return made
   }
 }
 
 extension ManagedObject {
-  fileprivate final func endTellingReads() {
-    flags.remove(.tellsReads)
-    updatePlainRow()
+  fileprivate final func stopReportingReads() {
+    flags.remove(.reportsReads)
+    updateDirectRow()
   }
 }

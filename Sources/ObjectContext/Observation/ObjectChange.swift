@@ -50,11 +50,11 @@ extension ManagedObject {
   ///   all its elements.
   /// - Throws: ``KeyValueError`` for a name that is not an attribute or a relationship.
   public final func changes(of keys: [String]? = nil) throws(KeyValueError) -> AsyncStream<ObjectChange> {
-    let properties = try watchedProperties(keys)
+    let properties = try observedProperties(keys)
     let (stream, continuation) = AsyncStream.makeStream(of: ObjectChange.self)
-    let watch = ObjectWatch(self, properties, continuation)
+    let source = ObjectChangeSource(self, properties, continuation)
     // Without a context, the watch is released here, which ends the sequence.
-    managedObjectContext?.objectObservation.add(watch, of: self)
+    managedObjectContext?.objectObservation.add(source, of: self)
     return stream
   }
 }

@@ -11,7 +11,7 @@ final class ObjectObservation: ObjectObserving {
     var registrar: ObservationRegistrar?
     var slots = SlotMask()
     var toMany = SlotMask()
-    var watches: [ObjectWatch] = []
+    var changeSources: [ObjectChangeSource] = []
   }
 
   /// The changes that an event made to an object. A nil mask means that any property may have changed.
@@ -27,30 +27,30 @@ final class ObjectObservation: ObjectObserving {
   private var entries: [ObjectIdentifier: Entry] = [:]
   /// The objects that have left the context since the last event.
   private var leaving: [Notice] = []
-  private(set) var wantsReads = false
+  private(set) var tracksReads = false
   private let keyPaths = ObservedKeyPaths()
 
   // MARK: Objects
 
-  func setWantsReads(_ wantsReads: Bool) { self.wantsReads = wantsReads }
+  func setTracksReads(_ tracksReads: Bool) { self.tracksReads = tracksReads }
 
-  func noteRegistered(_ object: ManagedObject) {
-    if wantsReads { object.beginTellingReads() }
+  func didRegister(_ object: ManagedObject) {
+    if tracksReads { object.startReportingReads() }
   }
 
-  func noteRead(_ property: ObservedProperty, of object: ManagedObject) {
+  func recordRead(_ property: ObservedProperty, of object: ManagedObject) {
     let key = ObjectIdentifier(object)
     let registrar: ObservationRegistrar
     if let index = entries.index(forKey: key) {
-      registrar = note(property, in: &entries.values[index])
+      registrar = record(property, in: &entries.values[index])
     } else {
       object.flags.insert(.isObserved)
-      registrar = note(property, in: &entries[key, default: Entry()])
+      registrar = record(property, in: &entries[key, default: Entry()])
     }
     registrar.access(object, keyPath: keyPaths[property])
   }
 
-  private func note(_ property: ObservedProperty, in entry: inout Entry) -> ObservationRegistrar {
+  private func record(_ property: ObservedProperty, in entry: inout Entry) -> ObservationRegistrar {
     switch property {
     case .slot(let slot): entry.slots.insert(slot)
     case .members(let index): entry.toMany.insert(index)
@@ -61,47 +61,49 @@ final class ObjectObservation: ObjectObserving {
     return made
   }
 
-  func add(_ watch: ObjectWatch, of object: ManagedObject) {
+  func add(_ source: ObjectChangeSource, of object: ManagedObject) {
     object.flags.insert(.isObserved)
-    entries[ObjectIdentifier(object), default: Entry()].watches.append(watch)
+    entries[ObjectIdentifier(object), default: Entry()].changeSources.append(source)
   }
 
-  func noteLeaving(_ object: ManagedObject) {
+  func objectWillLeave(_ object: ManagedObject) {
     object.flags.remove(.isObserved)
     guard let entry = entries.removeValue(forKey: ObjectIdentifier(object)) else { return }
     leaving.append(Notice(object: object, entry: entry, isLast: true))
   }
 
-  func noteDeath(of object: ObjectIdentifier) {
+  func objectWasDeallocated(of object: ObjectIdentifier) {
     guard let entry = entries.removeValue(forKey: object) else { return }
-    for watch in entry.watches { watch.finish() }
+    for source in entry.changeSources { source.finish() }
   }
 
-  func forgetReads() {
-    entries = entries.compactMapValues { $0.watches.isEmpty ? nil : Entry(watches: $0.watches) }
+  func stopTrackingReads() {
+    entries = entries.compactMapValues { $0.changeSources.isEmpty ? nil : Entry(changeSources: $0.changeSources) }
   }
 
   // MARK: Events
 
   /// Notifies the observers of an event's changes.
-  func tell(_ event: ContextEvent) {
+  func notify(_ event: ContextEvent) {
     if entries.isEmpty && leaving.isEmpty { return }
-    tell(notices(of: event), isReset: event.kind == .reset)
-    if event.kind == .saved, !event.inserted.isEmpty { for entry in entries.values { for watch in entry.watches { watch.renewIDs() } } }
+    notify(notices(of: event), isReset: event.kind == .reset)
+    if event.kind == .saved, !event.inserted.isEmpty {
+      for entry in entries.values { for source in entry.changeSources { source.updateIDs() } }
+    }
   }
 
-  func tellLeaving() {
-    if !leaving.isEmpty { tell([], isReset: false) }
+  func notifyLeaving() {
+    if !leaving.isEmpty { notify([], isReset: false) }
   }
 
   /// Notifies the observers of changed objects and of objects that have left the context.
-  private func tell(_ changed: [Notice], isReset: Bool) {
+  private func notify(_ changed: [Notice], isReset: Bool) {
     // Copy first: an observer may read, add observers, or remove itself.
     let notices = changed + leaving
     leaving = []
     for notice in notices {
-      tellReaders(notice)
-      tellWatches(notice, isReset: isReset)
+      notifyReaders(notice)
+      notifyChangeSources(notice, isReset: isReset)
     }
   }
 
@@ -122,26 +124,26 @@ final class ObjectObservation: ObjectObserving {
     return notices
   }
 
-  private func tellReaders(_ notice: Notice) {
+  private func notifyReaders(_ notice: Notice) {
     guard let registrar = notice.entry.registrar else { return }
     let entity = notice.object.compiledEntity
-    func tell(_ read: SlotMask, below count: Int, _ changed: SlotMask?, _ property: (Int) -> ObservedProperty) {
+    func notify(_ read: SlotMask, below count: Int, _ changed: SlotMask?, _ property: (Int) -> ObservedProperty) {
       for number in read.slots(below: count) where changed?.contains(number) ?? true {
         let keyPath = keyPaths[property(number)]
         registrar.willSet(notice.object, keyPath: keyPath)
         registrar.didSet(notice.object, keyPath: keyPath)
       }
     }
-    tell(notice.entry.slots, below: entity.slots.count, notice.slots) { .slot($0) }
-    tell(notice.entry.toMany, below: entity.toManyRelationships.count, notice.toMany) { .members($0) }
+    notify(notice.entry.slots, below: entity.slots.count, notice.slots) { .slot($0) }
+    notify(notice.entry.toMany, below: entity.toManyRelationships.count, notice.toMany) { .members($0) }
   }
 
-  private func tellWatches(_ notice: Notice, isReset: Bool) {
-    var areAllThere = true
-    for watch in notice.entry.watches {
-      if notice.isLast { watch.end(isDeleted: !isReset) } else if !watch.tell(notice.slots, notice.toMany) { areAllThere = false }
+  private func notifyChangeSources(_ notice: Notice, isReset: Bool) {
+    var areAllActive = true
+    for source in notice.entry.changeSources {
+      if notice.isLast { source.end(isDeleted: !isReset) } else if !source.notify(notice.slots, notice.toMany) { areAllActive = false }
     }
-    if !areAllThere { entries[ObjectIdentifier(notice.object)]?.watches.removeAll(where: \.isOver) }
+    if !areAllActive { entries[ObjectIdentifier(notice.object)]?.changeSources.removeAll(where: \.isFinished) }
   }
 }
 

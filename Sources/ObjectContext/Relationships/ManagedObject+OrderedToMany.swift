@@ -14,7 +14,7 @@ extension ManagedObject {
     let (old, moved) = (_toManyArray(index, as: ManagedObject.self), Set(members))
     guard hasPosition(position, upTo: old.count, compiledEntity.toManyRelationships[index]) else { return }
     var new = old.filter { !moved.contains($0) }
-    new.insert(contentsOf: Self.once(members), at: min(max(position, 0), new.count))
+    new.insert(contentsOf: Self.removingDuplicates(members), at: min(max(position, 0), new.count))
     if new != old { _setToMany(new, at: index) }
   }
 
@@ -56,12 +56,12 @@ extension ManagedObject {
     let relationship = compiledEntity.toManyRelationships[index]
     for bound in [positions.lowerBound, positions.upperBound] where !hasPosition(bound, upTo: old.count, relationship) { return }
     let new =
-      old[..<positions.lowerBound].filter { !moved.contains($0) } + Self.once(members)
+      old[..<positions.lowerBound].filter { !moved.contains($0) } + Self.removingDuplicates(members)
       + old[positions.upperBound...].filter { !moved.contains($0) }
     if new != old { _setToMany(new, at: index) }
   }
 
-  private static func once(_ members: [ManagedObject]) -> [ManagedObject] {
+  private static func removingDuplicates(_ members: [ManagedObject]) -> [ManagedObject] {
     var seen: Set<ManagedObject> = []
     return members.filter { seen.insert($0).inserted }
   }

@@ -46,10 +46,10 @@ extension ManagedObject {
 
   /// Returns the number of members of a to-many relationship, without firing their faults.
   public final func _toManyCount(_ index: Int) -> Int {
-    noteRead(toMany: index)
+    recordRead(toMany: index)
     guard let context = managedObjectContext, let state = loadedState(index) else { return 0 }
-    if context.unitOfWork.deleted.isEmpty && !context.memberStates.hasGone { return state.count }
-    return state.members.count { context.isLiving($0, near: self) }
+    if context.unitOfWork.deleted.isEmpty && !context.membershipTracker.hasRemovedRows { return state.count }
+    return state.members.count { context.exists($0, near: self) }
   }
 
   /// Replaces the members of a to-many relationship, in the given order if the relationship is ordered. An object given twice counts once.
@@ -57,7 +57,7 @@ extension ManagedObject {
   /// If an object cannot be a member, nothing changes, and ``ManagedObjectContext/pendingError`` contains the error.
   public final func _setToMany(_ members: some Collection<ManagedObject>, at index: Int) {
     if flags.contains(.isBatchRow) { _ = state(index) }
-    do { try replaceMembers(members, at: index) } catch { tell(error) }
+    do { try replaceMembers(members, at: index) } catch { reportError(error) }
   }
 
   /// Replaces the members of a to-many relationship.
@@ -66,21 +66,21 @@ extension ManagedObject {
   ///   then.
   final func replaceMembers(_ members: some Collection<ManagedObject>, at index: Int) throws {
     guard let context = managedObjectContext else {
-      if !members.isEmpty || !flags.contains(.isInserted) { refuseRelationship() }
+      if !members.isEmpty || !flags.contains(.isInserted) { rejectRelationship() }
       return
     }
     try checkWritable(nil)
     let state = state(index)
     let relationship = state.relationship
-    var wanted: [ObjectReference] = []
+    var target: [ObjectReference] = []
     var seen = Set<ObjectReference>()
     let assigned = context.registry.assignments()
     for member in members {
-      if let refusal = context.refusal(of: member, for: relationship, of: self) {
+      if let rejection = context.rejection(of: member, for: relationship, of: self) {
         context.registry.restore(assignments: assigned)
-        throw refusal
+        throw rejection
       }
-      if seen.insert(member.currentID.reference).inserted { wanted.append(member.currentID.reference) }
+      if seen.insert(member.currentID.reference).inserted { target.append(member.currentID.reference) }
     }
     if !state.isLoaded { context.loadMembers(of: self, state: state) }
     // Loading failed, and the context has recorded the error. Without the former members, none can be removed.
@@ -95,16 +95,18 @@ extension ManagedObject {
       }
     }
     for member in members where seen.contains(member.currentID.reference) { _addToToMany(member, at: index) }
-    if relationship.isOrdered { setOrder(keepingPlaces(of: former, in: wanted, state), of: state) }
+    if relationship.isOrdered { setOrder(orderIncludingHidden(of: former, in: target, state), of: state) }
   }
 
   /// Returns an order of all members, including deleted ones, which are hidden. Each deleted member follows the same member as before.
-  private final func keepingPlaces(of former: [ObjectReference], in wanted: [ObjectReference], _ state: ToManyState) -> [ObjectReference] {
-    if state.count == wanted.count { return wanted }
-    let isWanted = Set(wanted)
-    var order = wanted
-    for (place, reference) in former.enumerated() where !isWanted.contains(reference) && state.contains(reference) {
-      let previous = former[..<place].last(where: order.contains).flatMap(order.firstIndex)
+  private final func orderIncludingHidden(of former: [ObjectReference], in target: [ObjectReference], _ state: ToManyState)
+    -> [ObjectReference]
+  {
+    if state.count == target.count { return target }
+    let isTarget = Set(target)
+    var order = target
+    for (position, reference) in former.enumerated() where !isTarget.contains(reference) && state.contains(reference) {
+      let previous = former[..<position].last(where: order.contains).flatMap(order.firstIndex)
       order.insert(reference, at: previous.map { $0 + 1 } ?? 0)
     }
     return order
@@ -112,8 +114,8 @@ extension ManagedObject {
 
   /// Adds an object to a to-many relationship and updates the inverse. Does not load the members.
   public final func _addToToMany(_ member: ManagedObject, at index: Int) {
-    if addsPlainly(member, at: index) { return }
-    guard let context = managedObjectContext else { return refuseRelationship() }
+    if addOnFastPath(member, at: index) { return }
+    guard let context = managedObjectContext else { return rejectRelationship() }
     let relationship = compiledEntity.toManyRelationships[index]
     guard canTakeMembers else { return }
     guard context.accepts(member, for: relationship, of: self) else { return }
@@ -128,19 +130,19 @@ extension ManagedObject {
     // One-to-many: the member's to-one relationship is authoritative. Setting it removes the member from its former owner.
     if member.referenceValue(inverse.index) != currentID.reference {
       member._setToOne(self, at: inverse.index)
-    } else if !hearsWrites || toManyStates[index]?.isLoaded ?? false {
+    } else if !recordsWrites || toManyStates[index]?.isLoaded ?? false {
       // If the members are not loaded, the stored or added members include it already, and there is nothing to record.
       addMember(member, to: relationship)
     }
   }
 
   /// Fast path for a many-to-many relationship. Returns false without changing anything if the general path is needed.
-  private final func addsPlainly(_ member: ManagedObject, at index: Int) -> Bool {
-    guard let contextReference, flags.isDisjoint(with: [.isInaccessible, .isGone]) else { return false }
+  private final func addOnFastPath(_ member: ManagedObject, at index: Int) -> Bool {
+    guard let contextReference, flags.isDisjoint(with: [.isInaccessible, .isRemoved]) else { return false }
     // The context clears this reference before it is deallocated, and the closure calls no external code.
     return contextReference._withUnsafeGuaranteedRef { context in
-      guard let way = context.tables.toMany(index, ofEntity: entityNumber), let inverse = context.tables.inverse(of: way),
-        inverse.isToMany, context.isPlainlyAccepted(member, for: way, of: self)
+      guard let info = context.tables.toMany(index, ofEntity: entityNumber), let inverse = context.tables.inverse(of: info),
+        inverse.isToMany, context.isAcceptedOnFastPath(member, for: info, of: self)
       else { return false }
       addMember(member.ownReference, at: index, isStored: storedLink(to: member, at: index, inverse.index))
       member.addMember(ownReference, at: inverse.index, isStored: member.storedLink(to: self, at: inverse.index, index))
@@ -164,7 +166,7 @@ extension ManagedObject {
     guard let context = managedObjectContext, member.managedObjectContext === context else { return }
     let relationship = compiledEntity.toManyRelationships[index]
     let inverse = context.model.inverse(of: relationship)
-    if member.flags.contains(.isDeleted), inverse?.endsLinksOfDeleted ?? true { return }
+    if member.flags.contains(.isDeleted), inverse?.hidesLinksOfDeleted ?? true { return }
     guard let inverse else {
       removeMember(member, from: relationship)
       return context.follow(relationship, removing: member, from: self)
@@ -193,13 +195,13 @@ extension ManagedObject {
     guard let state = loadedState(index), state.relationship.isOrdered else { return _addToToMany(member, at: index) }
     // Loading failed, and the context has recorded the error. Without the members, positions are unknown.
     guard state.isLoaded else { return }
-    let (former, shown) = (state.members, shownMembers(of: state))
-    guard hasPosition(position, upTo: shown.count, state.relationship) else { return }
+    let (former, visible) = (state.members, visibleMembers(of: state))
+    guard hasPosition(position, upTo: visible.count, state.relationship) else { return }
     _addToToMany(member, at: index)
     guard state.contains(member.currentID.reference) else { return }
-    var order = shown.filter { $0 != member.currentID.reference }
+    var order = visible.filter { $0 != member.currentID.reference }
     order.insert(member.currentID.reference, at: min(max(position, 0), order.count))
-    setOrder(keepingPlaces(of: former, in: order, state), of: state)
+    setOrder(orderIncludingHidden(of: former, in: order, state), of: state)
   }
 
   /// Removes the member at a position of an ordered relationship.
@@ -207,29 +209,29 @@ extension ManagedObject {
   /// If the position is invalid, nothing changes, and ``ManagedObjectContext/pendingError`` contains the error.
   public final func _removeFromToMany(position: Int, at index: Int) {
     guard canTakeMembers, let state = loadedState(index), state.isLoaded else { return }
-    let shown = shownMembers(of: state)
-    guard hasPosition(position, upTo: shown.count - 1, state.relationship) else { return }
-    if let member = managedObjectContext?.object(shown[position], near: self) { _removeFromToMany(member, at: index) }
+    let visible = visibleMembers(of: state)
+    guard hasPosition(position, upTo: visible.count - 1, state.relationship) else { return }
+    if let member = managedObjectContext?.object(visible[position], near: self) { _removeFromToMany(member, at: index) }
   }
 
   /// Returns the members that are visible to applications, without deleted ones.
-  private final func shownMembers(of state: ToManyState) -> [ObjectReference] {
-    guard let context = managedObjectContext, !context.unitOfWork.deleted.isEmpty || context.memberStates.hasGone else {
+  private final func visibleMembers(of state: ToManyState) -> [ObjectReference] {
+    guard let context = managedObjectContext, !context.unitOfWork.deleted.isEmpty || context.membershipTracker.hasRemovedRows else {
       return state.members
     }
-    return state.members.filter { context.isLiving($0, near: self) }
+    return state.members.filter { context.exists($0, near: self) }
   }
 
   /// Whether members can be added and removed. If not, the context records the error.
   private final var canTakeMembers: Bool {
-    if contextReference != nil, flags.isDisjoint(with: [.isInaccessible, .isGone]) { return true }
+    if contextReference != nil, flags.isDisjoint(with: [.isInaccessible, .isRemoved]) { return true }
     return prepareToWrite(nil)
   }
 
   /// Returns whether a position is valid in an ordered relationship. If not, the context records the error.
   final func hasPosition(_ position: Int, upTo last: Int, _ relationship: CompiledRelationship) -> Bool {
     if position >= 0, position <= last { return true }
-    tell(
+    reportError(
       StoreError(
         .noSuchPosition(entity: compiledEntity.name, property: relationship.name, position: position, last: last),
         operation: .setRelationship))
@@ -239,13 +241,13 @@ extension ManagedObject {
   final func objectIDs(forRelationshipNamed name: String) throws -> [ManagedObjectID] {
     switch compiledEntity.property(named: name) {
     case .toOne(let relationship):
-      noteRead(relationship.index)
+      recordRead(relationship.index)
       let reference = referenceValue(relationship.index)
       return reference.isNull ? [] : [managedObjectContext?.objectID(reference, near: self)].compactMap { $0 }
     case .toMany(let relationship):
-      noteRead(toMany: relationship.index)
+      recordRead(toMany: relationship.index)
       guard let context = managedObjectContext, let state = loadedState(relationship.index) else { return [] }
-      return state.members.filter { context.isLiving($0, near: self) }.compactMap { context.objectID($0, near: self) }
+      return state.members.filter { context.exists($0, near: self) }.compactMap { context.objectID($0, near: self) }
     default: throw KeyValueError(unknown: name, of: compiledEntity, isRelationship: true)
     }
   }
@@ -283,7 +285,7 @@ extension ManagedObject {
     let isNew = flags.contains(.isInserted) || relationship.isTransient
     let made = ToManyState(relationship: relationship, base: isNew ? [] : nil)
     toManyStates.insert(made)
-    contextReference?._withUnsafeGuaranteedRef { $0.memberStates.noteState(of: relationship) }
+    contextReference?._withUnsafeGuaranteedRef { $0.membershipTracker.recordState(of: relationship) }
     return made
   }
 
@@ -294,7 +296,7 @@ extension ManagedObject {
     // The most frequent case.
     if state.isInUse { return state }
     guard let context = managedObjectContext else { return nil }
-    if state.isLoaded { context.noteUse(of: state, of: self) } else { context.loadMembers(of: self, state: state) }
+    if state.isLoaded { context.recordUse(of: state, of: self) } else { context.loadMembers(of: self, state: state) }
     return state
   }
 
@@ -315,12 +317,12 @@ extension ManagedObject {
   ///
   /// - Parameter isStored: If the members are not loaded, whether the link is stored; nil if this is unknown.
   final func addMember(_ reference: ObjectReference, at index: Int, isStored: Bool? = nil) {
-    if hearsWrites { return addMemberHeard(reference, at: index, isStored: isStored) }
+    if recordsWrites { return addRecordedMember(reference, at: index, isStored: isStored) }
     if let state = toManyStates.unretained(index) {
       // The object retains its states, and adding calls no external code.
-      if state._withUnsafeGuaranteedRef({ $0.add(reference, isStored: isStored) }) { noteChange() }
+      if state._withUnsafeGuaranteedRef({ $0.add(reference, isStored: isStored) }) { recordChange() }
     } else if makeState(compiledEntity.toManyRelationships[index]).add(reference, isStored: isStored) {
-      noteChange()
+      recordChange()
     }
   }
 
@@ -331,21 +333,21 @@ extension ManagedObject {
 
   /// Removes a member without updating the inverse.
   private final func removeMember(_ reference: ObjectReference, from state: ToManyState, isStored: Bool? = nil) {
-    if hearsWrites { return removeMemberHeard(reference, from: state, isStored: isStored) }
-    if state.remove(reference, isStored: isStored) { noteChange() }
+    if recordsWrites { return removeRecordedMember(reference, from: state, isStored: isStored) }
+    if state.remove(reference, isStored: isStored) { recordChange() }
   }
 
   /// Sets the order of the members. The order must contain exactly the current members.
   final func setOrder(_ order: [ObjectReference], of state: ToManyState) {
-    if hearsWrites { managedObjectContext?.recorder?.recordOrder(of: self, state) }
+    if recordsWrites { managedObjectContext?.recorder?.recordOrder(of: self, state) }
     state.setOrder(order)
-    noteChange()
+    recordChange()
   }
 
   /// Visits the members of a to-many relationship for an application, without retaining them. The visitor retains those it keeps.
   // Each member is alive during its visit: the context releases nothing meanwhile, and the visitor calls no external code.
   @usableFromInline final func visitMembers(_ index: Int, reserve: (Int) -> Void, body: (Unmanaged<ManagedObject>) -> Void) {
-    noteRead(toMany: index)
+    recordRead(toMany: index)
     forEachMember(index, reserve: reserve, body: body)
   }
 
@@ -361,8 +363,8 @@ extension ManagedObject {
     reserve(members.count)
     let space = context.space(of: self)
     for (offset, reference) in members.enumerated() {
-      if let living = context.livingMember(reference, space: space) {
-        body(living)
+      if let existing = context.loadedMember(reference, space: space) {
+        body(existing)
       } else if let member = context.member(reference, of: self, state: state, offset: offset, isHeld: isHeld) {
         // A new object lives for its visit, and longer if the context retains it.
         withExtendedLifetime(member) { body(.passUnretained(member)) }
@@ -374,5 +376,5 @@ extension ManagedObject {
 extension CompiledRelationship {
   /// Whether deleting an object hides its links of this relationship. These links belong to the deletion: if another change removed them,
   /// undoing the deletion could not restore them.
-  fileprivate var endsLinksOfDeleted: Bool { deleteRule == .nullify || deleteRule == .cascade }
+  fileprivate var hidesLinksOfDeleted: Bool { deleteRule == .nullify || deleteRule == .cascade }
 }

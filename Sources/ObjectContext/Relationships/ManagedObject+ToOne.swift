@@ -8,7 +8,7 @@ extension ManagedObject {
   /// - Parameter slot: The relationship's slot number in the compiled model. A read from a row takes about 1 ns.
   @inlinable public final func _toOneID(_ slot: Int) -> ManagedObjectID? {
     // A row refers to rows of its own store only.
-    if let row = plainRow {
+    if let row = directRow {
       let reference = ObjectReference(rawValue: RowImage.word(row, slot))
       if reference.isNull { return nil }
       // A temporary reference does not determine the store.
@@ -19,7 +19,7 @@ extension ManagedObject {
   }
 
   @usableFromInline final func slowToOneID(_ slot: Int) -> ManagedObjectID? {
-    noteRead(slot)
+    recordRead(slot)
     let reference = referenceValue(slot)
     return reference.isNull ? nil : managedObjectContext?.objectID(reference, near: self)
   }
@@ -44,10 +44,10 @@ extension ManagedObject {
 
   /// Sets a to-one relationship and its inverse.
   public final func _setToOne(_ destination: ManagedObject?, at slot: Int) {
-    if let destination, setsPlainly(destination, at: slot) { return }
+    if let destination, setOnFastPath(destination, at: slot) { return }
     guard let context = managedObjectContext, let relationship = compiledEntity.slots[slot].relationship else {
       if flags.contains(.isBatchRow) { return setDestinationOfRow(destination, at: slot) }
-      if destination != nil || !flags.contains(.isInserted) { refuseRelationship() }
+      if destination != nil || !flags.contains(.isInserted) { rejectRelationship() }
       return
     }
     guard prepareToWrite(slot) else { return }
@@ -81,12 +81,12 @@ extension ManagedObject {
   // Hot path of traversals: misses are handled by tail calls, so that no value has to be preserved across a call. The context retains
   // objects created here, and found objects have other owners.
   @usableFromInline final func reachedDestination(_ slot: Int) -> UnsafeRawPointer? {
-    guard let row = plainRow else { return destinationOfFault(slot) }
-    return livingDestination(row, slot) ?? searchedDestination(slot)
+    guard let row = directRow else { return destinationOfFault(slot) }
+    return loadedDestination(row, slot) ?? searchedDestination(slot)
   }
 
   @inline(never) private final func destinationOfFault(_ slot: Int) -> UnsafeRawPointer? {
-    if let row = firedRow(slot), let living = livingDestination(row, slot) { return living }
+    if let row = firedRow(slot), let existing = loadedDestination(row, slot) { return existing }
     return searchedDestination(slot)
   }
 
@@ -97,12 +97,12 @@ extension ManagedObject {
 
   /// Fast path for setting an empty relationship of an object that is already changed and whose inverse is to-many. Returns false without
   /// changing anything if the general path is needed.
-  private final func setsPlainly(_ destination: ManagedObject, at slot: Int) -> Bool {
-    guard let contextReference, writesWord(at: slot), let row = plainRow, RowImage.word(row, slot) == 0 else { return false }
+  private final func setOnFastPath(_ destination: ManagedObject, at slot: Int) -> Bool {
+    guard let contextReference, writesWord(at: slot), let row = directRow, RowImage.word(row, slot) == 0 else { return false }
     // The context clears this reference before it is deallocated, and the closure calls no external code.
     return contextReference._withUnsafeGuaranteedRef { context in
-      guard let way = context.tables.toOne(slot, ofEntity: entityNumber), let inverse = context.tables.inverse(of: way),
-        inverse.isToMany, context.isPlainlyAccepted(destination, for: way, of: self)
+      guard let info = context.tables.toOne(slot, ofEntity: entityNumber), let inverse = context.tables.inverse(of: info),
+        inverse.isToMany, context.isAcceptedOnFastPath(destination, for: info, of: self)
       else { return false }
       writeWord(destination.ownReference.rawValue, at: slot)
       destination.addMember(ownReference, at: inverse.index)
@@ -111,17 +111,17 @@ extension ManagedObject {
   }
 
   /// Returns the address of the destination that a row refers to if it is in memory; nil if the general path is needed.
-  @inline(__always) private final func livingDestination(_ row: UnsafeRawPointer, _ slot: Int) -> UnsafeRawPointer? {
+  @inline(__always) private final func loadedDestination(_ row: UnsafeRawPointer, _ slot: Int) -> UnsafeRawPointer? {
     guard let contextReference else { return nil }
     let reference = ObjectReference(rawValue: RowImage.word(row, slot))
     if reference.isNull || reference.key < 0 || currentID.key < 0 { return nil }
     let space = currentID.space
-    MemoryAhead.expect(behind: self, row)
+    MemoryPrefetch.prefetch(behind: self, row)
     return contextReference._withUnsafeGuaranteedRef { context -> UnsafeRawPointer? in
-      guard let living = context.registry.objectNearby(reference, space: space) else { return nil }
+      guard let existing = context.registry.objectNearby(reference, space: space) else { return nil }
       // Prefetch the destination's row: the caller is about to read it.
-      living._withUnsafeGuaranteedRef { if let row = $0.plainRow { MemoryAhead.expect(row) } }
-      return UnsafeRawPointer(living.toOpaque())
+      existing._withUnsafeGuaranteedRef { if let row = $0.directRow { MemoryPrefetch.prefetch(row) } }
+      return UnsafeRawPointer(existing.toOpaque())
     }
   }
 
@@ -155,21 +155,21 @@ extension ManagedObjectContext {
 
   /// Returns whether a relationship can refer to an object. If not, the context records the error, and the next save throws it.
   func accepts(_ destination: ManagedObject, for relationship: CompiledRelationship, of source: ManagedObject) -> Bool {
-    if isPlainlyAccepted(destination, for: tables.way(of: relationship), of: source) { return true }
-    guard let refusal = refusal(of: destination, for: relationship, of: source) else { return true }
-    note(refusal)
+    if isAcceptedOnFastPath(destination, for: tables.info(of: relationship), of: source) { return true }
+    guard let rejection = rejection(of: destination, for: relationship, of: source) else { return true }
+    record(rejection)
     return false
   }
 
   /// Fast check that a relationship can refer to an object without moving either one to another store.
-  @inline(__always) func isPlainlyAccepted(_ destination: ManagedObject, for way: RelationshipWay, of source: ManagedObject) -> Bool {
+  @inline(__always) func isAcceptedOnFastPath(_ destination: ManagedObject, for info: RelationshipInfo, of source: ManagedObject) -> Bool {
     // Only addresses are compared.
     destination.contextReference?.toOpaque() == Unmanaged.passUnretained(self).toOpaque()
-      && way.leads(toEntity: destination.entityNumber) && space(of: source) == space(of: destination)
+      && info.leads(toEntity: destination.entityNumber) && space(of: source) == space(of: destination)
   }
 
   /// Returns the reason why a relationship cannot refer to an object; nil if it can. May assign an inserted object to another store.
-  func refusal(of destination: ManagedObject, for relationship: CompiledRelationship, of source: ManagedObject) -> StoreError? {
+  func rejection(of destination: ManagedObject, for relationship: CompiledRelationship, of source: ManagedObject) -> StoreError? {
     // Only addresses are compared.
     guard destination.contextReference?.toOpaque() == Unmanaged.passUnretained(self).toOpaque() else {
       return StoreError(

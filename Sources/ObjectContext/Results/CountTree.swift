@@ -20,8 +20,8 @@ package struct CountTree {
   }
 
   /// Returns the sum of the counts before a chunk.
-  package func sum(before piece: Int) -> Int {
-    var (index, total) = (piece, 0)
+  package func sum(before chunk: Int) -> Int {
+    var (index, total) = (chunk, 0)
     while index > 0 {
       total += sums[index]
       index &= index - 1
@@ -33,9 +33,9 @@ package struct CountTree {
   package var total: Int { sum(before: sums.count - 1) }
 
   /// Changes the count of a chunk by a difference.
-  package mutating func add(_ difference: Int, to piece: Int) {
+  package mutating func add(_ difference: Int, to chunk: Int) {
     if difference == 0 { return }
-    var index = piece + 1
+    var index = chunk + 1
     while index < sums.count {
       sums[index] += difference
       index += index & -index
@@ -43,18 +43,18 @@ package struct CountTree {
   }
 
   /// Returns the chunk that contains the element at an index, and the sum of the counts before it. The index must be less than `total`.
-  package func piece(having number: Int) -> (piece: Int, before: Int) {
-    var (piece, before) = (0, 0)
+  package func chunk(having number: Int) -> (chunk: Int, before: Int) {
+    var (chunk, before) = (0, 0)
     var step = 1
     while step * 2 < sums.count { step *= 2 }
     while step > 0 {
-      let next = piece + step
+      let next = chunk + step
       if next < sums.count, before + sums[next] <= number {
-        piece = next
+        chunk = next
         before += sums[next]
       }
       step /= 2
     }
-    return (piece, before)
+    return (chunk, before)
   }
 }

@@ -91,7 +91,7 @@ extension FetchedResultsController {
   func object(with id: ManagedObjectID, known: ManagedObject?) -> Object {
     let object = known ?? managedObjectContext.object(with: id)
     // The class of every result was checked. Only an ID that is no longer valid yields a placeholder object.
-    return object as? Object ?? managedObjectContext.goneObject(Object.self, id)
+    return object as? Object ?? managedObjectContext.invalidObject(Object.self, id)
   }
 }
 
@@ -104,5 +104,5 @@ extension ManagedObjectContext {
   }
 
   /// Throws the recorded error, if it has not been thrown yet.
-  func tellNotedErrors() throws { try notedErrors.tell() }
+  func throwDeferredError() throws { try deferredErrors.throwRecorded() }
 }

@@ -46,12 +46,12 @@ public final class FetchedResultsController<Object: ManagedObject> {
   /// The results; nil before they are fetched.
   private(set) var results: LiveResults?
   /// The changes that have not been processed yet.
-  private var touched: TouchedResults?
+  private var affected: AffectedResults?
   private var observerNumber: UInt64?
   private var isDelivering = false
   private var continuations: [AsyncThrowingStream<ResultsChange, any Error>.Continuation] = []
   private var snapshotContinuations: [AsyncThrowingStream<ResultsSnapshot, any Error>.Continuation] = []
-  private var knownSections: [FetchedResultsSectionInfo<Object>]?
+  private var cachedSections: [FetchedResultsSectionInfo<Object>]?
   /// The results around the most recently accessed one, whose faults are loaded together.
   var page: (range: Range<Int>, group: UInt32)?
 
@@ -109,26 +109,26 @@ public final class FetchedResultsController<Object: ManagedObject> {
     try context.checkClass(Object.self, for: fetchRequest.specification)
     try context.prepareFetch()
     guard results == nil else {
-      touched?.noteEverything()
+      affected?.invalidateAll()
       deliver()
-      return try context.tellNotedErrors()
+      return try context.throwDeferredError()
     }
-    let question = try ResultsQuestion(fetchRequest.specification, section: sectionNameExpression, in: context)
-    let fetched = try LiveResults(question, in: context)
-    try context.tellNotedErrors()
+    let query = try ResultsQuery(fetchRequest.specification, section: sectionNameExpression, in: context)
+    let fetched = try LiveResults(query, in: context)
+    try context.throwDeferredError()
     results = fetched
-    touched = TouchedResults(question)
+    affected = AffectedResults(query)
     forgetSections()
     if observerNumber == nil {
       observerNumber = context.addEventObserver(
-        { [weak self] event in self?.note(event) }, afterwards: { [weak self] in self?.deliver() })
+        { [weak self] event in self?.record(event) }, completion: { [weak self] in self?.deliver() })
     }
-    tellSnapshot()
+    sendSnapshot()
   }
 
   // MARK: Changes
 
-  private func note(_ event: ContextEvent) { touched?.note(event, in: managedObjectContext) }
+  private func record(_ event: ContextEvent) { affected?.record(event, in: managedObjectContext) }
 
   /// Processes the recorded changes and reports the resulting change of the results.
   private func deliver() {
@@ -136,65 +136,65 @@ public final class FetchedResultsController<Object: ManagedObject> {
     if isDelivering { return }
     isDelivering = true
     defer { isDelivering = false }
-    while let results, var taken = touched, !taken.isEmpty {
-      touched = TouchedResults(results.question)
+    while let results, var taken = affected, !taken.isEmpty {
+      affected = AffectedResults(results.query)
       taken.adoptPermanentIDs()
       do {
         let change = try results.update(by: taken) { if !delegateTakesSnapshots { delegate?.controllerWillChangeContent(self) } }
-        if !change.isEmpty { tell(change, taken) }
+        if !change.isEmpty { notify(change, taken) }
       } catch let error as ResultsError {
         return end(error)
       } catch {
         // The next event retries.
-        managedObjectContext.note(error)
-        touched?.noteEverything()
+        managedObjectContext.record(error)
+        affected?.invalidateAll()
         return
       }
     }
   }
 
-  private func tell(_ change: ResultsChange, _ touched: TouchedResults) {
-    let told = delegateTakesSnapshots ? nil : delegate
+  private func notify(_ change: ResultsChange, _ affected: AffectedResults) {
+    let observer = delegateTakesSnapshots ? nil : delegate
     let removed =
-      told == nil
+      observer == nil
       ? []
       : change.removedSections.map { section in
         FetchedResultsSectionInfo(name: section.name, indexTitle: indexTitle(ofSection: section.name), numberOfObjects: 0, controller: self)
       }
     forgetSections()
-    if let told {
+    if let observer {
       for (section, info) in zip(change.removedSections, removed) {
-        told.controller(self, didChange: info, atSectionIndex: section.index, for: .delete)
+        observer.controller(self, didChange: info, atSectionIndex: section.index, for: .delete)
       }
       for section in change.insertedSections {
         guard let info = sections?[section.index] else { continue }
-        told.controller(self, didChange: info, atSectionIndex: section.index, for: .insert)
+        observer.controller(self, didChange: info, atSectionIndex: section.index, for: .insert)
       }
-      func object(_ id: ManagedObjectID) -> Object { self.object(with: id, known: touched.own[id]?.object) }
+      func object(_ id: ManagedObjectID) -> Object { self.object(with: id, known: affected.own[id]?.object) }
       for item in change.removed {
-        told.controller(self, didChange: object(item.objectID), at: item.indexPath, for: .delete, newIndexPath: nil)
+        observer.controller(self, didChange: object(item.objectID), at: item.indexPath, for: .delete, newIndexPath: nil)
       }
       for item in change.inserted {
-        told.controller(self, didChange: object(item.objectID), at: nil, for: .insert, newIndexPath: item.indexPath)
+        observer.controller(self, didChange: object(item.objectID), at: nil, for: .insert, newIndexPath: item.indexPath)
       }
       for kept in change.moved {
-        told.controller(self, didChange: object(kept.objectID), at: kept.oldIndexPath, for: .move, newIndexPath: kept.newIndexPath)
+        observer.controller(self, didChange: object(kept.objectID), at: kept.oldIndexPath, for: .move, newIndexPath: kept.newIndexPath)
       }
       for kept in change.updated {
-        told.controller(self, didChange: object(kept.objectID), at: kept.oldIndexPath, for: .update, newIndexPath: kept.newIndexPath)
+        observer.controller(self, didChange: object(kept.objectID), at: kept.oldIndexPath, for: .update, newIndexPath: kept.newIndexPath)
       }
-      told.controller(self, didChangeContentWith: change)
-      told.controllerDidChangeContent(self)
+      observer.controller(self, didChangeContentWith: change)
+      observer.controllerDidChangeContent(self)
     }
     continuations.removeAll { continuation in
       if case .terminated = continuation.yield(change) { return true }
       return false
     }
-    tellSnapshot()
+    sendSnapshot()
   }
 
   private func end(_ error: ResultsError) {
-    (results, touched) = (nil, nil)
+    (results, affected) = (nil, nil)
     forgetSections()
     finishStreams(error)
     delegate?.controller(self, didFailWith: error)
@@ -207,7 +207,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
   }
 
   /// Sends the current results to the delegate and to the streams that receive snapshots.
-  private func tellSnapshot() {
+  private func sendSnapshot() {
     if snapshotContinuations.isEmpty, !delegateTakesSnapshots { return }
     let snapshot = snapshot
     if delegateTakesSnapshots { _ = delegate?.controller(self, didChangeContentWith: snapshot) }
@@ -242,21 +242,21 @@ public final class FetchedResultsController<Object: ManagedObject> {
   // MARK: Sections
 
   private func forgetSections() {
-    knownSections = nil
+    cachedSections = nil
     page = nil
   }
 
   /// The sections, in order; nil before the results are fetched. Without section names, all results are in one section with an empty name.
   public var sections: [FetchedResultsSectionInfo<Object>]? {
     guard let results else { return nil }
-    if let knownSections { return knownSections }
+    if let cachedSections { return cachedSections }
     let list = results.list
     let sections = (0..<list.sectionCount).map { index in
       let name = results.name(ofSection: list.name(ofSection: index))
       return FetchedResultsSectionInfo(
         name: name, indexTitle: indexTitle(ofSection: name), numberOfObjects: list.range(ofSection: index).count, controller: self)
     }
-    knownSections = sections
+    cachedSections = sections
     return sections
   }
 

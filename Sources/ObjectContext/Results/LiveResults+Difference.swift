@@ -67,25 +67,25 @@ extension LiveResults {
     }
     for (_, item, _) in leaving {
       list.remove(item.id)
-      if question.section != nil { names.add(-1, to: item.section) }
+      if query.section != nil { names.add(-1, to: item.section) }
     }
-    let gone = question.section == nil ? [:] : left.filter { names.count(of: $0.key) == 0 }
+    let vanished = query.section == nil ? [:] : left.filter { names.count(of: $0.key) == 0 }
 
     // Insert in ascending order.
-    arriving.sort { question.order.compare($0.values[...], $0.id, $1.values[...], $1.id) < 0 }
-    var come: Set<Int32> = []
+    arriving.sort { query.order.compare($0.values[...], $0.id, $1.values[...], $1.id) < 0 }
+    var appeared: Set<Int32> = []
     for item in arriving {
       let position = list.insert(item)
-      if question.section == nil { continue }
-      if names.count(of: item.section) == 0 { come.insert(item.section) }
-      try checkPlace(of: item, at: position, isFirst: names.count(of: item.section) == 0)
+      if query.section == nil { continue }
+      if names.count(of: item.section) == 0 { appeared.insert(item.section) }
+      try checkPosition(of: item, at: position, isFirst: names.count(of: item.section) == 0)
       names.add(1, to: item.section)
     }
 
     // A section that was empty only temporarily has kept its position if the order determines the positions of sections.
-    let same = question.sortsSections ? come.intersection(gone.keys) : []
-    let removedSections = gone.filter { !same.contains($0.key) }
-    let insertedSections = come.subtracting(same)
+    let same = query.sortsSections ? appeared.intersection(vanished.keys) : []
+    let removedSections = vanished.filter { !same.contains($0.key) }
+    let insertedSections = appeared.subtracting(same)
     change.removedSections = removedSections.map { ResultsChange.Section(index: $0.value, name: name(ofSection: $0.key)) }
       .sorted { $0.index < $1.index }
 
@@ -106,14 +106,14 @@ extension LiveResults {
       sectionIndexes[section].map { ResultsChange.Section(index: $0, name: name(ofSection: section)) }
     }.sorted { $0.index < $1.index }
     let others = Set(removedSections.keys).union(insertedSections)
-    tell(arriving.compactMap { placed[$0.id] }, notIn: others, &change)
+    recordChanges(arriving.compactMap { placed[$0.id] }, notIn: others, &change)
     for (id, path, decision) in staying {
       guard let position = list.position(of: id) else { continue }
       change.updated.append(
-        ResultsChange.Kept(oldIndexPath: path, newIndexPath: self.path(position), objectID: id, isUpdated: decision.isUpdated))
+        ResultsChange.ChangedItem(oldIndexPath: path, newIndexPath: self.path(position), objectID: id, isUpdated: decision.isUpdated))
     }
     change.updated.sort { $0.newIndexPath < $1.newIndexPath }
-    if question.section != nil { names.forgetEmpty(left.keys) }
+    if query.section != nil { names.forgetEmpty(left.keys) }
     return change
   }
 
@@ -122,10 +122,10 @@ extension LiveResults {
   /// - Parameters:
   ///   - placed: The kept results, in the order of the new list.
   ///   - sections: The sections that were removed or inserted. Their results always count as moved.
-  private func tell(_ placed: [Placed], notIn sections: Set<Int32>, _ change: inout ResultsChange) {
+  private func recordChanges(_ placed: [Placed], notIn sections: Set<Int32>, _ change: inout ResultsChange) {
     let mayStay = placed.map { $0.oldGap == $0.newGap && $0.oldSection == $0.newSection && !sections.contains($0.newSection) }
     // Results in the same gap between unaffected results stay only if they keep their relative order. Gaps are ordered already.
-    let run = LongestRun.members(of: placed.indices.filter { mayStay[$0] }.map { placed[$0].oldPosition })
+    let run = LongestIncreasingSubsequence.members(of: placed.indices.filter { mayStay[$0] }.map { placed[$0].oldPosition })
     var next = 0
     for (index, result) in placed.enumerated() {
       var stays = false
@@ -133,7 +133,7 @@ extension LiveResults {
         stays = run[next]
         next += 1
       }
-      let kept = ResultsChange.Kept(
+      let kept = ResultsChange.ChangedItem(
         oldIndexPath: result.oldPath, newIndexPath: result.newPath, objectID: result.id,
         isUpdated: stays ? result.isUpdated : result.hasOtherChanges)
       if stays { change.updated.append(kept) } else { change.moved.append(kept) }
@@ -141,8 +141,8 @@ extension LiveResults {
   }
 
   /// Throws if an inserted result is located within another section, or apart from its own section.
-  private func checkPlace(of item: ResultItem, at position: Int, isFirst: Bool) throws(ResultsError) {
-    if question.sortsSections { return }
+  private func checkPosition(of item: ResultItem, at position: Int, isFirst: Bool) throws(ResultsError) {
+    if query.sortsSections { return }
     let before = position > 0 ? list.item(at: position - 1).section : nil
     let behind = position + 1 < list.count ? list.item(at: position + 1).section : nil
     if before == item.section || behind == item.section { return }
@@ -152,13 +152,13 @@ extension LiveResults {
   // MARK: Replacing all results
 
   /// Replaces all results and returns the resulting change.
-  func exchange(with found: Found, _ touched: TouchedResults, willChange: () -> Void) throws(ResultsError) -> ResultsChange {
-    if question.section != nil { try checkSections(found.sections) }
+  func exchange(with found: Found, _ affected: AffectedResults, willChange: () -> Void) throws(ResultsError) -> ResultsChange {
+    if query.section != nil { try checkSections(found.sections) }
     let oldIDs = list.ids(in: 0..<list.count)
     let oldSections = sectionsInOrder()
     let oldPaths = (0..<list.count).map(path)
-    let oldNumbers = question.section == nil ? [] : oldPaths.map { oldSections[$0[0]] }
-    if oldIDs == found.ids, oldNumbers == found.sections, !oldIDs.contains(where: touched.isUpdated) {
+    let oldNumbers = query.section == nil ? [] : oldPaths.map { oldSections[$0[0]] }
+    if oldIDs == found.ids, oldNumbers == found.sections, !oldIDs.contains(where: affected.isUpdated) {
       // Sort values may have changed even if the order has not.
       list.load(found.ids, values: found.values, sections: found.sections)
       return ResultsChange()
@@ -171,9 +171,9 @@ extension LiveResults {
     var change = ResultsChange()
 
     // The sections that have kept their relative order.
-    let places = Dictionary(uniqueKeysWithValues: oldSections.enumerated().map { ($1, $0) })
-    let common = newSections.filter { places[$0] != nil }
-    let run = LongestRun.members(of: common.compactMap { places[$0] })
+    let positions = Dictionary(uniqueKeysWithValues: oldSections.enumerated().map { ($1, $0) })
+    let common = newSections.filter { positions[$0] != nil }
+    let run = LongestIncreasingSubsequence.members(of: common.compactMap { positions[$0] })
     let same = Set(zip(common, run).filter(\.1).map(\.0))
     change.removedSections = oldSections.enumerated().filter { !same.contains($1) }
       .map { ResultsChange.Section(index: $0, name: name(ofSection: $1)) }
@@ -192,14 +192,14 @@ extension LiveResults {
         continue
       }
       var result = Placed(
-        id: id, oldPosition: old, oldPath: oldPaths[old], isUpdated: touched.isUpdated(id), hasOtherChanges: touched.hasOtherChanges(id),
-        oldGap: 0, oldSection: question.section == nil ? 0 : oldNumbers[old])
+        id: id, oldPosition: old, oldPath: oldPaths[old], isUpdated: affected.isUpdated(id), hasOtherChanges: affected.hasOtherChanges(id),
+        oldGap: 0, oldSection: query.section == nil ? 0 : oldNumbers[old])
       result.newGap = 0
-      result.newSection = question.section == nil ? 0 : found.sections[position]
+      result.newSection = query.section == nil ? 0 : found.sections[position]
       result.newPath = path
       placed.append(result)
     }
-    tell(placed, notIn: Set(oldSections + newSections).subtracting(same), &change)
+    recordChanges(placed, notIn: Set(oldSections + newSections).subtracting(same), &change)
     change.updated.removeAll { !$0.isUpdated }
     names.forgetEmpty(oldNumbers)
     return change

@@ -5,18 +5,18 @@ import ObjectStore
 /// The results of a request, updated as objects change. It stores IDs and sort values but no objects.
 final class LiveResults {
   let context: ManagedObjectContext
-  let question: ResultsQuestion
+  let query: ResultsQuery
   let list: ResultList
   var names = SectionNames()
   /// Whether a result has a temporary ID because no permanent one could be obtained.
   private var hasTemporaryIDs = false
   /// The objects that remain registered for their unsaved changes after another context deleted their rows.
-  private var outliving: Set<ManagedObjectID> = []
+  private var keptAfterDeletion: Set<ManagedObjectID> = []
 
-  init(_ question: ResultsQuestion, in context: ManagedObjectContext) throws {
+  init(_ query: ResultsQuery, in context: ManagedObjectContext) throws {
     self.context = context
-    self.question = question
-    list = ResultList(question.order, isSectioned: question.section != nil)
+    self.query = query
+    list = ResultList(query.order, isSectioned: query.section != nil)
     let found = try find()
     try checkSections(found.sections)
     load(found)
@@ -36,47 +36,47 @@ final class LiveResults {
   /// Fetches all results, in this list's order.
   func find() throws -> Found {
     hasTemporaryIDs = false
-    let plan = try FetchMergePlan(question.specification, context: context)
+    let plan = try FetchMergePlan(query.specification, context: context)
     if let found = try findRows(plan) { return found }
-    let objects = try context.settledObjects(of: question.specification)
+    let objects = try context.settledObjects(of: query.specification)
     givePermanentIDs(to: objects)
     var found = Found()
     found.ids.reserveCapacity(objects.count)
-    found.values.reserveCapacity(objects.count * question.order.keyCount)
+    found.values.reserveCapacity(objects.count * query.order.keyCount)
     for object in objects {
       found.ids.append(object.currentID)
-      found.values += try question.values(of: object)
-      if question.section != nil { found.sections.append(names.number(of: try question.section(of: object))) }
+      found.values += try query.values(of: object)
+      if query.section != nil { found.sections.append(names.number(of: try query.section(of: object))) }
     }
     return sorted(found)
   }
 
   /// Fetches all results without creating objects; nil unless a single store returns the results and their rows contain all needed values.
   private func findRows(_ plan: FetchMergePlan) throws -> Found? {
-    guard let slots = question.plainSlots, plan.split == nil, !plan.needsMerging, question.section == nil || question.plainSection != nil,
-      !(question.plainSection?.isTransient ?? false), !slots.contains(where: \.isTransient)
+    guard let slots = query.storedSlots, plan.split == nil, !plan.needsMerging, query.section == nil || query.storedSection != nil,
+      !(query.storedSection?.isTransient ?? false), !slots.contains(where: \.isTransient)
     else { return nil }
     let store = plan.stores[0]
     var specification = plan.storeSpecification
     // Reading rows in sorted order would access memory randomly. Read them in storage order, then sort the extracted values.
-    if !question.hasWindow, let first = slots.first, question.order.hasWords(of: first.kind) { specification.sortDescriptors = [] }
+    if !query.hasWindow, let first = slots.first, query.order.hasWords(of: first.kind) { specification.sortDescriptors = [] }
     guard case .rows(let rows) = try context.rowSource.fetch(specification, from: store) else { return nil }
     let space = store.space.number
     var found = Found()
     found.ids.reserveCapacity(rows.count)
-    if !question.hasWindow { found.values.reserveCapacity(rows.count * slots.count) }
+    if !query.hasWindow { found.values.reserveCapacity(rows.count * slots.count) }
     // After sorting, the results of a section are adjacent.
     let sortedSection =
-      question.hasWindow ? nil : question.plainSection.flatMap { section in slots.firstIndex { $0.index == section.index } }
-    var namer = SectionNamer(names, question.sectionType)
+      query.hasWindow ? nil : query.storedSection.flatMap { section in slots.firstIndex { $0.index == section.index } }
+    var namer = SectionNamer(names, query.sectionType)
     defer { names = namer.names }
     for position in rows.indices {
       let reference = rows.reference(position)
       found.ids.append(ManagedObjectID(space: space, entityNumber: UInt32(reference.entity), key: reference.key))
-      if !question.hasWindow {
+      if !query.hasWindow {
         for slot in slots { found.values.append(try rows.slot(slot.index, kind: slot.kind, at: position)) }
       }
-      if let slot = question.plainSection, sortedSection == nil {
+      if let slot = query.storedSection, sortedSection == nil {
         found.sections.append(namer.number(of: try rows.slot(slot.index, kind: slot.kind, at: position)))
       }
     }
@@ -98,7 +98,7 @@ final class LiveResults {
     init(_ names: SectionNames, _ type: ResolvedType) { (self.names, self.type) = (names, type) }
 
     mutating func number(of value: Slot) -> Int32 {
-      let value = ResultsQuestion.sectionValue(value, type: type)
+      let value = ResultsQuery.sectionValue(value, type: type)
       if let last, last.value == value { return last.number }
       let number = names.number(of: value)
       last = (value, number)
@@ -108,9 +108,9 @@ final class LiveResults {
 
   /// Sorts results in this list's order, which differs from a fetch's for unsaved objects among equal results.
   private func sorted(_ found: Found) -> Found {
-    if question.hasWindow { return found }
-    let width = question.order.keyCount
-    guard let positions = question.order.positions(of: found.ids, found.values) else { return found }
+    if query.hasWindow { return found }
+    let width = query.order.keyCount
+    guard let positions = query.order.positions(of: found.ids, found.values) else { return found }
     var result = Found()
     result.ids = positions.map { found.ids[$0] }
     result.values.reserveCapacity(found.values.count)
@@ -139,7 +139,7 @@ final class LiveResults {
   }
 
   var outOfOrder: ResultsError {
-    .sectionsOutOfOrder(section: question.section.map { "\($0)" } ?? "", entity: question.entity.name)
+    .sectionsOutOfOrder(section: query.section.map { "\($0)" } ?? "", entity: query.entity.name)
   }
 
   /// Assigns permanent IDs to unsaved results, so that the ID of a result never changes.
@@ -154,15 +154,15 @@ final class LiveResults {
   /// whether its row exists.
   ///
   /// - Parameter wasDeleted: Whether another context has just deleted its row.
-  func isGoneBelow(_ object: ManagedObject, wasDeleted: Bool) -> Bool {
+  func isRemovedFromParent(_ object: ManagedObject, wasDeleted: Bool) -> Bool {
     if object.hasChanges {
-      if wasDeleted { outliving.insert(object.currentID) }
+      if wasDeleted { keptAfterDeletion.insert(object.currentID) }
       return false
     }
-    return !outliving.isEmpty && outliving.remove(object.currentID) != nil
+    return !keptAfterDeletion.isEmpty && keptAfterDeletion.remove(object.currentID) != nil
   }
 
-  func name(ofSection number: Int32) -> String { question.section == nil ? "" : question.name(ofSection: names.value(of: number)) }
+  func name(ofSection number: Int32) -> String { query.section == nil ? "" : query.name(ofSection: names.value(of: number)) }
 
   // MARK: Changes
 
@@ -170,14 +170,14 @@ final class LiveResults {
   ///
   /// - Parameter willChange: Called before the results change, if they do.
   /// - Throws: The errors of reading values; ``ResultsError/sectionsOutOfOrder(section:entity:)``, after which the results are invalid.
-  func update(by touched: TouchedResults, willChange: () -> Void) throws -> ResultsChange {
-    if touched.isEmpty { return ResultsChange() }
+  func update(by affected: AffectedResults, willChange: () -> Void) throws -> ResultsChange {
+    if affected.isEmpty { return ResultsChange() }
     // With a limit or an offset, objects outside of the window are unknown and may be inside now.
-    let isOtherWindow = question.hasWindow && (touched.hasRelevantChanges || touched.hasRelatedChanges)
+    let isOtherWindow = query.hasWindow && (affected.hasRelevantChanges || affected.hasRelatedChanges)
     // Results with temporary IDs may have received permanent ones, which the changes use.
-    if isOtherWindow || touched.isUnknown || hasTemporaryIDs {
-      return try exchange(with: find(), touched, willChange: willChange)
+    if isOtherWindow || affected.isUnknown || hasTemporaryIDs {
+      return try exchange(with: find(), affected, willChange: willChange)
     }
-    return try apply(question.hasWindow ? touched.updates : ResultsInquiry(touched, self).decisions(), willChange: willChange)
+    return try apply(query.hasWindow ? affected.updates : ResultsEvaluator(affected, self).decisions(), willChange: willChange)
   }
 }

@@ -20,7 +20,7 @@ final class ResultList {
   }
 
   /// A chunk of consecutive results.
-  private final class Piece {
+  private final class Chunk {
     var number = 0
     var ids: [ManagedObjectID] = []
     /// The sort values of all results, concatenated.
@@ -30,15 +30,15 @@ final class ResultList {
     var startCount = 0
   }
 
-  static var greatestPiece: Int { 256 }
+  static var maximumChunkSize: Int { 256 }
 
   private let order: ResultOrder
   private let isSectioned: Bool
   private var width: Int { order.keyCount }
-  private var pieces: [Piece] = []
+  private var chunks: [Chunk] = []
   private var counts = CountTree()
   private var starts = CountTree()
-  private var piecesByID: [QuickID: Piece] = [:]
+  private var chunksByID: [FastHashedID: Chunk] = [:]
   private(set) var work = Work()
 
   init(_ order: ResultOrder, isSectioned: Bool) {
@@ -46,7 +46,7 @@ final class ResultList {
     self.isSectioned = isSectioned
   }
 
-  var count: Int { piecesByID.count }
+  var count: Int { chunksByID.count }
 
   // MARK: Loading
 
@@ -56,75 +56,75 @@ final class ResultList {
   ///   - values: The sort values of all results, concatenated.
   ///   - sections: The section numbers of the results; empty if there are no sections.
   func load(_ ids: [ManagedObjectID], values: [Slot], sections: [Int32]) {
-    pieces = []
-    var piecesByID: [QuickID: Piece] = Dictionary(minimumCapacity: ids.count)
+    chunks = []
+    var chunksByID: [FastHashedID: Chunk] = Dictionary(minimumCapacity: ids.count)
     // Leave space in each chunk, so that the first insertions split none.
-    let size = Self.greatestPiece * 3 / 4
+    let size = Self.maximumChunkSize * 3 / 4
     for start in stride(from: 0, to: ids.count, by: size) {
       let range = start..<min(start + size, ids.count)
-      let piece = Piece()
-      piece.ids = Array(ids[range])
-      piece.values = Array(values[range.lowerBound * width..<range.upperBound * width])
-      if isSectioned { piece.sections = Array(sections[range]) }
-      for id in ids[range] { piecesByID[QuickID(id)] = piece }
-      pieces.append(piece)
+      let chunk = Chunk()
+      chunk.ids = Array(ids[range])
+      chunk.values = Array(values[range.lowerBound * width..<range.upperBound * width])
+      if isSectioned { chunk.sections = Array(sections[range]) }
+      for id in ids[range] { chunksByID[FastHashedID(id)] = chunk }
+      chunks.append(chunk)
     }
-    self.piecesByID = piecesByID
-    renumber(changed: pieces.indices)
+    self.chunksByID = chunksByID
+    renumber(changed: chunks.indices)
   }
 
   /// Updates the indexes after chunks were added or removed.
   ///
   /// - Parameter changed: The chunks whose results, or whose preceding results, have changed.
   private func renumber(changed: Range<Int>) {
-    for (number, piece) in pieces.enumerated() { piece.number = number }
-    counts = CountTree(pieces.map(\.ids.count))
+    for (number, chunk) in chunks.enumerated() { chunk.number = number }
+    counts = CountTree(chunks.map(\.ids.count))
     if !isSectioned { return }
-    for piece in pieces[changed.clamped(to: pieces.indices)] { piece.startCount = countStarts(of: piece) }
-    starts = CountTree(pieces.map(\.startCount))
+    for chunk in chunks[changed.clamped(to: chunks.indices)] { chunk.startCount = countStarts(of: chunk) }
+    starts = CountTree(chunks.map(\.startCount))
   }
 
   // MARK: Positions
 
   /// Returns the position of a result; nil if the ID is not in the list.
   func position(of id: ManagedObjectID) -> Int? {
-    guard let piece = piecesByID[QuickID(id)], let index = piece.ids.firstIndex(of: id) else { return nil }
-    return counts.sum(before: piece.number) + index
+    guard let chunk = chunksByID[FastHashedID(id)], let index = chunk.ids.firstIndex(of: id) else { return nil }
+    return counts.sum(before: chunk.number) + index
   }
 
-  func contains(_ id: ManagedObjectID) -> Bool { piecesByID[QuickID(id)] != nil }
+  func contains(_ id: ManagedObjectID) -> Bool { chunksByID[FastHashedID(id)] != nil }
 
-  private func place(_ position: Int) -> (piece: Piece, index: Int) {
-    let (number, before) = counts.piece(having: position)
-    return (pieces[number], position - before)
+  private func location(_ position: Int) -> (chunk: Chunk, index: Int) {
+    let (number, before) = counts.chunk(having: position)
+    return (chunks[number], position - before)
   }
 
   func id(at position: Int) -> ManagedObjectID {
-    let (piece, index) = place(position)
-    return piece.ids[index]
+    let (chunk, index) = location(position)
+    return chunk.ids[index]
   }
 
   func item(at position: Int) -> ResultItem {
-    let (piece, index) = place(position)
-    return item(of: piece, at: index)
+    let (chunk, index) = location(position)
+    return item(of: chunk, at: index)
   }
 
-  private func item(of piece: Piece, at index: Int) -> ResultItem {
+  private func item(of chunk: Chunk, at index: Int) -> ResultItem {
     ResultItem(
-      id: piece.ids[index], values: Array(piece.values[index * width..<(index + 1) * width]),
-      section: isSectioned ? piece.sections[index] : 0)
+      id: chunk.ids[index], values: Array(chunk.values[index * width..<(index + 1) * width]),
+      section: isSectioned ? chunk.sections[index] : 0)
   }
 
   func ids(in range: Range<Int>) -> [ManagedObjectID] {
     var ids: [ManagedObjectID] = []
     guard !range.isEmpty else { return ids }
     ids.reserveCapacity(range.count)
-    var (piece, index) = place(range.lowerBound)
+    var (chunk, index) = location(range.lowerBound)
     while ids.count < range.count {
-      let part = piece.ids[index...].prefix(range.count - ids.count)
+      let part = chunk.ids[index...].prefix(range.count - ids.count)
       ids += part
       guard ids.count < range.count else { break }
-      (piece, index) = (pieces[piece.number + 1], 0)
+      (chunk, index) = (chunks[chunk.number + 1], 0)
     }
     return ids
   }
@@ -140,10 +140,10 @@ final class ResultList {
   }
 
   private func start(ofSection section: Int) -> Int {
-    let (number, before) = starts.piece(having: section)
-    let piece = pieces[number]
+    let (number, before) = starts.chunk(having: section)
+    let chunk = chunks[number]
     var missing = section - before
-    for index in piece.ids.indices where isStart(index, of: piece) {
+    for index in chunk.ids.indices where isStart(index, of: chunk) {
       if missing == 0 { return counts.sum(before: number) + index }
       missing -= 1
     }
@@ -153,56 +153,56 @@ final class ResultList {
   /// Returns the section of the result at a position, and its position in the section.
   func path(ofPosition position: Int) -> (section: Int, item: Int) {
     guard isSectioned else { return (0, position) }
-    let (piece, index) = place(position)
-    var section = starts.sum(before: piece.number) - 1
+    let (chunk, index) = location(position)
+    var section = starts.sum(before: chunk.number) - 1
     var start: Int?
-    for other in 0...index where isStart(other, of: piece) {
+    for other in 0...index where isStart(other, of: chunk) {
       section += 1
       start = other
     }
-    let first = start.map { counts.sum(before: piece.number) + $0 } ?? self.start(ofSection: section)
+    let first = start.map { counts.sum(before: chunk.number) + $0 } ?? self.start(ofSection: section)
     return (section, position - first)
   }
 
   func name(ofSection section: Int) -> Int32 {
     guard isSectioned else { return 0 }
-    let (piece, index) = place(start(ofSection: section))
-    return piece.sections[index]
+    let (chunk, index) = location(start(ofSection: section))
+    return chunk.sections[index]
   }
 
-  private func isStart(_ index: Int, of piece: Piece) -> Bool {
-    if index > 0 { return piece.sections[index - 1] != piece.sections[index] }
-    return piece.number == 0 || pieces[piece.number - 1].sections.last != piece.sections[0]
+  private func isStart(_ index: Int, of chunk: Chunk) -> Bool {
+    if index > 0 { return chunk.sections[index - 1] != chunk.sections[index] }
+    return chunk.number == 0 || chunks[chunk.number - 1].sections.last != chunk.sections[0]
   }
 
-  private func countStarts(of piece: Piece) -> Int {
-    piece.ids.indices.reduce(0) { $0 + (isStart($1, of: piece) ? 1 : 0) }
+  private func countStarts(of chunk: Chunk) -> Int {
+    chunk.ids.indices.reduce(0) { $0 + (isStart($1, of: chunk) ? 1 : 0) }
   }
 
   /// Recounts the section starts of a chunk and of the following one, whose first result may have become or ceased to be a start.
   private func updateStarts(from number: Int) {
     guard isSectioned else { return }
-    for piece in pieces[number...].prefix(2) {
-      let count = countStarts(of: piece)
-      starts.add(count - piece.startCount, to: piece.number)
-      piece.startCount = count
+    for chunk in chunks[number...].prefix(2) {
+      let count = countStarts(of: chunk)
+      starts.add(count - chunk.startCount, to: chunk.number)
+      chunk.startCount = count
     }
   }
 
   // MARK: Changing
 
   func remove(_ id: ManagedObjectID) {
-    guard let piece = piecesByID.removeValue(forKey: QuickID(id)), let index = piece.ids.firstIndex(of: id) else { return }
-    piece.ids.remove(at: index)
-    piece.values.removeSubrange(index * width..<(index + 1) * width)
-    if isSectioned { piece.sections.remove(at: index) }
-    work.moved += piece.ids.count - index
-    if piece.ids.isEmpty {
-      pieces.remove(at: piece.number)
-      return renumber(changed: piece.number..<piece.number + 1)
+    guard let chunk = chunksByID.removeValue(forKey: FastHashedID(id)), let index = chunk.ids.firstIndex(of: id) else { return }
+    chunk.ids.remove(at: index)
+    chunk.values.removeSubrange(index * width..<(index + 1) * width)
+    if isSectioned { chunk.sections.remove(at: index) }
+    work.moved += chunk.ids.count - index
+    if chunk.ids.isEmpty {
+      chunks.remove(at: chunk.number)
+      return renumber(changed: chunk.number..<chunk.number + 1)
     }
-    counts.add(-1, to: piece.number)
-    updateStarts(from: piece.number)
+    counts.add(-1, to: chunk.number)
+    updateStarts(from: chunk.number)
   }
 
   /// Inserts a result at its position in the order.
@@ -210,20 +210,20 @@ final class ResultList {
   /// - Returns: The position of the result.
   @discardableResult
   func insert(_ item: ResultItem) -> Int {
-    let (number, index) = place(for: item)
-    if pieces.isEmpty {
-      pieces.append(Piece())
+    let (number, index) = location(for: item)
+    if chunks.isEmpty {
+      chunks.append(Chunk())
       renumber(changed: 0..<0)
     }
-    let piece = pieces[number]
-    piece.ids.insert(item.id, at: index)
-    piece.values.insert(contentsOf: item.values, at: index * width)
-    if isSectioned { piece.sections.insert(item.section, at: index) }
-    piecesByID[QuickID(item.id)] = piece
-    work.moved += piece.ids.count - 1 - index
+    let chunk = chunks[number]
+    chunk.ids.insert(item.id, at: index)
+    chunk.values.insert(contentsOf: item.values, at: index * width)
+    if isSectioned { chunk.sections.insert(item.section, at: index) }
+    chunksByID[FastHashedID(item.id)] = chunk
+    work.moved += chunk.ids.count - 1 - index
     let position = counts.sum(before: number) + index
-    if piece.ids.count > Self.greatestPiece {
-      split(piece)
+    if chunk.ids.count > Self.maximumChunkSize {
+      split(chunk)
     } else {
       counts.add(1, to: number)
       updateStarts(from: number)
@@ -232,49 +232,49 @@ final class ResultList {
   }
 
   /// Returns the chunk and the index at which to insert a result.
-  private func place(for item: ResultItem) -> (number: Int, index: Int) {
-    var (low, high) = (0, pieces.count)
+  private func location(for item: ResultItem) -> (number: Int, index: Int) {
+    var (low, high) = (0, chunks.count)
     // Find the last chunk whose first result is not after the new one.
     while low < high {
       let middle = (low + high) / 2
-      if precedes(item, pieces[middle], 0) { high = middle } else { low = middle + 1 }
+      if precedes(item, chunks[middle], 0) { high = middle } else { low = middle + 1 }
     }
     guard low > 0 else { return (0, 0) }
-    let piece = pieces[low - 1]
-    (low, high) = (1, piece.ids.count)
+    let chunk = chunks[low - 1]
+    (low, high) = (1, chunk.ids.count)
     while low < high {
       let middle = (low + high) / 2
-      if precedes(item, piece, middle) { high = middle } else { low = middle + 1 }
+      if precedes(item, chunk, middle) { high = middle } else { low = middle + 1 }
     }
-    return (piece.number, low)
+    return (chunk.number, low)
   }
 
-  private func precedes(_ item: ResultItem, _ piece: Piece, _ index: Int) -> Bool {
+  private func precedes(_ item: ResultItem, _ chunk: Chunk, _ index: Int) -> Bool {
     work.comparisons += 1
-    return order.compare(item.values[...], item.id, piece.values[index * width..<(index + 1) * width], piece.ids[index]) < 0
+    return order.compare(item.values[...], item.id, chunk.values[index * width..<(index + 1) * width], chunk.ids[index]) < 0
   }
 
-  private func split(_ piece: Piece) {
-    let middle = piece.ids.count / 2
-    let next = Piece()
-    next.ids = Array(piece.ids[middle...])
-    next.values = Array(piece.values[(middle * width)...])
-    piece.ids.removeSubrange(middle...)
-    piece.values.removeSubrange((middle * width)...)
+  private func split(_ chunk: Chunk) {
+    let middle = chunk.ids.count / 2
+    let next = Chunk()
+    next.ids = Array(chunk.ids[middle...])
+    next.values = Array(chunk.values[(middle * width)...])
+    chunk.ids.removeSubrange(middle...)
+    chunk.values.removeSubrange((middle * width)...)
     if isSectioned {
-      next.sections = Array(piece.sections[middle...])
-      piece.sections.removeSubrange(middle...)
+      next.sections = Array(chunk.sections[middle...])
+      chunk.sections.removeSubrange(middle...)
     }
-    for id in next.ids { piecesByID[QuickID(id)] = next }
+    for id in next.ids { chunksByID[FastHashedID(id)] = next }
     work.moved += next.ids.count
-    pieces.insert(next, at: piece.number + 1)
-    renumber(changed: piece.number..<piece.number + 3)
+    chunks.insert(next, at: chunk.number + 1)
+    renumber(changed: chunk.number..<chunk.number + 3)
   }
 }
 
 /// An ID with a fast hash function. A list can contain a hundred thousand results, and their keys are assigned by the store, so they need
 /// no protection from hash flooding.
-private struct QuickID: Hashable {
+private struct FastHashedID: Hashable {
   private let id: ManagedObjectID
 
   init(_ id: ManagedObjectID) { self.id = id }

@@ -36,7 +36,7 @@ public struct ResultsChange: Sendable, Hashable {
   }
 
   /// An object that is in both the old and the new results.
-  public struct Kept: Sendable, Hashable {
+  public struct ChangedItem: Sendable, Hashable {
     /// The index path in the old results.
     public let oldIndexPath: IndexPath
     /// The index path in the new results.
@@ -61,9 +61,9 @@ public struct ResultsChange: Sendable, Hashable {
   /// The objects that have become results, by their new index paths.
   public internal(set) var inserted: [Item] = []
   /// The objects that have moved relative to other results, or into another section.
-  public internal(set) var moved: [Kept] = []
+  public internal(set) var moved: [ChangedItem] = []
   /// The objects that have kept their positions and whose own values, or whose sort values from related objects, have changed.
-  public internal(set) var updated: [Kept] = []
+  public internal(set) var updated: [ChangedItem] = []
 
   init() {}
 

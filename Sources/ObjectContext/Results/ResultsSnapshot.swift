@@ -60,9 +60,11 @@ public struct ResultsSnapshot: Sendable, Hashable {
     var result = sections
     for (section, items) in leaving {
       guard result.indices.contains(section) else { return nil }
-      let gone = Set(items)
-      let kept = result[section].itemIdentifiers.enumerated().filter { !gone.contains($0.offset) }.map(\.element)
-      guard kept.count + gone.count == result[section].itemIdentifiers.count, gone.count == items.count else { return nil }
+      let removedOffsets = Set(items)
+      let kept = result[section].itemIdentifiers.enumerated().filter { !removedOffsets.contains($0.offset) }.map(\.element)
+      guard kept.count + removedOffsets.count == result[section].itemIdentifiers.count, removedOffsets.count == items.count else {
+        return nil
+      }
       result[section].itemIdentifiers = kept
     }
     for section in change.removedSections.reversed() {

@@ -15,24 +15,24 @@ final class ChangeInbox: Sendable {
     var changes: [ChangeSet] = []
     var count = 0
     var isOverfull = false
-    var isWaking = false
+    var isMergeScheduled = false
   }
   private let state = Mutex(State())
   private let coordinator: PersistentStoreCoordinator?
-  private let wake: (@Sendable () -> Void)?
+  private let scheduleMerge: (@Sendable () -> Void)?
   private let observer = Mutex<UInt64>(0)
   private static let limit = 200_000
 
   /// Creates an inbox that is filled only through ``add(_:)``.
-  init(wake: (@Sendable () -> Void)?) {
+  init(scheduleMerge: (@Sendable () -> Void)?) {
     coordinator = nil
-    self.wake = wake
+    self.scheduleMerge = scheduleMerge
   }
 
   /// Creates an inbox that collects the saves of all contexts of a coordinator, except those of the context numbered `origin`.
-  init(_ coordinator: PersistentStoreCoordinator, except origin: UInt64, wake: (@Sendable () -> Void)?) {
+  init(_ coordinator: PersistentStoreCoordinator, except origin: UInt64, scheduleMerge: (@Sendable () -> Void)?) {
     self.coordinator = coordinator
-    self.wake = wake
+    self.scheduleMerge = scheduleMerge
     let number = coordinator.addObserver { [weak self] changes in
       if changes.origin != origin { self?.add(changes) }
     }
@@ -42,14 +42,14 @@ final class ChangeInbox: Sendable {
   deinit { coordinator?.removeObserver(observer.withLock { $0 }) }
 
   func add(_ changes: ChangeSet) {
-    let wakes = state.withLock { state in
+    let schedulesMerge = state.withLock { state in
       state.count += changes.inserted.count + changes.updated.count + changes.deleted.count
       if state.count > Self.limit { state.isOverfull = true }
       if state.isOverfull { state.changes = [] } else { state.changes.append(changes) }
-      defer { state.isWaking = true }
-      return !state.isWaking
+      defer { state.isMergeScheduled = true }
+      return !state.isMergeScheduled
     }
-    if wakes { wake?() }
+    if schedulesMerge { scheduleMerge?() }
   }
 
   /// Removes and returns the pending changes; nil if there is nothing pending.

@@ -7,7 +7,7 @@ enum UnsavedRow {
   /// A row with the object's current values. Its version matches no stored row.
   case row(RowImage)
   /// The object is marked for deletion.
-  case gone
+  case deleted
 
   /// The version of rows with unsaved values, or with values that other contexts have saved since. No stored row has this version.
   static let version: Int64 = 0
@@ -33,10 +33,10 @@ protocol ParentSource: AnyObject {
   ) throws -> [ObjectReference]?
 
   /// Returns whether an object is marked for deletion.
-  func isGone(_ reference: ObjectReference, in store: PersistentStore) -> Bool
+  func isRemoved(_ reference: ObjectReference, in store: PersistentStore) -> Bool
 
   /// Returns the IDs or the count that a fetch from one store yields with the unsaved changes; nil if no unsaved change affects the result.
-  func unsavedAnswer(to specification: FetchSpecification, from store: PersistentStore) throws -> PersistentStoreResult?
+  func unsavedResult(to specification: FetchSpecification, from store: PersistentStore) throws -> PersistentStoreResult?
 
   /// Returns the permanent ID of a new object of the parent; nil if the parent has no such object.
   func permanentID(of objectID: ManagedObjectID) throws -> ManagedObjectID?
@@ -49,8 +49,8 @@ protocol ParentSource: AnyObject {
 
   /// Schedules the pending work of the parent and its nested contexts; callable from any thread. Nil if the isolation of the parent is
   /// unknown.
-  var wake: (@Sendable () -> Void)? { get }
+  var scheduleMerge: (@Sendable () -> Void)? { get }
 
   /// Registers or unregisters a nested context.
-  func noteNested(_ number: UInt64, isThere: Bool)
+  func registerNested(_ number: UInt64, isOpen: Bool)
 }

@@ -69,8 +69,8 @@ extension RowSource {
   }
 
   /// Returns the cached row of an object if it is of the newest known state.
-  func newestRowAtHand(_ reference: ObjectReference, in store: PersistentStore) -> RowImage? {
-    parent != nil || generation == nil ? rowAtHand(reference, in: store) : nil
+  func newestCachedRow(_ reference: ObjectReference, in store: PersistentStore) -> RowImage? {
+    parent != nil || generation == nil ? cachedRow(reference, in: store) : nil
   }
 
   /// Returns the newest members of a to-many relationship of several objects, regardless of pinned states.

@@ -29,7 +29,7 @@ extension RowSource {
     for id in objectIDs {
       switch parent.unsavedRow(id.reference, in: store) {
       case .row(let row): unsaved.append(row)
-      case .gone: continue
+      case .deleted: continue
       case nil: rest.append(id)
       }
     }
@@ -54,7 +54,7 @@ extension RowSource {
       if let members {
         values.append(members)
       } else {
-        values.append(stored[next].filter { !parent.isGone($0, in: store) })
+        values.append(stored[next].filter { !parent.isRemoved($0, in: store) })
         next += 1
       }
     }
@@ -62,9 +62,9 @@ extension RowSource {
   }
 
   /// Returns the result of a fetch with the unsaved changes of the parent; nil if they do not affect it.
-  func unsavedAnswer(to specification: FetchSpecification, from store: PersistentStore) throws -> PersistentStoreResult? {
+  func unsavedResult(to specification: FetchSpecification, from store: PersistentStore) throws -> PersistentStoreResult? {
     guard let parent = changedParent, specification.resultType != .dictionaries else { return nil }
-    guard let answer = try parent.unsavedAnswer(to: specification, from: store) else { return nil }
+    guard let answer = try parent.unsavedResult(to: specification, from: store) else { return nil }
     guard case .objectIDs(let ids) = answer, specification.resultType == .objects, specification.shouldRefreshRefetchedObjects else {
       return answer
     }

@@ -118,7 +118,7 @@ package final class RowSource {
   // MARK: Cached rows
 
   /// Returns the cached row of an object unless it is stale.
-  func rowAtHand(_ reference: ObjectReference, in store: PersistentStore) -> RowImage? {
+  func cachedRow(_ reference: ObjectReference, in store: PersistentStore) -> RowImage? {
     if let unsaved = unsavedRow(reference, in: store) { return unsaved.row }
     // Rows of a pinned state do not become stale.
     if presentGeneration != nil { return cache(of: store)?.row(reference) }
@@ -127,13 +127,13 @@ package final class RowSource {
   }
 
   /// Returns the cached row of an object, even if it is stale.
-  func knownRow(_ reference: ObjectReference, in store: PersistentStore) -> RowImage? {
+  func loadedRow(_ reference: ObjectReference, in store: PersistentStore) -> RowImage? {
     if let unsaved = unsavedRow(reference, in: store) { return unsaved.row }
     return cache(of: store)?.row(reference)
   }
 
   /// Returns whether the row of an object is cached, even if it is stale.
-  func knowsRow(_ reference: ObjectReference, in store: PersistentStore) -> Bool {
+  func hasCachedRow(_ reference: ObjectReference, in store: PersistentStore) -> Bool {
     unsavedRow(reference, in: store) != nil || cache(of: store)?.hasRow(reference) ?? false
   }
 
@@ -243,7 +243,7 @@ package final class RowSource {
   }
 
   func fetch(_ specification: FetchSpecification, from store: PersistentStore) throws -> PersistentStoreResult {
-    if let answer = try unsavedAnswer(to: specification, from: store) { return answer }
+    if let answer = try unsavedResult(to: specification, from: store) { return answer }
     let result = try StoreError.inTask {
       try coordinator.fetch(specification, from: store, scope: scope(for: store), pinned: try pinned(in: store))
     }
@@ -252,10 +252,10 @@ package final class RowSource {
   }
 
   /// Executes a fetch of IDs in one store. The result is unordered.
-  func foundObjects(_ specification: FetchSpecification, in store: PersistentStore) throws -> FoundObjects {
-    if case .objectIDs(let ids)? = try unsavedAnswer(to: specification, from: store) { return .ids(ids) }
+  func fetchedIDs(_ specification: FetchSpecification, in store: PersistentStore) throws -> FetchedIDs {
+    if case .objectIDs(let ids)? = try unsavedResult(to: specification, from: store) { return .ids(ids) }
     return try StoreError.inTask {
-      try coordinator.foundObjects(specification, in: store, scope: scope(for: store), pinned: try pinned(in: store))
+      try coordinator.fetchedIDs(specification, in: store, scope: scope(for: store), pinned: try pinned(in: store))
     }
   }
 
@@ -370,21 +370,21 @@ package final class RowSource {
   /// Returns an inbox that collects changes of other contexts from now on.
   ///
   /// - Parameter wake: Called on any thread when the inbox receives changes.
-  func makeInbox(wake: (@Sendable () -> Void)?) -> ChangeInbox {
+  func makeInbox(scheduleMerge: (@Sendable () -> Void)?) -> ChangeInbox {
     // A nested context receives changes from its parent.
-    parent == nil ? ChangeInbox(coordinator, except: origin, wake: wake) : ChangeInbox(wake: wake)
+    parent == nil ? ChangeInbox(coordinator, except: origin, scheduleMerge: scheduleMerge) : ChangeInbox(scheduleMerge: scheduleMerge)
   }
 
   // MARK: Registration notices
 
   /// Returns whether a store wants to be notified of registered objects.
-  func wantsNotices(_ store: PersistentStore) -> Bool { store.incrementalStore.wantsRegistrationNotices }
+  func observesRegistration(_ store: PersistentStore) -> Bool { store.incrementalStore.observesRegistration }
 
-  func noteRegistered(_ objectIDs: [ManagedObjectID], in store: PersistentStore) {
+  func didRegister(_ objectIDs: [ManagedObjectID], in store: PersistentStore) {
     store.incrementalStore.managedObjectContextDidRegisterObjects(with: objectIDs)
   }
 
-  func noteUnregistered(_ objectIDs: [ManagedObjectID], in store: PersistentStore) {
+  func didUnregister(_ objectIDs: [ManagedObjectID], in store: PersistentStore) {
     store.incrementalStore.managedObjectContextDidUnregisterObjects(with: objectIDs)
   }
 }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// An active autosave of a context, from ``ManagedObjectContext/autosaves(after:clock:isolation:onError:)`` until ``end()`` or
+/// An active autosave of a context, from ``ManagedObjectContext/startAutosaving(after:clock:isolation:onError:)`` until ``end()`` or
 /// deinitialization.
 ///
 /// It belongs to the context's isolation and retains the context.
@@ -15,7 +15,7 @@ public final class Autosave {
   public func end() { work.end() }
 
   /// Restarts the delay because of a change outside the context.
-  func noteChanges() { work.noteChanges() }
+  func recordChanges() { work.recordChanges() }
 }
 
 extension ManagedObjectContext {
@@ -38,22 +38,22 @@ extension ManagedObjectContext {
   ///   - delay: The time between the last change and the save.
   ///   - clock: The clock that measures the delay.
   ///   - isolation: The context's isolation, which is the caller's; use the default. For contexts of a `ContextActor`, use
-  ///     ``ContextActor/autosaves(after:clock:onError:)``. A context outside of any actor's isolation cannot autosave.
+  ///     ``ContextActor/startAutosaving(after:clock:onError:)``. A context outside of any actor's isolation cannot autosave.
   ///   - onError: Called with the error of a failed save, in the context's isolation.
   /// - Returns: The autosave. Retain it for as long as the context should save automatically.
-  public func autosaves(
+  public func startAutosaving(
     after delay: Duration, clock: some Clock<Duration> = ContinuousClock(), isolation: isolated any Actor = #isolation,
     onError: @escaping (any Error) -> Void
   ) -> Autosave {
-    autosaves(after: delay, clock: clock, isolation: isolation, saving: { try $0.save() }, onError: onError)
+    startAutosaving(after: delay, clock: clock, isolation: isolation, saving: { try $0.save() }, onError: onError)
   }
 
   /// Saves the context automatically through a custom closure.
-  func autosaves(
+  func startAutosaving(
     after delay: Duration, clock: some Clock<Duration>, isolation: isolated any Actor,
     saving: @escaping (ManagedObjectContext) throws -> Void, onError: @escaping (any Error) -> Void
   ) -> Autosave {
-    let work = IsolatedAutosave(self, QuietTimer(clock, delay: delay), isolation, saving, onError)
+    let work = IsolatedAutosave(self, DebounceTimer(clock, delay: delay), isolation, saving, onError)
     work.begin()
     return Autosave(work)
   }
@@ -61,13 +61,13 @@ extension ManagedObjectContext {
 
 protocol AutosaveWork: AnyObject {
   func end()
-  func noteChanges()
+  func recordChanges()
 }
 
 /// The autosave of a context in the isolation in which it was created.
 private final class IsolatedAutosave<TimerClock: Clock>: AutosaveWork where TimerClock.Duration == Duration {
   private let context: ManagedObjectContext
-  private let timer: QuietTimer<TimerClock>
+  private let timer: DebounceTimer<TimerClock>
   private let isolation: any Actor
   private let saving: (ManagedObjectContext) throws -> Void
   private let onError: (any Error) -> Void
@@ -75,7 +75,7 @@ private final class IsolatedAutosave<TimerClock: Clock>: AutosaveWork where Time
   private var number: UInt64?
 
   init(
-    _ context: ManagedObjectContext, _ timer: QuietTimer<TimerClock>, _ isolation: any Actor,
+    _ context: ManagedObjectContext, _ timer: DebounceTimer<TimerClock>, _ isolation: any Actor,
     _ saving: @escaping (ManagedObjectContext) throws -> Void, _ onError: @escaping (any Error) -> Void
   ) {
     self.context = context
@@ -87,30 +87,30 @@ private final class IsolatedAutosave<TimerClock: Clock>: AutosaveWork where Time
 
   func begin() {
     let number = context.addEventObserver { [weak self] event in
-      if event.kind == .changed { self?.noteChanges() }
+      if event.kind == .changed { self?.recordChanges() }
     }
     self.number = number
-    context.unitOfWork.setBeginningObserver(number) { [weak self] in self?.endEventSoon() }
-    if context.hasChanges { noteChanges() }
+    context.unitOfWork.setEventStartObserver(number) { [weak self] in self?.endEventSoon() }
+    if context.hasChanges { recordChanges() }
   }
 
   func end() {
     guard let number else { return }
     self.number = nil
     context.removeEventObserver(number)
-    context.unitOfWork.setBeginningObserver(number, nil)
+    context.unitOfWork.setEventStartObserver(number, nil)
     timer.cancel()
     save()
   }
 
   private func endEventSoon() {
-    let lent = LentAutosave(work: self)
-    Task.detached { [isolation] in await lent.endEvent(in: isolation) }
+    let sendable = SendableAutosave(work: self)
+    Task.detached { [isolation] in await sendable.endEvent(in: isolation) }
   }
 
-  func noteChanges() {
-    let lent = LentAutosave(work: self)
-    timer.noteEvent { [isolation] in await lent.save(in: isolation) }
+  func recordChanges() {
+    let sendable = SendableAutosave(work: self)
+    timer.restart { [isolation] in await sendable.save(in: isolation) }
   }
 
   fileprivate func endEvent() {
@@ -124,7 +124,7 @@ private final class IsolatedAutosave<TimerClock: Clock>: AutosaveWork where Time
   private func save() {
     do {
       // Changes made by the save itself are saved, or fail, with it.
-      try timer.withoutEvents { try saving(context) }
+      try timer.ignoringEvents { try saving(context) }
     } catch {
       onError(error)
     }
@@ -134,7 +134,7 @@ private final class IsolatedAutosave<TimerClock: Clock>: AutosaveWork where Time
 /// A wrapper that passes an autosave to its isolation.
 ///
 /// `@unchecked Sendable`: the autosave is accessed in that isolation only.
-private struct LentAutosave<TimerClock: Clock>: @unchecked Sendable where TimerClock.Duration == Duration {
+private struct SendableAutosave<TimerClock: Clock>: @unchecked Sendable where TimerClock.Duration == Duration {
   let work: IsolatedAutosave<TimerClock>
 
   func endEvent(in isolation: isolated any Actor) { work.endEvent() }

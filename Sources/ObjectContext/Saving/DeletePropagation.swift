@@ -61,7 +61,7 @@ extension ManagedObjectContext {
         return
       }
       // Join-table rows are deleted with the row. Members need an update only if some have loaded their side.
-      if inverse.isToMany, !memberStates.mayHaveState(of: inverse) { return }
+      if inverse.isToMany, !membershipTracker.mayHaveState(of: inverse) { return }
       guard let state = object.loadedState(relationship.index) else { return }
       for (offset, reference) in state.members.enumerated() {
         if inverse.isToMany {
@@ -83,6 +83,6 @@ extension ManagedObjectContext {
     if object.flags.contains(.isDeleted) { return }
     object.prepareForDeletion()
     recorder?.recordDeletion(of: object)
-    unitOfWork.noteDeleted(object)
+    unitOfWork.recordDeletion(object)
   }
 }

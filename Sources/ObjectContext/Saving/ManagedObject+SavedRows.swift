@@ -15,11 +15,11 @@ extension ManagedObject {
   final func takeSavedRow(heldRow row: UnsafeRawPointer?, of save: SaveSession) {
     let overlay = takeOverlay()
     defer { overlay?.free() }
-    if let row { takeRow(row) }
-    if let overlay, askEntity(\.hasTransientSlots) { keepTransientValues(of: overlay, save) }
+    if let row { setRow(row) }
+    if let overlay, withEntity(\.hasTransientSlots) { keepTransientValues(of: overlay, save) }
     for state in toManyStates { state.commit(replacing: save.savedReference) }
     flags.subtract([.isInserted, .isUpdated, .outlivesRow])
-    updatePlainRow()
+    updateDirectRow()
   }
 
   /// Keeps transient values, which live until the object becomes a fault.
@@ -38,16 +38,16 @@ extension ManagedObject {
   final func takeComputedRow(_ row: RowImage) {
     guard let image, !flags.contains(.isPartial) else {
       // A fault reads its row when it fires.
-      if flags.contains(.isFault) { return forgetPartialRow() }
-      return takeFreshRow(row)
+      if flags.contains(.isFault) { return discardPartialRow() }
+      return setRefreshedRow(row)
     }
     if flags.contains(.isFault) {
       self.image = row
     } else if image.version == row.version {
       self.image = row
-      updatePlainRow()
+      updateDirectRow()
     } else {
-      takeFreshRow(row)
+      setRefreshedRow(row)
     }
   }
 }

@@ -20,7 +20,7 @@ extension ManagedObject {
 
   /// Validates all properties against the model's rules, and the keys with custom validation.
   final func validateProperties() throws {
-    if Self.keysWithCustomValidation.isEmpty, isFlawless { return }
+    if Self.keysWithCustomValidation.isEmpty, passesFastValidation { return }
     let custom = try customErrors()
     completeComposites()
     var errors: [ValidationError] = []
@@ -28,25 +28,25 @@ extension ManagedObject {
     for error in custom where error.underlying != nil || !errors.contains(where: { $0.key == error.key && $0.code == error.code }) {
       errors.append(error)
     }
-    try FoundValidationErrors(errors).check()
+    try ValidationErrorCollector(errors).check()
   }
 
   /// Whether a fast check proves that all values are valid, as for most objects. False does not mean invalid.
-  private var isFlawless: Bool { askEntity { isFlawless(as: $0) } }
+  private var passesFastValidation: Bool { withEntity { passesFastValidation(as: $0) } }
 
-  private func isFlawless(as entity: CompiledEntity) -> Bool {
-    guard entity.quickRules.isComplete else { return false }
+  private func passesFastValidation(as entity: CompiledEntity) -> Bool {
+    guard entity.fastValidationRules.isComplete else { return false }
     let isNew = flags.contains(.isInserted)
     guard let overlay else { return !isNew }
     guard overlay.isWhole else { return false }
-    let rules = entity.quickRules
+    let rules = entity.fastValidationRules
     // Only the changed values of a stored object can be invalid.
     let (slots, nulls) = (isNew ? .max : overlay.dirtyBits, overlay.nullBits)
     if rules.required & slots & nulls != 0 { return false }
     var destinations = rules.destinations & slots
     if destinations & nulls != 0 { return false }
     while destinations != 0 {
-      if !refersToLivingObject(destinations.trailingZeroBitCount) { return false }
+      if !refersToExistingObject(destinations.trailingZeroBitCount) { return false }
       destinations &= destinations - 1
     }
     var numbers = rules.finite & slots & ~nulls
@@ -70,7 +70,7 @@ extension ManagedObject {
     let keys = Self.keysWithCustomValidation
     if keys.isEmpty { return [] }
     for _ in 0..<Self.validationRounds {
-      var found = FoundValidationErrors()
+      var found = ValidationErrorCollector()
       var isReplaced = false
       for key in keys {
         let old = try value(forKey: key)
@@ -121,7 +121,7 @@ extension ManagedObject {
       if overlay?.external(slot.index) != nil { continue }
       let value = slotValue(slot.index)
       if let relationship = slot.relationship {
-        if !relationship.isOptional, !refersToLivingObject(slot.index) { errors.append(missingValue(slot.name)) }
+        if !relationship.isOptional, !refersToExistingObject(slot.index) { errors.append(missingValue(slot.name)) }
       } else if let error = attributeError(value, slot) {
         errors.append(error)
       }
@@ -131,7 +131,7 @@ extension ManagedObject {
       let description = relationship.relationshipDescription
       guard description.minCount > 0 || description.maxCount > 0 else { continue }
       guard isNew || toManyStates[relationship.index]?.isChanged ?? false else { continue }
-      if let error = countError(livingCount(relationship), relationship) { errors.append(error) }
+      if let error = countError(existingCount(relationship), relationship) { errors.append(error) }
     }
   }
 
@@ -179,14 +179,14 @@ extension ManagedObject {
     }
   }
 
-  private func refersToLivingObject(_ slot: Int) -> Bool {
+  private func refersToExistingObject(_ slot: Int) -> Bool {
     let reference = referenceValue(slot)
     if reference.isNull { return false }
     guard let destination = managedObjectContext?.registeredObject(reference, near: self) else { return reference.key > 0 }
     return !destination.flags.contains(.isDeleted)
   }
 
-  private func livingCount(_ relationship: CompiledRelationship) -> Int {
+  private func existingCount(_ relationship: CompiledRelationship) -> Int {
     var count = 0
     forEachMember(relationship.index) { _ in
     } body: { _ in
@@ -269,8 +269,8 @@ extension ManagedObject {
 
 extension ManagedObjectContext {
   /// Validates all objects of a save, and throws all errors at once.
-  func validate(_ work: SaveWork) throws {
-    var found = FoundValidationErrors()
+  func validate(_ work: SaveSet) throws {
+    var found = ValidationErrorCollector()
     for object in work.deleted { do { try object.validateForDelete() } catch { try found.add(error, of: object) } }
     for object in work.inserted { do { try object.validateForInsert() } catch { try found.add(error, of: object) } }
     for object in work.updated { do { try object.validateForUpdate() } catch { try found.add(error, of: object) } }

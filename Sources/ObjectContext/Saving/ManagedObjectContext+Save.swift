@@ -15,14 +15,14 @@ extension ManagedObjectContext {
   ///   ``StoreError/Code/cancelled`` and others.
   public func save() throws {
     mergeWaitingChanges()
-    try notedErrors.settle()
-    try notedErrors.checkPolicy()
+    try deferredErrors.settle()
+    try deferredErrors.checkPolicy()
     // A save ends the current event.
     defer {
       recorder?.closeEventGroup()
       dropRecentObjects()
     }
-    guard isToBeSaved else { return }
+    guard needsSave else { return }
     guard let undo = recorder else { return try SaveSession(of: self).run() }
     let wasSaving = undo.isSaving
     undo.isSaving = true

@@ -19,7 +19,7 @@ extension SaveConflicts {
       if inserted[party] != nil {
         try merge(new: party, into: survivor, decision, conflict)
       } else {
-        try giveUpValues(of: party, conflict, decision)
+        try discardValues(of: party, conflict, decision)
       }
     }
   }
@@ -53,9 +53,9 @@ extension SaveConflicts {
         let object = snapshot(mine), let store = snapshot(theirs)
       else { continue }
       let states = SnapshotConflict(objectID: objectID(survivor), original: nil, object: object, store: store)
-      values[slot.index] = try decided.slot(of: rule(states), slot, entity)
+      values[slot.index] = try resolverValues.slot(of: rule(states), slot, entity)
     }
-    for (slot, value) in try decided.slots(of: decision, entity) { values[slot] = value }
+    for (slot, value) in try resolverValues.slots(of: decision, entity) { values[slot] = value }
     var own = setSlots[survivor] ?? SlotMask()
     for slot in Array(values.keys) + Array(sources.keys) { own.insert(slot) }
     removeInsertion(new)
@@ -73,7 +73,7 @@ extension SaveConflicts {
 
   /// Resolves a conflict of two stored objects: the changed one gets its former values back, or the save fails. Never deletes a row that
   /// the application has not deleted.
-  private func giveUpValues(of reference: ObjectReference, _ conflict: ConstraintConflict, _ decision: MergeDecision) throws {
+  private func discardValues(of reference: ObjectReference, _ conflict: ConstraintConflict, _ decision: MergeDecision) throws {
     guard let update = updates[reference], let base = base(reference) else { throw Unresolved() }
     let slots = conflict.constraint.compactMap { entity(update.row).slot(named: $0)?.index }
     // The merge of another object may have resolved the conflict.

@@ -12,22 +12,22 @@ extension SaveConflicts {
       touched.insert(row.reference)
       refresh(row)
       setBase(row)
-      waiting += victims(of: row)
+      waiting += cascadedRows(of: row)
       restoreReferences(to: row)
     }
   }
 
   /// Returns the deleted objects that a cascading deletion of a row has reached, as far as the rows show.
-  private func victims(of row: RowImage) -> [RowImage] {
+  private func cascadedRows(of row: RowImage) -> [RowImage] {
     let (reference, entity) = (row.reference, entity(row))
     var result: [RowImage] = []
     for relationship in entity.relationships where relationship.deleteRule == .cascade {
       if !relationship.isToMany {
         let destination = row.reference(relationship.index)
-        if deletions[destination] != nil, let victim = base(destination) { result.append(victim) }
+        if deletions[destination] != nil, let candidateRow = base(destination) { result.append(candidateRow) }
       } else if let inverse = model.inverse(of: relationship), !inverse.isToMany {
         for candidate in deletions.keys where model.entities[relationship.destinationEntity].subtree.contains(candidate.entity) {
-          if let victim = base(candidate), victim.reference(inverse.index) == reference { result.append(victim) }
+          if let candidateRow = base(candidate), candidateRow.reference(inverse.index) == reference { result.append(candidateRow) }
         }
       }
     }

@@ -12,7 +12,7 @@ extension SaveConflicts {
       if let theirs = conflict.persistedRow {
         try merge(update.row, theirs, decision, conflict)
       } else if keepsStore {
-        try giveUp(reference)
+        try discard(reference)
       } else {
         try insertAgain(update.row, decision)
       }
@@ -25,7 +25,7 @@ extension SaveConflicts {
       setLock(reference, version: theirs.version)
     } else {
       setLock(reference, version: nil)
-      try giveUp(reference)
+      try discard(reference)
     }
   }
 
@@ -51,10 +51,10 @@ extension SaveConflicts {
         let object = conflict.objectSnapshot, let store = conflict.storeSnapshot
       {
         let states = SnapshotConflict(objectID: conflict.objectID, original: conflict.originalSnapshot, object: object, store: store)
-        values[slot.index] = try decided.slot(of: rule(states), slot, entity)
+        values[slot.index] = try resolverValues.slot(of: rule(states), slot, entity)
       }
     }
-    for (slot, value) in try decided.slots(of: decision, entity) { values[slot] = value }
+    for (slot, value) in try resolverValues.slots(of: decision, entity) { values[slot] = value }
     let row = edited(theirs, values, taking: sources, version: theirs.version + 1)
     try checkReferences(of: row)
     update(row, over: theirs)
@@ -72,9 +72,9 @@ extension SaveConflicts {
   // MARK: Deleted by others
 
   /// Accepts the deletion of an object by others.
-  private func giveUp(_ reference: ObjectReference) throws {
+  private func discard(_ reference: ObjectReference) throws {
     removeUpdate(reference)
-    gone.insert(reference)
+    deletedInStore.insert(reference)
     relationshipChanges.removeAll { $0.source == reference }
     relationshipChanges = relationshipChanges.map { change in
       SaveChangesRequest.RelationshipChange(
@@ -94,7 +94,7 @@ extension SaveConflicts {
   /// Inserts the row of an object that others have deleted.
   private func insertAgain(_ mine: RowImage, _ decision: MergeDecision) throws {
     let (reference, entity) = (mine.reference, entity(mine))
-    var values = try decided.slots(of: decision, entity)
+    var values = try resolverValues.slots(of: decision, entity)
     // The destinations of its references may be deleted as well.
     let destinations = entity.slots.filter { $0.kind == .reference && values[$0.index] == nil }.map { ($0, mine.reference($0.index)) }
     let unknown = Set(destinations.map(\.1).filter { !$0.isNull && inserted[$0] == nil && $0 != reference })
@@ -121,12 +121,12 @@ extension SaveConflicts {
       guard inverse?.isToMany ?? true else { continue }
       let members = state.members.map { context.registry.savedReference($0) }
       let stored = try storedRows(members.filter { inserted[$0] == nil })
-      let living = members.filter { (inserted[$0] != nil || stored[$0] != nil) && deletions[$0] == nil }
+      let existing = members.filter { (inserted[$0] != nil || stored[$0] != nil) && deletions[$0] == nil }
       if let inverse, inverse.id < relationship.id {
-        for member in living { link(member, inverse.id, [reference], order: nil) }
-        if relationship.isOrdered { link(reference, relationship.id, [], order: living) }
+        for member in existing { link(member, inverse.id, [reference], order: nil) }
+        if relationship.isOrdered { link(reference, relationship.id, [], order: existing) }
       } else {
-        link(reference, relationship.id, living, order: relationship.isOrdered ? living : nil)
+        link(reference, relationship.id, existing, order: relationship.isOrdered ? existing : nil)
       }
     }
   }

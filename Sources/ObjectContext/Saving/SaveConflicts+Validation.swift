@@ -10,7 +10,7 @@ extension SaveConflicts {
   func validate() throws {
     let references = takeMergedRows()
     if references.isEmpty { return }
-    var found = FoundValidationErrors()
+    var found = ValidationErrorCollector()
     for reference in references {
       do {
         if let row = inserted[reference] {
@@ -38,7 +38,7 @@ extension SaveConflicts {
       overlay.free()
       throw error
     }
-    let left = try object.lending(base ?? row, overlay, in: context, isNew: isNew) {
+    let left = try object.withTemporaryValues(base ?? row, overlay, in: context, isNew: isNew) {
       if isNew { try object.validateForInsert() } else { try object.validateForUpdate() }
     }
     // A validator may have replaced a value, or discarded all changes.

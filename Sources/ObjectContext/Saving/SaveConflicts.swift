@@ -36,7 +36,7 @@ final class SaveConflicts {
   /// Objects whose deletion was canceled.
   var restored: Set<ObjectReference> = []
   /// Objects that others have deleted, and whose changes are discarded.
-  var gone: Set<ObjectReference> = []
+  var deletedInStore: Set<ObjectReference> = []
   /// New objects that are merged into others.
   var merged: [ObjectReference: ObjectReference] = [:]
   /// Merged objects to which no reference remains.
@@ -76,7 +76,7 @@ final class SaveConflicts {
     request.updated = updateOrder.compactMap { updates[$0] }
     request.deleted = deletions.map { reference, version in
       var deleted = SaveChangesRequest.VersionedReference(reference: reference, version: version)
-      if let row = base(reference), row.version == version { deleted.formerRow = row }
+      if let row = base(reference), row.version == version { deleted.previousRow = row }
       return deleted
     }
     request.locked = locked.map { SaveChangesRequest.VersionedReference(reference: $0.key, version: $0.value) }
@@ -85,7 +85,7 @@ final class SaveConflicts {
   }
 
   /// Converts the values of the policy's rules and decisions to their stored form.
-  var decided: DecidedValues { DecidedValues(model: model, space: space) }
+  var resolverValues: ResolverValues { ResolverValues(model: model, space: space) }
 
   // MARK: Rows
 
@@ -141,7 +141,7 @@ final class SaveConflicts {
     refreshed[row.reference] = nil
     if updates[row.reference] == nil { updateOrder.append(row.reference) }
     var update = SaveChangesRequest.Update(row: row, changedSlots: changed, oldVersion: base.version)
-    update.formerRow = base
+    update.previousRow = base
     updates[row.reference] = update
   }
 

@@ -33,7 +33,7 @@ final class SaveRequestBuilder {
 
   func insert(_ object: ManagedObject) {
     guard let inserted else { return }
-    object.askEntity { entity in
+    object.withEntity { entity in
       if let overlay = object.overlay, overlay.isCopyable, !entity.hasDerivedSlots {
         inserted.beginRow(
           copying: overlay.row, size: overlay.size, slotCount: entity.slots.count, key: object.currentID.key, version: firstVersion
@@ -70,15 +70,15 @@ final class SaveRequestBuilder {
     let entity = object.compiledEntity
     updated.beginRow(entityNumber: entity.number, slotCount: entity.slots.count, key: image.key, version: version(after: image.version))
     for slot in entity.slots where slot.kind != .none { updated.copy(slot.index, kind: slot.kind, from: image) }
-    var update = SaveChangesRequest.Update(row: updated.endRowAlone(), changedSlots: SlotMask(), oldVersion: image.version)
-    update.formerRow = image
+    var update = SaveChangesRequest.Update(row: updated.endSingleRow(), changedSlots: SlotMask(), oldVersion: image.version)
+    update.previousRow = image
     updates.append(update)
   }
 
   /// - Returns: Whether a value differs from the row's.
   private func update(_ object: ManagedObject, _ overlay: Overlay, over row: UnsafeRawPointer) -> Bool {
     let writer = updated
-    return object.askEntity { entity in
+    return object.withEntity { entity in
       let changed: SlotMask
       if overlay.isCopyable, (1...64).contains(entity.slots.count) {
         changed = SlotMask(low: write(overlay, of: entity, over: row, to: writer))
@@ -86,9 +86,9 @@ final class SaveRequestBuilder {
         changed = writeSlots(of: overlay, entity, over: RowImage(heldRow: row), to: writer)
       }
       if changed.isEmpty { return false }
-      var update = SaveChangesRequest.Update(row: writer.endRowAlone(), changedSlots: changed, oldVersion: RowImage.version(row))
+      var update = SaveChangesRequest.Update(row: writer.endSingleRow(), changedSlots: changed, oldVersion: RowImage.version(row))
       // Needed to find the former owners. Set only if required, because the row has probably left the processor's cache by then.
-      if isNested || entity.referenceSlots.contains(where: changed.contains) { update.formerRow = RowImage(heldRow: row) }
+      if isNested || entity.referenceSlots.contains(where: changed.contains) { update.previousRow = RowImage(heldRow: row) }
       updates.append(update)
       return true
     }
@@ -160,7 +160,7 @@ final class SaveRequestBuilder {
 
   func delete(_ object: ManagedObject) {
     var deleted = SaveChangesRequest.VersionedReference(reference: object.currentID.reference, version: object.image?.version ?? 0)
-    deleted.formerRow = object.image
+    deleted.previousRow = object.image
     request.deleted.append(deleted)
   }
 
@@ -219,11 +219,11 @@ final class SaveRequestBuilder {
   /// Returns the saved form of a reference, and records an error if it would dangle.
   private func saved(_ reference: ObjectReference, _ name: String, entity: Int) -> ObjectReference {
     if reference.key > 0 {
-      if isDeleted(reference), leavesNothingDangling(name, entity: entity) { noteDangling(name, entity: entity) }
+      if isDeleted(reference), leavesNothingDangling(name, entity: entity) { recordDangling(name, entity: entity) }
       return reference
     }
     guard let objectID = context.registry.permanentID(reference) else {
-      noteDangling(name, entity: entity)
+      recordDangling(name, entity: entity)
       return reference
     }
     if objectID.space != space {
@@ -247,7 +247,7 @@ final class SaveRequestBuilder {
     return inverse.deleteRule != .noAction
   }
 
-  private func noteDangling(_ name: String, entity: Int) {
+  private func recordDangling(_ name: String, entity: Int) {
     danglingError =
       danglingError
       ?? StoreError(.deletedDestination(entity: context.model.entities[entity].name, property: name), operation: .save)
@@ -271,13 +271,13 @@ final class SaveRequestBuilder {
 
   /// Returns the added members with saved references.
   private func savedAdditions(to state: ToManyState, of relationship: CompiledRelationship) -> [ObjectReference] {
-    if context.unitOfWork.deleted.isEmpty, !context.memberStates.hasGone {
+    if context.unitOfWork.deleted.isEmpty, !context.membershipTracker.hasRemovedRows {
       // Converts the references in place: the state can use the saved references, too.
       return state.savedAdditions { saved($0, relationship.name, entity: relationship.sourceEntity) }
     }
     var added = state.added.elements
     // Omit members that were deleted since they were added.
-    added.removeAll { isDeleted($0) || context.memberStates.isGone($0) }
+    added.removeAll { isDeleted($0) || context.membershipTracker.isRemoved($0) }
     for position in added.indices { added[position] = saved(added[position], relationship.name, entity: relationship.sourceEntity) }
     return added
   }

@@ -5,10 +5,10 @@ extension SaveSession {
   /// Runs all application code that may change objects, until no more changes occur: `willSave`, delete rules, observers, validation.
   ///
   /// If nothing is saved, the caller resets the record of `willSave` calls in the unit of work.
-  func settle() throws -> SaveWork {
-    if context.unitOfWork.releaseRules(), let recorder = context.recorder {
+  func settle() throws -> SaveSet {
+    if context.unitOfWork.resumeRules(), let recorder = context.recorder {
       // The effects of delete rules belong to the last undo or redo, not to a separate action.
-      recorder.addToLastDone { context.propagateDeletes() }
+      recorder.addToLastGroup { context.propagateDeletes() }
     } else {
       context.propagateDeletes()
     }
@@ -17,10 +17,10 @@ extension SaveSession {
     var rounds = 0
     while true {
       try callWillSave(rounds: &rounds)
-      context.noticeChangesInPlace()
+      context.recordInPlaceMutations()
       context.endEvent()
-      try context.notedErrors.settle()
-      guard context.isToBeSaved else { return context.unitOfWork.work() }
+      try context.deferredErrors.settle()
+      guard context.needsSave else { return context.unitOfWork.work() }
       let work = context.unitOfWork.work()
       try context.validate(work)
       // Validators may have set values, which need another validation, or changed other objects, which need to be saved.
@@ -66,11 +66,11 @@ extension SaveSession {
   }
 
   /// The maximum number of checked rows that are kept in the cache.
-  private static var mostRowsKept: Int { 250 }
+  private static var maximumRetainedRows: Int { 250 }
 
   /// Checks the existence of rows whose versions the save does not check: objects with only added members, and destinations of new links
   /// without an inverse. Reads all rows at once, except those whose newest state is cached.
-  func checkRows(of work: SaveWork) throws {
+  func checkRows(of work: SaveSet) throws {
     var unread: [UInt32: [ManagedObjectID]] = [:]
     for object in work.updated where object.overlay == nil && !object.currentID.isTemporaryID {
       if object.flags.insertsRowAgain(object.row) { continue }
@@ -85,13 +85,13 @@ extension SaveSession {
     }
     for (space, objects) in unread {
       guard let store = context.rowSource.store(numbered: space) else { continue }
-      let ids = objects.filter { context.rowSource.newestRowAtHand($0.reference, in: store) == nil }
+      let ids = objects.filter { context.rowSource.newestCachedRow($0.reference, in: store) == nil }
       if ids.isEmpty { continue }
       // The rows of an import would fill the cache without being used.
-      let rows = try context.rowSource.newestRows(of: ids, in: store, isPassing: ids.count > Self.mostRowsKept)
+      let rows = try context.rowSource.newestRows(of: ids, in: store, isPassing: ids.count > Self.maximumRetainedRows)
       let found = Set(rows.references)
-      guard let gone = ids.first(where: { !found.contains($0.reference) }) else { continue }
-      throw StoreError(destinations.contains(gone) ? .lostDestination(gone) : .lostMembers(gone), operation: .save)
+      guard let missing = ids.first(where: { !found.contains($0.reference) }) else { continue }
+      throw StoreError(destinations.contains(missing) ? .lostDestination(missing) : .lostMembers(missing), operation: .save)
     }
   }
 
@@ -116,11 +116,11 @@ extension SaveSession {
     }
     for state in object.toManyStates where !state.added.isEmpty && state.relationship.inverseID == nil && !state.relationship.isTransient {
       // Members that are known to be deleted are not saved.
-      for reference in state.added.elements where !context.memberStates.isGone(reference) { add(reference) }
+      for reference in state.added.elements where !context.membershipTracker.isRemoved(reference) { add(reference) }
     }
   }
 
-  func makeRequests(_ work: SaveWork) throws -> [(PersistentStore, SaveChangesRequest)] {
+  func makeRequests(_ work: SaveSet) throws -> [(PersistentStore, SaveChangesRequest)] {
     var builders: [SaveRequestBuilder] = []
     func builder(_ space: UInt32) -> SaveRequestBuilder {
       if let known = builders.first(where: { $0.space == space }) { return known }
@@ -131,7 +131,7 @@ extension SaveSession {
     /// Passes each object to the builder of its store. Objects of the same store are usually adjacent.
     func build(_ objects: [ManagedObject], _ body: (SaveRequestBuilder, ManagedObject) -> Void) {
       guard var current = objects.first.map({ builder($0.ownSpace) }) else { return }
-      MemoryAhead.visit(objects) { object in
+      MemoryPrefetch.visit(objects) { object in
         if object.ownSpace != current.space { current = builder(object.ownSpace) }
         body(current, object)
       }

@@ -7,7 +7,7 @@ import ObjectStore
 /// session.
 final class SaveSession {
   let context: ManagedObjectContext
-  private var work = SaveWork(inserted: [], updated: [], deleted: [], locked: [])
+  private var work = SaveSet(inserted: [], updated: [], deleted: [], locked: [])
   /// The parts that stores have committed.
   private var parts: [SavedPart] = []
   /// New objects, and the stored objects into which they were merged.
@@ -29,7 +29,7 @@ final class SaveSession {
       throw error
     }
     if work.isEmpty { return context.unitOfWork.forgetWillSaveCalls() }
-    if context.recorder != nil { context.keepWhatIsUndone(deleting: work.deleted) }
+    if context.recorder != nil { context.keepUndoState(deleting: work.deleted) }
     do {
       try context.unrecorded {
         try context.obtainIDs(for: work.inserted)
@@ -86,13 +86,13 @@ final class SaveSession {
 
   /// Updates the objects after the stores have committed, and sends notifications.
   private func finish(isWhole: Bool) {
-    tell(of: context.unrecorded { takeOver(isWhole: isWhole) })
+    notifyObservers(of: context.unrecorded { applyResults(isWhole: isWhole) })
   }
 
   /// Updates the objects with the rows that were saved.
   ///
   /// - Returns: The objects for which stores have computed values, and the event to send.
-  private func takeOver(isWhole: Bool) -> ([ManagedObject], ContextEvent?) {
+  private func applyResults(isWhole: Bool) -> ([ManagedObject], ContextEvent?) {
     // The saved rows are not part of the pinned state.
     context.rowSource.advance()
     // Created first, because objects lose their changes when they adopt their rows.
@@ -106,14 +106,14 @@ final class SaveSession {
       context.unitOfWork.finishSave(of: changed)
       context.replaceReferences(savedReference)
     }
-    if context.recorder != nil { context.noteSavedForUndo(savedReference) }
+    if context.recorder != nil { context.recordSavedForUndo(savedReference) }
     // All references to new objects have been replaced.
     context.registry.forgetPermanentIDs()
     for object in work.deleted { leave(object) }
-    context.forgetGoneMembers()
+    context.discardRemovedMembers()
     unloadMembers()
-    context.handedOut.sweep()
-    if context.intake.hasNested { context.tellNested(ofSaved: changed, parts.map { ($0.store, $0.request, $0.outcome) }) }
+    context.mutableValues.sweep()
+    if context.changeReceiver.hasNested { context.notifyNested(ofSaved: changed, parts.map { ($0.store, $0.request, $0.outcome) }) }
     return (takeComputedValues(), event)
   }
 
@@ -122,7 +122,7 @@ final class SaveSession {
     let space = part.store.space.number
     var next = 0
     let inserted = part.request.inserted
-    MemoryAhead.visit(work.inserted) { object in
+    MemoryPrefetch.visit(work.inserted) { object in
       if object.ownSpace != space { return }
       object.takeSavedRow(heldRow: inserted.base(next), of: self)
       next += 1
@@ -131,7 +131,7 @@ final class SaveSession {
     let updates = part.request.updated
     next = 0
     // The request retains the rows.
-    MemoryAhead.visit(work.updated) { object in
+    MemoryPrefetch.visit(work.updated) { object in
       guard object.ownSpace == space, next < updates.count, object.ownReference == RowImage.reference(updates[next].row.base) else {
         return
       }
@@ -177,19 +177,19 @@ final class SaveSession {
       leave(object)
       if let survivor = merged[object.currentID.reference] { object.currentID = conflicts.objectID(survivor) }
     }
-    let gone = Set(conflicts.gone.compactMap { context.registeredObject($0, space: space) })
-    for object in gone { leave(object) }
+    let deletedInStore = Set(conflicts.deletedInStore.compactMap { context.registeredObject($0, space: space) })
+    for object in deletedInStore { leave(object) }
     let restored = Set(conflicts.restored.compactMap { context.registeredObject($0, space: space) })
-    work = work.without(discarded.union(gone), merged: kept, restored: restored)
+    work = work.without(discarded.union(deletedInStore), merged: kept, restored: restored)
     mergedObjects += conflicts.touched.compactMap { context.registeredObject($0, space: space) }
-      .filter { !gone.contains($0) && !$0.isDeleted }
+      .filter { !deletedInStore.contains($0) && !$0.isDeleted }
   }
 
   /// Removes an object whose row is deleted from the context.
   private func leave(_ object: ManagedObject) {
-    context.memberStates.noteGone(object.currentID)
+    context.membershipTracker.markRemoved(object.currentID)
     object.flags.subtract([.isInserted, .isUpdated, .isDeleted])
-    object.flags.insert(.isGone)
+    object.flags.insert(.isRemoved)
     context.detach(object)
   }
 
@@ -198,7 +198,7 @@ final class SaveSession {
     var entities: Set<Int> = []
     for part in parts {
       guard let conflicts = part.conflicts else { continue }
-      for reference in conflicts.touched.union(conflicts.gone).union(conflicts.merged.keys) {
+      for reference in conflicts.touched.union(conflicts.deletedInStore).union(conflicts.merged.keys) {
         entities.insert(reference.entity)
         guard let object = context.registeredObject(reference, space: part.store.space.number) else { continue }
         for state in object.toManyStates { state.unload() }
@@ -228,10 +228,10 @@ final class SaveSession {
 
   // MARK: Notifications
 
-  private func tell(of result: (refreshed: [ManagedObject], event: ContextEvent?)) {
+  private func notifyObservers(of result: (refreshed: [ManagedObject], event: ContextEvent?)) {
     let (refreshed, event) = result
     if let event {
-      context.tellEvent {
+      context.notifyObservers {
         var finished = event.finished(work, computed: refreshed, merged: mergedObjects)
         // After a merge, objects may have left the context or changed their identity.
         finished.isWhole = parts.contains { $0.conflicts != nil }
@@ -242,7 +242,7 @@ final class SaveSession {
     work.forEachChanged { $0.didSave() }
     if !refreshed.isEmpty || !mergedObjects.isEmpty { context.notifications.postRefreshed(refreshed + mergedObjects, in: context) }
     context.notifications.postDidSave(work, historyToken, in: context)
-    context.endTelling()
+    context.finishNotifying()
   }
 
   /// The position after the save in the histories of the stores; nil if no store has a history.

@@ -118,8 +118,8 @@ public struct ValidationError: Error, Sendable, CustomStringConvertible {
   /// A message that says what is wrong.
   public var description: String {
     if code == .multipleErrors { return "\(reason): " + Self.grouped(errors) }
-    let place = [entityName, key].compactMap { $0 }.joined(separator: ".")
-    return place.isEmpty ? reason : "\(place): \(reason)"
+    let location = [entityName, key].compactMap { $0 }.joined(separator: ".")
+    return location.isEmpty ? reason : "\(location): \(reason)"
   }
 
   /// Returns up to 50 distinct messages, each with the number of objects and up to three examples.

@@ -20,7 +20,7 @@ extension ManagedObject {
   /// - Throws: The errors of ``snapshot(including:)``.
   public final func _snapshot(including relationships: [String] = []) throws -> ObjectSnapshot {
     guard let context = managedObjectContext else { throw StoreError(.noObject(objectID), operation: .takeSnapshot) }
-    context.noticeChangesInPlace()
+    context.recordInPlaceMutations()
     if flags.contains(.isFault), !fireFault(trigger: nil), !flags.contains(.isInaccessible) {
       throw context.pendingError ?? StoreError(.noRow(objectID), operation: .takeSnapshot)
     }
@@ -63,7 +63,7 @@ extension ManagedObjectContext {
     guard let state = object.loadedState(relationship.index), state.isLoaded else {
       throw pendingError ?? StoreError(.noRow(object.objectID), operation: .takeSnapshot)
     }
-    let ids = state.visibleMembers.lazy.filter { self.isLiving($0, near: object) }.compactMap { self.objectID($0, near: object) }
+    let ids = state.visibleMembers.lazy.filter { self.exists($0, near: object) }.compactMap { self.objectID($0, near: object) }
     return ObjectSnapshot.ordered(ids, of: relationship)
   }
 }

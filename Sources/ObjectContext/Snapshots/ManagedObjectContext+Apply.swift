@@ -21,8 +21,8 @@ extension ManagedObjectContext {
     }
     guard let objectID = snapshot.objectID else { return try insert(snapshot, entity) }
     let object = try existingObject(with: objectID)
-    bringAlong(object, to: snapshot)
-    var work = SnapshotWork(snapshot, object, in: self)
+    refreshIfOutdated(object, to: snapshot)
+    var work = SnapshotApplication(snapshot, object, in: self)
     try work.merge()
     try work.prepare()
     work.run()
@@ -48,7 +48,7 @@ extension ManagedObjectContext {
   }
 
   /// Refreshes an object whose row is older than the snapshot's, keeping its unsaved changes. Objects of a pinned state stay unchanged.
-  private func bringAlong(_ object: ManagedObject, to snapshot: ObjectSnapshot) {
+  private func refreshIfOutdated(_ object: ManagedObject, to snapshot: ObjectSnapshot) {
     guard !rowSource.isPinned, let row = object.row, RowImage.version(row) > 0, RowImage.version(row) < snapshot.version else { return }
     refresh(object, mergeChanges: true)
   }
@@ -56,7 +56,7 @@ extension ManagedObjectContext {
   private func insert(_ snapshot: ObjectSnapshot, _ entity: CompiledEntity) throws -> ManagedObject {
     if entity.isAbstract { throw abstractEntity(entity.name) }
     let object = entityClasses.type(ofEntity: entity.number).init(ManagedObjectSeed(newObjectOf: entity, in: self))
-    var work = SnapshotWork(snapshot, object, in: self)
+    var work = SnapshotApplication(snapshot, object, in: self)
     work.takeAll()
     do { try work.prepare() } catch {
       // The object is not registered, so its `deinit` must not access the context.

@@ -73,8 +73,8 @@ extension ManagedObjectContext {
   ) throws -> AsynchronousFetch<Snapshot> {
     let specification = try request.ofSnapshots
     let relationships = try toMany(named: names, of: specification)
-    return try AsynchronousFetch(specification, context: self) { answers in
-      transform(try self.snapshots(of: specification, relationships, readBefore: answers))
+    return try AsynchronousFetch(specification, context: self) { readResult in
+      transform(try self.snapshots(of: specification, relationships, readBefore: readResult))
     }
   }
 }

@@ -83,7 +83,7 @@ extension ManagedObjectContext {
     var snapshots = try snapshots(of: FetchMergePlan(specification, context: self), relationships)
     for relationship in relationships { try addMembers(of: relationship, to: &snapshots) }
     // Read errors during filtering and sorting would make the result wrong.
-    try notedErrors.tell()
+    try deferredErrors.throwRecorded()
     return snapshots
   }
 
@@ -94,11 +94,11 @@ extension ManagedObjectContext {
 
   /// Returns the results of a request whose rows were already read.
   func snapshots(
-    of specification: FetchSpecification, _ relationships: [CompiledRelationship], readBefore answers: FetchAnswers
+    of specification: FetchSpecification, _ relationships: [CompiledRelationship], readBefore readResult: StoreReadResult
   ) throws -> [ObjectSnapshot] {
-    let ids = try objectIDs(of: FetchMergePlan(specification.forIDs, context: self), storedIDs: answers.ids)
+    let ids = try objectIDs(of: FetchMergePlan(specification.forIDs, context: self), storedIDs: readResult.ids)
     var read: [ManagedObjectID: ObjectSnapshot] = [:]
-    for (space, rows) in answers.rows {
+    for (space, rows) in readResult.rows {
       for row in rows {
         let snapshot = ObjectSnapshot(row, of: tables.entity(numbered: row.entityNumber), space: space)
         read[snapshot.base.objectID] = snapshot
@@ -106,7 +106,7 @@ extension ManagedObjectContext {
     }
     var snapshots = try snapshots(with: ids, relationships, showsChanges: specification.includesPendingChanges, read: read)
     for relationship in relationships { try addMembers(of: relationship, to: &snapshots) }
-    try notedErrors.tell()
+    try deferredErrors.throwRecorded()
     return snapshots
   }
 
@@ -152,7 +152,7 @@ extension ManagedObjectContext {
         found[id] = snapshot
       } else if let snapshot = read[id] {
         found[id] = snapshot
-      } else if let store = rowSource.store(numbered: id.space), let row = rowSource.rowAtHand(id.reference, in: store) {
+      } else if let store = rowSource.store(numbered: id.space), let row = rowSource.cachedRow(id.reference, in: store) {
         found[id] = snapshot(of: row, in: store)
       } else if !id.isTemporaryID {
         missing[id.space, default: []].append(id)
@@ -182,8 +182,8 @@ extension ManagedObjectContext {
     for (space, positions) in unread {
       let ids = positions.map { snapshots[$0].base.objectID }
       let values = try rowSource.members(of: relationship, for: ids, in: try rowSource.openStore(of: ids[0], .fetch))
-      for (place, position) in positions.enumerated() {
-        let members = values[place].lazy.filter { self.isLiving($0, space: space) }.map { reference in
+      for (offset, position) in positions.enumerated() {
+        let members = values[offset].lazy.filter { self.exists($0, space: space) }.map { reference in
           ManagedObjectID(space: space, entityNumber: UInt32(truncatingIfNeeded: reference.entity), key: reference.key)
         }
         snapshots[position].members[relationship.index] = ObjectSnapshot.ordered(members, of: relationship)
@@ -192,9 +192,9 @@ extension ManagedObjectContext {
   }
 
   /// Returns whether a stored member is neither marked for deletion nor known to have no row.
-  private func isLiving(_ reference: ObjectReference, space: UInt32) -> Bool {
+  private func exists(_ reference: ObjectReference, space: UInt32) -> Bool {
     if let object = registeredObject(reference, space: space) { return !object.flags.contains(.isDeleted) }
-    return !memberStates.isGone(reference)
+    return !membershipTracker.isRemoved(reference)
   }
 }
 

@@ -71,21 +71,21 @@ extension ObjectSnapshot: Codable {
     }
     let name = try container.decode(String.self, forKey: .entity)
     let layout = try container.decode(String.self, forKey: .layout)
-    guard let place = try Self.place(name, layout, container) else {
+    guard let location = try Self.location(name, layout, container) else {
       throw Self.wrong(container, .layout, "The snapshot is of another version of “\(name)” than the models that were opened have.")
     }
-    var (entity, space) = (place.entity, place.space)
+    var (entity, space) = (location.entity, location.space)
     let values = try container.nestedContainer(keyedBy: Name.self, forKey: .values)
     let read = try Self.decode(values, of: entity)
     // A new object is in no store yet; it belongs to the store of the objects that it refers to.
-    if place.key == 0, let other = read.lazy.compactMap(\.value.objectID).first.flatMap({ ObjectIDSpace.space($0.space) }),
+    if location.key == 0, let other = read.lazy.compactMap(\.value.objectID).first.flatMap({ ObjectIDSpace.space($0.space) }),
       let own = other.model.entity(named: name), own.layoutFingerprint == entity.layoutFingerprint
     {
       (entity, space) = (own, other.number)
     }
     let version = try container.decodeIfPresent(Int64.self, forKey: .version) ?? 0
     let writer = RowWriter(rowCapacity: 1)
-    writer.beginRow(entityNumber: entity.number, slotCount: entity.slots.count, key: place.key, version: version)
+    writer.beginRow(entityNumber: entity.number, slotCount: entity.slots.count, key: location.key, version: version)
     for (slot, value) in read {
       switch value {
       case .slot(let stored): writer.set(stored, at: slot.index)
@@ -114,7 +114,7 @@ extension ObjectSnapshot: Codable {
 
   /// Returns the entity with a name and layout, the number of the object's space, and its key (0 for a new object). Nil if no known model
   /// has such an entity.
-  private static func place(
+  private static func location(
     _ name: String, _ layout: String, _ container: KeyedDecodingContainer<Key>
   ) throws -> (entity: CompiledEntity, space: UInt32, key: Int64)? {
     let uri = try container.decodeIfPresent(String.self, forKey: .id)

@@ -92,8 +92,8 @@ extension ObjectSnapshot: Identifiable {
 extension ObjectSnapshot: CustomStringConvertible, CustomReflectable {
   /// The entity, the ID, the version and the names of the properties that were set, without values.
   public var description: String {
-    let place = objectID.map { "\($0.uriString), version \(version)" } ?? "new"
-    return "<\(entityName) \(place)\(hasChanges ? ", with \(changedKeys.joined(separator: ", ")) set" : "")>"
+    let identity = objectID.map { "\($0.uriString), version \(version)" } ?? "new"
+    return "<\(entityName) \(identity)\(hasChanges ? ", with \(changedKeys.joined(separator: ", ")) set" : "")>"
   }
 
   /// A mirror that hides the values.

@@ -29,7 +29,7 @@ extension ContextUndoManager {
   /// Applies pending delete rules and notifies observers of pending changes.
   private func settle() {
     guard activity == .idle, !isSaving, let context else { return }
-    context.noticeChangesInPlace()
+    context.recordInPlaceMutations()
     context.endEvent()
   }
 
@@ -89,7 +89,7 @@ extension ContextUndoManager {
     application.apply(taken)
     resume()
     application.finish()
-    context.tellNestedOfEverything()
+    context.invalidateNested()
   }
 
   private func checkReady() throws {
@@ -115,7 +115,7 @@ extension ContextUndoManager {
     application.apply(group)
     application.finish()
     end()
-    context.tellNestedOfEverything()
+    context.invalidateNested()
   }
 
   // MARK: Names

@@ -6,23 +6,23 @@ extension UndoApplication {
   ///
   /// Usually there is nothing to do, since both ends were recorded. Changes that other contexts made below unsaved changes can move ends
   /// without a record.
-  func mend(_ link: Link) {
+  func repairLink(_ link: Link) {
     let (object, relationship, destination) = (link.object, link.relationship, link.destination)
-    if !destination.isNull, !context.isLiving(destination, near: object) {
+    if !destination.isNull, !context.exists(destination, near: object) {
       if relationship.isToMany {
         // The member returns when its earlier deletion is undone, too.
         if destination.key > 0,
-          context.registeredObject(destination, near: object)?.flags.isDisjoint(with: [.isGone, .isInaccessible]) ?? false
+          context.registeredObject(destination, near: object)?.flags.isDisjoint(with: [.isRemoved, .isInaccessible]) ?? false
         {
           return
         }
-        object.takeBackAddition(of: destination, at: relationship.index, .isSaved)
+        object.undoAddition(of: destination, at: relationship.index, .isSaved)
       } else if object.referenceValue(relationship.index) == destination {
         object.setReference(ObjectReference(rawValue: 0), at: relationship.index)
       }
       return
     }
-    guard !relationship.isToMany, object.flags.isDisjoint(with: [.isDeleted, .isGone]),
+    guard !relationship.isToMany, object.flags.isDisjoint(with: [.isDeleted, .isRemoved]),
       let inverse = context.model.inverse(of: relationship),
       object.referenceValue(relationship.index) == destination
     else { return }
@@ -40,7 +40,7 @@ extension UndoApplication {
     for slot in entity.referenceSlots {
       guard let relationship = entity.slots[slot].relationship, [.nullify, .cascade].contains(relationship.deleteRule),
         let inverse = context.model.inverse(of: relationship), inverse.isToMany,
-        let owner = object.referenceValueAtHand(slot), !owner.isNull, let known = registered(owner, near: object)
+        let owner = object.loadedReference(slot), !owner.isNull, let known = registered(owner, near: object)
       else { continue }
       if let state = known.toManyStates[inverse.index], state.isLoaded, state.contains(object.ownReference) {
         known.removeMember(object, from: inverse)
@@ -59,7 +59,7 @@ extension UndoApplication {
 
   private func registered(_ reference: ObjectReference, near object: ManagedObject) -> ManagedObject? {
     guard let found = context.registeredObject(reference, near: object),
-      found.flags.isDisjoint(with: [.isDeleted, .isGone, .isInaccessible])
+      found.flags.isDisjoint(with: [.isDeleted, .isRemoved, .isInaccessible])
     else { return nil }
     return found
   }
@@ -84,7 +84,7 @@ extension UndoApplication {
         if known.referenceValue(inverse.index).isNull { known.setReference(reference, at: inverse.index) }
       } else if let state = known.toManyStates[inverse.index] {
         if state.isLoaded ? !state.contains(reference) : state.removed.contains(reference) {
-          known.takeBackRemoval(of: reference, at: inverse.index, [])
+          known.undoRemoval(of: reference, at: inverse.index, [])
         } else if !state.isLoaded, !isStored {
           known.addMember(reference, at: inverse.index)
         }

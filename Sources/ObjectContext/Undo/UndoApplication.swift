@@ -12,11 +12,11 @@ struct UndoApplication {
   /// The affected objects, in order. `events` holds how each was affected.
   private(set) var objects: [ManagedObject] = []
   private var events: [SnapshotEvents] = []
-  private var places: [ManagedObject: Int] = [:]
+  private var positions: [ManagedObject: Int] = [:]
   /// Objects whose rows were read for this operation; retained because nothing else may retain them.
   private var held: [ManagedObject] = []
   /// Objects whose rows do not exist anymore.
-  private var gone: Set<ManagedObjectID> = []
+  private var missingIDs: Set<ManagedObjectID> = []
   /// The object of the previous record; consecutive records often share it.
   private var last: (reference: ObjectReference, space: UInt32, object: ManagedObject)?
   /// The links that were set. Their other ends are checked at the end.
@@ -43,8 +43,8 @@ struct UndoApplication {
   /// Runs the custom actions of a group, for an undo manager without a context.
   static func runActions(of group: UndoGroup) {
     for record in group.records.reversed() {
-      if record.kind == .group { runActions(of: group.groups[record.place]) }
-      if record.kind == .action { run(group.actions[record.place]) }
+      if record.kind == .group { runActions(of: group.groups[record.position]) }
+      if record.kind == .action { run(group.actions[record.position]) }
     }
   }
 
@@ -60,7 +60,7 @@ struct UndoApplication {
   mutating func prepare(_ group: UndoGroup) throws {
     var unread: [UInt32: [ManagedObjectID]] = [:]
     collectUnread(group, into: &unread)
-    context.memberStates.noteGone(until: Self.objects(of: group).filter { $0.contextReference == nil }.map(\.currentID))
+    context.membershipTracker.markRemoved(until: Self.objects(of: group).filter { $0.contextReference == nil }.map(\.currentID))
     for ids in unread.values {
       let store = try context.rowSource.openStore(of: ids[0], .undo)
       let rows = try context.rowSource.rows(of: ids, in: store, isInterruptible: false)
@@ -72,7 +72,7 @@ struct UndoApplication {
         if object.row == nil { object.image = row }
         held.append(object)
       }
-      for id in ids where !found.contains(id.reference) { gone.insert(id) }
+      for id in ids where !found.contains(id.reference) { missingIDs.insert(id) }
     }
   }
 
@@ -81,7 +81,7 @@ struct UndoApplication {
     var seen = Set(Self.objects(of: group).map(\.currentID))
     func visit(_ group: UndoGroup) {
       for record in group.records {
-        if record.kind == .group { visit(group.groups[record.place]) }
+        if record.kind == .group { visit(group.groups[record.position]) }
         guard record.reference.key > 0, record.kind != .deleted else { continue }
         if let object = context.registeredObject(record.reference, space: record.space) {
           // Changes of members do not need the row of their owner.
@@ -106,10 +106,10 @@ struct UndoApplication {
       // A custom action may have cleared the undo manager.
       if manager.clearCount != clearCount { return }
       switch record.kind {
-      case .action: Self.run(group.actions[record.place])
-      case .group: apply(group.groups[record.place])
-      case .inserted: takeAway(record)
-      case .deleted: bringBack(group.objects[record.place])
+      case .action: Self.run(group.actions[record.position])
+      case .group: apply(group.groups[record.position])
+      case .inserted: deleteInserted(record)
+      case .deleted: restoreObject(group.objects[record.position])
       case .value, .external, .added, .removed, .order:
         if let object = object(of: record) { apply(record, to: object, group) }
       }
@@ -128,22 +128,22 @@ struct UndoApplication {
       if record.marks.contains(.wasClean) { cleanValues.append((object, property)) }
     case .external:
       guard object.fireFault(trigger: property) else { return }
-      object._setExternalData(group.externals[record.place], at: property)
+      object._setExternalData(group.externals[record.position], at: property)
     case .added:
-      guard object.takeBackAddition(of: context.registry.savedReference(record.member), at: property, record.marks) else {
+      guard object.undoAddition(of: context.registry.savedReference(record.member), at: property, record.marks) else {
         return settled.append(object)
       }
     case .removed:
       let member = context.registry.savedReference(record.member)
-      guard object.takeBackRemoval(of: member, at: property, record.marks) else { return settled.append(object) }
+      guard object.undoRemoval(of: member, at: property, record.marks) else { return settled.append(object) }
       links.append(
         Link(
           object: object, relationship: object.compiledEntity.toManyRelationships[property], destination: member,
           former: ObjectReference(rawValue: 0)))
-    case .order: restore(group.orders[record.place], of: object, at: property)
+    case .order: restore(group.orders[record.position], of: object, at: property)
     case .inserted, .deleted, .action, .group: return
     }
-    note(object, .undoUpdate)
+    recordEvent(object, .undoUpdate)
   }
 
   /// Returns a value with a reference replaced by the object's current one.
@@ -162,8 +162,8 @@ struct UndoApplication {
     let members = state.members
     let order = order.map { context.registry.savedReference($0) }
     let (present, named) = (Set(members), Set(order))
-    let wanted = order.filter(present.contains) + members.filter { !named.contains($0) }
-    if wanted != members { object.setOrder(wanted, of: state) }
+    let target = order.filter(present.contains) + members.filter { !named.contains($0) }
+    if target != members { object.setOrder(target, of: state) }
   }
 
   // MARK: Objects
@@ -171,7 +171,7 @@ struct UndoApplication {
   /// Returns the object of a record; nil if it does not exist anymore.
   private mutating func object(of record: UndoRecord) -> ManagedObject? {
     if let last, last.reference == record.reference, last.space == record.space { return last.object }
-    guard let object = findObject(record), object.flags.isDisjoint(with: [.isGone, .isInaccessible]) else { return nil }
+    guard let object = findObject(record), object.flags.isDisjoint(with: [.isRemoved, .isInaccessible]) else { return nil }
     last = (record.reference, record.space, object)
     return object
   }
@@ -181,50 +181,50 @@ struct UndoApplication {
     if let object = context.registeredObject(record.reference, space: record.space) { return object }
     let id = ManagedObjectID(space: record.space, entityNumber: UInt32(record.reference.entity), key: record.reference.key)
     // `prepare` has read the rows; without a row in memory, a deleted object does not exist.
-    return gone.contains(id) || context.memberStates.isGone(record.reference)
+    return missingIDs.contains(id) || context.membershipTracker.isRemoved(record.reference)
       ? nil : context.makeFault(record.reference, space: record.space)
   }
 
-  mutating func note(_ object: ManagedObject, _ event: SnapshotEvents) {
+  mutating func recordEvent(_ object: ManagedObject, _ event: SnapshotEvents) {
     if let lastObject = objects.last, lastObject === object {
       events[events.count - 1].insert(event)
-    } else if let place = places[object] {
-      events[place].insert(event)
+    } else if let position = positions[object] {
+      events[position].insert(event)
     } else {
-      places[object] = objects.count
+      positions[object] = objects.count
       objects.append(object)
       events.append(event)
     }
   }
 
   /// Reverts an insertion: a new object leaves the context, a stored one is deleted by the next save.
-  private mutating func takeAway(_ record: UndoRecord) {
+  private mutating func deleteInserted(_ record: UndoRecord) {
     guard let object = object(of: record), !object.flags.contains(.isDeleted) else { return }
     manager.recordDeletion(of: object)
-    context.unitOfWork.noteUndone(object)
+    context.unitOfWork.recordUndoneDeletion(object)
     unlink(object)
     last = nil
-    note(object, isRedo ? .undoDeletion : .undoInsertion)
+    recordEvent(object, isRedo ? .undoDeletion : .undoInsertion)
   }
 
-  private mutating func bringBack(_ object: ManagedObject) {
-    guard context.bringBack(object) else { return }
+  private mutating func restoreObject(_ object: ManagedObject) {
+    guard context.restoreObject(object) else { return }
     last = nil
-    note(object, isRedo ? .undoInsertion : .undoDeletion)
+    recordEvent(object, isRedo ? .undoInsertion : .undoDeletion)
   }
 
   // MARK: Finishing
 
   /// Repairs links, notifies the objects and the observers, and discards changes that equal the saved values.
   mutating func finish() {
-    context.unitOfWork.dropTakenBack()
-    for link in links where link.object.contextReference != nil { mend(link) }
-    for (place, object) in objects.enumerated() { object.awake(fromSnapshotEvents: events[place]) }
+    context.unitOfWork.removeRevertedDeletions()
+    for link in links where link.object.contextReference != nil { repairLink(link) }
+    for (position, object) in objects.enumerated() { object.awake(fromSnapshotEvents: events[position]) }
     // Includes the other ends of links.
     let changed = context.unitOfWork.pendingObjects
     context.endEvent()
     for (object, slot) in cleanValues { object.overlay?.becomeClean(slot) }
-    for object in objects { object.forgetWhatIsAsSaved() }
-    for object in changed + settled where places[object] == nil { object.forgetWhatIsAsSaved() }
+    for object in objects { object.discardUnchangedValues() }
+    for object in changed + settled where positions[object] == nil { object.discardUnchangedValues() }
   }
 }

@@ -98,7 +98,7 @@ public struct Attribute: EntityComponent {
   /// Sets a string that changes the version hash, even if nothing else changes.
   public func hashModifier(_ text: String) -> Attribute { changed { $0.versionHashModifier = text } }
   /// Adds a user info entry.
-  public func note(_ key: String, _ value: String) -> Attribute { changed { $0.userInfo[key] = value } }
+  public func userInfo(_ key: String, _ value: String) -> Attribute { changed { $0.userInfo[key] = value } }
 
   /// The name of the transformer of a transformable attribute.
   package var transformerName: String? { attribute.valueTransformerName }

@@ -24,7 +24,7 @@ public struct Composite: ModelComponent {
   }
 
   /// Adds a user info entry.
-  public func note(_ key: String, _ value: String) -> Composite {
+  public func userInfo(_ key: String, _ value: String) -> Composite {
     var copy = self
     copy.composite.userInfo[key] = value
     return copy

@@ -37,7 +37,7 @@ public struct Entity: ModelComponent {
   /// Sets a string that changes the version hash, even if nothing else changes.
   public func hashModifier(_ text: String) -> Entity { changed { $0.versionHashModifier = text } }
   /// Adds a user info entry.
-  public func note(_ key: String, _ value: String) -> Entity { changed { $0.userInfo[key] = value } }
+  public func userInfo(_ key: String, _ value: String) -> Entity { changed { $0.userInfo[key] = value } }
 
   private func changed(_ change: (inout EntityDescription) -> Void) -> Entity {
     var copy = self
@@ -108,7 +108,7 @@ public struct Relationship: EntityComponent {
   /// Sets a string that changes the version hash, even if nothing else changes.
   public func hashModifier(_ text: String) -> Relationship { changed { $0.versionHashModifier = text } }
   /// Adds a user info entry.
-  public func note(_ key: String, _ value: String) -> Relationship { changed { $0.userInfo[key] = value } }
+  public func userInfo(_ key: String, _ value: String) -> Relationship { changed { $0.userInfo[key] = value } }
 
   private func changed(_ change: (inout RelationshipDescription) -> Void) -> Relationship {
     var copy = self
@@ -137,7 +137,7 @@ public struct FetchedProperty: EntityComponent {
   /// Marks the property as not optional. For model files only, without other effects.
   public func required() -> FetchedProperty { changed { $0.isOptional = false } }
   /// Adds a user info entry, which the predicate can use as `$FETCHED_PROPERTY.userInfo.key`.
-  public func note(_ key: String, _ value: String) -> FetchedProperty { changed { $0.userInfo[key] = value } }
+  public func userInfo(_ key: String, _ value: String) -> FetchedProperty { changed { $0.userInfo[key] = value } }
 
   private func changed(_ change: (inout FetchedPropertyDescription) -> Void) -> FetchedProperty {
     var copy = self

@@ -28,7 +28,7 @@ public final class CompiledEntity: Sendable {
   /// The number of slots that hold text or bytes.
   package let textSlotCount: Int
   /// The validation rules as bit masks, for the fast check in saves.
-  package let quickRules: QuickRules
+  package let fastValidationRules: FastValidationRules
   /// To-many relationships, inherited first.
   public let toManyRelationships: [CompiledRelationship]
   /// Fetched properties, inherited first.
@@ -68,7 +68,7 @@ public final class CompiledEntity: Sendable {
     largeSlots = slots.filter { $0.kind == .bytes && ($0.attributeType == .binary || $0.attributeType == .transformable) }.map(\.index)
     referenceSlots = slots.filter { $0.kind == .reference }.map(\.index)
     textSlotCount = slots.count { $0.kind == .text || $0.kind == .bytes }
-    quickRules = QuickRules(slots, toManyRelationships, hasComposites: !composites.isEmpty)
+    fastValidationRules = FastValidationRules(slots, toManyRelationships, hasComposites: !composites.isEmpty)
     self.toManyRelationships = toManyRelationships
     self.fetchedProperties = fetchedProperties
     self.composites = composites

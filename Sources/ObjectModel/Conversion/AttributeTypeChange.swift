@@ -58,7 +58,7 @@ extension AttributeType {
   }
 
   /// The largest integer up to which the binary floating-point type represents all integers.
-  private var greatestExact: Int64 { self == .float ? 1 << 24 : 1 << 53 }
+  private var maximumExactInteger: Int64 { self == .float ? 1 << 24 : 1 << 53 }
 
   private func condition(of other: AttributeType) -> String? {
     if let integers {
@@ -66,7 +66,7 @@ extension AttributeType {
         if newer.contains(integers.lowerBound), newer.contains(integers.upperBound) { return nil }
         return other == .boolean ? "every value is 0 or 1" : "every value is one of \(other.rawValue)"
       }
-      guard other != .decimal, integers.upperBound > other.greatestExact else { return nil }
+      guard other != .decimal, integers.upperBound > other.maximumExactInteger else { return nil }
       return "\(other.rawValue) holds every value exactly"
     }
     switch other {

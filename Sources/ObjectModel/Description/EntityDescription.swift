@@ -65,17 +65,17 @@ public struct EntityDescription: Sendable, Hashable {
   /// The indexes that a store builds: the declared ones, and those that older models request through ``AttributeDescription/isIndexed`` and
   /// ``compoundIndexes``, named as by Core Data's editor. Duplicates are omitted.
   package var effectiveIndexes: [FetchIndexDescription] {
-    let asked = attributes.filter { $0.isIndexed && $0.type.isComparable && !$0.isTransient }.map { [$0.name] } + compoundIndexes
-    if asked.isEmpty { return indexes }
+    let requested = attributes.filter { $0.isIndexed && $0.type.isComparable && !$0.isTransient }.map { [$0.name] } + compoundIndexes
+    if requested.isEmpty { return indexes }
     var result = indexes
-    for names in asked where !names.isEmpty {
+    for names in requested where !names.isEmpty {
       let index = FetchIndexDescription(
         name: "by" + names.map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined(separator: "And") + "Index",
         elements: names.map { FetchIndexElement(property: $0) })
-      let isThere = result.contains {
+      let isIncluded = result.contains {
         $0.name == index.name || $0.partialIndexPredicate == nil && $0.elements.map(\.withoutPreserved) == index.elements
       }
-      if !isThere { result.append(index) }
+      if !isIncluded { result.append(index) }
     }
     return result
   }

@@ -176,8 +176,8 @@ extension EntityDescription {
       next = parent.superentityName
     }
     // The part of a composite exists if the composite does.
-    func isThere(_ path: String) -> Bool { names.contains(String(path.prefix { $0 != "." })) }
-    indexes.removeAll { $0.elements.contains { element in element.propertyName.map { !isThere($0) } ?? false } }
-    uniquenessConstraints.removeAll { !$0.allSatisfy(isThere) }
+    func exists(_ path: String) -> Bool { names.contains(String(path.prefix { $0 != "." })) }
+    indexes.removeAll { $0.elements.contains { element in element.propertyName.map { !exists($0) } ?? false } }
+    uniquenessConstraints.removeAll { !$0.allSatisfy(exists) }
   }
 }

@@ -43,8 +43,8 @@ public struct ModelChange: Sendable, Hashable, CustomStringConvertible {
 
   /// The change in one line, with its condition, or with the reason and advice.
   public var description: String {
-    let place = [entityName, name].compactMap { $0 }.joined(separator: ".")
-    let text = place.isEmpty ? change : "\(place): \(change)"
+    let location = [entityName, name].compactMap { $0 }.joined(separator: ".")
+    let text = location.isEmpty ? change : "\(location): \(change)"
     switch effect {
     case .none, .inferred: return text
     case .conditional(let condition): return "\(text) (if \(condition))"

@@ -10,10 +10,10 @@ extension ModelComparison {
       if let index = known[property.name] {
         compare(before[index], property, in: newer)
       } else if let index = ComparedProperty.sources(of: [property], in: below)[property.name] {
-        note(newer.name, property.name, "moved up from \(source.entities[below[index].declaringEntity].name)", .inferred)
+        record(newer.name, property.name, "moved up from \(source.entities[below[index].declaringEntity].name)", .inferred)
         requireValue(of: property, in: newer)
       } else {
-        note(newer.name, property.name, "added: \(Self.words(for: property, in: destination))", effectOfNew(property))
+        record(newer.name, property.name, "added: \(Self.words(for: property, in: destination))", effectOfNew(property))
       }
     }
     // A property is removed if neither the entity nor one of its subentities has it anymore.
@@ -25,22 +25,22 @@ extension ModelComparison {
       // Links persist if the inverse does.
       let inverse = property.relationship.flatMap(source.inverse(of:))
       let isKept = inverse.map { $0.id != property.relationship?.id && matches.keptRelationships.contains($0.id) } ?? false
-      note(
+      record(
         newer.name, property.name, property.attribute == nil ? "relationship removed" : "attribute removed with its values", .inferred,
         dropsValues: !isKept)
     }
   }
 
   @_optimize(none) private mutating func compare(_ older: ComparedProperty, _ newer: ComparedProperty, in entity: CompiledEntity) {
-    if older.name != newer.name { note(entity.name, newer.name, "renamed from \(older.name)", .inferred) }
+    if older.name != newer.name { record(entity.name, newer.name, "renamed from \(older.name)", .inferred) }
     if matches.destinations[older.declaringEntity] != newer.declaringEntity {
-      note(entity.name, newer.name, "moved from \(source.entities[older.declaringEntity].name)", .inferred)
+      record(entity.name, newer.name, "moved from \(source.entities[older.declaringEntity].name)", .inferred)
     }
     switch (older.attribute, newer.attribute, older.relationship, newer.relationship) {
     case (let old?, let new?, _, _): compare(old, new, newer.name, in: entity)
     case (_, _, let old?, let new?): compare(old, new, newer.name, in: entity)
     default:
-      note(
+      record(
         entity.name, newer.name, older.attribute == nil ? "made an attribute, was a relationship" : "made a relationship, was an attribute",
         .notInferred(reason: "values are not objects", advice: "Set the property in a custom migration stage."))
     }
@@ -51,18 +51,18 @@ extension ModelComparison {
   @_optimize(none) private mutating func compare(
     _ older: AttributeDescription, _ newer: AttributeDescription, _ name: String, in entity: CompiledEntity
   ) {
-    func note(_ change: String, _ effect: ModelChange.Effect = .none) { self.note(entity.name, name, change, effect) }
+    func record(_ change: String, _ effect: ModelChange.Effect = .none) { self.record(entity.name, name, change, effect) }
     if older.isTransient != newer.isTransient {
-      note(newer.isTransient ? "made transient: its values are dropped" : "no longer transient", .inferred)
+      record(newer.isTransient ? "made transient: its values are dropped" : "no longer transient", .inferred)
     }
     if older.type != newer.type {
       let change = "type changed from \(older.type.rawValue) to \(newer.type.rawValue)"
       if older.isTransient || newer.isTransient || newer.derivationExpression != nil {
-        note(change, .inferred)
+        record(change, .inferred)
       } else if let typeChange = older.type.change(to: newer.type) {
-        note(change, typeChange.condition.map { .conditional(condition: $0) } ?? .inferred)
+        record(change, typeChange.condition.map { .conditional(condition: $0) } ?? .inferred)
       } else {
-        note(
+        record(
           change,
           .notInferred(
             reason: "values would have to be converted",
@@ -71,52 +71,52 @@ extension ModelComparison {
     }
     if older.isOptional != newer.isOptional {
       if newer.isOptional {
-        note("made optional", .inferred)
+        record("made optional", .inferred)
       } else if newer.defaultValue.isNull {
-        note(
+        record(
           "made required",
           .notInferred(reason: "stored objects may have no value", advice: "Give the attribute a default value for them."))
       } else {
-        note("made required; objects without a value take the default value", .inferred)
+        record("made required; objects without a value take the default value", .inferred)
       }
     }
-    if older.defaultValue != newer.defaultValue { note("default value changed") }
-    if older.validation != newer.validation { note("bounds changed; stored values are checked when they are next saved") }
+    if older.defaultValue != newer.defaultValue { record("default value changed") }
+    if older.validation != newer.validation { record("bounds changed; stored values are checked when they are next saved") }
     if older.derivationExpression != newer.derivationExpression {
-      note(
+      record(
         newer.derivationExpression == nil ? "no longer derived; its values stay" : "derivation changed: the values are computed anew",
         .inferred)
     } else if newer.derivationExpression != nil, older.derivationFilter != newer.derivationFilter {
-      note("filter of the derivation changed: the values are computed anew", .inferred)
+      record("filter of the derivation changed: the values are computed anew", .inferred)
     }
     if older.allowsExternalBinaryDataStorage != newer.allowsExternalBinaryDataStorage {
-      note(newer.allowsExternalBinaryDataStorage ? "large values may be kept in files" : "values are kept in the store", .inferred)
+      record(newer.allowsExternalBinaryDataStorage ? "large values may be kept in files" : "values are kept in the store", .inferred)
     }
     compareMarks(older, newer, name, in: entity)
-    if older.versionHashModifier != newer.versionHashModifier { note("the version hash modifier changed", .inferred) }
+    if older.versionHashModifier != newer.versionHashModifier { record("the version hash modifier changed", .inferred) }
   }
 
   /// Compares settings of an attribute that do not affect stored values.
   @_optimize(none) private mutating func compareMarks(
     _ older: AttributeDescription, _ newer: AttributeDescription, _ name: String, in entity: CompiledEntity
   ) {
-    func note(_ change: String) { self.note(entity.name, name, change) }
+    func record(_ change: String) { self.record(entity.name, name, change) }
     if older.preservesValueInHistoryOnDeletion != newer.preservesValueInHistoryOnDeletion {
-      note(newer.preservesValueInHistoryOnDeletion ? "kept in the history of deletions" : "no longer kept in the history of deletions")
+      record(newer.preservesValueInHistoryOnDeletion ? "kept in the history of deletions" : "no longer kept in the history of deletions")
     }
     if older.isIndexedBySpotlight != newer.isIndexedBySpotlight {
-      note(newer.isIndexedBySpotlight ? "marked for system search" : "no longer marked for system search")
+      record(newer.isIndexedBySpotlight ? "marked for system search" : "no longer marked for system search")
     }
     if older.allowsCloudEncryption != newer.allowsCloudEncryption {
-      note(newer.allowsCloudEncryption ? "sealed when it is mirrored" : "no longer sealed when it is mirrored")
+      record(newer.allowsCloudEncryption ? "sealed when it is mirrored" : "no longer sealed when it is mirrored")
     }
     let transformers = [older, newer].map { $0.valueTransformerName.flatMap { $0.isEmpty ? nil : $0 } ?? "the default one" }
     if transformers[0] != transformers[1] {
-      note(
+      record(
         "value transformer changed from \(transformers[0]) to \(transformers[1]); the bytes stay as they are, and the new one reads them")
     }
     if older.valueClassName != newer.valueClassName {
-      note("Swift type changed from \(older.valueClassName ?? "none") to \(newer.valueClassName ?? "none")")
+      record("Swift type changed from \(older.valueClassName ?? "none") to \(newer.valueClassName ?? "none")")
     }
   }
 
@@ -136,7 +136,7 @@ extension ModelComparison {
   /// Records that objects of an entity lack a required attribute that only some of its subentities had.
   private mutating func requireValue(of property: ComparedProperty, in entity: CompiledEntity) {
     guard let attribute = property.attribute, !attribute.isOptional, !attribute.isTransient, attribute.defaultValue.isNull else { return }
-    note(
+    record(
       entity.name, property.name, "required of all objects of the entity",
       .notInferred(reason: "stored objects may have no value", advice: "Make the attribute optional, or give it a default value."))
   }
@@ -146,30 +146,30 @@ extension ModelComparison {
   @_optimize(none) private mutating func compare(
     _ older: CompiledRelationship, _ newer: CompiledRelationship, _ name: String, in entity: CompiledEntity
   ) {
-    func note(_ change: String, _ effect: ModelChange.Effect = .none) { self.note(entity.name, name, change, effect) }
+    func record(_ change: String, _ effect: ModelChange.Effect = .none) { self.record(entity.name, name, change, effect) }
     let (old, new) = (older.relationshipDescription, newer.relationshipDescription)
     if older.isTransient != newer.isTransient {
-      note(newer.isTransient ? "made transient: its links are dropped" : "no longer transient", .inferred)
+      record(newer.isTransient ? "made transient: its links are dropped" : "no longer transient", .inferred)
     }
     compareDestination(older, newer, name, in: entity)
     if older.isToMany != newer.isToMany {
       if newer.isToMany {
-        note("made to-many", .inferred)
+        record("made to-many", .inferred)
       } else {
-        note("made to-one", .conditional(condition: "no object has more than one"))
+        record("made to-one", .conditional(condition: "no object has more than one"))
       }
     } else if older.isOrdered != newer.isOrdered {
-      note(newer.isOrdered ? "made ordered, in the order of the objects' keys" : "no longer ordered", .inferred)
+      record(newer.isOrdered ? "made ordered, in the order of the objects' keys" : "no longer ordered", .inferred)
     }
     if older.isOptional != newer.isOptional {
-      note(newer.isOptional ? "made optional" : "made required; checked when objects are next saved")
+      record(newer.isOptional ? "made optional" : "made required; checked when objects are next saved")
     }
     if (old.minCount, old.maxCount) != (new.minCount, new.maxCount), older.isToMany == newer.isToMany {
-      note("least or greatest count changed; checked when objects are next saved")
+      record("least or greatest count changed; checked when objects are next saved")
     }
-    if old.deleteRule != new.deleteRule { note("delete rule changed from \(old.deleteRule.rawValue) to \(new.deleteRule.rawValue)") }
+    if old.deleteRule != new.deleteRule { record("delete rule changed from \(old.deleteRule.rawValue) to \(new.deleteRule.rawValue)") }
     compareInverse(older, newer, name, in: entity)
-    if old.versionHashModifier != new.versionHashModifier { note("the version hash modifier changed", .inferred) }
+    if old.versionHashModifier != new.versionHashModifier { record("the version hash modifier changed", .inferred) }
   }
 
   @_optimize(none) private mutating func compareDestination(
@@ -182,9 +182,9 @@ extension ModelComparison {
     // All possible destinations of the source relationship must be valid for the new one.
     let lost = matches.lostDestinations(of: older, as: newer, source, destination)
     if lost.isEmpty {
-      if !isSame { note(entity.name, name, change, .inferred) }
+      if !isSame { record(entity.name, name, change, .inferred) }
     } else {
-      note(
+      record(
         entity.name, name, change,
         .notInferred(
           reason: "stored references lead to \(lost.map(\.name).joined(separator: ", "))",
@@ -197,7 +197,7 @@ extension ModelComparison {
   ) {
     let (before, after) = (source.inverse(of: older), destination.inverse(of: newer))
     guard let new = after else {
-      if let before { note(entity.name, name, "no longer the inverse of \(before.name)", .inferred) }
+      if let before { record(entity.name, name, "no longer the inverse of \(before.name)", .inferred) }
       return
     }
     // If the new inverse was another relationship, the links of both are combined.
@@ -206,13 +206,13 @@ extension ModelComparison {
     let hasOthers = known.map { $0.id != older.id } ?? false
     var change = before.map { "inverse changed from \($0.name) to \(new.name)" } ?? "given the inverse \(new.name)"
     if hasOthers, !(newer.isToMany && new.isToMany) {
-      note(entity.name, name, change, .conditional(condition: "the links of both agree"))
+      record(entity.name, name, change, .conditional(condition: "the links of both agree"))
     } else if !hasOthers, !new.isToMany, before?.isToMany ?? true {
       let owner = destination.entities[new.sourceEntity].name
-      note(entity.name, name, change, .conditional(condition: "no object of \(owner) has more than one \(new.name)"))
+      record(entity.name, name, change, .conditional(condition: "no object of \(owner) has more than one \(new.name)"))
     } else {
       if before != nil { change += hasOthers ? "; the links of both are kept" : ", which takes over the links" }
-      note(entity.name, name, change, .inferred)
+      record(entity.name, name, change, .inferred)
     }
   }
 

@@ -16,16 +16,16 @@ struct ModelComparison {
       if let number = matches.sources[entity.number] {
         compare(source.entities[number], entity)
       } else {
-        note(entity.name, nil, entity.isAbstract ? "added, abstract" : "added", .inferred)
+        record(entity.name, nil, entity.isAbstract ? "added, abstract" : "added", .inferred)
       }
     }
     for entity in source.entities where matches.destinations[entity.number] == nil {
-      note(entity.name, nil, entity.isAbstract ? "removed" : "removed with its objects", .inferred, dropsValues: !entity.isAbstract)
+      record(entity.name, nil, entity.isAbstract ? "removed" : "removed with its objects", .inferred, dropsValues: !entity.isAbstract)
     }
     compareRest()
   }
 
-  mutating func note(
+  mutating func record(
     _ entity: String?, _ name: String?, _ change: String, _ effect: ModelChange.Effect = .none, dropsValues: Bool = false
   ) {
     changes.append(ModelChange(entity, name, change, effect, dropsValues: dropsValues))
@@ -34,13 +34,13 @@ struct ModelComparison {
   // MARK: Entities
 
   @_optimize(none) private mutating func compare(_ older: CompiledEntity, _ newer: CompiledEntity) {
-    if older.name != newer.name { note(newer.name, nil, "renamed from \(older.name)", .inferred) }
+    if older.name != newer.name { record(newer.name, nil, "renamed from \(older.name)", .inferred) }
     compareHierarchy(older, newer)
     if older.isAbstract != newer.isAbstract {
       if newer.isAbstract {
-        note(newer.name, nil, "made abstract", .conditional(condition: "the store has no objects of the entity itself"))
+        record(newer.name, nil, "made abstract", .conditional(condition: "the store has no objects of the entity itself"))
       } else {
-        note(newer.name, nil, "no longer abstract", .inferred)
+        record(newer.name, nil, "no longer abstract", .inferred)
       }
     }
     compareProperties(older, newer)
@@ -48,7 +48,7 @@ struct ModelComparison {
     compareFetchedProperties(older.entityDescription, newer.entityDescription)
     compareClasses(older.entityDescription, newer.entityDescription)
     if older.entityDescription.versionHashModifier != newer.entityDescription.versionHashModifier {
-      note(newer.name, nil, "the version hash modifier changed", .inferred)
+      record(newer.name, nil, "the version hash modifier changed", .inferred)
     }
   }
 
@@ -71,13 +71,13 @@ struct ModelComparison {
       })
     if roots.count > 1 {
       let names = roots.map { source.entities[$0].name }.sorted().joined(separator: ", ")
-      note(
+      record(
         newer.name, nil, change,
         .notInferred(
           reason: "\(names) were separate trees of entities, whose objects may have the same keys",
           advice: "Copy the objects in a custom migration stage."))
     } else {
-      note(newer.name, nil, change, .inferred)
+      record(newer.name, nil, change, .inferred)
     }
   }
 
@@ -86,10 +86,10 @@ struct ModelComparison {
   private mutating func compareClasses(_ older: EntityDescription, _ newer: EntityDescription) {
     if older.managedObjectClassName != newer.managedObjectClassName {
       let names = [older, newer].map { $0.managedObjectClassName ?? "ManagedObject" }
-      note(newer.name, nil, "class changed from \(names[0]) to \(names[1])")
+      record(newer.name, nil, "class changed from \(names[0]) to \(names[1])")
     }
     if older.coreSpotlightDisplayNameExpression != newer.coreSpotlightDisplayNameExpression {
-      note(newer.name, nil, "the name that system search shows changed")
+      record(newer.name, nil, "the name that system search shows changed")
     }
   }
 
@@ -99,21 +99,21 @@ struct ModelComparison {
     let after = Dictionary(newerIndexes.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
     for index in newerIndexes {
       guard let known = before[index.name] else {
-        note(newer.name, index.name, "index added", .inferred)
+        record(newer.name, index.name, "index added", .inferred)
         continue
       }
-      if known.withoutPreserved != index.withoutPreserved { note(newer.name, index.name, "index changed", .inferred) }
+      if known.withoutPreserved != index.withoutPreserved { record(newer.name, index.name, "index changed", .inferred) }
     }
-    for index in olderIndexes where after[index.name] == nil { note(newer.name, index.name, "index removed", .inferred) }
+    for index in olderIndexes where after[index.name] == nil { record(newer.name, index.name, "index removed", .inferred) }
     let constraintsBefore = Set(older.uniquenessConstraints.map { $0.sorted() })
     let constraintsAfter = Set(newer.uniquenessConstraints.map { $0.sorted() })
     for constraint in newer.uniquenessConstraints where !constraintsBefore.contains(constraint.sorted()) {
-      note(
+      record(
         newer.name, nil, "uniqueness constraint over \(constraint.joined(separator: ", ")) added",
         .conditional(condition: "no two stored objects have the same values"))
     }
     for constraint in older.uniquenessConstraints where !constraintsAfter.contains(constraint.sorted()) {
-      note(newer.name, nil, "uniqueness constraint over \(constraint.joined(separator: ", ")) removed", .inferred)
+      record(newer.name, nil, "uniqueness constraint over \(constraint.joined(separator: ", ")) removed", .inferred)
     }
   }
 
@@ -121,16 +121,16 @@ struct ModelComparison {
     let before = Dictionary(older.fetchedProperties.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
     for property in newer.fetchedProperties {
       guard let known = before[property.name] else {
-        note(newer.name, property.name, "fetched property added")
+        record(newer.name, property.name, "fetched property added")
         continue
       }
       if (known.destinationEntityName, known.predicateFormat) != (property.destinationEntityName, property.predicateFormat) {
-        note(newer.name, property.name, "fetched property changed")
+        record(newer.name, property.name, "fetched property changed")
       }
     }
     let after = Set(newer.fetchedProperties.map(\.name))
     for property in older.fetchedProperties where !after.contains(property.name) {
-      note(newer.name, property.name, "fetched property removed")
+      record(newer.name, property.name, "fetched property removed")
     }
   }
 
@@ -154,10 +154,10 @@ struct ModelComparison {
     let templates = list(older.fetchRequestTemplates, newer.fetchRequestTemplates, "fetch request template", \.name) {
       $0.withoutPreserved == $1.withoutPreserved
     }
-    for change in configurations + templates { note(nil, nil, change) }
+    for change in configurations + templates { record(nil, nil, change) }
     if older.versionIdentifiers != newer.versionIdentifiers {
       let names = [older, newer].map { $0.versionIdentifiers.sorted().joined(separator: ", ") }
-      note(nil, nil, "version identifiers changed from “\(names[0])” to “\(names[1])”")
+      record(nil, nil, "version identifiers changed from “\(names[0])” to “\(names[1])”")
     }
   }
 }

@@ -115,15 +115,15 @@ struct DataModelReader {
     if isDerived {
       // That the expression is empty is reported already.
       guard node.attributes["derivationExpression"] == nil else { return }
-      return note("in attribute '\(name)', 'derived' needs a 'derivationExpression'", instead: "the attribute is not derived", at: node)
+      return report("in attribute '\(name)', 'derived' needs a 'derivationExpression'", instead: "the attribute is not derived", at: node)
     }
-    note("in attribute '\(name)', 'derivationExpression' needs 'derived=\"YES\"'", instead: "the attribute is not derived", at: node)
+    report("in attribute '\(name)', 'derivationExpression' needs 'derived=\"YES\"'", instead: "the attribute is not derived", at: node)
     attribute.derivationExpression = nil
     attribute.derivationFilter = nil
     for key in ["derivationExpression", "derivationFilter"] { attribute.preserved.attributes[key] = node.attributes[key] }
   }
 
-  private func note(_ reason: String, instead substitute: String, at node: XMLNode) {
+  private func report(_ reason: String, instead substitute: String, at node: XMLNode) {
     unusable.findings.append(
       ModelFileLint.Finding(
         kind: .unusableValue, path: path, line: node.line, column: node.column, problem: reason, substitute: substitute))
@@ -204,7 +204,7 @@ struct DataModelReader {
         guard let substitute = error.substitute else {
           throw ModelFileError(.badValue, path: path, line: node.line, column: node.column, reason)
         }
-        note(reason, instead: substitute, at: node)
+        report(reason, instead: substitute, at: node)
       }
     }
     for field in fields where rest[field.name] != nil {
@@ -227,7 +227,7 @@ extension PreservedXML {
       default: 3
       }
     }
-    elements = (0...3).flatMap { place in elements.filter { rank($0) == place } }
+    elements = (0...3).flatMap { group in elements.filter { rank($0) == group } }
   }
 }
 

@@ -51,7 +51,7 @@ struct DataModelWriter {
       var kept = configuration.preserved.elements
       let members = group(
         "memberEntity", &kept, ModelXMLGroups.elements(members: configuration.entityNames),
-        means: { ModelXMLGroups.members($0) == configuration.entityNames })
+        represents: { ModelXMLGroups.members($0) == configuration.entityNames })
       return Node(
         name: "configuration", attributes: attributes(ModelXMLField<ModelConfiguration>.all, configuration, configuration.preserved),
         children: (members + kept).map(Self.node))
@@ -88,10 +88,10 @@ struct DataModelWriter {
     }
     let compounds = group(
       "compoundIndexes", &kept, ModelXMLGroups.elements(compoundIndexes: entity.compoundIndexes),
-      means: { ModelXMLGroups.compoundIndexes($0) == entity.compoundIndexes })
+      represents: { ModelXMLGroups.compoundIndexes($0) == entity.compoundIndexes })
     let constraints = group(
       "uniquenessConstraints", &kept, ModelXMLGroups.elements(constraints: entity.uniquenessConstraints),
-      means: { ModelXMLGroups.constraints($0) == entity.uniquenessConstraints })
+      represents: { ModelXMLGroups.constraints($0) == entity.uniquenessConstraints })
     node.children += (compounds + constraints + userInfo(entity.userInfo, &kept) + kept).map(Self.node)
     return node
   }
@@ -100,7 +100,7 @@ struct DataModelWriter {
     var kept = property.preserved.elements
     let requests = group(
       "fetchRequest", &kept, ModelXMLGroups.elements(requestOf: property),
-      means: {
+      represents: {
         var copy = property
         ModelXMLGroups.take(requests: $0, into: &copy)
         return copy == property
@@ -131,11 +131,11 @@ struct DataModelWriter {
   /// Returns the preserved form of a group of elements if its meaning is unchanged, else the canonical form.
   private func group(
     _ name: String, _ kept: inout [PreservedXML.Element], _ canonical: [PreservedXML.Element],
-    means: ([PreservedXML.Element]) -> Bool
+    represents: ([PreservedXML.Element]) -> Bool
   ) -> [PreservedXML.Element] {
     let spelled = kept.named(name)
     kept.removeAll { $0.name == name }
-    return !spelled.isEmpty && means(spelled) ? spelled : canonical
+    return !spelled.isEmpty && represents(spelled) ? spelled : canonical
   }
 
   @_optimize(none) private func attributes<Description>(
@@ -146,7 +146,7 @@ struct DataModelWriter {
     for field in fields {
       var text = field.text(description)
       if let spelled = rest.removeValue(forKey: field.name) {
-        if field.means(spelled, description) { text = spelled }
+        if field.represents(spelled, description) { text = spelled }
       }
       if let text { result.append((field.name, text)) }
     }
@@ -205,7 +205,7 @@ struct DataModelWriter {
     guard XMLName.isName(name) else { throw ModelFileError(.badValue, "a kept element or attribute has a name that XML cannot hold") }
   }
 
-  @_optimize(none) private mutating func escape(_ text: String, where place: @autoclosure () -> String) throws(ModelFileError) {
+  @_optimize(none) private mutating func escape(_ text: String, where location: @autoclosure () -> String) throws(ModelFileError) {
     for scalar in text.unicodeScalars {
       switch scalar {
       case "&": output += "&amp;"
@@ -216,7 +216,7 @@ struct DataModelWriter {
       case "\r": output += "&#13;"
       case "\t": output += "&#9;"
       case "\0"..<" ", "\u{FFFE}", "\u{FFFF}":
-        throw ModelFileError(.badValue, "\(place()) has a character that XML cannot hold (U+\(String(scalar.value, radix: 16)))")
+        throw ModelFileError(.badValue, "\(location()) has a character that XML cannot hold (U+\(String(scalar.value, radix: 16)))")
       default: output.unicodeScalars.append(scalar)
       }
     }

@@ -20,7 +20,7 @@ package enum FileReplacement {
       do { try handle.write(contentsOf: data) } catch {
         throw ModelFileError(.unwritable, path: path, "the file cannot be written: \(error.localizedDescription)")
       }
-      if replaces { try give(descriptor, as: old, path: path) }
+      if replaces { try applyAttributes(descriptor, as: old, path: path) }
       guard fsync(descriptor) == 0 else { throw failure(errno, path) }
     }
     guard rename(temporary, path) == 0 else { throw failure(errno, path) }
@@ -28,7 +28,7 @@ package enum FileReplacement {
   }
 
   /// Sets the owner, group and permissions of the old file. Throws if the owner could no longer change the file.
-  @_optimize(none) private static func give(_ descriptor: Int32, as old: stat, path: String) throws(ModelFileError) {
+  @_optimize(none) private static func applyAttributes(_ descriptor: Int32, as old: stat, path: String) throws(ModelFileError) {
     var new = stat()
     guard fstat(descriptor, &new) == 0 else { throw failure(errno, path) }
     var bits = old.st_mode & 0o777

@@ -42,7 +42,7 @@ public struct ModelFileError: Error, Sendable, Hashable, CustomStringConvertible
 
   /// The error as `path:line:column: reason`.
   public var description: String {
-    let place = [path, line.map(String.init), column.map(String.init)].compactMap { $0 }.joined(separator: ":")
-    return place.isEmpty ? reason : "\(place): \(reason)"
+    let location = [path, line.map(String.init), column.map(String.init)].compactMap { $0 }.joined(separator: ":")
+    return location.isEmpty ? reason : "\(location): \(reason)"
   }
 }

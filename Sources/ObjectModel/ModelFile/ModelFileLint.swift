@@ -72,7 +72,7 @@ public enum ModelFileLint {
   /// - Parameter others: The other versions of the model.
   static func findings(in root: XMLNode, path: String?, others: [ManagedObjectModel] = []) throws(ModelFileError) -> [Finding] {
     var findings: [Finding] = []
-    look(at: root, path, &findings)
+    inspect(at: root, path, &findings)
     return inOrder(findings + (try unusable(in: root, path, others: others)))
   }
 
@@ -140,31 +140,31 @@ public enum ModelFileLint {
     "configuration": Form(attributes: ModelXMLField<ModelConfiguration>.all.map(\.name), elements: ["memberEntity"]),
   ]
 
-  @_optimize(none) private static func look(at node: XMLNode, _ path: String?, _ findings: inout [Finding]) {
+  @_optimize(none) private static func inspect(at node: XMLNode, _ path: String?, _ findings: inout [Finding]) {
     // Groups are checked when they are read; the editor's layout is not checked.
     guard let form = forms[node.name] else { return }
     let what = node.attributes["name"].map { "the \(node.name) '\($0)'" } ?? "the \(node.name)"
-    func note(_ kind: Finding.Kind, _ node: XMLNode, _ reason: String) {
+    func report(_ kind: Finding.Kind, _ node: XMLNode, _ reason: String) {
       findings.append(Finding(kind: kind, path: path, line: node.line, column: node.column, problem: reason))
     }
     for name in node.attributes.keys.sorted() where !form.attributes.contains(name) {
-      note(.unknownAttribute, node, "\(what) has '\(name)', which means nothing" + advice(name, form.attributes))
+      report(.unknownAttribute, node, "\(what) has '\(name)', which means nothing" + advice(name, form.attributes))
     }
     if node.name == "attribute", node.attributes["attributeType"] == nil, node.attributes["transient"] != "YES" {
-      note(.missingType, node, "\(what) has no attributeType; give it one, such as String")
+      report(.missingType, node, "\(what) has no attributeType; give it one, such as String")
     }
     if node.name == "relationship", node.attributes["inverseName"] == nil, node.attributes["transient"] != "YES" {
-      note(.missingInverse, node, "\(what) has no inverse, so the other side is not kept in step; declare one")
+      report(.missingInverse, node, "\(what) has no inverse, so the other side is not kept in step; declare one")
     }
     for child in node.children {
       if !form.elements.contains(child.name) {
-        note(.unknownElement, child, "\(what) has an element '\(child.name)', which means nothing" + advice(child.name, form.elements))
+        report(.unknownElement, child, "\(what) has an element '\(child.name)', which means nothing" + advice(child.name, form.elements))
       }
-      look(at: child, path, &findings)
+      inspect(at: child, path, &findings)
     }
   }
 
   private static func advice(_ name: String, _ names: [String]) -> String {
-    CloseName.of(name, among: names).map { "; did you mean '\($0)'?" } ?? ""
+    SimilarName.of(name, among: names).map { "; did you mean '\($0)'?" } ?? ""
   }
 }

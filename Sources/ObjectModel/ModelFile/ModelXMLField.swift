@@ -88,7 +88,7 @@ struct ModelXMLField<Description: Sendable & Equatable>: Sendable {
   }
 
   /// Returns whether a text has the meaning of the description.
-  func means(_ text: String, _ description: Description) -> Bool {
+  func represents(_ text: String, _ description: Description) -> Bool {
     if isIdle(description) { return true }
     var copy = description
     do { try take(&copy, text) } catch { if error.substitute == nil { return false } }

@@ -56,7 +56,7 @@ extension ModelXMLField where Description == AttributeDescription {
       $0.type == .undefined ? nil : $0.type.rawValue
     } take: { (attribute: inout AttributeDescription, text) throws(XMLValueProblem) in
       guard let type = AttributeType(rawValue: text) else {
-        let close = CloseName.of(text, among: AttributeType.allCases.map(\.rawValue))
+        let close = SimilarName.of(text, among: AttributeType.allCases.map(\.rawValue))
         throw XMLValueProblem(
           reason: "'attributeType' names no attribute type; " + (close.map { "did you mean '\($0)'?" } ?? "the types are \(typeNames)"))
       }
@@ -220,7 +220,7 @@ extension ModelXMLField where Description == RelationshipDescription {
       $0.deleteRule.rawValue
     } take: { (relationship: inout RelationshipDescription, text) throws(XMLValueProblem) in
       guard let rule = DeleteRule(rawValue: text) else {
-        let close = CloseName.of(text, among: DeleteRule.allCases.map(\.rawValue)).map { "; did you mean '\($0)'?" } ?? ""
+        let close = SimilarName.of(text, among: DeleteRule.allCases.map(\.rawValue)).map { "; did you mean '\($0)'?" } ?? ""
         throw XMLValueProblem(reason: "'deletionRule' must be Nullify, Cascade, Deny or No Action\(close)")
       }
       relationship.deleteRule = rule

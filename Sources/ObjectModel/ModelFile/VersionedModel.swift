@@ -288,8 +288,8 @@ enum ModelFiles {
     let numbers = names.compactMap { name in
       name.hasPrefix(bundle + " ") ? Int(name.dropFirst(bundle.count + 1)) : nil
     }
-    let greatest = (numbers + [1]).max() ?? 1
-    return "\(bundle) \(greatest == Int.max ? 2 : greatest + 1)"
+    let maximum = (numbers + [1]).max() ?? 1
+    return "\(bundle) \(maximum == Int.max ? 2 : maximum + 1)"
   }
 
   static func check(versionName: String, path: String) throws(ModelFileError) {

@@ -17,47 +17,50 @@ public enum ModelDescriptionPrinter {
         case .relationship(let relationship): lines.append("  " + line(of: relationship))
         case .fetchedProperty(let fetched):
           let predicate = fetched.predicateFormat.map { " where \($0)" } ?? ""
-          lines.append("  \(shown(fetched.name)): fetches \(shown(fetched.destinationEntityName))\(predicate)")
+          lines.append("  \(quotedIfNeeded(fetched.name)): fetches \(quotedIfNeeded(fetched.destinationEntityName))\(predicate)")
         }
       }
       for index in entity.effectiveIndexes {
         let elements = index.elements.map {
-          shown($0.propertyName ?? $0.expression ?? "?") + ($0.collation == .binary ? "" : " \($0.collation.rawValue)")
+          quotedIfNeeded($0.propertyName ?? $0.expression ?? "?") + ($0.collation == .binary ? "" : " \($0.collation.rawValue)")
             + ($0.isAscending ? "" : " descending")
         }
         let condition = index.partialIndexPredicate.map { " where \($0)" } ?? ""
         let kind = index.elements.first.map { $0.kind == .binary ? "" : $0.kind == .fullText ? " of the words" : " RTree" } ?? ""
-        lines.append("  index \(shown(index.name))\(kind) (\(elements.joined(separator: ", ")))\(condition)")
+        lines.append("  index \(quotedIfNeeded(index.name))\(kind) (\(elements.joined(separator: ", ")))\(condition)")
       }
-      for constraint in entity.uniquenessConstraints { lines.append("  unique (\(constraint.map(shown).joined(separator: ", ")))") }
+      for constraint in entity.uniquenessConstraints {
+        lines.append("  unique (\(constraint.map(quotedIfNeeded).joined(separator: ", ")))")
+      }
     }
     for composite in model.composites {
       lines.append("")
-      lines.append("composite \(shown(composite.name))")
+      lines.append("composite \(quotedIfNeeded(composite.name))")
       for element in composite.elements { lines.append("  " + line(of: element)) }
     }
     for configuration in model.configurations {
       lines.append("")
-      lines.append("configuration \(shown(configuration.name)): \(configuration.entityNames.map(shown).joined(separator: ", "))")
+      lines.append(
+        "configuration \(quotedIfNeeded(configuration.name)): \(configuration.entityNames.map(quotedIfNeeded).joined(separator: ", "))")
     }
     for template in model.fetchRequestTemplates {
       lines.append("")
       let predicate = template.predicateFormat.map { " where \($0)" } ?? ""
-      lines.append("fetch request \(shown(template.name)): \(shown(template.entityName))\(predicate)")
+      lines.append("fetch request \(quotedIfNeeded(template.name)): \(quotedIfNeeded(template.entityName))\(predicate)")
     }
     return lines.joined(separator: "\n") + "\n"
   }
 
   private static func heading(of entity: EntityDescription) -> String {
-    var text = (entity.isAbstract ? "abstract entity " : "entity ") + shown(entity.name)
-    if let parent = entity.superentityName { text += ": \(shown(parent))" }
+    var text = (entity.isAbstract ? "abstract entity " : "entity ") + quotedIfNeeded(entity.name)
+    if let parent = entity.superentityName { text += ": \(quotedIfNeeded(parent))" }
     if let name = entity.managedObjectClassName { text += " (class \(name))" }
     return text
   }
 
   @_optimize(none) private static func line(of attribute: AttributeDescription) -> String {
-    let composite = attribute.compositeName.map { " " + shown($0) } ?? ""
-    var parts = ["\(shown(attribute.name)): \(attribute.type.rawValue)\(composite)\(attribute.isOptional ? ", optional" : "")"]
+    let composite = attribute.compositeName.map { " " + quotedIfNeeded($0) } ?? ""
+    var parts = ["\(quotedIfNeeded(attribute.name)): \(attribute.type.rawValue)\(composite)\(attribute.isOptional ? ", optional" : "")"]
     if attribute.isTransient { parts.append("transient") }
     if let text = SlotText.text(attribute.defaultValue, type: attribute.type) {
       parts.append("default " + (attribute.type == .string ? "\"\(text)\"" : text))
@@ -91,8 +94,8 @@ public enum ModelDescriptionPrinter {
 
   @_optimize(none) private static func line(of relationship: RelationshipDescription) -> String {
     let arrow = relationship.isToMany ? (relationship.isOrdered ? "->> ordered" : "->>") : "->"
-    var parts = ["\(shown(relationship.name)) \(arrow) \(shown(relationship.destinationEntityName))"]
-    if let inverse = relationship.inverseName { parts.append("inverse \(shown(inverse))") }
+    var parts = ["\(quotedIfNeeded(relationship.name)) \(arrow) \(quotedIfNeeded(relationship.destinationEntityName))"]
+    if let inverse = relationship.inverseName { parts.append("inverse \(quotedIfNeeded(inverse))") }
     if !relationship.isOptional { parts.append("required") }
     if relationship.deleteRule != .nullify { parts.append("on delete \(relationship.deleteRule.rawValue.lowercased())") }
     if relationship.isTransient { parts.append("transient") }
@@ -103,7 +106,7 @@ public enum ModelDescriptionPrinter {
   }
 
   /// Quotes a name that contains special characters, so that it cannot break the line.
-  private static func shown(_ name: String) -> String {
+  private static func quotedIfNeeded(_ name: String) -> String {
     let plain = name.unicodeScalars.allSatisfy { $0.properties.isAlphabetic || $0.properties.numericType != nil || $0 == "_" || $0 == "." }
     return plain && !name.isEmpty ? name : name.debugDescription
   }

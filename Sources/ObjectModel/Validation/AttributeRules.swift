@@ -59,10 +59,10 @@ enum AttributeRules {
   private static func boundProblems(of attribute: AttributeDescription) -> [String] {
     let validation = attribute.validation
     var problems: [String] = []
-    let takesRange = attribute.type.isNumeric || attribute.type == .date
+    let acceptsRange = attribute.type.isNumeric || attribute.type == .date
     for (name, bound) in [("minimum", validation.minimum), ("maximum", validation.maximum)] {
       guard let bound else { continue }
-      if !takesRange {
+      if !acceptsRange {
         problems.append("the type '\(attribute.type.rawValue)' takes no \(name); remove it")
       } else if let reason = attribute.type.modelProblem(of: bound) {
         problems.append("the \(name) \(reason)")

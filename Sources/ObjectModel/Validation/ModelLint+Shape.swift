@@ -116,15 +116,15 @@ extension ModelLint {
     var findings: [ModelIssue] = []
     var done: Set<String> = []
     for entity in model.entities where edges[entity.name] != nil {
-      guard let circle = circle(from: entity.name, edges, done), circle.count > 2 else {
+      guard let cycle = cycle(from: entity.name, edges, done), cycle.count > 2 else {
         done.insert(entity.name)
         continue
       }
-      done.formUnion(circle.map(\.entity))
-      let path = circle.map { "\($0.entity).\($0.relationship)" }.joined(separator: ", ")
+      done.formUnion(cycle.map(\.entity))
+      let path = cycle.map { "\($0.entity).\($0.relationship)" }.joined(separator: ", ")
       findings.append(
         ModelIssue(
-          entityName: entity.name, propertyName: circle[0].relationship,
+          entityName: entity.name, propertyName: cycle[0].relationship,
           reason:
             "cascades go round in a circle (\(path)), so deleting one object deletes all that hang together; use Nullify on one of them"))
     }
@@ -132,7 +132,7 @@ extension ModelLint {
   }
 
   /// Returns the shortest cycle that begins at an entity, without the entities in `done`.
-  @_optimize(none) private static func circle(
+  @_optimize(none) private static func cycle(
     from start: String, _ edges: [String: [(name: String, destination: String)]], _ done: Set<String>
   ) -> [(entity: String, relationship: String)]? {
     var paths: [(end: String, steps: [(entity: String, relationship: String)])] = [(start, [])]

@@ -34,7 +34,7 @@ extension ManagedObjectModel {
   @_optimize(none) package func renamingIssues(among others: [ManagedObjectModel]) -> [ModelIssue] {
     var findings: [ModelIssue] = []
     func report(_ entity: String, _ property: String?, _ identifier: String, _ kind: String, _ names: [String]) {
-      let close = CloseName.of(identifier, among: names.sorted()).map { "did you mean '\($0)'?" } ?? "correct it"
+      let close = SimilarName.of(identifier, among: names.sorted()).map { "did you mean '\($0)'?" } ?? "correct it"
       findings.append(
         ModelIssue(
           entityName: entity, propertyName: property,

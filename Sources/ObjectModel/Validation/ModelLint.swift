@@ -9,40 +9,45 @@ public enum ModelLint {
     var findings = names(in: model)
     let byName = model.entitiesByName
     for entity in model.entities {
-      func note(_ name: String?, _ reason: String) {
+      func report(_ name: String?, _ reason: String) {
         findings.append(ModelIssue(entityName: entity.name, propertyName: name, reason: reason))
       }
       for relationship in entity.relationships where !relationship.isTransient {
         guard let inverseName = relationship.inverseName else {
-          if includesFile { note(relationship.name, "the relationship has no inverse, so the other side is not kept in step; declare one") }
+          if includesFile {
+            report(relationship.name, "the relationship has no inverse, so the other side is not kept in step; declare one")
+          }
           continue
         }
         guard let inverse = Self.relationship(inverseName, of: relationship.destinationEntityName, byName) else { continue }
         if relationship.deleteRule == .nullify, !inverse.isOptional, !inverse.isToMany {
-          note(
+          report(
             relationship.name,
             "deleting an object leaves '\(relationship.destinationEntityName).\(inverseName)', which is required, without one, so the deletion cannot be "
               + "saved; use Cascade or Deny, or make the inverse optional")
         }
         if relationship.deleteRule == .noAction {
-          note(relationship.name, "the delete rule No Action leaves references to objects that are gone; use Nullify")
+          report(relationship.name, "the delete rule No Action leaves references to objects that are gone; use Nullify")
         }
         if relationship.deleteRule == .cascade, inverse.deleteRule == .cascade, relationship.isToMany, inverse.isToMany {
-          note(relationship.name, "both sides cascade, so deleting one object deletes all that hang together; use Nullify on one side")
+          report(relationship.name, "both sides cascade, so deleting one object deletes all that hang together; use Nullify on one side")
         }
       }
       findings += attributes(of: entity)
       for index in entity.indexes {
-        if index.elements.contains(where: { $0.kind == .rtree }) { note(index.name, "R-tree indexes are kept in the model, but not built") }
-        if let constraint = entity.uniquenessConstraints.first(where: { isServed(index, by: $0) }) {
-          note(index.name, "the uniqueness constraint (\(constraint.joined(separator: ", "))) has an index that begins so; remove this one")
+        if index.elements.contains(where: { $0.kind == .rtree }) {
+          report(index.name, "R-tree indexes are kept in the model, but not built")
         }
-        if let other = entity.indexes.first(where: { isServed(index, by: $0) }) {
-          note(index.name, "the index '\(other.name)' begins with the same properties; remove this one")
+        if let constraint = entity.uniquenessConstraints.first(where: { isCovered(index, by: $0) }) {
+          report(
+            index.name, "the uniqueness constraint (\(constraint.joined(separator: ", "))) has an index that begins so; remove this one")
+        }
+        if let other = entity.indexes.first(where: { isCovered(index, by: $0) }) {
+          report(index.name, "the index '\(other.name)' begins with the same properties; remove this one")
         }
       }
       for attribute in entity.attributes where attribute.type == .transformable && attribute.valueClassName == nil {
-        note(attribute.name, "a transformable attribute without a class has no type in generated classes; name its Swift type")
+        report(attribute.name, "a transformable attribute without a class has no type in generated classes; name its Swift type")
       }
     }
     findings += cascades(in: model) + configurations(in: model)
@@ -54,7 +59,7 @@ public enum ModelLint {
   }
 
   /// Returns whether the index of a constraint begins with the same properties as an index.
-  private static func isServed(_ index: FetchIndexDescription, by constraint: [String]) -> Bool {
+  private static func isCovered(_ index: FetchIndexDescription, by constraint: [String]) -> Bool {
     guard index.partialIndexPredicate == nil else { return false }
     let plain = index.elements.map { $0.kind == .binary && $0.collation == .binary && $0.isAscending ? $0.propertyName : nil }
     return !plain.isEmpty && plain.count <= constraint.count && plain.elementsEqual(constraint.prefix(plain.count).map(Optional.some))
@@ -73,7 +78,7 @@ public enum ModelLint {
   }
 
   /// Returns whether another index makes an index redundant. Of two equal indexes, the one with the later name is redundant.
-  private static func isServed(_ index: FetchIndexDescription, by other: FetchIndexDescription) -> Bool {
+  private static func isCovered(_ index: FetchIndexDescription, by other: FetchIndexDescription) -> Bool {
     guard index.name != other.name, index.partialIndexPredicate == nil, other.partialIndexPredicate == nil else { return false }
     let elements = index.elements.map(\.withoutPreserved)
     let others = other.elements.map(\.withoutPreserved)

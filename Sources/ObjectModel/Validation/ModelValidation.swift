@@ -92,13 +92,13 @@ struct ModelValidation {
 
   private mutating func checkInheritance() {
     let parents = model.entities.map { $0.superentityName.flatMap { numbers[$0] } }
-    let places = Self.places(parents: parents)
+    let hierarchyPositions = Self.hierarchyPositions(parents: parents)
     for (number, entity) in model.entities.enumerated() {
       if let parent = entity.superentityName, parents[number] == nil {
         report(entity.name, nil, "the superentity '\(parent)' is not in the model; add it or remove the reference")
       }
       var chain: [Int] = []
-      switch places[number] {
+      switch hierarchyPositions[number] {
       case .inCycle: report(entity.name, nil, "the entity inherits from itself; break the cycle of superentities")
       case .belowCycle: break
       case .level(let level) where level > Self.maximumDepth:
@@ -115,39 +115,39 @@ struct ModelValidation {
   }
 
   /// The position of an entity in its inheritance tree.
-  private enum Place {
+  private enum HierarchyPosition {
     case level(Int)
     case inCycle
     case belowCycle
   }
 
   /// Returns the positions of all entities, visiting each once.
-  private static func places(parents: [Int?]) -> [Place] {
-    var places = [Place?](repeating: nil, count: parents.count)
+  private static func hierarchyPositions(parents: [Int?]) -> [HierarchyPosition] {
+    var hierarchyPositions = [HierarchyPosition?](repeating: nil, count: parents.count)
     var walk: [Int] = []
     var positions: [Int: Int] = [:]
-    for start in parents.indices where places[start] == nil {
+    for start in parents.indices where hierarchyPositions[start] == nil {
       walk.removeAll(keepingCapacity: true)
       positions.removeAll(keepingCapacity: true)
       var next: Int? = start
-      while let number = next, places[number] == nil, positions[number] == nil {
+      while let number = next, hierarchyPositions[number] == nil, positions[number] == nil {
         positions[number] = walk.count
         walk.append(number)
         next = parents[number]
       }
       // The walk ended at a root, at an entity with a known position, or at itself.
-      var above = next.map { places[$0] } ?? .level(-1)
+      var above = next.map { hierarchyPositions[$0] } ?? .level(-1)
       if let number = next, let first = positions[number] {
-        for member in walk[first...] { places[member] = .inCycle }
+        for member in walk[first...] { hierarchyPositions[member] = .inCycle }
         walk.removeSubrange(first...)
         above = .inCycle
       }
       for number in walk.reversed() {
         if case .level(let level)? = above { above = .level(level + 1) } else { above = .belowCycle }
-        places[number] = above
+        hierarchyPositions[number] = above
       }
     }
-    return places.map { $0 ?? .belowCycle }
+    return hierarchyPositions.map { $0 ?? .belowCycle }
   }
 
   private mutating func checkProperties(of number: Int) {
@@ -196,8 +196,12 @@ struct ModelValidation {
       let isFullText = index.elements.contains { $0.kind == .fullText }
       if isFullText { checkFullText(index, of: number) }
       for reason in reasons {
-        let place = index.name.isEmpty ? nil : index.name
-        if isFullText { report(entity.name, place, reason) } else { warn(entity.name, place, reason, instead: "the index is left out") }
+        let indexName = index.name.isEmpty ? nil : index.name
+        if isFullText {
+          report(entity.name, indexName, reason)
+        } else {
+          warn(entity.name, indexName, reason, instead: "the index is left out")
+        }
       }
       if !reasons.isEmpty { unusable.insert(position) }
       for element in index.elements where element.collation != .binary && !isText(element, of: number) {

@@ -235,8 +235,8 @@ package struct PredicateEvaluator<Resolver: ObjectResolver> {
     case .first: return Array(members.prefix(1))
     case .last: return Array(members.suffix(1))
     case .at(let number):
-      guard case .slot(.int(let place)) = constants[number], place < members.count else { return [] }
-      return [members[Int(place)]]
+      guard case .slot(.int(let position)) = constants[number], position < members.count else { return [] }
+      return [members[Int(position)]]
     }
   }
 

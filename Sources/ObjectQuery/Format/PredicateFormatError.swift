@@ -34,8 +34,8 @@ public struct PredicateFormatError: Error, Sendable, Hashable {
 extension PredicateFormatError: CustomStringConvertible {
   /// The message, the line, and a caret below the position of the error.
   public var description: String {
-    let place = line > 1 ? "line \(line), column \(column)" : "column \(column)"
-    return "\(message) (\(place))\n\(lineText)\n\(indentation)^"
+    let location = line > 1 ? "line \(line), column \(column)" : "column \(column)"
+    return "\(message) (\(location))\n\(lineText)\n\(indentation)^"
   }
 
   /// White space as wide as the text before the error in a monospaced font. Tabs are kept, and wide characters take two columns.

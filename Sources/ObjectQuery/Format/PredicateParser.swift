@@ -24,7 +24,7 @@ struct PredicateParser {
   /// The arguments that are not constants, by position starting at 1. They are null in ``arguments``.
   let expressions: [Int: FetchExpression]
   private var nextArgument = 0
-  private var greatestArgument = 0
+  private var maximumArgument = 0
 
   init(_ text: String, _ arguments: [FetchConstant], expressions: [Int: FetchExpression] = [:]) throws(PredicateFormatError) {
     scalars = Array(text.unicodeScalars)
@@ -110,8 +110,8 @@ struct PredicateParser {
 
   mutating func expectEnd(after expected: String) throws(PredicateFormatError) {
     guard token.kind == .end else { throw error("Expected after \(expected), not \(token.name)") }
-    guard greatestArgument == arguments.count else {
-      throw error("\(arguments.count) arguments were given, but the format takes \(greatestArgument)")
+    guard maximumArgument == arguments.count else {
+      throw error("\(arguments.count) arguments were given, but the format takes \(maximumArgument)")
     }
   }
 
@@ -130,8 +130,8 @@ struct PredicateParser {
 
   func isSymbol(_ symbol: String) -> Bool { token.kind == .symbol(symbol) }
 
-  mutating func expect(_ symbol: String, _ place: String) throws(PredicateFormatError) {
-    guard isSymbol(symbol) else { throw error("Expected \(symbol) \(place), not \(token.name)") }
+  mutating func expect(_ symbol: String, _ location: String) throws(PredicateFormatError) {
+    guard isSymbol(symbol) else { throw error("Expected \(symbol) \(location), not \(token.name)") }
     advance()
   }
 
@@ -153,7 +153,7 @@ struct PredicateParser {
       throw error("The format takes more arguments than the \(arguments.count) given: there is none for this placeholder")
     }
     nextArgument = number
-    greatestArgument = max(greatestArgument, number)
+    maximumArgument = max(maximumArgument, number)
     return arguments[number - 1]
   }
 

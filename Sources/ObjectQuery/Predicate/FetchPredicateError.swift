@@ -67,21 +67,21 @@ public enum FetchPredicateError: Error, Sendable, Hashable {
 
 extension FetchPredicateError: CustomStringConvertible {
   /// A message that contains the problem, its location, and advice.
-  public var description: String { sentence(naming: \.rawValue) }
+  public var description: String { message(naming: \.rawValue) }
 
   /// Returns the message with other names for the parts of a request.
-  package func sentence(naming name: (FetchClause) -> String) -> String {
+  package func message(naming name: (FetchClause) -> String) -> String {
     switch self {
     case .unknownEntity(let entity): return "The model has no entity named \(entity)."
     case .unknownKey(let key, let keyPath, let entity, let suggestion):
-      let place = key == keyPath ? "" : " (in the key path \(keyPath))"
-      return "The entity \(entity) has no property named \(key)\(place)." + (suggestion.map { " Did you mean \($0)?" } ?? "")
+      let location = key == keyPath ? "" : " (in the key path \(keyPath))"
+      return "The entity \(entity) has no property named \(key)\(location)." + (suggestion.map { " Did you mean \($0)?" } ?? "")
     case .keyBehindAttribute(let key, let keyPath, let attribute):
       return "The key path \(keyPath) cannot go on with \(key): \(attribute) is an attribute."
     case .toManyKeyNotAllowed(let key, let keyPath, let entity):
-      let place = key == keyPath ? key : "\(key) in the key path \(keyPath)"
+      let location = key == keyPath ? key : "\(key) in the key path \(keyPath)"
       return
-        "The to-many relationship \(place) of \(entity) stands where one value is needed. Use ANY, ALL or NONE before the path, or @count behind it."
+        "The to-many relationship \(location) of \(entity) stands where one value is needed. Use ANY, ALL or NONE before the path, or @count behind it."
     case .modifierNeedsToManyKey(let modifier, let expression):
       return "\(modifier) needs a path through a to-many relationship, which \(expression) is not. Leave \(modifier) out."
     case .transientKey(let keyPath, let entity):
@@ -108,9 +108,9 @@ extension FetchPredicateError: CustomStringConvertible {
       return "The predicate is nested deeper than \(limit) levels. Join conditions in one AND or OR, or use IN."
     case .invalidPattern(let expression): return "The pattern that \(expression) is to match is no regular expression."
     case .notGrouped(let keyPath, let clause):
-      let place = clause == .sortDescriptors ? "the order" : name(clause)
+      let location = clause == .sortDescriptors ? "the order" : name(clause)
       return
-        "\(keyPath) in \(place) may have several values in a group. Add it to \(name(.propertiesToGroupBy)), or take an aggregate of it, such as min(\(keyPath))."
+        "\(keyPath) in \(location) may have several values in a group. Add it to \(name(.propertiesToGroupBy)), or take an aggregate of it, such as min(\(keyPath))."
     case .havingWithoutGroups:
       return
         "A \(name(.havingPredicate)) without groups is not supported here. Set \(name(.propertiesToGroupBy)), or make it a condition on objects in predicate."

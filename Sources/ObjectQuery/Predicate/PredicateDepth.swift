@@ -22,9 +22,9 @@ package enum PredicateDepth {
 
   private static func depth(of root: Node) -> Int {
     var stack = [(node: root, depth: 1)]
-    var greatest = 1
+    var maximum = 1
     while let (node, depth) = stack.popLast() {
-      greatest = max(greatest, depth)
+      maximum = max(maximum, depth)
       guard depth <= limit else { return depth }
       func push(_ node: Node) { stack.append((node, depth + 1)) }
       func pushLists(_ items: [FetchConstant]) {
@@ -56,6 +56,6 @@ package enum PredicateDepth {
         }
       }
     }
-    return greatest
+    return maximum
   }
 }

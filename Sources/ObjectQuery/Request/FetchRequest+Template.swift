@@ -18,7 +18,7 @@ extension ManagedObjectModel {
   ) throws -> FetchRequest<Result> {
     guard let template = fetchRequestTemplate(named: name) else {
       let names = fetchRequestTemplates.map(\.name)
-      throw FetchPredicateError.unknownTemplate(name: name, suggestion: CloseName.of(name, among: names))
+      throw FetchPredicateError.unknownTemplate(name: name, suggestion: SimilarName.of(name, among: names))
     }
     var request = FetchRequest<Result>(entityName: template.entityName)
     if let format = template.predicateFormat {

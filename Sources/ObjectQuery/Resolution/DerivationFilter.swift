@@ -19,9 +19,9 @@ package struct DerivationFilter: Sendable {
   package let basis: [String]
 
   /// The maximum nesting: the limit of a store's query language inside a larger statement.
-  package static let greatestDepth = 12
+  package static let maximumDepth = 12
   /// The maximum number of comparisons.
-  package static let greatestSize = 200
+  package static let maximumSize = 200
 
   /// Validates the filter of a derived attribute; nil if it has none.
   ///
@@ -30,10 +30,10 @@ package struct DerivationFilter: Sendable {
     guard let format = derivation.filter, let step = derivation.filteredStep else { return nil }
     let predicate = try FetchPredicate(format: format, argumentArray: [])
     try PredicateDepth.check(predicate)
-    try FilterWords.check(predicate)
+    try FilterRestrictions.check(predicate)
     entity = derivation.steps[step].destinationEntity
     let fetch = try FetchResolver(model: model).resolve(predicate, entity: model.entities[entity])
-    var walk = FilterWalk(model: model, entity: model.entities[entity])
+    var walk = FilterVisitor(model: model, entity: model.entities[entity])
     try walk.visit(fetch.predicate, depth: 1)
     self.predicate = fetch.predicate
     constants = fetch.constants
@@ -59,7 +59,7 @@ package struct DerivationFilter: Sendable {
 }
 
 /// Rejects constructs that no filter supports, whatever the model, before the predicate is simplified.
-private enum FilterWords {
+private enum FilterRestrictions {
   static func check(_ predicate: FetchPredicate) throws(FetchPredicateError) {
     switch predicate {
     case .constant, .block: break
@@ -68,12 +68,12 @@ private enum FilterWords {
     case .comparison(let comparison):
       switch comparison.op {
       case .matches:
-        throw refusal("MATCHES", "Its regular expressions are not of one version of the library; use LIKE, BEGINSWITH or CONTAINS.")
-      case .search: throw refusal("SEARCH", "Use CONTAINS[cd].")
+        throw rejection("MATCHES", "Its regular expressions are not of one version of the library; use LIKE, BEGINSWITH or CONTAINS.")
+      case .search: throw rejection("SEARCH", "Use CONTAINS[cd].")
       default: break
       }
       if comparison.options.contains(.localeSensitive) {
-        throw refusal("A comparison by locale", "It would not be the same on every machine; use [c], [d] or [cd].")
+        throw rejection("A comparison by locale", "It would not be the same on every machine; use [c], [d] or [cd].")
       }
       try check(comparison.left)
       try check(comparison.right)
@@ -83,17 +83,17 @@ private enum FilterWords {
   private static func check(_ expression: FetchExpression) throws(FetchPredicateError) {
     switch expression {
     case .constant, .evaluatedObject, .keyPath: break
-    case .variable(let name): throw refusal("The variable $\(name)", "Write a constant.")
+    case .variable(let name): throw rejection("The variable $\(name)", "Write a constant.")
     case .path(let base, _), .element(let base, _): try check(base)
     case .aggregate(let items): for item in items { try check(item) }
     case .function(let name, let arguments):
       let function = ResolvedFunction(name: name)
       if function == nil, ["now", "now:"].contains(name.lowercased()) {
-        throw refusal("now()", "The value would be out of date without a save; write a constant, or ask by a fetch.")
+        throw rejection("now()", "The value would be out of date without a save; write a constant, or ask by a fetch.")
       }
-      if function?.isRandom ?? false || function == .relevance { throw refusal("The function \(name)", "Leave it out.") }
+      if function?.isRandom ?? false || function == .relevance { throw rejection("The function \(name)", "Leave it out.") }
       for argument in arguments { try check(argument) }
-    case .subquery: throw refusal("SUBQUERY", "Derive the number of its objects in the members' entity, and fetch by that.")
+    case .subquery: throw rejection("SUBQUERY", "Derive the number of its objects in the members' entity, and fetch by that.")
     case .conditional(let condition, let first, let second):
       try check(condition)
       try check(first)
@@ -101,13 +101,13 @@ private enum FilterWords {
     }
   }
 
-  static func refusal(_ part: String, _ advice: String) -> FetchPredicateError {
+  static func rejection(_ part: String, _ advice: String) -> FetchPredicateError {
     .unsupported(part: "\(part) in the filter of a derived attribute", advice: advice)
   }
 }
 
 /// Collects the properties of a resolved filter, and rejects those outside the member's own row.
-private struct FilterWalk {
+private struct FilterVisitor {
   let model: CompiledModel
   let entity: CompiledEntity
   private(set) var slots: [Int: CompiledSlot] = [:]
@@ -121,7 +121,7 @@ private struct FilterWalk {
   }
 
   mutating func visit(_ predicate: ResolvedPredicate, depth: Int) throws(FetchPredicateError) {
-    guard depth <= DerivationFilter.greatestDepth else { throw .nestingTooDeep(limit: DerivationFilter.greatestDepth) }
+    guard depth <= DerivationFilter.maximumDepth else { throw .nestingTooDeep(limit: DerivationFilter.maximumDepth) }
     switch predicate {
     case .constant: break
     case .and(let items), .or(let items): for item in items { try visit(item, depth: depth + 1) }
@@ -155,13 +155,13 @@ private struct FilterWalk {
 
   private mutating func count() throws(FetchPredicateError) {
     size += 1
-    guard size <= DerivationFilter.greatestSize else {
-      throw FilterWords.refusal("More than \(DerivationFilter.greatestSize) comparisons", "Use IN with a list.")
+    guard size <= DerivationFilter.maximumSize else {
+      throw FilterRestrictions.rejection("More than \(DerivationFilter.maximumSize) comparisons", "Use IN with a list.")
     }
   }
 
   private mutating func visit(_ expression: ResolvedExpression, depth: Int) throws(FetchPredicateError) {
-    guard depth <= DerivationFilter.greatestDepth else { throw .nestingTooDeep(limit: DerivationFilter.greatestDepth) }
+    guard depth <= DerivationFilter.maximumDepth else { throw .nestingTooDeep(limit: DerivationFilter.maximumDepth) }
     switch expression {
     case .constant: break
     case .path(let path): try visit(path, isCompared: true)
@@ -186,12 +186,12 @@ private struct FilterWalk {
     }
     let slot = attribute.slot
     if isCompared, [.binary, .opaque].contains(attribute.type) {
-      throw FilterWords.refusal(
+      throw FilterRestrictions.rejection(
         "A comparison of \(slot.name), which is of type \(attribute.type.name),", "Ask only whether it is nil.")
     }
     if slot.isDerived {
       guard let derivation = model.derivations.first(where: { $0.slot === slot }), derivation.isOfOneObject else {
-        throw FilterWords.refusal(
+        throw FilterRestrictions.rejection(
           "\(slot.name), which is derived from other objects,", "Name attributes that are stored, or derived from their own object alone.")
       }
       identities.insert(derivation.identity)
@@ -208,7 +208,7 @@ private struct FilterWalk {
   }
 
   private func outside(_ part: String) -> FetchPredicateError {
-    FilterWords.refusal(
+    FilterRestrictions.rejection(
       part,
       "Name attributes of \(entity.name) alone, or ask whether one of its to-one relationships is nil; keep what lies further in such an attribute."
     )

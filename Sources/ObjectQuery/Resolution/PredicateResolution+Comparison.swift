@@ -144,7 +144,7 @@ extension PredicateResolution {
       if op == .matches && WholeTextPattern(text, options) == nil { throw .invalidPattern(expression: name) }
       let folded = TextFolding.fold(text, op == .matches ? options.intersection(.diacriticInsensitive) : options)
       var beginning: ResolvedPredicate?
-      switch meaning(of: folded, op, options) {
+      switch simplified(of: folded, op, options) {
       case .comparison(let op, let text): return textComparison(left, op, text, options, isNegated: isNegated)
       // In a negation, the prefix condition would not narrow the result.
       case .beginning(let text) where !isNegated: beginning = textComparison(left, .beginsWith, text, options, isNegated: false)
@@ -170,10 +170,10 @@ extension PredicateResolution {
   }
 
   /// Returns the meaning of a pattern. A regular expression has its own folding rules.
-  private func meaning(of text: String, _ op: ComparisonOperator, _ options: ComparisonOptions) -> PatternMeaning {
+  private func simplified(of text: String, _ op: ComparisonOperator, _ options: ComparisonOptions) -> SimplifiedPattern {
     switch op {
-    case .like: PatternMeaning(like: text)
-    case .matches where options.isEmpty: PatternMeaning(matches: text)
+    case .like: SimplifiedPattern(like: text)
+    case .matches where options.isEmpty: SimplifiedPattern(matches: text)
     default: .pattern
     }
   }

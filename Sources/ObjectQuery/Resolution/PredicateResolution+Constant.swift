@@ -203,15 +203,15 @@ enum IntegerBound {
 
   /// - Parameter floor: The largest integer that is not greater than the number; nil if it does not fit in 64 bits.
   private init(_ op: ComparisonOperator, floor: Int64?, isWhole: Bool, isPositive: Bool) {
-    let asksLess = op == .less || op == .lessOrEqual
+    let isUpperBound = op == .less || op == .lessOrEqual
     guard let floor else {
-      self = op == .equal ? .never : asksLess == isPositive ? .always : .never
+      self = op == .equal ? .never : isUpperBound == isPositive ? .always : .never
       return
     }
     if isWhole {
       self = .compare(op, floor)
     } else {
-      self = op == .equal ? .never : .compare(asksLess ? .lessOrEqual : .greater, floor)
+      self = op == .equal ? .never : .compare(isUpperBound ? .lessOrEqual : .greater, floor)
     }
   }
 }

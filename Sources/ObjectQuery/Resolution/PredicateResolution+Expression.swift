@@ -31,7 +31,7 @@ extension PredicateResolution {
   /// Returns the operand for an expression. ``PredicateDepth`` bounds the recursion.
   mutating func operand(_ expression: FetchExpression) throws(FetchPredicateError) -> Operand {
     let operand = try makeOperand(of: expression)
-    if scopes.count == 1, case .expression(let resolved, _) = operand { sources?.note(resolved, expression) }
+    if scopes.count == 1, case .expression(let resolved, _) = operand { sources?.record(resolved, expression) }
     return operand
   }
 

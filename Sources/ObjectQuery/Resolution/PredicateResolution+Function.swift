@@ -3,7 +3,7 @@ import ObjectModel
 
 extension PredicateResolution {
   /// The maximum length of a function's argument list. SQLite accepts at most a hundred arguments.
-  static let greatestArgumentCount = 90
+  static let maximumArgumentCount = 90
 
   /// Returns a function call as an operand.
   mutating func function(_ name: String, _ arguments: [FetchExpression]) throws(FetchPredicateError) -> Operand {
@@ -11,7 +11,7 @@ extension PredicateResolution {
     if arguments.isEmpty, ["now", "now:"].contains(name.lowercased()) { return .constant(.date(now)) }
     if name == FetchExpression.castFunction { return try cast(arguments) }
     guard let function = ResolvedFunction(name: name) else {
-      let close = CloseName.of(name.filter { $0 != ":" }, among: ResolvedFunction.shortNames)
+      let close = SimilarName.of(name.filter { $0 != ":" }, among: ResolvedFunction.shortNames)
       throw .unsupported(
         part: described,
         advice: close.map { "Did you mean \($0)?" }
@@ -84,9 +84,9 @@ extension PredicateResolution {
     } else {
       for argument in arguments { operands.append(try operand(argument)) }
     }
-    guard operands.count <= PredicateResolution.greatestArgumentCount else {
+    guard operands.count <= PredicateResolution.maximumArgumentCount else {
       throw .unsupported(
-        part: "A list of \(operands.count) members in \(described)", advice: "Give it at most \(PredicateResolution.greatestArgumentCount)."
+        part: "A list of \(operands.count) members in \(described)", advice: "Give it at most \(PredicateResolution.maximumArgumentCount)."
       )
     }
     if operands.isEmpty { return .constant(aggregate.emptyResult(of: .integer).isNull ? .null : .int(0)) }

@@ -11,20 +11,20 @@ extension PredicateResolution {
   /// lookup. In an AND, it does the same for `!=`.
   mutating func mergingEqualities(_ items: [ResolvedPredicate], isConjunction: Bool) -> [ResolvedPredicate] {
     guard items.count > 2 else { return items }
-    var places: [Subject: [Int]] = [:]
-    for (place, item) in items.enumerated() {
+    var indexes: [Subject: [Int]] = [:]
+    for (index, item) in items.enumerated() {
       if case .comparison(let comparison) = item, comparison.isNegated == isConjunction, isEqualityWithConstants(comparison) {
-        places[Subject(left: comparison.left, domain: comparison.domain, options: comparison.options), default: []].append(place)
+        indexes[Subject(left: comparison.left, domain: comparison.domain, options: comparison.options), default: []].append(index)
       }
     }
     var merged: [Int: ResolvedPredicate] = [:]
     var dropped: Set<Int> = []
-    for (subject, places) in places where places.count > 2 {
-      guard let list = list(of: places.map { items[$0] }) else { continue }
-      merged[places[0]] = .comparison(
+    for (subject, indexes) in indexes where indexes.count > 2 {
+      guard let list = list(of: indexes.map { items[$0] }) else { continue }
+      merged[indexes[0]] = .comparison(
         ResolvedComparison(
           left: subject.left, op: .in, right: .list(list), domain: subject.domain, options: subject.options, isNegated: isConjunction))
-      dropped.formUnion(places.dropFirst())
+      dropped.formUnion(indexes.dropFirst())
     }
     return items.indices.filter { !dropped.contains($0) }.map { merged[$0] ?? items[$0] }
   }

@@ -61,7 +61,7 @@ extension PredicateResolution {
         // The `length` key of a text. No attribute has one.
         guard index == parts.count - 2, case .key("length") = parts[index + 1], let type = ResolvedFunction.length.type(of: [path.type])
         else {
-          throw behindAttribute(slot.name, parts[index + 1], keyPath: keyPath)
+          throw afterAttribute(slot.name, parts[index + 1], keyPath: keyPath)
         }
         return elements(collections, .function(.length, [path], type))
       case .toOne(let relationship):
@@ -76,8 +76,8 @@ extension PredicateResolution {
           let value = try resolveOperator(names, of: collection, keyPath: keyPath)
           return elements(collections, value)
         }
-        if !isLast, case .element(let place) = parts[index + 1] {
-          collection.position = try position(place, in: relationship, keyPath: keyPath)
+        if !isLast, case .element(let elementIndex) = parts[index + 1] {
+          collection.position = try position(elementIndex, in: relationship, keyPath: keyPath)
           index += 1
         } else if !allowsToMany {
           throw .toManyKeyNotAllowed(key: name, keyPath: keyPath, entity: entity.name)
@@ -109,13 +109,13 @@ extension PredicateResolution {
   /// after a to-one relationship.
   private mutating func elements(_ collections: [ResolvedCollection], _ value: ResolvedExpression) -> FollowedPath {
     let count = collections.lastIndex { $0.position == nil }.map { $0 + 1 } ?? 0
-    let places = collections[count...]
-    scopes.removeLast(places.count)
-    return FollowedPath(collections: Array(collections[..<count]), value: PredicateResolution.value(value, of: places))
+    let positioned = collections[count...]
+    scopes.removeLast(positioned.count)
+    return FollowedPath(collections: Array(collections[..<count]), value: PredicateResolution.value(value, of: positioned))
   }
 
-  private static func value(_ value: ResolvedExpression, of places: ArraySlice<ResolvedCollection>) -> ResolvedExpression {
-    places.reversed().reduce(value) { .aggregate(ResolvedAggregate(function: .only, collection: $1, value: $0)) }
+  private static func value(_ value: ResolvedExpression, of positioned: ArraySlice<ResolvedCollection>) -> ResolvedExpression {
+    positioned.reversed().reduce(value) { .aggregate(ResolvedAggregate(function: .only, collection: $1, value: $0)) }
   }
 
   private mutating func position(
@@ -130,7 +130,7 @@ extension PredicateResolution {
     case .first: return .first
     case .last: return .last
     // A position without a member: no list is that long.
-    case .at(let place): return .at(add(.slot(.int(place < 0 ? .max : Int64(place)))))
+    case .at(let elementIndex): return .at(add(.slot(.int(elementIndex < 0 ? .max : Int64(elementIndex)))))
     case .size: throw .unsupported(part: "A key behind [SIZE] in \(keyPath)", advice: "End the path with [SIZE].")
     }
   }
@@ -152,7 +152,7 @@ extension PredicateResolution {
     return text.hasPrefix(".") ? String(text.dropFirst()) : text
   }
 
-  private func behindAttribute(_ attribute: String, _ part: PathPart, keyPath: String) -> FetchPredicateError {
+  private func afterAttribute(_ attribute: String, _ part: PathPart, keyPath: String) -> FetchPredicateError {
     switch part {
     case .key(let key): .keyBehindAttribute(key: key, keyPath: keyPath, attribute: attribute)
     case .element:
@@ -254,7 +254,7 @@ extension PredicateResolution {
   }
 
   private func unknownKey(_ name: String, keyPath: String, entity: CompiledEntity) -> FetchPredicateError {
-    var suggestion = CloseName.of(name, among: entity.propertyNames)
+    var suggestion = SimilarName.of(name, among: entity.propertyNames)
     if suggestion == nil, let owner = model.entities[entity.subtree].first(where: { $0.property(named: name) != nil }) {
       suggestion = "\(name) of its subentity \(owner.name); fetch that entity"
     }

@@ -26,9 +26,9 @@ extension PredicateResolution {
         advice: "It takes two: a text, a list of texts or an object, and a query.")
     }
     let texts = try texts(of: arguments[0])
-    guard texts.count <= PredicateResolution.greatestArgumentCount else {
+    guard texts.count <= PredicateResolution.maximumArgumentCount else {
       throw .unsupported(
-        part: "The relevance of \(texts.count) texts", advice: "Give it at most \(PredicateResolution.greatestArgumentCount).")
+        part: "The relevance of \(texts.count) texts", advice: "Give it at most \(PredicateResolution.maximumArgumentCount).")
     }
     switch try operand(arguments[1]) {
     case .constant(let value) where value.text != nil:
@@ -100,10 +100,10 @@ extension PredicateResolution {
       guard !texts.isEmpty else { return .constant(false) }
       let query = TextQuery(typed: text).root
       let found = condition(query, texts)
-      guard query.isMetByNothing else { return found }
+      guard query.matchesNothing else { return found }
       // An object without any text does not match a query that only excludes words.
-      let isThere = PredicateResolution.join(texts.map { makeIsNull($0, isNegated: true) }, isConjunction: false)
-      return PredicateResolution.join([found, isThere], isConjunction: true)
+      let isPresent = PredicateResolution.join(texts.map { makeIsNull($0, isNegated: true) }, isConjunction: false)
+      return PredicateResolution.join([found, isPresent], isConjunction: true)
     case .expression(let query, let name):
       try check(.search, query, name)
       guard !texts.isEmpty else { return .constant(false) }

@@ -35,7 +35,7 @@ struct PredicateResolution {
     case .or(let items): return try join(items, isConjunction: isNegated, isNegated: isNegated)
     case .comparison(let comparison):
       let resolved = try resolve(comparison, isNegated: isNegated)
-      if scopes.count == 1 { sources?.note(resolved, isNegated ? .not(predicate) : predicate) }
+      if scopes.count == 1 { sources?.record(resolved, isNegated ? .not(predicate) : predicate) }
       return resolved
     case .block(let block):
       guard allowsTransients else { throw .blockPredicate(name: block.name) }

@@ -4,11 +4,11 @@ package struct ResolutionSources: Sendable {
   private var expressions: [ResolvedExpression: FetchExpression] = [:]
   private var predicates: [ResolvedPredicate: FetchPredicate] = [:]
 
-  mutating func note(_ resolved: ResolvedExpression, _ source: FetchExpression) {
+  mutating func record(_ resolved: ResolvedExpression, _ source: FetchExpression) {
     if expressions[resolved] == nil { expressions[resolved] = source }
   }
 
-  mutating func note(_ resolved: ResolvedPredicate, _ source: FetchPredicate) {
+  mutating func record(_ resolved: ResolvedPredicate, _ source: FetchPredicate) {
     if predicates[resolved] == nil { predicates[resolved] = source }
   }
 

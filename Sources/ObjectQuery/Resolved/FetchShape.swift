@@ -15,7 +15,7 @@ package struct FetchShape: Sendable, Hashable {
   package let includesPropertyValues: Bool
   package let hasLimit: Bool
   /// Whether the limit and the offset are within ``fewResults``. For few results a different plan may be better.
-  package let asksForFew: Bool
+  package let expectsFewRows: Bool
   package let hasOffset: Bool
   /// The size classes of list constants, from ``listCapacity(for:)``; 0 for single values.
   package let listCapacities: [Int]
@@ -34,7 +34,7 @@ package struct FetchShape: Sendable, Hashable {
     projection = fetch.projection
     includesPropertyValues = specification.includesPropertyValues
     hasLimit = specification.fetchLimit > 0
-    asksForFew = hasLimit && specification.fetchLimit <= Self.fewResults && specification.fetchOffset <= Self.fewResults
+    expectsFewRows = hasLimit && specification.fetchLimit <= Self.fewResults && specification.fetchOffset <= Self.fewResults
     hasOffset = specification.fetchOffset > 0
     listCapacities = fetch.constants.map { constant in
       switch constant {

@@ -19,21 +19,21 @@ package enum TextMatching {
   /// Returns whether a text contains another. Every text contains the empty text. Complexity: O(*n*) in the length of the text, except for
   /// needles that nearly match at many positions.
   package static func contains(_ text: UnsafeBufferPointer<UInt8>, _ needle: UnsafeBufferPointer<UInt8>) -> Bool {
-    firstPlace(of: needle, in: text) != nil
+    firstPosition(of: needle, in: text) != nil
   }
 
   /// Returns the position of the first occurrence of one text in another; 0 for the empty text.
-  static func firstPlace(of needle: UnsafeBufferPointer<UInt8>, in text: UnsafeBufferPointer<UInt8>) -> Int? {
+  static func firstPosition(of needle: UnsafeBufferPointer<UInt8>, in text: UnsafeBufferPointer<UInt8>) -> Int? {
     guard let start = needle.baseAddress, !needle.isEmpty else { return 0 }
     guard let base = text.baseAddress, text.count >= needle.count else { return nil }
     let first = Int32(start[0])
     var rest = base
-    var places = text.count - needle.count + 1
-    while places > 0, let found = memchr(rest, first, places) {
-      let place = UnsafePointer(found.assumingMemoryBound(to: UInt8.self))
-      if memcmp(place, start, needle.count) == 0 { return place - base }
-      places -= place - rest + 1
-      rest = place + 1
+    var candidates = text.count - needle.count + 1
+    while candidates > 0, let found = memchr(rest, first, candidates) {
+      let match = UnsafePointer(found.assumingMemoryBound(to: UInt8.self))
+      if memcmp(match, start, needle.count) == 0 { return match - base }
+      candidates -= match - rest + 1
+      rest = match + 1
     }
     return nil
   }

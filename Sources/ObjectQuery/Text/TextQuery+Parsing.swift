@@ -16,7 +16,7 @@ extension TextQuery {
   public init(_ text: String) throws(TextQueryError) {
     var parser = TextQueryParser(text)
     let query = parser.parse()
-    if let mistake = parser.mistake { throw mistake }
+    if let error = parser.error { throw error }
     self = query
   }
 
@@ -29,15 +29,15 @@ extension TextQuery {
   }
 }
 
-/// Parses a text, with at most ``greatestDepth`` nested parentheses. It continues after errors, and records the first.
+/// Parses a text, with at most ``maximumDepth`` nested parentheses. It continues after errors, and records the first.
 // Inlining these functions into each other would take the optimizer a tenth of the module's build time.
 private struct TextQueryParser {
-  private static let greatestDepth = 40
+  private static let maximumDepth = 40
 
   private let characters: [Character]
   private var index = 0
   private var depth = 0
-  private(set) var mistake: TextQueryError?
+  private(set) var error: TextQueryError?
 
   init(_ text: String) { characters = Array(text) }
 
@@ -46,15 +46,15 @@ private struct TextQueryParser {
     var query = parseAny()
     while index < characters.count {
       // Only an unbalanced closing parenthesis ends a query early.
-      note("This parenthesis closes nothing", at: index)
+      recordError("This parenthesis closes nothing", at: index)
       index += 1
       query = query && parseAny()
     }
     return query
   }
 
-  private mutating func note(_ message: String, at position: Int) {
-    if mistake == nil { mistake = TextQueryError(message: message, position: position) }
+  private mutating func recordError(_ message: String, at position: Int) {
+    if error == nil { error = TextQueryError(message: message, position: position) }
   }
 
   private mutating func skipSpace() {
@@ -78,7 +78,7 @@ private struct TextQueryParser {
       let start = index
       let query = parseAll()
       if query == nil, !queries.isEmpty || isAtOr {
-        note("Expected a word beside OR", at: start < characters.count ? start : max(start - 1, 0))
+        recordError("Expected a word beside OR", at: start < characters.count ? start : max(start - 1, 0))
       }
       queries.append(query ?? .all([]))
       skipSpace()
@@ -104,7 +104,7 @@ private struct TextQueryParser {
       if skip("AND") {
         skipSpace()
         if queries.isEmpty || index == characters.count || characters[index] == ")" || isAtOr {
-          note("Expected a word beside AND", at: start)
+          recordError("Expected a word beside AND", at: start)
         }
         continue
       }
@@ -124,7 +124,7 @@ private struct TextQueryParser {
     }
     let query: TextQuery
     if index == characters.count || characters[index] == ")" || isAtOr {
-      note(isNegated ? "Expected a word behind NOT" : "Expected a word", at: start)
+      recordError(isNegated ? "Expected a word behind NOT" : "Expected a word", at: start)
       return .all([])
     }
     switch characters[index] {
@@ -144,15 +144,15 @@ private struct TextQueryParser {
   private mutating func parseParenthesis() -> TextQuery {
     let start = index
     index += 1
-    guard depth < Self.greatestDepth else {
-      note("Parentheses are nested deeper than \(Self.greatestDepth) levels", at: start)
+    guard depth < Self.maximumDepth else {
+      recordError("Parentheses are nested deeper than \(Self.maximumDepth) levels", at: start)
       return .all([])
     }
     depth += 1
     let query = parseAny()
     depth -= 1
     skipSpace()
-    if index < characters.count, characters[index] == ")" { index += 1 } else { note("This parenthesis has no end", at: start) }
+    if index < characters.count, characters[index] == ")" { index += 1 } else { recordError("This parenthesis has no end", at: start) }
     return query
   }
 
@@ -165,7 +165,7 @@ private struct TextQueryParser {
       text.append(characters[index])
       index += 1
     }
-    if index < characters.count { index += 1 } else { note("This quotation mark has no other", at: start) }
+    if index < characters.count { index += 1 } else { recordError("This quotation mark has no other", at: start) }
     let isPrefix = skipStar() || text.last == "*"
     return phrase(text, isPrefix: isPrefix, at: start)
   }
@@ -190,7 +190,7 @@ private struct TextQueryParser {
   @inline(never)
   private mutating func phrase(_ text: String, isPrefix: Bool, at start: Int) -> TextQuery {
     let query = TextQuery.phrase(text, isPrefix: isPrefix)
-    if isPrefix, query.isEmpty { note("Expected a word before the star", at: start) }
+    if isPrefix, query.isEmpty { recordError("Expected a word before the star", at: start) }
     return query
   }
 }

@@ -128,12 +128,12 @@ extension TextQuery.Node {
   }
 
   /// Whether a text without words matches.
-  package var isMetByNothing: Bool {
+  package var matchesNothing: Bool {
     switch self {
     case .phrase: false
-    case .all(let nodes): nodes.allSatisfy(\.isMetByNothing)
-    case .any(let nodes): nodes.contains(where: \.isMetByNothing)
-    case .not(let node): !node.isMetByNothing
+    case .all(let nodes): nodes.allSatisfy(\.matchesNothing)
+    case .any(let nodes): nodes.contains(where: \.matchesNothing)
+    case .not(let node): !node.matchesNothing
     }
   }
 
@@ -188,9 +188,9 @@ package struct TextPhrase: Sendable, Hashable {
   package func occurrences(in words: UnsafeBufferPointer<UInt8>) -> Int {
     var number = 0
     var rest = words
-    while let place = pattern.withUnsafeBufferPointer({ TextMatching.firstPlace(of: $0, in: rest) }) {
+    while let match = pattern.withUnsafeBufferPointer({ TextMatching.firstPosition(of: $0, in: rest) }) {
       number += 1
-      rest = UnsafeBufferPointer(rebasing: rest[(place + 1)...])
+      rest = UnsafeBufferPointer(rebasing: rest[(match + 1)...])
     }
     return number
   }

@@ -8,11 +8,11 @@ public struct TextSnippet: Sendable, Hashable {
   /// Returns the excerpt with markers around the matches, such as `<b>` and `</b>`. The text itself is not escaped.
   public func marked(_ opening: String, _ closing: String) -> String {
     var result = ""
-    var place = text.startIndex
+    var position = text.startIndex
     for range in ranges {
-      result += text[place..<range.lowerBound] + opening + text[range] + closing
-      place = range.upperBound
+      result += text[position..<range.lowerBound] + opening + text[range] + closing
+      position = range.upperBound
     }
-    return result + text[place...]
+    return result + text[position...]
   }
 }

@@ -91,8 +91,8 @@ public enum FetchConditionBuilder {
   public static func buildLimitedAvailability(_ item: FetchPredicate) -> FetchPredicate { item }
 
   private static func all(_ items: [FetchPredicate]) -> FetchPredicate {
-    let asked = items.filter { $0 != .constant(true) }
-    if asked.isEmpty { return .constant(true) }
-    return asked.count == 1 ? asked[0] : .and(asked)
+    let conditions = items.filter { $0 != .constant(true) }
+    if conditions.isEmpty { return .constant(true) }
+    return conditions.count == 1 ? conditions[0] : .and(conditions)
   }
 }

@@ -39,13 +39,13 @@ package final class BatchRowBuilder {
       set(
         try convert { () throws(BatchValue.Failure) in try BatchValue.reference(from: value, for: relationship, model: model, space: space)
         }, at: relationship.index)
-    case .toMany(let relationship): try refuse(relationship)
+    case .toMany(let relationship): try reject(relationship)
     case .composite(let composite): try set(parts: value, of: composite)
     case .fetched: throw failure(.notSettable, key, "is a fetched property: it holds nothing of its own. Leave it out.")
     case nil:
       throw failure(
         .unknownKey, key,
-        "is no property of the entity" + (CloseName.advice(for: key, among: entity.propertyNames).map { ": \($0)" } ?? "."))
+        "is no property of the entity" + (SimilarName.advice(for: key, among: entity.propertyNames).map { ": \($0)" } ?? "."))
     }
   }
 
@@ -64,7 +64,7 @@ package final class BatchRowBuilder {
   }
 
   /// Throws the error for a to-many relationship.
-  package func refuse(_ relationship: CompiledRelationship) throws {
+  package func reject(_ relationship: CompiledRelationship) throws {
     throw failure(
       .notSettable, relationship.name,
       "is a to-many relationship, which a batch insertion cannot fill. Give the to-one relationship back in the other rows, or save objects."
@@ -104,9 +104,9 @@ package final class BatchRowBuilder {
 
   var count: Int { masks.count }
   /// Whether the current chunk has reached its maximum size: 5,000 rows or 4 MiB.
-  var isFull: Bool { masks.count >= Self.portionRows || byteCount >= Self.portionBytes }
-  private static var portionRows: Int { 5_000 }
-  private static var portionBytes: Int { 4 << 20 }
+  var isFull: Bool { masks.count >= Self.chunkRowLimit || byteCount >= Self.chunkByteLimit }
+  private static var chunkRowLimit: Int { 5_000 }
+  private static var chunkByteLimit: Int { 4 << 20 }
 
   /// Ends the row. Its key is assigned when it is written.
   func endRow() {
@@ -120,7 +120,7 @@ package final class BatchRowBuilder {
   }
 
   /// Returns the current chunk and starts a new one.
-  func takePortion(onConflict: BatchConflictPolicy) -> BatchInsertion {
+  func takeChunk(onConflict: BatchConflictPolicy) -> BatchInsertion {
     defer {
       writer = RowWriter()
       masks = []

@@ -38,5 +38,5 @@ package enum BatchLinks: Sendable {
 
   /// The maximum number of rows for which links are listed. For larger batches, listing would delay readers of relationships; checking the
   /// objects whose members have been read is cheaper.
-  package static let greatestRowCount = 4_096
+  package static let maximumRowCount = 4_096
 }

@@ -35,7 +35,7 @@ package struct HistoryQuery: Sendable {
 }
 
 /// The oldest and newest transactions of a history.
-package struct HistoryExtent: Sendable, Hashable {
+package struct HistoryBounds: Sendable, Hashable {
   /// The oldest transaction that was not purged.
   package var oldest: HistoryPosition
   package var newest: HistoryPosition
@@ -73,7 +73,7 @@ package protocol HistoryStore: IncrementalStore {
   func historyOpening() throws -> UUID?
 
   /// Returns the oldest and newest transactions, or nil if the history is empty.
-  func historyExtent() throws -> HistoryExtent?
+  func historyBounds() throws -> HistoryBounds?
 
   /// Returns the position of a transaction, or nil if there is no transaction with the number.
   func historyPosition(of number: Int64) throws -> HistoryPosition?

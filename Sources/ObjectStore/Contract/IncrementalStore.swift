@@ -109,7 +109,7 @@ public protocol IncrementalStore: AnyObject, Sendable {
   /// store.
   ///
   /// - Throws: ``StoreError`` if no migration can start, for example with ``StoreError/Code/storeNewerThanModel``.
-  func beginsMigration(_ request: StoreMigrationRequest) throws -> Bool
+  func needsMigration(_ request: StoreMigrationRequest) throws -> Bool
 
   /// Runs one task that a migration has deferred. The default implementation does nothing.
   ///
@@ -168,7 +168,7 @@ public protocol IncrementalStore: AnyObject, Sendable {
   func referenceObject(for objectID: ManagedObjectID, in scope: RequestScope) -> ReferenceObject
 
   /// Whether the store is notified when contexts register and unregister objects.
-  var wantsRegistrationNotices: Bool { get }
+  var observesRegistration: Bool { get }
   /// Called after contexts registered objects.
   func managedObjectContextDidRegisterObjects(with objectIDs: [ManagedObjectID])
   /// Called after contexts unregistered objects.
@@ -190,7 +190,7 @@ public protocol IncrementalStore: AnyObject, Sendable {
 
   /// Whether the rows of a save may refer to external values (``RowImage/external(_:)``), which the store then persists in its own way.
   /// Otherwise, and by default, the coordinator puts all bytes into the rows.
-  var takesExternalData: Bool { get }
+  var acceptsExternalData: Bool { get }
 
   /// Returns a writer for a large value that arrives in chunks. The default writer keeps the value in memory.
   ///
@@ -250,7 +250,7 @@ extension IncrementalStore {
   /// Returns true. ``migrate(_:)`` reports unsupported migrations.
   ///
   /// - Throws: Never; other implementations may throw.
-  public func beginsMigration(_ request: StoreMigrationRequest) throws -> Bool { true }
+  public func needsMigration(_ request: StoreMigrationRequest) throws -> Bool { true }
 
   /// Does nothing and returns nil.
   ///
@@ -289,7 +289,7 @@ extension IncrementalStore {
   }
 
   /// Returns false.
-  public var wantsRegistrationNotices: Bool { false }
+  public var observesRegistration: Bool { false }
   /// Does nothing.
   public func managedObjectContextDidRegisterObjects(with objectIDs: [ManagedObjectID]) {}
   /// Does nothing.
@@ -310,7 +310,7 @@ extension IncrementalStore {
   }
 
   /// Returns false.
-  public var takesExternalData: Bool { false }
+  public var acceptsExternalData: Bool { false }
 
   /// Returns a writer that keeps the value in memory.
   ///

@@ -109,21 +109,21 @@ public struct ChangeSet: Sendable {
   ///
   /// - Parameter isWanted: Returns whether to visit a relationship. Called once for each relationship and not once for each object.
   package func forEachOwner(
-    in model: CompiledModel, isWanted: (CompiledRelationship) -> Bool, _ body: (RelationshipOwner) -> Void
+    in model: CompiledModel, isIncluded: (CompiledRelationship) -> Bool, _ body: (RelationshipOwner) -> Void
   ) {
     for change in links {
       let relationship = model.relationships[change.relationshipID]
       let inverse = model.inverse(of: relationship)
-      if relationship.isToMany, isWanted(relationship) {
+      if relationship.isToMany, isIncluded(relationship) {
         for link in change.added { body(RelationshipOwner(object: link.source, relationshipID: relationship.id)) }
         for link in change.removed { body(RelationshipOwner(object: link.source, relationshipID: relationship.id)) }
       }
-      if let inverse, inverse.isToMany, isWanted(inverse) {
+      if let inverse, inverse.isToMany, isIncluded(inverse) {
         for link in change.added { body(RelationshipOwner(object: link.destination, relationshipID: inverse.id)) }
         for link in change.removed { body(RelationshipOwner(object: link.destination, relationshipID: inverse.id)) }
       }
     }
-    for owner in reordered where isWanted(model.relationships[owner.relationshipID]) { body(owner) }
+    for owner in reordered where isIncluded(model.relationships[owner.relationshipID]) { body(owner) }
   }
 }
 

@@ -10,9 +10,9 @@ struct PinnedGenerations {
   private var entries: [Entry] = []
 
   /// The generations that can still be read, oldest first.
-  var living: [PinnedGeneration] { entries.compactMap(\.generation).filter { !$0.isOver } }
+  var active: [PinnedGeneration] { entries.compactMap(\.generation).filter { !$0.isOver } }
 
-  mutating func set(_ living: [PinnedGeneration]) { entries = living.map { Entry(generation: $0) } }
+  mutating func set(_ active: [PinnedGeneration]) { entries = active.map { Entry(generation: $0) } }
 }
 
 extension PersistentStore {
@@ -21,7 +21,7 @@ extension PersistentStore {
 
   /// The generations of the store that contexts and tokens of this process hold, oldest first. A generation held for a long time prevents
   /// the write-ahead log from being reset; this property shows which contexts hold it and since when.
-  public var queryGenerations: [QueryGeneration] { pinned.withLock { $0.living }.map(\.description) }
+  public var queryGenerations: [QueryGeneration] { pinned.withLock { $0.active }.map(\.description) }
 
   /// Returns a generation for the current state of the store.
   ///
@@ -29,16 +29,16 @@ extension PersistentStore {
   ///   the store.
   package func pin(_ scope: RequestScope) throws -> PinnedGeneration {
     let generation = try incrementalStore.currentGeneration(in: scope)
-    // `living` outlives the lock, so that no generation is deallocated while the lock is held.
-    let (found, living) = pinned.withLock { pinned -> (PinnedGeneration?, [PinnedGeneration]) in
-      let living = pinned.living
-      if let known = living.first(where: { $0.generation === generation }) { return (known, living) }
-      if living.count >= Self.maximumGenerationCount { return (nil, living) }
+    // `active` outlives the lock, so that no generation is deallocated while the lock is held.
+    let (found, active) = pinned.withLock { pinned -> (PinnedGeneration?, [PinnedGeneration]) in
+      let active = pinned.active
+      if let known = active.first(where: { $0.generation === generation }) { return (known, active) }
+      if active.count >= Self.maximumGenerationCount { return (nil, active) }
       let made = PinnedGeneration(generation, of: self, model: space.model)
-      pinned.set(living + [made])
-      return (made, living)
+      pinned.set(active + [made])
+      return (made, active)
     }
-    defer { withExtendedLifetime(living) {} }
+    defer { withExtendedLifetime(active) {} }
     guard let found else {
       throw StoreError(.tooManyQueryGenerations(limit: Self.maximumGenerationCount), operation: .pin, path: url?.path)
     }

@@ -20,7 +20,7 @@ struct UncommittedChanges {
   }
 
   mutating func add(_ changes: ChangeSet) { changeSets.append(changes) }
-  mutating func addUnheard() { isIncomplete = true }
+  mutating func markIncomplete() { isIncomplete = true }
 
   /// Discards the changes of the innermost transaction, which was rolled back.
   mutating func rollBack(to mark: Mark) {
@@ -48,8 +48,8 @@ extension PersistentStore {
   /// published in the order of its commits.
   /// - Parameter makeChangeSet: Called only if there are observers.
   package func publish(_ makeChangeSet: () -> ChangeSet) {
-    guard !listeners.isEmpty else {
-      uncommitted.withLock { if $0.depth > 0 { $0.addUnheard() } }
+    guard !observers.isEmpty else {
+      uncommitted.withLock { if $0.depth > 0 { $0.markIncomplete() } }
       return
     }
     let changes = makeChangeSet()
@@ -58,7 +58,7 @@ extension PersistentStore {
       if uncommitted.depth > 0 { uncommitted.add(changes) }
       return uncommitted.depth == 0
     }
-    if isCommitted { listeners.tell(changes) }
+    if isCommitted { observers.notify(changes) }
   }
 
   /// Runs requests to the store as one transaction. Until it ends, the row cache keeps no new rows and observers are not notified.
@@ -78,9 +78,9 @@ extension PersistentStore {
     cache.resume()
     guard let changeSets = uncommitted.withLock({ $0.commit() }) else {
       // An observer was added after the transaction began.
-      if !listeners.isEmpty { listeners.tell(ChangeSet(wholeOf: self)) }
+      if !observers.isEmpty { observers.notify(ChangeSet(wholeOf: self)) }
       return
     }
-    for changes in changeSets { listeners.tell(changes) }
+    for changes in changeSets { observers.notify(changes) }
   }
 }

@@ -21,20 +21,20 @@ public final class PersistentStore: Sendable {
   /// Serializes saves and transactions. Held until the row cache and the observers have been updated, so that they see saves in the order
   /// of their commits.
   let saving = NSRecursiveLock()
-  let listeners: ChangeListeners
+  let observers: ChangeObservers
   /// The changes of running transactions. Accessed with ``saving`` held.
   let uncommitted = Mutex(UncommittedChanges())
   let pinned = Mutex(PinnedGenerations())
   private let storedMetadata: Mutex<StoreMetadata>
   /// The last history transaction by others of which observers were notified, or nil if the store keeps no history.
-  let toldPosition = Mutex<HistoryPosition?>(nil)
+  let lastReportedPosition = Mutex<HistoryPosition?>(nil)
 
   init(
-    configuration: StoreConfiguration, store: any IncrementalStore, metadata: StoreMetadata, cacheLimit: Int, listeners: ChangeListeners,
+    configuration: StoreConfiguration, store: any IncrementalStore, metadata: StoreMetadata, cacheLimit: Int, observers: ChangeObservers,
     migrationBackupURL: URL? = nil
   ) {
     self.migrationBackupURL = migrationBackupURL
-    self.listeners = listeners
+    self.observers = observers
     storeDescription = configuration.description
     identifier = metadata.storeIdentifier
     incrementalStore = store

@@ -21,7 +21,7 @@ extension PersistentStoreCoordinator {
     _ request: BatchInsertRequest, entityName: String, scope: (PersistentStore) -> RequestScope, done: (BatchOutcome) -> Void
   ) throws {
     let (entity, store) = try storeForInsertion(of: entityName, affectedStores: request.affectedStores)
-    let writer = BatchPortionWriter(
+    let writer = BatchChunkWriter(
       entity: entity, model: compiledModel, store: store, scope: scope(store), resultType: request.resultType,
       publishes: request.publishesChanges, merges: request.mergesChanges)
     let builder = BatchRowBuilder(entity: entity, model: compiledModel, space: store.space)
@@ -34,7 +34,7 @@ extension PersistentStoreCoordinator {
       }
       return true
     }
-    func write() throws { try writer.write(builder.takePortion(onConflict: request.onConflict)) }
+    func write() throws { try writer.write(builder.takeChunk(onConflict: request.onConflict)) }
     if try fill() {
       try store.performTransaction {
         repeat { try write() } while try fill()
@@ -57,27 +57,27 @@ extension PersistentStoreCoordinator {
     _ rows: Rows, of entity: CompiledEntity, into store: PersistentStore, scope: RequestScope, onConflict: BatchConflictPolicy,
     committing: BatchCommit, resultType: BatchResultType, committed: @escaping @Sendable (ChangeSet) -> Void
   ) async throws -> BatchOutcome where Rows.Element == [String: any Sendable] {
-    let writer = BatchPortionWriter(
+    let writer = BatchChunkWriter(
       entity: entity, model: compiledModel, store: store, scope: scope, resultType: resultType, publishes: true, merges: true)
     let builder = BatchRowBuilder(entity: entity, model: compiledModel, space: store.space)
-    let line = BatchPortionLine(store: store, writer: writer, committing: committing, committed: committed)
+    let insertQueue = BatchInsertQueue(store: store, writer: writer, committing: committing, committed: committed)
     do {
       for try await row in rows {
         try Task.checkCancellation()
         try builder.set(row)
         builder.endRow()
         if builder.isFull || committing.isReached(by: builder.count) {
-          try await line.send(builder.takePortion(onConflict: onConflict))
+          try await insertQueue.send(builder.takeChunk(onConflict: onConflict))
         }
       }
       try Task.checkCancellation()
-      try await line.send(builder.takePortion(onConflict: onConflict))
+      try await insertQueue.send(builder.takeChunk(onConflict: onConflict))
     } catch {
-      await line.cancel()
+      await insertQueue.cancel()
       if (error as? StoreError)?.code == .cancelled, Task.isCancelled { throw CancellationError() }
       throw error
     }
-    try await StoreError.inTask { try await line.finish() }
+    try await StoreError.inTask { try await insertQueue.finish() }
     return writer.outcome
   }
 }

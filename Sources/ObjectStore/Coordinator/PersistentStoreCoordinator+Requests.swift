@@ -22,14 +22,14 @@ extension PersistentStoreCoordinator {
   }
 
   /// Returns the unordered result of a fetch of IDs in one store.
-  package func foundObjects(
+  package func fetchedIDs(
     _ specification: FetchSpecification, in store: PersistentStore, scope: RequestScope, pinned: PinnedGeneration? = nil
-  ) throws -> FoundObjects {
+  ) throws -> FetchedIDs {
     try scope.cancellation?.check()
     if let store = store.incrementalStore as? any KeyListingStore {
       var scope = scope
       if let pinned { scope.generation = pinned.generation }
-      let found = try store.foundObjects(specification, in: scope)
+      let found = try store.fetchedIDs(specification, in: scope)
       try scope.cancellation?.check()
       return found
     }
@@ -90,7 +90,7 @@ extension PersistentStoreCoordinator {
     if store.isReadOnly {
       throw StoreError(.readOnlyStore, operation: .save, path: store.url?.path)
     }
-    let request = store.incrementalStore.takesExternalData ? request : try request.withBytesInRows(scope.objectIDSpace.model)
+    let request = store.incrementalStore.acceptsExternalData ? request : try request.withBytesInRows(scope.objectIDSpace.model)
     store.saving.lock()
     defer { store.saving.unlock() }
     // Not checked after the save, which cannot be undone.

@@ -29,9 +29,9 @@ public final class PersistentStoreCoordinator: Sendable {
   }
   private let state = Mutex(State())
   /// The observers of commits through this coordinator.
-  let listeners = ChangeListeners()
+  let observers = ChangeObservers()
   /// The observers of commits by other processes and coordinators.
-  let remoteListeners = RemoteChangeListeners()
+  let remoteObservers = RemoteChangeObservers()
   private let version = Atomic<Int>(0)
 
   /// Creates a coordinator without stores.
@@ -97,7 +97,7 @@ public final class PersistentStoreCoordinator: Sendable {
     }
     defer { if let url { state.withLock { _ = $0.openingURLs.remove(url) } } }
     let opened = try await openUnlessCanceled(description)
-    (opened.incrementalStore as? any FileMakingStore)?.keepFiles()
+    (opened.incrementalStore as? any FileCreatingStore)?.keepFiles()
     add(opened)
     return opened
   }
@@ -144,7 +144,7 @@ public final class PersistentStoreCoordinator: Sendable {
       throw error
     }
     let opened = PersistentStore(
-      configuration: configuration, store: store, metadata: metadata, cacheLimit: rowCacheLimit, listeners: listeners,
+      configuration: configuration, store: store, metadata: metadata, cacheLimit: rowCacheLimit, observers: observers,
       migrationBackupURL: backupURL)
     if description.postsRemoteChangeNotifications {
       do {
@@ -160,7 +160,7 @@ public final class PersistentStoreCoordinator: Sendable {
   /// Closes a store that could not be opened, and removes the files that it created.
   static func abandon(_ store: any IncrementalStore, withContents: Bool = false) {
     try? store.close()
-    (store as? any FileMakingStore)?.takeBackFiles(withContents: withContents)
+    (store as? any FileCreatingStore)?.removeCreatedFiles(withContents: withContents)
   }
 
   static func unknownType(_ description: PersistentStoreDescription) -> StoreError {
@@ -250,8 +250,8 @@ public final class PersistentStoreCoordinator: Sendable {
 
   /// Adds an observer, which is called on the committing thread while the store's lock is held.
   package func addObserver(_ observer: @escaping @Sendable (ChangeSet) -> Void) -> UInt64 {
-    listeners.add(observer)
+    observers.add(observer)
   }
 
-  package func removeObserver(_ number: UInt64) { listeners.remove(number) }
+  package func removeObserver(_ number: UInt64) { observers.remove(number) }
 }

@@ -11,7 +11,7 @@ package final class PinnedGeneration: Sendable, Hashable {
   package let store: PersistentStore
   package let generation: any StoreGeneration
   package let cache: RowCache
-  let begun = Date()
+  let startDate = Date()
   /// A number that is unique in the process.
   package let number = lastNumber.wrappingAdd(1, ordering: .relaxed).newValue
   private let holders = Mutex<[UInt64: QueryGeneration.Holder]>([:])
@@ -39,6 +39,6 @@ package final class PinnedGeneration: Sendable, Hashable {
   package func release(_ number: UInt64) { holders.withLock { $0[number] = nil } }
 
   var description: QueryGeneration {
-    QueryGeneration(begun: begun, holders: holders.withLock { $0.values.sorted { $0.since < $1.since } })
+    QueryGeneration(startDate: startDate, holders: holders.withLock { $0.values.sorted { $0.since < $1.since } })
   }
 }

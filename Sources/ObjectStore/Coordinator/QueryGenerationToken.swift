@@ -47,7 +47,7 @@ public struct QueryGeneration: Sendable, Hashable {
   }
 
   /// The time at which the generation was created.
-  public let begun: Date
+  public let startDate: Date
   /// The contexts that are pinned to the generation, in the order in which they were pinned. Empty if only tokens reference it.
   public let holders: [Holder]
 }

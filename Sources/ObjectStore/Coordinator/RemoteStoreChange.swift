@@ -18,13 +18,13 @@ public struct RemoteStoreChange: Sendable {
   ///
   /// If true, ``PersistentStoreCoordinator/changes()`` has already reported them. If false, any object may have changed: the coordinator
   /// has cleared its row cache for the store, and objects in contexts keep their values until they are refreshed.
-  public let isExtentKnown: Bool
+  public let areChangesKnown: Bool
   /// The position after the commits in the store's history, or nil if the store keeps no history or it cannot be read.
   public let historyToken: PersistentHistoryToken?
 
   func joined(with later: RemoteStoreChange) -> RemoteStoreChange {
     RemoteStoreChange(
-      storeIdentifier: storeIdentifier, url: later.url, isExtentKnown: isExtentKnown && later.isExtentKnown,
+      storeIdentifier: storeIdentifier, url: later.url, areChangesKnown: areChangesKnown && later.areChangesKnown,
       historyToken: later.historyToken ?? historyToken)
   }
 }

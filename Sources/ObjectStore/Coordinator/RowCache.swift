@@ -7,7 +7,7 @@ import Synchronization
 ///
 /// Contexts look up rows on many threads. Lookups take no lock, so readers never block on a preempted lock holder. Writers lock one part of
 /// the cache for one page at a time; neighboring pages belong to different parts.
-package final class RowCache: RowTableSource, @unchecked Sendable {  // `parts` is constant; its contents are locked or atomic
+package final class RowCache: CachedRowSource, @unchecked Sendable {  // `parts` is constant; its contents are locked or atomic
   private let roots: [Int]
   private let limit: Int
   /// The parts, each with its own lock. Manually allocated memory avoids reference counting that all threads would contend for.
@@ -23,46 +23,46 @@ package final class RowCache: RowTableSource, @unchecked Sendable {  // `parts` 
   /// The size of all parts in bytes, as of the last completed change.
   private let byteCount = Atomic<Int>(0)
   /// The number of pages created so far.
-  private let turns = Atomic<Int>(0)
+  private let creationCount = Atomic<Int>(0)
   #if CIPHERDATA_CHECKS
     private let kinds: [[SlotKind]]
   #endif
 
   /// A lock with its pages, and the number of readers that access them without the lock. Padded, so that parts do not share a cache line.
   private struct Part: ~Copyable {
-    let content: Mutex<RowCachePart>
+    let content: Mutex<RowCacheShard>
     private let finder: RowPages.Finder
     private let readers = Atomic<Int>(0)
     private let distance: (Int, Int, Int, Int, Int, Int, Int, Int) = (0, 0, 0, 0, 0, 0, 0, 0)
 
     init(treeCount: Int, shift: Int) {
-      let content = RowCachePart(treeCount: treeCount, shift: shift)
+      let content = RowCacheShard(treeCount: treeCount, shift: shift)
       finder = content.pages.finder
       self.content = Mutex(content)
     }
 
-    /// Looks up the entry of a key, without the lock if possible (see ``RowCachePart/retired``), otherwise with it.
-    @inline(__always) func look<Result: Sendable>(
+    /// Looks up the entry of a key, without the lock if possible (see ``RowCacheShard/retired``), otherwise with it.
+    @inline(__always) func withEntry<Result: Sendable>(
       root: Int, key: Int64, _ body: (borrowing RowEntry) -> Result?
     ) -> Result? {
       readers.add(1, ordering: .acquiringAndReleasing)
       let page = finder.page(root: root, number: key >> 9)
-      let result = page?._withUnsafeGuaranteedRef { $0.entries.look(at: Int(key & 511), body) } ?? nil
+      let result = page?._withUnsafeGuaranteedRef { $0.entries.withEntry(at: Int(key & 511), body) } ?? nil
       readers.subtract(1, ordering: .releasing)
       guard page == nil && finder.hasOthers(root: root) else { return result }
-      return lookLocked(root: root, key: key, body)
+      return withEntryLocked(root: root, key: key, body)
     }
 
-    @inline(never) private func lookLocked<Result: Sendable>(
+    @inline(never) private func withEntryLocked<Result: Sendable>(
       root: Int, key: Int64, _ body: (borrowing RowEntry) -> Result?
     ) -> Result? {
-      locked { $0.look(root: root, key: key, body) }
+      locked { $0.withEntry(root: root, key: key, body) }
     }
 
-    private func locked<Result: Sendable>(_ body: (borrowing RowCachePart) -> Result) -> Result { content.withLock { body($0) } }
+    private func locked<Result: Sendable>(_ body: (borrowing RowCacheShard) -> Result) -> Result { content.withLock { body($0) } }
 
     /// Changes the pages under the lock and returns the change of their size in bytes.
-    @inline(__always) func change(_ body: (inout RowCachePart) -> Void) -> Int {
+    @inline(__always) func change(_ body: (inout RowCacheShard) -> Void) -> Int {
       content.withLock { part in
         let count = part.byteCount
         body(&part)
@@ -77,7 +77,7 @@ package final class RowCache: RowTableSource, @unchecked Sendable {  // `parts` 
   private static let (partLimit, maximumPartCount) = (1 << 20, 16)
 
   /// The minimum number of updated rows for which grouping them by part pays off.
-  private static let rowsWorthSorting = 64
+  private static let sortThreshold = 64
 
   /// The maximum number of rows that a save enters before it releases the lock of a part: about 20 µs.
   private static let rowsUnderLock = 256
@@ -102,25 +102,25 @@ package final class RowCache: RowTableSource, @unchecked Sendable {  // `parts` 
 
   @inline(__always) private func index(root: Int, number: Int64) -> Int { (Int(truncatingIfNeeded: number) &+ root) & (partCount &- 1) }
 
-  @inline(__always) private func look<Result: Sendable>(
+  @inline(__always) private func withEntry<Result: Sendable>(
     _ reference: ObjectReference, _ body: (borrowing RowEntry) -> Result?
   ) -> Result? {
     let root = roots[reference.entity]
-    return parts[index(root: root, number: reference.key >> 9)].look(root: root, key: reference.key, body)
+    return parts[index(root: root, number: reference.key >> 9)].withEntry(root: root, key: reference.key, body)
   }
 
   /// Changes rows of one page and evicts pages if the limit is exceeded.
-  @inline(__always) private func change(root: Int, number: Int64, _ body: (inout RowCachePart) -> Void) {
+  @inline(__always) private func change(root: Int, number: Int64, _ body: (inout RowCacheShard) -> Void) {
     change(index(root: root, number: number), body)
   }
 
   /// Changes rows of one part and evicts pages if the limit is exceeded.
-  @inline(__always) private func change(_ index: Int, _ body: (inout RowCachePart) -> Void) {
+  @inline(__always) private func change(_ index: Int, _ body: (inout RowCacheShard) -> Void) {
     let change = parts[index].change { part in
       body(&part)
       #if CIPHERDATA_CHECKS
         // A check visits all 512 entries of a page.
-        if part.pacer.isDue(part.pages.count * 64) { check(index, part) }
+        if part.throttle.isDue(part.pages.count * 64) { check(index, part) }
       #endif
     }
     if change != 0, byteCount.add(change, ordering: .relaxed).newValue > limit { shrink() }
@@ -129,20 +129,20 @@ package final class RowCache: RowTableSource, @unchecked Sendable {  // `parts` 
   /// Evicts the oldest pages until the size is within the limit or one page is left.
   @inline(never) private func shrink() {
     while byteCount.load(ordering: .relaxed) > limit {
-      var (oldest, turn, pageCount) = (0, Int.max, 0)
+      var (oldest, creationIndex, pageCount) = (0, Int.max, 0)
       for index in 0..<partCount {
         parts[index].content.withLock { part in
           pageCount += part.pages.count
-          guard let page = part.firstPage(), page.turn < turn else { return }
-          (oldest, turn) = (index, page.turn)
+          guard let page = part.firstPage(), page.creationIndex < creationIndex else { return }
+          (oldest, creationIndex) = (index, page.creationIndex)
         }
       }
       guard pageCount > 1 else { return }
-      changeAll(of: oldest) { $0.removeFirstPage(cameAt: turn) }
+      changeAll(of: oldest) { $0.removeFirstPage(createdAt: creationIndex) }
     }
   }
 
-  private func changeAll(of index: Int, _ body: (inout RowCachePart) -> Void) {
+  private func changeAll(of index: Int, _ body: (inout RowCacheShard) -> Void) {
     byteCount.add(parts[index].change(body), ordering: .relaxed)
   }
 
@@ -173,7 +173,7 @@ package final class RowCache: RowTableSource, @unchecked Sendable {  // `parts` 
           return
         }
         part.time = now
-        part.page(root: root, number: number, turn: nextTurn)._withUnsafeGuaranteedRef { page in
+        part.page(root: root, number: number, creationIndex: nextCreationIndex)._withUnsafeGuaranteedRef { page in
           let entries = part.entriesToChange(of: page)
           var change = 0
           repeat {
@@ -199,13 +199,13 @@ package final class RowCache: RowTableSource, @unchecked Sendable {  // `parts` 
   /// - Parameter put: Stores the row in an entry and returns the change in size in bytes.
   @inline(__always) private func enter(
     _ row: RowImage, _ now: UInt32, where mayKeep: () -> Bool,
-    _ put: (inout RowCachePart, RowEntries) -> Int
+    _ put: (inout RowCacheShard, RowEntries) -> Int
   ) {
     let (root, number) = (roots[row.entityNumber], row.key >> 9)
     change(root: root, number: number) { part in
       guard mayKeep() else { return }
       part.time = now
-      part.page(root: root, number: number, turn: nextTurn)._withUnsafeGuaranteedRef { page in
+      part.page(root: root, number: number, creationIndex: nextCreationIndex)._withUnsafeGuaranteedRef { page in
         let entries = part.entriesToChange(of: page)
         part.count(withExtendedLifetime(row) { put(&part, entries) }, in: page)
       }
@@ -216,7 +216,7 @@ package final class RowCache: RowTableSource, @unchecked Sendable {  // `parts` 
   ///
   /// - Returns: The change in size in bytes.
   @inline(__always) private func enter(
-    _ row: UnsafeRawPointer, _ reference: ObjectReference, into entries: RowEntries, of part: inout RowCachePart
+    _ row: UnsafeRawPointer, _ reference: ObjectReference, into entries: RowEntries, of part: inout RowCacheShard
   ) -> Int {
     let index = Int(reference.key & 511)
     if entries.hasRow(index) {
@@ -231,7 +231,7 @@ package final class RowCache: RowTableSource, @unchecked Sendable {  // `parts` 
     return part.set(row, at: index, in: entries)
   }
 
-  private func nextTurn() -> Int { turns.add(1, ordering: .relaxed).oldValue }
+  private func nextCreationIndex() -> Int { creationCount.add(1, ordering: .relaxed).oldValue }
 
   /// Returns the time of a monotonic clock in hundredths of a second, which can be read in a few nanoseconds. It wraps around after 497
   /// days.
@@ -247,7 +247,7 @@ package final class RowCache: RowTableSource, @unchecked Sendable {  // `parts` 
 
   /// Returns the cached row of an object, or nil if it is not cached or older than a number of seconds.
   package func row(_ reference: ObjectReference, notOlderThan age: Double) -> RowImage? {
-    let image = look(reference) { entry in
+    let image = withEntry(reference) { entry in
       // The time is read first: a row that replaces the entry in between is newer.
       Double(Self.now() &- entry.time) <= age * 100 ? entry.image : nil
     }
@@ -256,13 +256,13 @@ package final class RowCache: RowTableSource, @unchecked Sendable {  // `parts` 
 
   /// Returns the cached row of an object, or nil if it is not cached.
   package func row(_ reference: ObjectReference) -> RowImage? {
-    let image = look(reference) { $0.image }
+    let image = withEntry(reference) { $0.image }
     // A reference can name another entity of the tree than the row's, which has other slots.
     return image?.entityNumber == reference.entity ? image : nil
   }
 
   package func hasRow(_ reference: ObjectReference) -> Bool {
-    look(reference) { $0.entityNumber } == reference.entity
+    withEntry(reference) { $0.entityNumber } == reference.entity
   }
 
   /// Returns the current rows of a page.
@@ -294,7 +294,7 @@ package final class RowCache: RowTableSource, @unchecked Sendable {  // `parts` 
 
   /// Enters the rows of updates, grouped by part, in batches that limit the time under a lock.
   private func set(_ updates: [SaveChangesRequest.Update], _ now: UInt32) {
-    if updates.count < Self.rowsWorthSorting {
+    if updates.count < Self.sortThreshold {
       for update in updates { set(update.row, now) }
       return
     }
@@ -310,7 +310,7 @@ package final class RowCache: RowTableSource, @unchecked Sendable {  // `parts` 
         let end = min(start + Self.rowsUnderLock, rows.count)
         change(index) { part in
           part.time = now
-          part.set(rows[start..<end], roots: roots, turn: nextTurn)
+          part.set(rows[start..<end], roots: roots, creationIndex: nextCreationIndex)
         }
       }
     }
@@ -371,7 +371,7 @@ package final class RowCache: RowTableSource, @unchecked Sendable {  // `parts` 
       checkInvariant(suspensions.load(ordering: .relaxed) >= 0, "transactions have ended that never began")
     }
 
-    private func check(_ index: Int, _ part: borrowing RowCachePart) {
+    private func check(_ index: Int, _ part: borrowing RowCacheShard) {
       part._checkInvariants(roots: roots, kinds: kinds) { self.index(root: $0.root, number: $0.number) == index }
     }
   }

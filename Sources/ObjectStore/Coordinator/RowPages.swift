@@ -5,7 +5,7 @@ import Synchronization
 final class RowPage {
   let number: Int64
   // Combined into one word, because allocations are rounded up to 16 bytes. A model has at most 65,536 entities.
-  private let turnAndRoot: Int
+  private let creationIndexAndRoot: Int
   // Accessed only under the lock of the page's part, one access at a time.
   @exclusivity(unchecked) private var table = RowTable()
   /// The address of the table's entries, for readers without the lock.
@@ -13,15 +13,15 @@ final class RowPage {
   // Accessed under the lock, like the table.
   @exclusivity(unchecked) var byteCount = RowPage.ownSize
 
-  init(root: Int, number: Int64, turn: Int) {
+  init(root: Int, number: Int64, creationIndex: Int) {
     self.number = number
-    turnAndRoot = turn << 16 | root
+    creationIndexAndRoot = creationIndex << 16 | root
     start = Atomic(table.entries.start)
   }
 
-  var root: Int { turnAndRoot & 0xffff }
+  var root: Int { creationIndexAndRoot & 0xffff }
   /// The position of the page in the creation order of the cache.
-  var turn: Int { turnAndRoot >> 16 }
+  var creationIndex: Int { creationIndexAndRoot >> 16 }
 
   var entries: RowEntries { @inline(__always) get { RowEntries(start.load(ordering: .acquiring)) } }
 
@@ -31,10 +31,10 @@ final class RowPage {
   /// Replaces a shared table by a copy, so that the entries can be changed. Returns the previous table if it was shared.
   @inline(__always) func separate() -> RowTable? {
     if isKnownUniquelyReferenced(&table) { return nil }
-    let former = table
-    table = RowTable(copying: former)
+    let previous = table
+    table = RowTable(copying: previous)
     start.store(table.entries.start, ordering: .releasing)
-    return former
+    return previous
   }
 
   /// The size of a page without its rows, in bytes. With random access there is nearly one page for each row, so it is counted.

@@ -67,7 +67,7 @@ extension CompiledDerivation {
   }
 
   /// Whether every result is a valid value of the attribute without conversion.
-  package var fitsAlways: Bool {
+  package var alwaysFits: Bool {
     switch operation {
     case .count: type == .integer64
     case .sum, .average: false

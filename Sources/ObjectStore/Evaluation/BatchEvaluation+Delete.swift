@@ -7,23 +7,24 @@ extension BatchEvaluation {
     row: (ObjectReference) throws -> RowImage?
   ) throws -> SaveChangesRequest {
     var waiting = try self.objects(of: request, candidates: candidates, resolver: resolver, row: row)
-    var doomed = Set(waiting)
+    var objectsToDelete = Set(waiting)
     // Iterative, because long cascades would overflow the stack.
     while let object = waiting.popLast() {
       for relationship in model.entities[object.entity].relationships where relationship.deleteRule == .cascade {
-        for other in try destinations(of: object, relationship, resolver) where try row(other) != nil && doomed.insert(other).inserted {
+        for other in try destinations(of: object, relationship, resolver)
+        where try row(other) != nil && objectsToDelete.insert(other).inserted {
           waiting.append(other)
         }
       }
     }
-    try checkDenyRules(doomed, resolver: resolver, row: row)
+    try checkDenyRules(objectsToDelete, resolver: resolver, row: row)
     var edits = BatchEdits(model: model)
-    for release in model.deletionReleases {
+    for release in model.nullifiedRelationships {
       let relationship = release.relationship
       let sources = model.entities[release.leading.sourceEntity].subtree
       var released: [RowImage] = []
-      for object in doomed where sources.contains(object.entity) {
-        for other in try destinations(of: object, release.leading, resolver) where !doomed.contains(other) {
+      for object in objectsToDelete where sources.contains(object.entity) {
+        for other in try destinations(of: object, release.leading, resolver) where !objectsToDelete.contains(other) {
           if let row = try row(other), row.reference(relationship.index) == object { released.append(row) }
         }
       }
@@ -34,10 +35,10 @@ extension BatchEvaluation {
     }
     var save = SaveChangesRequest()
     save.updated = edits.updates()
-    save.deleted = try doomed.sorted { ($0.key, $0.entity) < ($1.key, $1.entity) }.map {
+    save.deleted = try objectsToDelete.sorted { ($0.key, $0.entity) < ($1.key, $1.entity) }.map {
       let stored = try row($0)
       var deleted = SaveChangesRequest.VersionedReference(reference: $0, version: stored?.version ?? 0)
-      deleted.formerRow = stored
+      deleted.previousRow = stored
       return deleted
     }
     return save
@@ -71,21 +72,21 @@ extension BatchEvaluation {
   }
 
   private func checkDenyRules<Resolver: ObjectResolver<ObjectReference>>(
-    _ doomed: Set<ObjectReference>, resolver: Resolver, row: (ObjectReference) throws -> RowImage?
+    _ objectsToDelete: Set<ObjectReference>, resolver: Resolver, row: (ObjectReference) throws -> RowImage?
   ) throws {
     for relationship in model.relationships where relationship.deleteRule == .deny {
       let sources = model.entities[relationship.sourceEntity].subtree
-      let refusing = try doomed.filter { object in
+      let denying = try objectsToDelete.filter { object in
         try sources.contains(object.entity)
-          && destinations(of: object, relationship, resolver).contains { try !doomed.contains($0) && row($0) != nil }
+          && destinations(of: object, relationship, resolver).contains { try !objectsToDelete.contains($0) && row($0) != nil }
       }
-      if !refusing.isEmpty { throw BatchError(denied: relationship, model, refusing.map(objectID(of:))) }
+      if !denying.isEmpty { throw BatchError(denied: relationship, model, denying.map(objectID(of:))) }
     }
   }
 }
 
 /// A to-one relationship that is nullified when its destination is deleted.
-package struct DeletionRelease {
+package struct NullifiedRelationship {
   /// The relationship to nullify.
   package let relationship: CompiledRelationship
   /// The relationship from the deleted object to the objects whose relationship is nullified.
@@ -97,20 +98,20 @@ package struct DeletionRelease {
 
 extension CompiledModel {
   /// The stored to-one relationships that are nullified when their destination is deleted, unless their own object is deleted too.
-  package var deletionReleases: [DeletionRelease] {
-    let mutual = relationships.compactMap { relationship -> DeletionRelease? in
+  package var nullifiedRelationships: [NullifiedRelationship] {
+    let mutual = relationships.compactMap { relationship -> NullifiedRelationship? in
       guard !relationship.isToMany, !relationship.isTransient, let inverse = inverse(of: relationship), !inverse.isTransient,
         inverse.deleteRule != .noAction
       else { return nil }
-      return DeletionRelease(relationship: relationship, leading: inverse, isMutual: true)
+      return NullifiedRelationship(relationship: relationship, leading: inverse, isMutual: true)
     }
     let released = Set(mutual.map(\.relationship.id))
     // If the inverse does not name the relationship as its own inverse, it is nullified from the side that names it, as in a save.
-    let oneSided = relationships.compactMap { leading -> DeletionRelease? in
+    let oneSided = relationships.compactMap { leading -> NullifiedRelationship? in
       guard let inverse = followedInverse(of: leading), !leading.isTransient, !inverse.isTransient, !inverse.isToMany,
         leading.deleteRule != .noAction, !released.contains(inverse.id)
       else { return nil }
-      return DeletionRelease(relationship: inverse, leading: leading, isMutual: false)
+      return NullifiedRelationship(relationship: inverse, leading: leading, isMutual: false)
     }
     return mutual + oneSided
   }

@@ -11,9 +11,9 @@ extension BatchEvaluation {
     if insertion.onConflict == .error {
       for position in insertion.rows.indices { try merging.checkComplete(position) }
       save.inserted = insertion.rows
-      var arrivals = Arrivals(merging.entity, model)
-      for row in insertion.rows { arrivals.note(row, insteadOf: nil) }
-      save.relationshipChanges = try arrivals.changes(resolver)
+      var appends = OrderedMemberAppends(merging.entity, model)
+      for row in insertion.rows { appends.record(row, insteadOf: nil) }
+      save.relationshipChanges = try appends.changes(resolver)
       return save
     }
     var index = UniqueValueIndex(of: merging.entity, model)
@@ -27,26 +27,26 @@ extension BatchEvaluation {
     let stored = rows
     var inserted: [ObjectReference] = []
     var changed: [ObjectReference: SlotMask] = [:]
-    var arrivals = Arrivals(merging.entity, model)
+    var appends = OrderedMemberAppends(merging.entity, model)
     let writer = RowWriter()
     for (position, new) in insertion.rows.enumerated() {
       let holders = try index.holders(of: new, model).compactMap { rows[$0] }
-      switch try merging.fate(of: position, holders: holders, space: space) {
+      switch try merging.resolution(of: position, holders: holders, space: space) {
       case .inserted:
         rows[new.reference] = new
         inserted.append(new.reference)
-        arrivals.note(new, insteadOf: nil)
+        appends.record(new, insteadOf: nil)
         try index.insert(new, model)
-      case .passedOver: break
+      case .skipped: break
       case .merged(let holder, let slots):
         var values: [Int: Slot] = [:]
         for slot in slots.slots(below: new.slotCount) { values[slot] = try new.slot(slot, kind: merging.entity.slots[slot].kind) }
         // The version is incremented once, even if several rows of the batch change the stored row.
         let version = stored[holder.reference].map { $0.version + 1 } ?? holder.version
         let row = BatchEdits.edited(holder, values, entity: model.entities[holder.entityNumber], version: version, into: writer)
-        arrivals.note(row, insteadOf: holder)
+        appends.record(row, insteadOf: holder)
         try index.remove(holder, model)
-        if let clash = try index.clash(of: row, model) { throw conflict(clash, row) }
+        if let violation = try index.violation(of: row, model) { throw conflict(violation, row) }
         try index.insert(row, model)
         rows[row.reference] = row
         if stored[row.reference] != nil { changed[row.reference, default: SlotMask()].formUnion(slots) }
@@ -57,22 +57,22 @@ extension BatchEvaluation {
       guard let row = rows[reference] else { return nil }
       return SaveChangesRequest.Update(row: row, changedSlots: slots, oldVersion: row.version - 1)
     }
-    save.relationshipChanges = try arrivals.changes(resolver)
+    save.relationshipChanges = try appends.changes(resolver)
     return save
   }
 
   /// Returns the error for a stored row whose new values belong to another row.
-  private func conflict(_ clash: (constraint: DeclaredConstraint, holder: ObjectReference), _ row: RowImage) -> StoreError {
+  private func conflict(_ violation: (constraint: DeclaredConstraint, holder: ObjectReference), _ row: RowImage) -> StoreError {
     StoreError(
       ConstraintConflict(
-        entityName: model.entities[clash.constraint.entity].name, constraint: clash.constraint.names,
-        objectIDs: [objectID(of: row.reference)], databaseObjectID: objectID(of: clash.holder)),
+        entityName: model.entities[violation.constraint.entity].name, constraint: violation.constraint.names,
+        objectIDs: [objectID(of: row.reference)], databaseObjectID: objectID(of: violation.holder)),
       operation: .batchInsert)
   }
 }
 
 /// New members of ordered relationships. They are appended in the order of their arrival.
-private struct Arrivals {
+private struct OrderedMemberAppends {
   private struct Owner: Hashable {
     let relationship: Int
     let object: ObjectReference
@@ -87,7 +87,7 @@ private struct Arrivals {
     }
   }
 
-  mutating func note(_ row: RowImage, insteadOf old: RowImage?) {
+  mutating func record(_ row: RowImage, insteadOf old: RowImage?) {
     for side in sides {
       let before = old?.reference(side.slot) ?? ObjectReference(rawValue: 0)
       let now = row.reference(side.slot)
@@ -153,7 +153,7 @@ private struct UniqueValueIndex {
   }
 
   /// Returns the first constraint under which another row has the values of a row.
-  func clash(of row: RowImage, _ model: CompiledModel) throws -> (constraint: DeclaredConstraint, holder: ObjectReference)? {
+  func violation(of row: RowImage, _ model: CompiledModel) throws -> (constraint: DeclaredConstraint, holder: ObjectReference)? {
     for (number, constraint) in constraints.enumerated() where model.entities[constraint.entity].subtree.contains(row.entityNumber) {
       if let values = try values(row, constraint), let holder = holders[number][values] { return (constraint, holder) }
     }

@@ -84,7 +84,7 @@ package struct BatchEdits {
       let row = Self.edited(
         edit.row, edit.values, entity: model.entities[edit.row.entityNumber], version: edit.row.version + 1, into: writer)
       var update = SaveChangesRequest.Update(row: row, changedSlots: changed, oldVersion: edit.row.version)
-      update.formerRow = edit.row
+      update.previousRow = edit.row
       return update
     }
   }

@@ -28,9 +28,9 @@ extension CompiledEntity {
 /// Decides for each row of a batch insert whether it is inserted, skipped, or merged into a stored row.
 package struct BatchRowMerging {
   /// The decision for a row.
-  package enum Fate {
+  package enum Resolution {
     case inserted
-    case passedOver
+    case skipped
     /// A stored row takes the values of the given slots.
     case merged(RowImage, SlotMask)
   }
@@ -94,12 +94,12 @@ package struct BatchRowMerging {
   /// Returns the decision for a row.
   ///
   /// - Parameter holders: The distinct rows that have its values under uniqueness constraints.
-  package func fate(of position: Int, holders: [RowImage], space: ObjectIDSpace) throws -> Fate {
+  package func resolution(of position: Int, holders: [RowImage], space: ObjectIDSpace) throws -> Resolution {
     guard let holder = holders.first else {
       try checkComplete(position)
       return .inserted
     }
-    if insertion.onConflict == .ignore { return .passedOver }
+    if insertion.onConflict == .ignore { return .skipped }
     let new = insertion.rows[position]
     let isOfEntity = entity.subtree.contains(holder.entityNumber)
     guard holders.count == 1, isOfEntity else {
@@ -114,7 +114,7 @@ package struct BatchRowMerging {
     }
     var changed = try differing(slots, new, holder)
     try complete(&changed, position, new, holder)
-    return changed.isEmpty ? .passedOver : .merged(holder, changed)
+    return changed.isEmpty ? .skipped : .merged(holder, changed)
   }
 
   /// Returns the slots that a stored row takes from a new one.

@@ -112,7 +112,7 @@ package struct BatchUpdatePlan: Sendable {
       throw failure(.notSettable, "is a to-many relationship. Set the to-one relationship back in the members, or save objects.")
     case .fetched: throw failure(.notSettable, "is a fetched property: it holds nothing of its own.")
     case nil:
-      let advice = CloseName.advice(for: key, among: entity.propertyNames).map { "; \($0)" } ?? ""
+      let advice = SimilarName.advice(for: key, among: entity.propertyNames).map { "; \($0)" } ?? ""
       throw failure(.unknownKey, "is not a property of the entity\(advice)\(advice.hasSuffix("?") ? "" : ".")")
     }
   }

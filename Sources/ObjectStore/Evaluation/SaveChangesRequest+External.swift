@@ -23,7 +23,7 @@ extension SaveChangesRequest {
     result.inserted = RowList((0..<inserted.count).map { rows[$0] })
     result.updated = updated.enumerated().map { index, update in
       var changed = Update(row: rows[inserted.count + index], changedSlots: update.changedSlots, oldVersion: update.oldVersion)
-      changed.formerRow = update.formerRow
+      changed.previousRow = update.previousRow
       return changed
     }
     return result

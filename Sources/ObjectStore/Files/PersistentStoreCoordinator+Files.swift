@@ -86,8 +86,8 @@ extension PersistentStoreCoordinator {
     var target = description
     target.configuration = store.configurationName
     target.isReadOnly = false
-    let told = StoreMoveProgress(progress)
-    if let files = store.incrementalStore as? any FileStore, let copy = try await files.copy(to: target, progress: told.ofCopy) {
+    let reporter = StoreMoveProgress(progress)
+    if let files = store.incrementalStore as? any FileStore, let copy = try await files.copy(to: target, progress: reporter.ofCopy) {
       let opened: PersistentStore
       do { opened = try await open(copy) } catch {
         try? await destroyPersistentStore(with: copy)
@@ -95,27 +95,27 @@ extension PersistentStoreCoordinator {
       }
       exchange(store, for: opened)
       try store.incrementalStore.close()
-      told.finish()
+      reporter.finish()
       return opened
     }
     target.createsStore = true
     let opened = try await open(target)
     do {
-      let maker = opened.incrementalStore as? any FileMakingStore
+      let maker = opened.incrementalStore as? any FileCreatingStore
       // Another process may have created a store there in the meantime.
-      guard maker?.hasMadeFiles ?? true else { throw StoreError(.newPlaceTaken, operation: .copyStore, path: description.url?.path) }
-      try copyRows(of: store, to: opened, told)
+      guard maker?.hasCreatedFiles ?? true else { throw StoreError(.newPlaceTaken, operation: .copyStore, path: description.url?.path) }
+      try copyRows(of: store, to: opened, reporter)
       maker?.keepFiles()
     } catch {
       Self.abandon(opened.incrementalStore, withContents: true)
-      if !(opened.incrementalStore is any FileMakingStore), description.url != nil {
+      if !(opened.incrementalStore is any FileCreatingStore), description.url != nil {
         try? await destroyPersistentStore(with: description)
       }
       throw error
     }
     exchange(store, for: opened)
     try store.incrementalStore.close()
-    told.finish()
+    reporter.finish()
     return opened
   }
 

@@ -49,7 +49,7 @@ final class StoreCopier {
       try body(ids[start..<end])
       done += end - start
       start = end
-      try progress.tell(done, of: total)
+      try progress.report(done, of: total)
     }
   }
 
@@ -101,7 +101,7 @@ final class StoreCopier {
     var request = SaveChangesRequest()
     request.inserted = writer.finish()
     // External values would still refer to files of the source.
-    if !destination.incrementalStore.takesExternalData { request = try request.withBytesInRows(model) }
+    if !destination.incrementalStore.acceptsExternalData { request = try request.withBytesInRows(model) }
     _ = try destination.incrementalStore.execute(.save(request), in: destinationScope)
   }
 

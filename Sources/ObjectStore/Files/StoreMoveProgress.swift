@@ -16,7 +16,7 @@ struct StoreMoveProgress: Sendable {
   /// Reports the progress of copying rows.
   ///
   /// - Throws: ``StoreError`` with ``StoreError/Code/cancelled`` if the handler returns false; `CancellationError` if the task is canceled.
-  func tell(_ done: Int, of total: Int) throws {
+  func report(_ done: Int, of total: Int) throws {
     try Task.checkCancellation()
     if let handler, !handler(Self.share(done, of: total), Self.units) { throw StoreError(.cancelled, operation: .copyStore) }
   }

@@ -5,7 +5,7 @@ import ObjectModel
 /// An object that was inserted and deleted is listed as deleted; one that was inserted and updated, as inserted. An object that was deleted
 /// and inserted again with the same ID is listed as updated, with unknown changes.
 package struct HistoryChangeSet {
-  private enum State { case inserted, updated, broughtBack, refreshed, deleted, insertedAndDeleted }
+  private enum State { case inserted, updated, restored, refreshed, deleted, insertedAndDeleted }
 
   private let store: String
   /// Created with the first change, whose object ID determines the model.
@@ -43,10 +43,12 @@ package struct HistoryChangeSet {
   ///
   /// - Parameter source: The open store whose row cache already includes them.
   package func changeSet(source: PersistentStore? = nil) -> ChangeSet {
-    func ids(_ wanted: State, _ other: State? = nil) -> [ManagedObjectID] { order.filter { states[$0] == wanted || states[$0] == other } }
-    let updated = ids(.updated, .broughtBack)
+    func ids(_ matching: State, _ other: State? = nil) -> [ManagedObjectID] {
+      order.filter { states[$0] == matching || states[$0] == other }
+    }
+    let updated = ids(.updated, .restored)
     var changed = ChangedSlots()
-    for id in updated { changed.append(states[id] == .broughtBack ? nil : slots[id]) }
+    for id in updated { changed.append(states[id] == .restored ? nil : slots[id]) }
     return ChangeSet(
       ofStore: store, inserted: ids(.inserted), updated: updated, updatedSlots: changed, deleted: ids(.deleted, .insertedAndDeleted),
       refreshed: ids(.refreshed),
@@ -62,12 +64,12 @@ package struct HistoryChangeSet {
     guard let model = model ?? ObjectIDSpace.space(id.space)?.model else { return }
     if links == nil { (self.model, links) = (model, LinkCollector(model)) }
     let entity = model.entities[Int(id.entityNumber)]
-    let former = states[id]
-    if former == nil { order.append(id) }
+    let previous = states[id]
+    if previous == nil { order.append(id) }
     switch change.changeType {
     case .insert:
-      if former == .deleted {
-        states[id] = .broughtBack
+      if previous == .deleted {
+        states[id] = .restored
         // Existing objects in contexts have the members from before the deletion.
         for relationship in entity.relationships where relationship.isToMany && !relationship.isTransient {
           links?.addOrder(of: RelationshipOwner(object: id.reference, relationshipID: relationship.id))
@@ -77,7 +79,7 @@ package struct HistoryChangeSet {
       }
       addLinks(of: change, entity, entity.slots.compactMap(\.relationship))
     case .delete:
-      states[id] = former == .inserted || former == .insertedAndDeleted ? .insertedAndDeleted : .deleted
+      states[id] = previous == .inserted || previous == .insertedAndDeleted ? .insertedAndDeleted : .deleted
       addLinks(of: change, entity, entity.slots.compactMap(\.relationship))
       // Objects that referred to the deleted one have changed, but they are not listed.
       links?.addUnlistedLinks(toObjectsOf: entity.number)
@@ -94,7 +96,7 @@ package struct HistoryChangeSet {
         }
       }
       let isDerivedOnly = !change.updatedProperties.isEmpty && change.updatedProperties == change.derivedProperties
-      if former == nil || former == .refreshed { states[id] = isDerivedOnly ? .refreshed : .updated }
+      if previous == nil || previous == .refreshed { states[id] = isDerivedOnly ? .refreshed : .updated }
       slots[id, default: SlotMask()].formUnion(mask)
       addLinks(of: change, entity, toOnes)
     }
@@ -149,10 +151,10 @@ extension PersistentStoreCoordinator {
       query.after = try history.number(after: token)
       var reader = history.reader(query)
       var set = HistoryChangeSet(ofStore: history.store.identifier)
-      while let piece = try reader.next() {
+      while let fragment = try reader.next() {
         try cancellation?.check(.readHistory)
-        var transaction = piece.transaction
-        transaction.changes = piece.changes
+        var transaction = fragment.transaction
+        transaction.changes = fragment.changes
         set.add(transaction)
         last = last?.merging(transaction.token) ?? transaction.token
       }

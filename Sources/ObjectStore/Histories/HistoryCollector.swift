@@ -9,7 +9,7 @@ struct HistoryCollector {
   private var seen: Set<ManagedObjectID> = []
   private var transactionCount = 0
   /// The current transaction with its changes so far, and whether it is included.
-  private var open: (transaction: PersistentHistoryTransaction, isWanted: Bool)?
+  private var open: (transaction: PersistentHistoryTransaction, isIncluded: Bool)?
 
   init(_ type: PersistentHistoryResultType, limit: Int, isFiltered: Bool) {
     result = PersistentHistoryResult(type)
@@ -17,42 +17,42 @@ struct HistoryCollector {
     self.isFiltered = isFiltered
   }
 
-  var wantsChanges: Bool { isFiltered || !(result.resultType == .transactionsOnly || result.resultType == .statusOnly) }
+  var includesChanges: Bool { isFiltered || !(result.resultType == .transactionsOnly || result.resultType == .statusOnly) }
   var isFull: Bool { limit > 0 && transactionCount >= limit && open == nil }
 
   /// Skips a piece of a transaction that does not match.
-  mutating func pass(_ piece: HistoryPiece) { if piece.isLast { note(piece) } }
+  mutating func pass(_ fragment: HistoryFragment) { if fragment.isLast { record(fragment) } }
 
-  mutating func add(_ piece: HistoryPiece) {
-    if piece.isFirst {
-      var transaction = piece.transaction
+  mutating func add(_ fragment: HistoryFragment) {
+    if fragment.isFirst {
+      var transaction = fragment.transaction
       if result.resultType == .transactionsAndChanges { transaction.changes = [] }
       open = (transaction, !isFiltered)
     }
-    guard var (transaction, isWanted) = open else { return }
-    isWanted = isWanted || !piece.changes.isEmpty
-    transaction.skippedChangeCount = piece.transaction.skippedChangeCount
+    guard var (transaction, isIncluded) = open else { return }
+    isIncluded = isIncluded || !fragment.changes.isEmpty
+    transaction.skippedChangeCount = fragment.transaction.skippedChangeCount
     switch result.resultType {
-    case .transactionsAndChanges: transaction.changes?.append(contentsOf: piece.changes)
-    case .changesOnly: result.changes += piece.changes
+    case .transactionsAndChanges: transaction.changes?.append(contentsOf: fragment.changes)
+    case .changesOnly: result.changes += fragment.changes
     case .objectIDs:
-      for change in piece.changes where seen.insert(change.changedObjectID).inserted { result.objectIDs.append(change.changedObjectID) }
+      for change in fragment.changes where seen.insert(change.changedObjectID).inserted { result.objectIDs.append(change.changedObjectID) }
     case .count, .transactionsOnly, .statusOnly: break
     }
-    if wantsChanges { result.count += piece.changes.count }
-    guard piece.isLast else {
-      open = (transaction, isWanted)
+    if includesChanges { result.count += fragment.changes.count }
+    guard fragment.isLast else {
+      open = (transaction, isIncluded)
       return
     }
     open = nil
-    note(piece)
-    guard isWanted else { return }
+    record(fragment)
+    guard isIncluded else { return }
     transactionCount += 1
     if result.resultType == .transactionsAndChanges || result.resultType == .transactionsOnly { result.transactions.append(transaction) }
   }
 
-  private mutating func note(_ piece: HistoryPiece) {
-    let token = piece.transaction.token
+  private mutating func record(_ fragment: HistoryFragment) {
+    let token = fragment.transaction.token
     result.lastToken = result.lastToken.map { $0.merging(token) } ?? token
   }
 }

@@ -45,12 +45,12 @@ struct HistoryFilter {
   var acceptsChange: ((PersistentHistoryChange) throws -> Bool)? {
     changes.map { predicate in
       // The object's URI is created only if the predicate uses it. Otherwise this would take most of the time.
-      let asksForObject = predicate.keyPathHeads.contains("object")
+      let usesChangedObject = predicate.keyPathHeads.contains("object")
       return { change in
         var values: [String: Any] = [
           "entity": change.changedObjectID.entityName, "changeType": change.changeType.rawValue, "properties": change.updatedProperties,
         ]
-        if asksForObject { values["object"] = change.changedObjectID.uriString }
+        if usesChangedObject { values["object"] = change.changedObjectID.uriString }
         return try predicate.evaluate(with: values)
       }
     }

@@ -67,7 +67,7 @@ public struct HistoryObserver: AsyncSequence, Sendable {
     /// Signals commits since the last check.
     private var commits: AsyncStream<Void>.Iterator
     /// Stops observing when the iterator is deallocated.
-    private let end: EndAction
+    private let end: DeinitAction
 
     init(
       _ coordinator: PersistentStoreCoordinator, _ token: PersistentHistoryToken?,
@@ -81,7 +81,7 @@ public struct HistoryObserver: AsyncSequence, Sendable {
       let number = coordinator.addObserver { _ in continuation.yield() }
       let remote = coordinator.remoteChanges()
       let task = Task { for await _ in remote { continuation.yield() } }
-      end = EndAction { [weak coordinator] in
+      end = DeinitAction { [weak coordinator] in
         coordinator?.removeObserver(number)
         task.cancel()
         continuation.finish()

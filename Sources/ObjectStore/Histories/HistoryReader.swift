@@ -1,7 +1,7 @@
 package import ObjectModel
 
 /// A transaction, or a part of one that has too many changes for one piece.
-package struct HistoryPiece: Sendable {
+package struct HistoryFragment: Sendable {
   package var transaction: PersistentHistoryTransaction
   /// The matching changes of the piece.
   package var changes: [PersistentHistoryChange]
@@ -15,7 +15,7 @@ package struct HistoryPiece: Sendable {
 /// Transactions are returned even if the filter removes all their changes.
 package struct HistoryReader {
   /// The maximum number of changes in a piece.
-  package static let pieceSize = 1_000
+  package static let fragmentSize = 1_000
   /// The number of bytes of records that are read at a time.
   private static let byteLimit = 1 << 16
 
@@ -24,14 +24,14 @@ package struct HistoryReader {
   private let space: ObjectIDSpace
   private let ids: HistoryIDs
   private var query: HistoryQuery
-  private let isWanted: ((PersistentHistoryChange) throws -> Bool)?
-  private let wantsChanges: Bool
+  private let isIncluded: ((PersistentHistoryChange) throws -> Bool)?
+  private let includesChanges: Bool
 
   private var entries: [HistoryEntry] = []
   private var position = 0
   private var isAtEnd = false
   private var header: PersistentHistoryTransaction?
-  private var maker: HistoryChangeMaker
+  private var decoder: HistoryChangeDecoder
   private var lastOpening: (text: String, opening: HistoryOpening?)?
   private var hasBegun = false
 
@@ -41,24 +41,25 @@ package struct HistoryReader {
   ///   - wantsChanges: Whether to decode changes.
   ///   - isWanted: Returns whether to include a change, or nil to include all.
   package init(
-    _ store: any HistoryStore, identifier: String, space: ObjectIDSpace, ids: HistoryIDs, _ query: HistoryQuery, wantsChanges: Bool = true,
-    isWanted: ((PersistentHistoryChange) throws -> Bool)? = nil
+    _ store: any HistoryStore, identifier: String, space: ObjectIDSpace, ids: HistoryIDs, _ query: HistoryQuery,
+    includesChanges: Bool = true,
+    isIncluded: ((PersistentHistoryChange) throws -> Bool)? = nil
   ) {
     self.store = store
     self.identifier = identifier
     self.space = space
     self.ids = ids
     self.query = query
-    self.wantsChanges = wantsChanges
-    self.isWanted = isWanted
-    maker = HistoryChangeMaker(ids: ids, space: space)
+    self.includesChanges = includesChanges
+    self.isIncluded = isIncluded
+    decoder = HistoryChangeDecoder(ids: ids, space: space)
   }
 
   /// Returns the next piece, or nil after the newest transaction.
   ///
   /// - Throws: ``StoreError``, with the code `storeCorrupt` if a row cannot be decoded, and with `historyTokenExpired` if the next rows
   ///   were purged in the meantime.
-  package mutating func next() throws -> HistoryPiece? {
+  package mutating func next() throws -> HistoryFragment? {
     var isFirst = false
     if header == nil {
       guard let entry = try firstEntry() else { return nil }
@@ -66,30 +67,30 @@ package struct HistoryReader {
       guard entry.start == nil else { throw try expired() }
       hasBegun = true
       header = PersistentHistoryTransaction(entry, opening: opening(entry.authorship.opening), store: identifier)
-      maker.begin(transaction: entry.number)
+      decoder.begin(transaction: entry.number)
       try take(entry)
       isFirst = true
     }
     guard var transaction = header else { return nil }
     var changes: [PersistentHistoryChange] = []
-    while changes.count < Self.pieceSize {
-      if let change = try maker.next() {
-        if try isWanted?(change) ?? true { changes.append(change) }
+    while changes.count < Self.fragmentSize {
+      if let change = try decoder.next() {
+        if try isIncluded?(change) ?? true { changes.append(change) }
         continue
       }
       if let more = try entry(), more.start == transaction.transactionNumber {
         try take(more)
         continue
       }
-      if let last = maker.finish() {
-        if try isWanted?(last) ?? true { changes.append(last) }
+      if let last = decoder.finish() {
+        if try isIncluded?(last) ?? true { changes.append(last) }
       }
-      transaction.skippedChangeCount = maker.skipped
+      transaction.skippedChangeCount = decoder.skipped
       header = nil
-      return HistoryPiece(transaction: transaction, changes: changes, isFirst: isFirst, isLast: true)
+      return HistoryFragment(transaction: transaction, changes: changes, isFirst: isFirst, isLast: true)
     }
-    transaction.skippedChangeCount = maker.skipped
-    return HistoryPiece(transaction: transaction, changes: changes, isFirst: isFirst, isLast: false)
+    transaction.skippedChangeCount = decoder.skipped
+    return HistoryFragment(transaction: transaction, changes: changes, isFirst: isFirst, isLast: false)
   }
 
   /// Parses the text of an opening. Consecutive transactions often have the same, which is cached.
@@ -126,12 +127,12 @@ package struct HistoryReader {
 
   private mutating func take(_ entry: HistoryEntry) throws {
     position += 1
-    if wantsChanges { try maker.take(entry) }
+    if includesChanges { try decoder.take(entry) }
   }
 
   private func expired() throws -> StoreError {
     StoreError(
-      .historyExpired(oldest: try store.historyExtent().map { PersistentHistoryToken($0.oldest, of: identifier).description }),
+      .historyExpired(oldest: try store.historyBounds().map { PersistentHistoryToken($0.oldest, of: identifier).description }),
       operation: .readHistory)
   }
 }

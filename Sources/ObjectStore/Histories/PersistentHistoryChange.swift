@@ -105,9 +105,9 @@ extension PersistentHistoryChange {
       switch values[name] {
       case .attribute(let slot):
         guard case .attribute(let known)? = entity.property(named: name), let attribute = known.attribute else {
-          return slot.plainValue.map(AttributeConversion.untyped)
+          return slot.untypedValue.map(AttributeConversion.untyped)
         }
-        return (try? AttributeConversion.untypedValue(of: slot, attribute)) ?? slot.plainValue.map(AttributeConversion.untyped)
+        return (try? AttributeConversion.untypedValue(of: slot, attribute)) ?? slot.untypedValue.map(AttributeConversion.untyped)
       case .object(let id): return id
       case .large, nil: return nil
       }
@@ -120,7 +120,7 @@ extension PersistentHistoryChange {
       switch values[name] {
       case .attribute(let slot):
         guard case .attribute(let known)? = entity.property(named: name), let attribute = known.attribute else {
-          if let value = slot.plainValue as? Value { return value }
+          if let value = slot.untypedValue as? Value { return value }
           if slot.isNull { return nil }
           throw .wrongType("\(Value.self)")
         }
@@ -149,7 +149,7 @@ extension PersistentHistoryChange {
 
 extension Slot {
   /// The value without an attribute's type.
-  fileprivate var plainValue: (any Sendable)? {
+  fileprivate var untypedValue: (any Sendable)? {
     switch self {
     case .null: nil
     case .int(let value): value

@@ -40,15 +40,15 @@ public struct PersistentHistorySequence: AsyncSequence, Sendable {
   let affectedStores: [String]?
 
   /// Returns an iterator that starts after the token.
-  public func makeAsyncIterator() -> Iterator { Iterator(HistoryWalk(self)) }
+  public func makeAsyncIterator() -> Iterator { Iterator(HistoryCursor(self)) }
 
   /// Iterates over the transactions.
   public struct Iterator: AsyncIteratorProtocol {
-    private let walk: HistoryWalk
+    private let cursor: HistoryCursor
     /// The transactions read ahead, in reverse order. Switching threads for each transaction would cost more than reading it.
     private var waiting: [PersistentHistoryTransaction] = []
 
-    init(_ walk: HistoryWalk) { self.walk = walk }
+    init(_ cursor: HistoryCursor) { self.cursor = cursor }
 
     /// Returns the next transaction or part of one, or nil after the newest.
     ///
@@ -62,7 +62,7 @@ public struct PersistentHistorySequence: AsyncSequence, Sendable {
     public mutating func next(isolation actor: isolated (any Actor)?) async throws(any Error) -> PersistentHistoryTransaction? {
       if waiting.isEmpty {
         try Task.checkCancellation()
-        waiting = try await walk.next().reversed()
+        waiting = try await cursor.next().reversed()
       }
       return waiting.popLast()
     }
@@ -72,18 +72,18 @@ public struct PersistentHistorySequence: AsyncSequence, Sendable {
 /// Reads the histories of several stores, one after the other, on a queue of its own.
 ///
 /// `@unchecked Sendable`: mutable state is accessed only on the queue.
-final class HistoryWalk: @unchecked Sendable {
+final class HistoryCursor: @unchecked Sendable {
   /// The maximum number of transactions to read at a time.
-  private static let greatestCount = 100
+  private static let maximumCount = 100
 
   private let sequence: PersistentHistorySequence
   private let queue = DispatchQueue(label: "CipherData.History")
   private var filter: HistoryFilter?
   private var waiting: [OpenHistory] = []
   private var reader: HistoryReader?
-  /// Whether the current transaction matches. `isTold` says whether a part of it was already returned.
-  private var isWanted = false
-  private var isTold = false
+  /// Whether the current transaction matches. `hasEmitted` says whether a part of it was already returned.
+  private var isIncluded = false
+  private var hasEmitted = false
   private var isOver = false
   /// An error that occurred after transactions had been read, thrown by the next call.
   private var failure: (any Error)?
@@ -112,7 +112,7 @@ final class HistoryWalk: @unchecked Sendable {
     var found: [PersistentHistoryTransaction] = []
     var count = 0
     do {
-      while !isOver, found.count < Self.greatestCount, count < HistoryReader.pieceSize {
+      while !isOver, found.count < Self.maximumCount, count < HistoryReader.fragmentSize {
         guard let transaction = try step() else {
           isOver = true
           break
@@ -139,7 +139,7 @@ final class HistoryWalk: @unchecked Sendable {
         query.after = max(query.after, try history.number(after: sequence.token))
         self.reader = history.reader(
           query,
-          isWanted: filter.acceptsChange.map { accepts in
+          isIncluded: filter.acceptsChange.map { accepts in
             { [unowned self] change in
               if isCancelled.load(ordering: .relaxed) { throw CancellationError() }
               return try accepts(change)
@@ -149,14 +149,14 @@ final class HistoryWalk: @unchecked Sendable {
       }
       // Moved out, so that it is mutated in place.
       self.reader = nil
-      guard let piece = try reader.next() else { continue }
+      guard let fragment = try reader.next() else { continue }
       self.reader = reader
-      if piece.isFirst { (isWanted, isTold) = (try filter.accepts(piece.transaction), false) }
-      guard isWanted, sequence.changes == nil || !piece.changes.isEmpty || (isTold && piece.isLast) else { continue }
-      isTold = true
-      var transaction = piece.transaction
-      transaction.changes = piece.changes
-      transaction.isContinued = !piece.isLast
+      if fragment.isFirst { (isIncluded, hasEmitted) = (try filter.accepts(fragment.transaction), false) }
+      guard isIncluded, sequence.changes == nil || !fragment.changes.isEmpty || (hasEmitted && fragment.isLast) else { continue }
+      hasEmitted = true
+      var transaction = fragment.transaction
+      transaction.changes = fragment.changes
+      transaction.isContinued = !fragment.isLast
       return transaction
     }
   }

@@ -9,10 +9,10 @@ struct OpenHistory {
   let ids: HistoryIDs
 
   func reader(
-    _ query: HistoryQuery, wantsChanges: Bool = true, isWanted: ((PersistentHistoryChange) throws -> Bool)? = nil
+    _ query: HistoryQuery, includesChanges: Bool = true, isIncluded: ((PersistentHistoryChange) throws -> Bool)? = nil
   ) -> HistoryReader {
     HistoryReader(
-      history, identifier: store.identifier, space: store.space, ids: ids, query, wantsChanges: wantsChanges, isWanted: isWanted)
+      history, identifier: store.identifier, space: store.space, ids: ids, query, includesChanges: includesChanges, isIncluded: isIncluded)
   }
 
   /// Returns the number of a token's transaction, or 0 if the token does not concern the store.
@@ -29,7 +29,7 @@ struct OpenHistory {
       guard known.mark == position.mark else { throw StoreError(.historyTokenUnknown, operation: .readHistory, path: store.url?.path) }
       return position.number
     }
-    let extent = try history.historyExtent()
+    let extent = try history.historyBounds()
     guard let extent, position.number < extent.oldest.number else {
       throw StoreError(.historyTokenUnknown, operation: .readHistory, path: store.url?.path)
     }
@@ -67,7 +67,7 @@ extension PersistentStoreCoordinator {
   public func currentPersistentHistoryToken(fromStores stores: [PersistentStore]? = nil) throws -> PersistentHistoryToken? {
     var positions: [String: HistoryPosition] = [:]
     for store in stores ?? persistentStores {
-      guard let history = store.incrementalStore as? any HistoryStore, let extent = try history.historyExtent() else { continue }
+      guard let history = store.incrementalStore as? any HistoryStore, let extent = try history.historyBounds() else { continue }
       positions[store.identifier] = extent.newest
     }
     return positions.isEmpty ? nil : PersistentHistoryToken(positions)
@@ -145,12 +145,12 @@ extension PersistentStoreCoordinator {
         guard let position = transaction.token.positions[history.store.identifier] else { continue }
         query.after = max(query.after, try history.number(at: position))
       }
-      var reader = history.reader(query, wantsChanges: collector.wantsChanges, isWanted: filter.acceptsChange)
-      var isWanted = false
-      while !collector.isFull, let piece = try reader.next() {
+      var reader = history.reader(query, includesChanges: collector.includesChanges, isIncluded: filter.acceptsChange)
+      var isIncluded = false
+      while !collector.isFull, let fragment = try reader.next() {
         try cancellation?.check(.readHistory)
-        if piece.isFirst { isWanted = try filter.accepts(piece.transaction) }
-        if isWanted { collector.add(piece) } else { collector.pass(piece) }
+        if fragment.isFirst { isIncluded = try filter.accepts(fragment.transaction) }
+        if isIncluded { collector.add(fragment) } else { collector.pass(fragment) }
       }
     }
     return collector.result
@@ -159,14 +159,14 @@ extension PersistentStoreCoordinator {
   // MARK: Deleting
 
   /// The maximum number of history rows that are deleted in one transaction.
-  static let historyPortion = 500
+  static let historyBatchSize = 500
 
   private func delete(
     from history: OpenHistory, before place: PersistentHistoryChangeRequest.Place, forces: Bool, _ cancellation: RequestCancellation?
   ) throws {
     try checkWritable([history.store], .deleteHistory)
     try cancellation?.check(.deleteHistory)
-    guard let extent = try history.history.historyExtent() else { return }
+    guard let extent = try history.history.historyBounds() else { return }
     let number: Int64
     switch place {
     case .token(nil): number = extent.newest.number
@@ -188,7 +188,7 @@ extension PersistentStoreCoordinator {
         throw StoreError(.historyConsumersBehind(behind.map(\.name)), operation: .deleteHistory, path: history.store.url?.path)
       }
     }
-    while try history.history.deleteHistory(before: number, rowLimit: Self.historyPortion) { try cancellation?.check(.deleteHistory) }
+    while try history.history.deleteHistory(before: number, rowLimit: Self.historyBatchSize) { try cancellation?.check(.deleteHistory) }
   }
 
   /// Returns whether a consumer has not read all transactions before the given one.

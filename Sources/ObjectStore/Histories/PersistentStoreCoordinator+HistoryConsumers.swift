@@ -21,7 +21,7 @@ extension PersistentStoreCoordinator {
   /// Records that a consumer has read up to a token. Earlier transactions may be purged.
   ///
   /// - Throws: ``StoreError``, with `historyConsumerBehind` if no consumer with the name is registered, and the codes of ``execute(_:)``.
-  public func historyConsumed(_ token: PersistentHistoryToken, by name: String) throws {
+  public func markHistoryConsumed(upTo token: PersistentHistoryToken, by name: String) throws {
     for history in try histories(affectedStores: nil, token: token, .changeHistoryConsumer) {
       guard let position = token.positions[history.store.identifier] else { continue }
       let known = try history.history.historyConsumers()
@@ -57,10 +57,10 @@ extension PersistentStoreCoordinator {
   /// - Throws: ``StoreError`` if a history cannot be written.
   @discardableResult
   public func removeHistoryConsumer(_ name: String) throws -> Bool {
-    var wasThere = false
+    var existed = false
     for history in try histories(affectedStores: nil, token: nil, .changeHistoryConsumer) {
-      if try history.history.removeHistoryConsumer(name) { wasThere = true }
+      if try history.history.removeHistoryConsumer(name) { existed = true }
     }
-    return wasThere
+    return existed
   }
 }

@@ -14,15 +14,15 @@ extension PersistentStoreCoordinator {
   /// commits twice, because keys are reserved in blocks of thousands before the first save. Such changes are still delivered, because a
   /// commit without objects may have changed the store's metadata. If the store keeps a history, the history token is unchanged if nothing
   /// was recorded.
-  public func remoteChanges() -> AsyncStream<RemoteStoreChange> { remoteListeners.stream() }
+  public func remoteChanges() -> AsyncStream<RemoteStoreChange> { remoteObservers.stream() }
 
   /// Starts observing commits by others to a store that was just opened.
   func observeRemoteCommits(to store: PersistentStore) throws {
-    store.noteHistory()
+    store.recordHistoryPosition()
     try store.incrementalStore.observeRemoteCommits { [weak self, weak store] in
       guard let self, let store else { return }
-      let change = store.takeRemoteCommits()
-      remoteListeners.tell(change)
+      let change = store.processRemoteCommits()
+      remoteObservers.notify(change)
       post(change)
     }
   }
@@ -37,61 +37,61 @@ extension PersistentStoreCoordinator {
 
 extension PersistentStore {
   /// The maximum number of changes that are listed. If there are more, reading everything again is faster than processing each change.
-  private static let greatestToldCount = 100_000
+  private static let maximumListedChanges = 100_000
 
   /// Processes commits by others. If the store keeps a history, observers are notified of the changes and the changed rows are removed from
   /// the row cache. Otherwise the whole row cache is cleared.
-  func takeRemoteCommits() -> RemoteStoreChange {
+  func processRemoteCommits() -> RemoteStoreChange {
     // Otherwise a running save could enter rows into the cache that others have changed after its commit.
     saving.lock()
     defer { saving.unlock() }
     // A history that cannot be read, or was purged beyond the last known transaction, is treated as missing.
-    let changes = (try? changesOfOthers()) ?? nil
+    let changes = (try? unreportedRemoteChanges()) ?? nil
     let isKnown = changes.map { !$0.isWhole } ?? false
     if let changes, isKnown {
       cache.remove(changes.references)
-      if !changes.isEmpty { listeners.tell(changes) }
+      if !changes.isEmpty { observers.notify(changes) }
     } else {
       cache.removeAll()
-      if changes != nil, !listeners.isEmpty { listeners.tell(ChangeSet(wholeOf: self)) }
+      if changes != nil, !observers.isEmpty { observers.notify(ChangeSet(wholeOf: self)) }
     }
-    return RemoteStoreChange(storeIdentifier: identifier, url: url, isExtentKnown: isKnown, historyToken: changes?.historyToken)
+    return RemoteStoreChange(storeIdentifier: identifier, url: url, areChangesKnown: isKnown, historyToken: changes?.historyToken)
   }
 
   /// Records the newest transaction when the store is opened. Later transactions by others are reported.
-  func noteHistory() {
-    let position = (try? (incrementalStore as? any HistoryStore)?.historyExtent()?.newest) ?? nil
-    toldPosition.withLock { $0 = position }
+  func recordHistoryPosition() {
+    let position = (try? (incrementalStore as? any HistoryStore)?.historyBounds()?.newest) ?? nil
+    lastReportedPosition.withLock { $0 = position }
   }
 
   /// Returns the changes by others since the last call, or nil if the store keeps no history or kept none at the last call.
-  private func changesOfOthers() throws -> ChangeSet? {
-    guard let history = incrementalStore as? any HistoryStore, let newest = try history.historyExtent()?.newest else {
-      toldPosition.withLock { $0 = nil }
+  private func unreportedRemoteChanges() throws -> ChangeSet? {
+    guard let history = incrementalStore as? any HistoryStore, let newest = try history.historyBounds()?.newest else {
+      lastReportedPosition.withLock { $0 = nil }
       return nil
     }
-    let told = toldPosition.withLock { position in
+    let reported = lastReportedPosition.withLock { position in
       defer { position = newest }
       return position
     }
-    guard let told else { return nil }
+    guard let reported else { return nil }
     let open = try openHistory(.readHistory)
     var query = HistoryQuery()
-    query.after = try open.number(at: told)
+    query.after = try open.number(at: reported)
     query.upTo = newest.number
     var reader = open.reader(query)
     var set = HistoryChangeSet(ofStore: identifier)
     var count = 0
     let own = try history.historyOpening()
-    while let piece = try reader.next() {
-      var transaction = piece.transaction
+    while let fragment = try reader.next() {
+      var transaction = fragment.transaction
       if transaction.opening == own, own != nil {
         set.pass(transaction)
         continue
       }
-      count += piece.changes.count
-      transaction.changes = piece.changes
-      if count > Self.greatestToldCount {
+      count += fragment.changes.count
+      transaction.changes = fragment.changes
+      if count > Self.maximumListedChanges {
         set.addUnlisted(transaction)
         break
       }

@@ -2,13 +2,13 @@ import Foundation
 
 /// Decodes the records of a history row. All bytes are validated; invalid input throws.
 ///
-/// Records are not nested. The count of a list is at most the number of remaining bytes, an ID at most ``greatestID``, and a key at most
-/// ``greatestKey``.
+/// Records are not nested. The count of a list is at most the number of remaining bytes, an ID at most ``maximumID``, and a key at most
+/// ``maximumKey``.
 package struct HistoryDecoder {
   /// The greatest ID that is assigned.
-  package static let greatestID = UInt64(Int32.max)
+  package static let maximumID = UInt64(Int32.max)
   /// The greatest key of a row.
-  package static let greatestKey = UInt64(1) << 46 - 1
+  package static let maximumKey = UInt64(1) << 46 - 1
 
   private let bytes: [UInt8]
   private let number: Int64
@@ -31,7 +31,7 @@ package struct HistoryDecoder {
     switch kind {
     case .inserted:
       let (entity, first, count) = (try id(), try key(), try varint())
-      guard count > 0, count <= Self.greatestKey - UInt64(first) + 1 else { throw failure }
+      guard count > 0, count <= Self.maximumKey - UInt64(first) + 1 else { throw failure }
       return .inserted(entity: entity, first: first, count: Int64(count))
     case .insertedWithValues: return .insertedWithValues(try object(), try assignments())
     case .updated: return .updated(try object(), properties: try list { decoder throws(StoreError) in try decoder.id() })
@@ -79,13 +79,13 @@ package struct HistoryDecoder {
 
   private mutating func id() throws(StoreError) -> Int {
     let id = try varint()
-    guard id > 0, id <= Self.greatestID else { throw failure }
+    guard id > 0, id <= Self.maximumID else { throw failure }
     return Int(id)
   }
 
   private mutating func key() throws(StoreError) -> Int64 {
     let key = try varint()
-    guard key > 0, key <= Self.greatestKey else { throw failure }
+    guard key > 0, key <= Self.maximumKey else { throw failure }
     return Int64(key)
   }
 

@@ -10,7 +10,7 @@ package final class HistoryIDs: Sendable {
     /// A to-many relationship.
     case toMany(CompiledRelationship)
     /// A property that the model no longer has, with its last name.
-    case gone(String)
+    case removed(String)
   }
 
   /// The IDs of entities and properties, filled in by the store.
@@ -23,9 +23,9 @@ package final class HistoryIDs: Sendable {
     /// separate IDs.
     package var relationships: [Int]
     /// The last names of removed properties, by ID.
-    package var gone: [Int: String] = [:]
+    package var removed: [Int: String] = [:]
     /// The IDs of removed entities.
-    package var goneEntities: Set<Int> = []
+    package var removedEntities: Set<Int> = []
 
     /// Creates an assignment without IDs.
     package init(of model: CompiledModel) {
@@ -67,7 +67,7 @@ package final class HistoryIDs: Sendable {
     self.assignment = assignment
     var numbers: [Int: Int] = [:]
     for (number, id) in assignment.entities.enumerated() where id > 0 { numbers[id] = number }
-    var properties = assignment.gone.mapValues { Property.gone($0) }
+    var properties = assignment.removed.mapValues { Property.removed($0) }
     for entity in model.entities {
       for slot in entity.slots {
         let id = assignment.slots[entity.number][slot.index]
@@ -114,24 +114,24 @@ package final class HistoryIDs: Sendable {
   }
 
   /// Returns whether an ID belongs to an entity that was removed from the model.
-  package func isGoneEntity(_ id: Int) -> Bool { assignment.goneEntities.contains(id) }
+  package func isRemovedEntity(_ id: Int) -> Bool { assignment.removedEntities.contains(id) }
 
   /// Returns whether all entity and property IDs in a record were assigned by the store.
-  package func knows(_ record: HistoryRecord) -> Bool {
-    func knows(_ object: HistoryObject) -> Bool { numbers[object.entity] != nil || isGoneEntity(object.entity) }
-    func knows(_ assignments: [HistoryAssignment]) -> Bool { assignments.allSatisfy { property($0.property) != nil } }
+  package func resolves(_ record: HistoryRecord) -> Bool {
+    func resolves(_ object: HistoryObject) -> Bool { numbers[object.entity] != nil || isRemovedEntity(object.entity) }
+    func resolves(_ assignments: [HistoryAssignment]) -> Bool { assignments.allSatisfy { property($0.property) != nil } }
     switch record {
     case .whole: return true
-    case .inserted(let entity, let first, _): return knows(HistoryObject(entity: entity, key: first))
-    case .insertedWithValues(let object, let values): return knows(object) && knows(values)
+    case .inserted(let entity, let first, _): return resolves(HistoryObject(entity: entity, key: first))
+    case .insertedWithValues(let object, let values): return resolves(object) && resolves(values)
     case .updated(let object, let properties), .derived(let object, let properties):
-      return knows(object) && properties.allSatisfy { property($0) != nil }
-    case .updatedWithValues(let object, let changes): return knows(object) && changes.allSatisfy { property($0.property) != nil }
-    case .deleted(let object, let tombstone, let others): return knows(object) && knows(tombstone) && knows(others ?? [])
+      return resolves(object) && properties.allSatisfy { property($0) != nil }
+    case .updatedWithValues(let object, let changes): return resolves(object) && changes.allSatisfy { property($0.property) != nil }
+    case .deleted(let object, let tombstone, let others): return resolves(object) && resolves(tombstone) && resolves(others ?? [])
     case .linked(let relationship, _, let object, let members):
-      return property(relationship) != nil && knows(object) && members.allSatisfy(knows)
+      return property(relationship) != nil && resolves(object) && members.allSatisfy(resolves)
     case .ordered(let relationship, let object, let members):
-      return property(relationship) != nil && knows(object) && (members ?? []).allSatisfy(knows)
+      return property(relationship) != nil && resolves(object) && (members ?? []).allSatisfy(resolves)
     }
   }
 

@@ -8,7 +8,7 @@ package struct HistoryRecorder {
 
   package let ids: HistoryIDs
   package let level: HistoryLevel
-  private var portions = HistoryPortions()
+  private var encoder = HistoryEncoder()
   /// A cache of encoded property lists. Most rows of a request share one.
   private var lists: [ListKey: [UInt8]] = [:]
   private var lastList: (key: ListKey, bytes: [UInt8])?
@@ -24,18 +24,18 @@ package struct HistoryRecorder {
   }
 
   /// Returns the encoded chunks in order and resets the recorder.
-  package mutating func takePortions() -> [[UInt8]] {
-    defer { portions = HistoryPortions() }
-    return portions.finish()
+  package mutating func takeChunks() -> [[UInt8]] {
+    defer { encoder = HistoryEncoder() }
+    return encoder.finish()
   }
 
   // MARK: Requirements
 
   /// Returns whether recording a deletion requires the deleted row.
-  package func needsFormerRow(ofDeleted entity: Int) -> Bool { level == .values || !ids.preservedSlots(of: entity).isEmpty }
+  package func needsPreviousRow(ofDeleted entity: Int) -> Bool { level == .values || !ids.preservedSlots(of: entity).isEmpty }
 
   /// Whether recording an update requires the previous row.
-  package var needsFormerRows: Bool { level == .values }
+  package var needsPreviousRows: Bool { level == .values }
 
   // MARK: Saves
 
@@ -45,7 +45,7 @@ package struct HistoryRecorder {
   ///   - formerRows: The previous rows that recording requires.
   ///   - large: Returns the recorded values of external values.
   package mutating func add(
-    _ request: SaveChangesRequest, formerRows: [ObjectReference: RowImage], large: LargeValues
+    _ request: SaveChangesRequest, previousRows: [ObjectReference: RowImage], large: LargeValues
   ) throws {
     let changes = request.relationshipChanges
     var own: [ObjectReference: [SaveChangesRequest.RelationshipChange]] = [:]
@@ -53,10 +53,10 @@ package struct HistoryRecorder {
       let updated = Set(request.updated.map(\.row.reference))
       own = Dictionary(grouping: changes.lazy.filter { updated.contains($0.source) }, by: \.source)
     }
-    for deleted in request.deleted { try addDeleted(deleted.reference, formerRows[deleted.reference], large) }
+    for deleted in request.deleted { try addDeleted(deleted.reference, previousRows[deleted.reference], large) }
     for update in request.updated {
       let row = update.row
-      try addUpdated(row, update.changedSlots, former: formerRows[row.reference], large)
+      try addUpdated(row, update.changedSlots, previous: previousRows[row.reference], large)
       for change in own[row.reference] ?? [] { add(change) }
     }
     for row in request.inserted { try addInserted(row, large) }
@@ -79,53 +79,54 @@ package struct HistoryRecorder {
   /// Adds an inserted object with its values.
   package mutating func addInserted(_ row: RowImage, _ large: LargeValues) throws {
     guard let object = ids.object(row.reference) else { return }
-    guard level == .values else { return portions.addInserted(entity: object.entity, key: object.key) }
-    portions.add(.insertedWithValues(object, try values(of: row, besides: SlotMask(), large)))
+    guard level == .values else { return encoder.addInserted(entity: object.entity, key: object.key) }
+    encoder.add(.insertedWithValues(object, try values(of: row, besides: SlotMask(), large)))
   }
 
   /// Adds an inserted object without its values.
   package mutating func addInserted(_ reference: ObjectReference) {
-    if let object = ids.object(reference) { portions.addInserted(entity: object.entity, key: object.key) }
+    if let object = ids.object(reference) { encoder.addInserted(entity: object.entity, key: object.key) }
   }
 
   /// Adds an updated object with its values.
-  package mutating func addUpdated(_ row: RowImage, _ slots: SlotMask, former: RowImage?, _ large: LargeValues) throws {
-    guard level == .values, let former, let object = ids.object(row.reference) else { return addUpdated(row.reference, slots) }
+  package mutating func addUpdated(_ row: RowImage, _ slots: SlotMask, previous: RowImage?, _ large: LargeValues) throws {
+    guard level == .values, let previous, let object = ids.object(row.reference) else { return addUpdated(row.reference, slots) }
     let (entity, known) = (ids.model.entities[row.entityNumber], ids.slots(of: row.entityNumber))
     var changes: [HistoryChange] = []
     for slot in slots.slots(below: row.slotCount) where known[slot] > 0 && !entity.slots[slot].isDerived {
       changes.append(
         HistoryChange(
-          property: known[slot], old: try value(former, slot, entity.kinds[slot], large),
+          property: known[slot], old: try value(previous, slot, entity.kinds[slot], large),
           new: try value(row, slot, entity.kinds[slot], large)))
     }
-    portions.add(.updatedWithValues(object, changes))
+    encoder.add(.updatedWithValues(object, changes))
   }
 
   /// Adds an updated object without its values.
   package mutating func addUpdated(_ reference: ObjectReference, _ slots: SlotMask) {
     guard let object = ids.object(reference) else { return }
-    portions.addUpdated(object, encodedProperties: list(of: slots, reference.entity))
+    encoder.addUpdated(object, encodedProperties: list(of: slots, reference.entity))
   }
 
   /// Adds an updated object with changes that the caller has determined.
   package mutating func addUpdated(_ reference: ObjectReference, _ changes: [HistoryChange]) {
-    if let object = ids.object(reference) { portions.add(.updatedWithValues(object, changes)) }
+    if let object = ids.object(reference) { encoder.add(.updatedWithValues(object, changes)) }
   }
 
-  package mutating func addDeleted(_ reference: ObjectReference, _ former: RowImage?, _ large: LargeValues) throws {
+  package mutating func addDeleted(_ reference: ObjectReference, _ previous: RowImage?, _ large: LargeValues) throws {
     guard let object = ids.object(reference) else { return }
-    guard let former else { return portions.add(.deleted(object, tombstone: [], others: nil)) }
+    guard let previous else { return encoder.add(.deleted(object, tombstone: [], others: nil)) }
     let preserved = ids.preservedSlots(of: reference.entity)
-    let tombstone = try values(of: former, in: preserved, large)
-    portions.add(.deleted(object, tombstone: tombstone, others: level == .values ? try values(of: former, besides: preserved, large) : nil))
+    let tombstone = try values(of: previous, in: preserved, large)
+    encoder.add(
+      .deleted(object, tombstone: tombstone, others: level == .values ? try values(of: previous, besides: preserved, large) : nil))
   }
 
   /// Adds an object of which only derived values were changed.
   package mutating func addDerived(_ reference: ObjectReference) {
     guard let object = ids.object(reference) else { return }
     let (entity, known) = (ids.model.entities[reference.entity], ids.slots(of: reference.entity))
-    portions.add(.derived(object, properties: entity.derivedSlots.slots(below: known.count).compactMap { known[$0] > 0 ? known[$0] : nil }))
+    encoder.add(.derived(object, properties: entity.derivedSlots.slots(below: known.count).compactMap { known[$0] > 0 ? known[$0] : nil }))
   }
 
   /// Adds a change of a relationship's members and their order.
@@ -136,11 +137,11 @@ package struct HistoryRecorder {
     let relationship = ids.model.relationships[change.relationshipID]
     if ids.model.inverse(of: relationship)?.isToMany ?? true {
       let (added, removed) = (change.added.compactMap(ids.object), change.removed.compactMap(ids.object))
-      if !removed.isEmpty { portions.add(.linked(relationship: id, isRemoval: true, source, members: removed)) }
-      if !added.isEmpty { portions.add(.linked(relationship: id, isRemoval: false, source, members: added)) }
+      if !removed.isEmpty { encoder.add(.linked(relationship: id, isRemoval: true, source, members: removed)) }
+      if !added.isEmpty { encoder.add(.linked(relationship: id, isRemoval: false, source, members: added)) }
     }
     if let order = change.order {
-      portions.add(.ordered(relationship: id, source, members: level == .values ? order.compactMap(ids.object) : nil))
+      encoder.add(.ordered(relationship: id, source, members: level == .values ? order.compactMap(ids.object) : nil))
     }
   }
 
@@ -149,7 +150,7 @@ package struct HistoryRecorder {
   /// - Parameters:
   ///   - from: The checksum of the model before a migration. Empty if the model is unchanged.
   ///   - to: The checksum of the model after it.
-  package mutating func addWhole(from: String = "", to: String = "") { portions.add(.whole(from: from, to: to)) }
+  package mutating func addUnspecifiedChange(from: String = "", to: String = "") { encoder.add(.whole(from: from, to: to)) }
 
   // MARK: Values
 
@@ -161,7 +162,7 @@ package struct HistoryRecorder {
       bytes = known
     } else {
       let (description, ids) = (ids.model.entities[entity], ids.slots(of: entity))
-      bytes = HistoryPortions.encoded(
+      bytes = HistoryEncoder.encoded(
         slots.slots(below: ids.count).compactMap { ids[$0] > 0 && !description.slots[$0].isDerived ? ids[$0] : nil })
       lists[key] = bytes
     }
@@ -180,10 +181,10 @@ package struct HistoryRecorder {
     return try values(of: row, large) { !slots.contains($0) && !entity.slots[$0].isDerived }
   }
 
-  private func values(of row: RowImage, _ large: LargeValues, where isWanted: (Int) -> Bool) throws -> [HistoryAssignment] {
+  private func values(of row: RowImage, _ large: LargeValues, where isIncluded: (Int) -> Bool) throws -> [HistoryAssignment] {
     let (entity, known) = (ids.model.entities[row.entityNumber], ids.slots(of: row.entityNumber))
     var result: [HistoryAssignment] = []
-    for slot in 0..<row.slotCount where known[slot] > 0 && isWanted(slot) && !row.isNull(slot) {
+    for slot in 0..<row.slotCount where known[slot] > 0 && isIncluded(slot) && !row.isNull(slot) {
       result.append(HistoryAssignment(property: known[slot], value: try value(row, slot, entity.kinds[slot], large)))
     }
     return result

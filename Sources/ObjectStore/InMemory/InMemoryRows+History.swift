@@ -9,7 +9,7 @@ struct InMemoryHistory: Sendable {
   var entries: [HistoryEntry] = []
   var consumers: [String: HistoryConsumerRecord] = [:]
   /// The transaction that further requests within `performTransaction` may join.
-  var run: HistoryRun?
+  var run: OpenHistoryTransaction?
   let retention: HistoryRetention
 
   init(_ settings: HistorySettings, of model: CompiledModel, retention: HistoryRetention) {
@@ -25,15 +25,15 @@ struct InMemoryHistory: Sendable {
   mutating func add(_ recorder: consuming HistoryRecorder, _ authorship: HistoryAuthorship, isPart: Bool) -> HistoryPosition? {
     var recorder = recorder
     if !isPart { run = nil }
-    let new = HistoryAssembly.entries(
-      recorder.takePortions(), authorship, behind: entries.last.map { ($0.number, $0.clock) }, run: &run)
+    let new = HistoryRowBuilder.entries(
+      recorder.takeChunks(), authorship, behind: entries.last.map { ($0.number, $0.clock) }, run: &run)
     entries += new
-    if !isPart { shorten(now: authorship.time) }
+    if !isPart { purge(now: authorship.time) }
     return new.isEmpty ? nil : run?.position
   }
 
   /// Purges transactions beyond the retention limit, except those that a consumer has not read.
-  private mutating func shorten(now: Double) {
+  private mutating func purge(now: Double) {
     if retention == .unlimited { return }
     let starts = entries.filter { $0.start == nil && $0.authorship.kind != .begin }
     guard let newest = starts.last?.number else { return }
@@ -57,15 +57,15 @@ extension InMemoryRows {
   ) throws -> SaveOutcome {
     guard let history else { return try save(request, objectIDSpace: space) }
     var recorder = HistoryRecorder(ids: history.ids, level: history.settings.level)
-    var former: [ObjectReference: RowImage] = [:]
-    for deleted in request.deleted where recorder.needsFormerRow(ofDeleted: deleted.reference.entity) {
-      former[deleted.reference] = row(of: deleted.reference)
+    var previous: [ObjectReference: RowImage] = [:]
+    for deleted in request.deleted where recorder.needsPreviousRow(ofDeleted: deleted.reference.entity) {
+      previous[deleted.reference] = row(of: deleted.reference)
     }
-    if recorder.needsFormerRows {
-      for update in request.updated { former[update.row.reference] = row(of: update.row.reference) }
+    if recorder.needsPreviousRows {
+      for update in request.updated { previous[update.row.reference] = row(of: update.row.reference) }
     }
     var outcome = try save(request, objectIDSpace: space)
-    try recorder.add(request, formerRows: former, large: largeValue)
+    try recorder.add(request, previousRows: previous, large: largeValue)
     recorder.add(outcome, of: request)
     outcome.historyPosition = self.history?.add(recorder, authorship, isPart: isPart)
     return outcome

@@ -8,11 +8,11 @@ extension InMemoryStore: HistoryStore {
 
   package func historyOpening() throws -> UUID? { nil }
 
-  package func historyExtent() throws -> HistoryExtent? {
+  package func historyBounds() throws -> HistoryBounds? {
     guard let entries = try visibleHistory()?.entries, let first = entries.first(where: { $0.start == nil }),
       let newest = entries.last(where: { $0.start == nil })
     else { return nil }
-    return HistoryExtent(oldest: first.position, newest: newest.position)
+    return HistoryBounds(oldest: first.position, newest: newest.position)
   }
 
   package func historyPosition(of number: Int64) throws -> HistoryPosition? {
@@ -59,8 +59,8 @@ extension InMemoryStore: HistoryStore {
   }
 
   package func removeHistoryConsumer(_ name: String) throws -> Bool {
-    var wasThere = false
-    try changeHistory(.changeHistoryConsumer) { wasThere = $0.consumers.removeValue(forKey: name) != nil }
-    return wasThere
+    var existed = false
+    try changeHistory(.changeHistoryConsumer) { existed = $0.consumers.removeValue(forKey: name) != nil }
+    return existed
   }
 }

@@ -11,7 +11,7 @@ struct InMemoryRows: Sendable {
   let model: CompiledModel
   let entityNumbers: Set<Int>
   /// A cache of relationship members for this version. Replaced by every change.
-  var knownMembers = InMemoryMembers()
+  var cachedMembers = InMemoryMembers()
   /// The rows, by the number of their root entity and their key.
   var tables: [Int: [Int64: RowImage]] = [:]
   /// The links of to-many relationships without a to-one inverse, by relationship number. A relationship and its inverse share the entry of
@@ -47,9 +47,9 @@ struct InMemoryRows: Sendable {
   /// Returns the members of a relationship for all objects that have any. Unordered members are sorted by key. The first call for a version
   /// takes time linear in the number of rows.
   func members(of relationship: CompiledRelationship) -> [ObjectReference: [ObjectReference]] {
-    if let known = knownMembers.lists.withLock({ $0[relationship.id] }) { return known }
+    if let known = cachedMembers.lists.withLock({ $0[relationship.id] }) { return known }
     let found = findMembers(of: relationship)
-    knownMembers.lists.withLock { $0[relationship.id] = found }
+    cachedMembers.lists.withLock { $0[relationship.id] = found }
     return found
   }
 

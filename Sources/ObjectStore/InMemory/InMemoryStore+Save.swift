@@ -17,7 +17,7 @@ extension InMemoryRows {
   private mutating func apply(_ request: SaveChangesRequest, objectIDSpace space: ObjectIDSpace) throws {
     try checkEntities(of: request)
     try checkVersions(of: request, space: space)
-    knownMembers = InMemoryMembers()
+    cachedMembers = InMemoryMembers()
     delete(Set(request.deleted.lazy.map(\.reference)))
     for update in request.updated { put(update.row) }
     for row in request.inserted {

@@ -13,7 +13,7 @@ public final class InMemoryStore: IncrementalStore {
   private let state: Mutex<State>
   /// Serializes writers. Held during a save and throughout a transaction.
   private let writing = NSLock()
-  private let transactions = TransactionExtent<Transaction>()
+  private let transactions = TransactionScope<Transaction>()
 
   /// A running transaction, with the rows that its requests see.
   private final class Transaction {
@@ -55,14 +55,14 @@ public final class InMemoryStore: IncrementalStore {
   ///
   /// - Throws: Never; other implementations may throw.
   public func loadMetadata() throws -> StoreMetadata {
-    let held = Set(configuration.entityNumbers.map { configuration.model.entities[$0].name })
+    let storedEntities = Set(configuration.entityNumbers.map { configuration.model.entities[$0].name })
     return state.withLock { state in
       let identifier = state.identifier ?? UUID().uuidString
       if state.identifier == nil { beginHistory(&state.rows) }
       state.identifier = identifier
       var metadata = StoreMetadata(
         storeIdentifier: identifier, storeType: StoreType.inMemory.rawValue,
-        modelHashes: configuration.model.versionHashes.filter { held.contains($0.key) })
+        modelHashes: configuration.model.versionHashes.filter { storedEntities.contains($0.key) })
       metadata.versionIdentifiers = configuration.model.model.versionIdentifiers
       metadata.userMetadata = state.userMetadata
       return metadata
@@ -207,7 +207,7 @@ public final class InMemoryStore: IncrementalStore {
     if rows.history == nil {
       var history = InMemoryHistory(settings, of: configuration.model, retention: configuration.description.historyRetention)
       var recorder = HistoryRecorder(ids: history.ids, level: settings.level)
-      recorder.addWhole()
+      recorder.addUnspecifiedChange()
       history.add(
         recorder,
         HistoryAuthorship(

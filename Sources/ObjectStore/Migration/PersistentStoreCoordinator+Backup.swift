@@ -18,22 +18,22 @@ extension PersistentStoreCoordinator {
     _ store: any IncrementalStore, _ metadata: StoreMetadata, _ description: PersistentStoreDescription,
     before request: StoreMigrationRequest
   ) async throws -> MigrationBackup? {
-    guard let wish = description.migrationBackupURL else { return nil }
-    var copy = PersistentStoreDescription(type: description.type, url: wish)
+    guard let requestedURL = description.migrationBackupURL else { return nil }
+    var copy = PersistentStoreDescription(type: description.type, url: requestedURL)
     copy.configuration = description.configuration
     copy.copiedModelHashes = metadata.modelHashes
     do {
       let checker = store as? any CopyCheckingStore
       var attempts = 0
       while true {
-        let names = description.namesMigrationBackupExactly ? nil : MigrationBackupName(wish, metadata).names()
-        for url in names?.taken ?? [wish] {
+        let names = description.namesMigrationBackupExactly ? nil : MigrationBackupName(requestedURL, metadata).names()
+        for url in names?.taken ?? [requestedURL] {
           copy.url = url
           if try await checker?.isCopied(to: copy, progress: request.progressOfBackup) ?? false {
             return MigrationBackup(description: copy, isNew: false)
           }
         }
-        copy.url = names?.free ?? wish
+        copy.url = names?.free ?? requestedURL
         do {
           let isCopied = try await (store as? any FileStore)?.copy(to: copy, progress: request.progressOfBackup) != nil
           guard isCopied else {
@@ -47,7 +47,7 @@ extension PersistentStoreCoordinator {
       }
     } catch let error as StoreError where error.code == .migrationNeeded {
       // Another process has migrated the store, so no backup of this state is needed.
-      if try !store.beginsMigration(request) { return nil }
+      if try !store.needsMigration(request) { return nil }
       throw error
     } catch let error as StoreError where error.code == .cancelled {
       throw StoreError(.migrationCancelled, operation: .migrate, path: description.url?.path)
@@ -95,10 +95,10 @@ struct MigrationBackupName {
   private let stem: String
   private let ending: String
 
-  init(_ wish: URL, _ metadata: StoreMetadata) {
-    folder = wish.deletingLastPathComponent()
-    stem = "\(wish.deletingPathExtension().lastPathComponent)-\(Self.version(metadata))"
-    ending = wish.pathExtension.isEmpty ? "" : "." + wish.pathExtension
+  init(_ requestedURL: URL, _ metadata: StoreMetadata) {
+    folder = requestedURL.deletingLastPathComponent()
+    stem = "\(requestedURL.deletingPathExtension().lastPathComponent)-\(Self.version(metadata))"
+    ending = requestedURL.pathExtension.isEmpty ? "" : "." + requestedURL.pathExtension
   }
 
   /// Returns the version identifiers, with characters that are unsuitable for file names replaced by underscores, or else a prefix of the

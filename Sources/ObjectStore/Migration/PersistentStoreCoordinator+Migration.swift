@@ -12,7 +12,7 @@ extension PersistentStoreCoordinator {
     let request = try request(for: store, metadata, differing: differing, description: description)
     var copy = try begins(request, in: store, description) ? try await backUp(store, metadata, description, before: request) : nil
     do {
-      if let made = copy, try !store.beginsMigration(request) {
+      if let made = copy, try !store.needsMigration(request) {
         // Another process has migrated the store, and the backup may already contain the new version.
         if made.isNew { try? await destroyPersistentStore(with: made.description) }
         copy = nil
@@ -30,7 +30,7 @@ extension PersistentStoreCoordinator {
   private func begins(
     _ request: StoreMigrationRequest, in store: any IncrementalStore, _ description: PersistentStoreDescription
   ) throws -> Bool {
-    guard description.migrationBackupURL != nil, try store.beginsMigration(request) else { return false }
+    guard description.migrationBackupURL != nil, try store.needsMigration(request) else { return false }
     guard request.steps.isEmpty, let older = try store.storedModel() else { return true }
     return ModelDifference(from: older, to: compiledModel).canBeInferred
   }
@@ -39,21 +39,21 @@ extension PersistentStoreCoordinator {
   private func request(
     for store: any IncrementalStore, _ metadata: StoreMetadata, differing: [String], description: PersistentStoreDescription
   ) throws -> StoreMigrationRequest {
-    func refusal(_ why: StoreError.NotMigrated) -> StoreError {
+    func migrationError(_ why: StoreError.NotMigrated) -> StoreError {
       return StoreError(.writtenWithAnotherModel(entities: differing, why), operation: .open, path: description.url?.path)
     }
     if description.isReadOnly {
-      throw refusal(.readOnly)
+      throw migrationError(.readOnly)
     }
     guard description.shouldMigrateStoreAutomatically else {
-      throw refusal(.notAllowed)
+      throw migrationError(.notAllowed)
     }
     var request = StoreMigrationRequest(description)
     if let steps = description.migrationSteps {
       request.steps = try steps(StoreMigrationOrigin(metadata, in: store, description: description), compiledModel)
     }
     guard request.infersChanges || !request.steps.isEmpty else {
-      throw refusal(.nothingInferred)
+      throw migrationError(.nothingInferred)
     }
     return request
   }

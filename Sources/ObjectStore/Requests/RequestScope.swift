@@ -15,7 +15,7 @@ public struct RequestScope: Sendable {
   /// The number of the requesting context, which is not notified of its own changes, or 0 for none.
   package var origin: UInt64 = 0
   /// The source of cached rows, which a fetch need not read again.
-  package var rowTables: (any RowTableSource)?
+  package var rowTables: (any CachedRowSource)?
 
   /// Creates a scope.
   ///

@@ -11,7 +11,7 @@ public struct SaveChangesRequest: Sendable {
     /// The version that the row was read with. A store that contains another version reports a ``MergeConflict``.
     public let oldVersion: Int64
     /// The row of ``oldVersion``, if it was in memory and a relationship has changed. It identifies the previous owners of the object.
-    package var formerRow: RowImage?
+    package var previousRow: RowImage?
 
     /// Creates an update.
     ///
@@ -33,7 +33,7 @@ public struct SaveChangesRequest: Sendable {
     /// The version that the row was read with, or 0 if it was never read and is not checked.
     public let version: Int64
     /// The row of that version, if it was in memory. It identifies the previous owners of a deleted object.
-    package var formerRow: RowImage?
+    package var previousRow: RowImage?
 
     /// Creates a reference.
     public init(reference: ObjectReference, version: Int64) {

@@ -31,10 +31,10 @@ package struct UniqueClaims {
   package init(_ rows: [RowImage], deleted: [ObjectReference] = [], model: CompiledModel) throws {
     self.model = model
     known = Set(deleted)
-    for row in rows { try note(row) }
+    for row in rows { try record(row) }
   }
 
-  private mutating func note(_ row: RowImage) throws {
+  private mutating func record(_ row: RowImage) throws {
     known.insert(row.reference)
     if positions[row.entityNumber] == nil {
       positions[row.entityNumber] = model.entities[row.entityNumber].constraints(in: model).map { constraint in
@@ -59,7 +59,7 @@ package struct UniqueClaims {
   // MARK: Holders
 
   /// Records the stored row that has the given values.
-  package mutating func note(holder: ObjectReference, of values: [Slot], claim position: Int) {
+  package mutating func record(holder: ObjectReference, of values: [Slot], claim position: Int) {
     if !known.contains(holder) { claims[position].holders[values] = holder }
   }
 
@@ -72,7 +72,7 @@ package struct UniqueClaims {
       let slots = claim.names.compactMap { name in claim.declaring.slots.first { $0.name == name } }
       for row in rows(claim.declaring) {
         guard let values = try Self.values(of: row, slots), claim.rows[values] != nil else { continue }
-        note(holder: row.reference, of: values, claim: position)
+        record(holder: row.reference, of: values, claim: position)
       }
     }
   }

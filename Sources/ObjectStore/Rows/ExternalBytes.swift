@@ -11,9 +11,9 @@ package struct ExternalBytes: ExternalContent {
     var rest = bytes[...]
     return ExternalDataReader {
       guard !rest.isEmpty else { return nil }
-      let piece = Data(rest.prefix(ExternalData.chunkSize))
-      rest = rest.dropFirst(piece.count)
-      return piece
+      let chunk = Data(rest.prefix(ExternalData.chunkSize))
+      rest = rest.dropFirst(chunk.count)
+      return chunk
     }
   }
 }
@@ -43,7 +43,7 @@ struct ExternalFile: ExternalContent {
     var error = StoreError(
       .fileOfLargeValue(reason), operation: .readFile, path: path, underlying: POSIXErrorCode(rawValue: number).map { POSIXError($0) })
     error.systemErrorNumber = number
-    error.tellsCause = reason == .unreadable
+    error.includesUnderlyingError = reason == .unreadable
     return error
   }
 

@@ -99,7 +99,7 @@ extension ExternalContent {
   public func data() throws -> Data {
     let reader = try makeReader()
     var result = Data()
-    while let piece = try reader.next() { result.append(piece) }
+    while let chunk = try reader.next() { result.append(chunk) }
     return result
   }
 
@@ -120,8 +120,8 @@ public final class ExternalDataReader {
   /// - Throws: ``StoreError``. Chunks returned before a damaged one are authentic, but the value may be incomplete.
   public func next() throws -> Data? {
     if isAtEnd { return nil }
-    while let piece = try read() {
-      if !piece.isEmpty { return piece }
+    while let chunk = try read() {
+      if !chunk.isEmpty { return chunk }
     }
     isAtEnd = true
     return nil
@@ -146,9 +146,9 @@ public struct ExternalDataChunks: AsyncSequence, Sendable {
     public mutating func next() async throws -> Data? {
       try Task.checkCancellation()
       if reader == nil { reader = try value.makeReader() }
-      let piece = try reader?.next()
+      let chunk = try reader?.next()
       await Task.yield()
-      return piece
+      return chunk
     }
   }
 }

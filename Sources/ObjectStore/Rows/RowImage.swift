@@ -96,7 +96,7 @@ public import ObjectModel
   /// Returns the external value of a slot of the kind `bytes`, or nil if its bytes are in the row or the slot is null.
   public func external(_ slot: Int) -> ExternalData? {
     let word = word(slot)
-    guard RowImage.isOfExternal(word) else { return nil }
+    guard RowImage.refersToExternalValue(word) else { return nil }
     let number = Int(word & 0x7FFF_FFFF)
     return number < chunk.externals.count && !isNull(slot) ? chunk.externals[number] : nil
   }

@@ -19,13 +19,13 @@ package final class RowTable: @unchecked Sendable {  // the entries are atomic, 
     self.init()
     for index in 0..<Self.size {
       guard let row = other.entries[index].pointee.row else { continue }
-      RowImage.hold(row)
+      RowImage.retain(row)
       _ = entries.set(row, time: other.entries[index].pointee.time, at: index)
     }
   }
 
   deinit {
-    for index in 0..<Self.size { if let row = entries[index].pointee.row { RowImage.letGo(row) } }
+    for index in 0..<Self.size { if let row = entries[index].pointee.row { RowImage.release(row) } }
     entries.deallocate()
   }
 }
@@ -73,7 +73,7 @@ package struct RowEntries {
   }
 
   /// Calls the closure with the entry of a key if the key has a row.
-  @inline(__always) func look<Result>(at index: Int, _ body: (borrowing RowEntry) -> Result?) -> Result? {
+  @inline(__always) func withEntry<Result>(at index: Int, _ body: (borrowing RowEntry) -> Result?) -> Result? {
     if hasRow(index) { return body(start[index]) }
     // After a miss the caller usually reads the row from the store and enters it here.
     cipherdata_prefetch(start + index)
@@ -106,7 +106,7 @@ package struct RowEntries {
 /// The address of a row, with copies of the fields that are compared when another version arrives: the row's own memory may not be in the
 /// processor's caches.
 ///
-/// Writes are guarded by the lock of the page's part. Registered readers of the part read without the lock; see ``RowCachePart/retired``.
+/// Writes are guarded by the lock of the page's part. Registered readers of the part read without the lock; see ``RowCacheShard/retired``.
 package struct RowEntry: ~Copyable {
   /// The address of the row, which the table retains, or 0 if there is none.
   private let address = Atomic<UInt>(0)
@@ -129,9 +129,9 @@ package struct RowEntry: ~Copyable {
   }
 
   @inline(__always) fileprivate func set(_ row: UnsafeRawPointer, time: UInt32) -> UnsafeRawPointer? {
-    let former = address.load(ordering: .relaxed)
+    let previous = address.load(ordering: .relaxed)
     put(row, time: time)
-    return UnsafeRawPointer(bitPattern: former)
+    return UnsafeRawPointer(bitPattern: previous)
   }
 
   @inline(__always) fileprivate func put(_ row: UnsafeRawPointer, time: UInt32) {
@@ -144,8 +144,8 @@ package struct RowEntry: ~Copyable {
   @inline(__always) func renew(_ time: UInt32) { entered.store(time, ordering: .releasing) }
 
   fileprivate func clear() -> UnsafeRawPointer? {
-    let former = address.load(ordering: .relaxed)
+    let previous = address.load(ordering: .relaxed)
     address.store(0, ordering: .releasing)
-    return UnsafeRawPointer(bitPattern: former)
+    return UnsafeRawPointer(bitPattern: previous)
   }
 }

@@ -10,7 +10,7 @@ public final class RowWriter {
   @exclusivity(unchecked) @usableFromInline final var chunk: RowChunk
   @exclusivity(unchecked) @usableFromInline final var chunks: [RowChunk]
   /// The chunk of the most recently appended row of another writer.
-  @exclusivity(unchecked) private final var lastHeldChunk: UnsafeMutableRawPointer?
+  @exclusivity(unchecked) private final var lastRetainedChunk: UnsafeMutableRawPointer?
   @exclusivity(unchecked) @usableFromInline final var rows: ContiguousArray<RowList.Address>
   /// The offset of the current row in the chunk. `position` is the offset of the next byte.
   @exclusivity(unchecked) @usableFromInline final var rowStart = 0
@@ -40,7 +40,7 @@ public final class RowWriter {
     rows.reserveCapacity(rowCapacity)
   }
 
-  /// Creates a writer for rows that are read individually and are in no list. It uses small chunks. See ``forgetRows()``.
+  /// Creates a writer for rows that are read individually and are in no list. It uses small chunks. See ``removeAllRows()``.
   package init(ofSingleRows: Void) {
     chunkLimit = RowChunk.smallCapacity
     chunk = RowChunk(capacity: chunkLimit)
@@ -172,7 +172,7 @@ public final class RowWriter {
   }
 
   /// Leaves a slot null and records that its stored value is not of its type, so that reading it throws.
-  @usableFromInline package func setUnreadable(_ slot: Int) { unreadable.insert(slot) }
+  @usableFromInline package func markUnreadable(_ slot: Int) { unreadable.insert(slot) }
 
   /// Copies a slot from another row of the same layout.
   ///
@@ -182,7 +182,7 @@ public final class RowWriter {
   ///   - image: The row to copy from.
   @inlinable public func copy(_ slot: Int, kind: SlotKind, from image: RowImage) {
     if image.isNull(slot) {
-      if RowImage.isUnreadable(image.base, slot) { setUnreadable(slot) }
+      if RowImage.isUnreadable(image.base, slot) { markUnreadable(slot) }
       return
     }
     switch kind {
@@ -218,11 +218,11 @@ public final class RowWriter {
 
   /// Appends an existing row to the list without copying it. No row may be in progress, and the caller must hold the row.
   package func append(heldRow row: UnsafeRawPointer) {
-    let held = RowImage.chunk(of: row)
+    let retained = RowImage.chunk(of: row)
     // Rows that were read together share a chunk.
-    if held.toOpaque() != lastHeldChunk {
-      lastHeldChunk = held.toOpaque()
-      chunks.append(held.takeUnretainedValue())
+    if retained.toOpaque() != lastRetainedChunk {
+      lastRetainedChunk = retained.toOpaque()
+      chunks.append(retained.takeUnretainedValue())
     }
     rows.append(RowList.Address(row))
   }
@@ -236,7 +236,7 @@ public final class RowWriter {
   }
 
   /// Ends the row and returns its image without adding the row to the list.
-  package func endRowAlone() -> RowImage { RowImage(chunk: chunk, base: sealRow()) }
+  package func endSingleRow() -> RowImage { RowImage(chunk: chunk, base: sealRow()) }
 
   /// Discards the current row.
   @inlinable public func abandonRow() {
@@ -253,7 +253,7 @@ public final class RowWriter {
   /// Removes all rows from the list. No row may be in progress. Images of removed rows stay valid.
   ///
   /// Later rows use the same chunk unless its rows have external values, which their images look up in the chunk.
-  package func forgetRows() {
+  package func removeAllRows() {
     // Protects the existing rows even from `abandonRow()` without `beginRow`.
     rowStart = position
     firstOfChunk = 0
@@ -265,7 +265,7 @@ public final class RowWriter {
     } else if chunks.count > 1 {
       chunks = [chunk]
     }
-    lastHeldChunk = nil
+    lastRetainedChunk = nil
   }
 
   /// Returns all rows that were ended, in order.
@@ -273,7 +273,7 @@ public final class RowWriter {
 
   /// Returns all rows that were ended, in order, after trimming the last chunk. Trimming moves its rows, so no image of them may exist.
   package func finishCompactly() -> RowList {
-    guard chunk.capacity - position >= Self.worthGivingBack else { return finish() }
+    guard chunk.capacity - position >= Self.minimumReturnedSize else { return finish() }
     let compact = RowChunk(capacity: position)
     compact.memory.copyMemory(from: chunk.memory, byteCount: position)
     compact.externals = chunk.externals
@@ -292,7 +292,7 @@ public final class RowWriter {
   private static var chunksOfManyRows: Int { 16 }
 
   /// The minimum number of unused bytes for which trimming a chunk pays off.
-  private static var worthGivingBack: Int { 1_024 }
+  private static var minimumReturnedSize: Int { 1_024 }
 
   /// Moves the current row to a new chunk with space for `count` more bytes.
   @usableFromInline func moveToNewChunk(adding count: Int) {

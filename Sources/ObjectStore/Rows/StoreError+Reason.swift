@@ -225,7 +225,7 @@ extension StoreError {
     propertyName = parts.property
     objectID = parts.objectID
     optionName = parts.option
-    tellsCause = reason.tellsCause
+    includesUnderlyingError = reason.includesUnderlyingError
     switch reason {
     case .writtenWithAnotherModel(let entities, _), .stillDiffers(let entities): differingEntities = entities
     case .mappingNotInferred(let changes), .noMappingModel(let changes), .noFittingMappingModel(_, _, let changes),
@@ -238,7 +238,7 @@ extension StoreError {
 
 extension StoreError.Reason {
   /// Whether the underlying error adds information to the message. SQLite's messages about constraints do not.
-  fileprivate var tellsCause: Bool {
+  fileprivate var includesUnderlyingError: Bool {
     switch self {
     case .violatedConstraint, .violatedUnknownConstraint, .sameValues, .rowHasTakenValues, .danglingReference, .migrationFailed,
       .internalInconsistency:

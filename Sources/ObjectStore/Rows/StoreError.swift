@@ -179,7 +179,7 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
   /// The underlying error. Its text is appended to the description unless the message already contains it.
   public var underlying: (any Error)?
   /// Whether the description includes the underlying error. False if that error repeats the message or may contain a secret.
-  package var tellsCause = true
+  package var includesUnderlyingError = true
 
   /// Creates an error.
   ///
@@ -230,7 +230,7 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
   public var description: String {
     let details = [path, (sqliteExtendedCode ?? sqliteCode).map(SQLiteErrorName.text)].compactMap { $0 }
     var text = details.isEmpty ? message : "\(message) (\(details.joined(separator: "; ")))"
-    if tellsCause { text = ErrorCause.chain(text, underlying) }
+    if includesUnderlyingError { text = ErrorCause.chain(text, underlying) }
     return text
   }
 }

@@ -12,7 +12,7 @@ package final class BlobReader {
   private var blob: OpaquePointer?
   private var position = 0
 
-  private static let pieceSize = 65_536
+  private static let chunkSize = 65_536
   private static let operation: StoreAccessError.Operation = .readValue
 
   /// Opens the blob in one row.
@@ -35,12 +35,12 @@ package final class BlobReader {
   /// Returns the next chunk, or nil at the end.
   package func next() throws(StoreAccessError) -> Data? {
     guard position < count else { return nil }
-    let size = min(Self.pieceSize, count - position)
-    var piece = Data(count: size)
-    let code = piece.withUnsafeMutableBytes { sqlite3_blob_read(blob, $0.baseAddress, Int32(size), Int32(position)) }
+    let size = min(Self.chunkSize, count - position)
+    var chunk = Data(count: size)
+    let code = chunk.withUnsafeMutableBytes { sqlite3_blob_read(blob, $0.baseAddress, Int32(size), Int32(position)) }
     guard code == SQLITE_OK else { throw database.failure(code, operation: Self.operation) }
     position += size
-    return piece
+    return chunk
   }
 
   /// Closes the blob handle. Calling it again has no effect.

@@ -4,29 +4,29 @@ import StoreKeys
 extension Connection {
   /// Runs `body`, which starts reading. If an interrupted transaction must be rolled back first, rolls it back and runs `body` again.
   ///
-  /// Only read-only connections that have `takesBack` recover, and only outside transactions. Without a write-ahead log, another process
+  /// Only read-only connections that have `recoverJournal` recover, and only outside transactions. Without a write-ahead log, another process
   /// can begin a transaction and be killed between any two statements.
-  func takingBack<Result>(_ body: () throws(StoreAccessError) -> Result) throws(StoreAccessError) -> Result {
-    guard let takesBack, !keepsLock, isInAutocommit else { return try body() }
-    return try takingBack(by: takesBack, body)
+  func withJournalRecovery<Result>(_ body: () throws(StoreAccessError) -> Result) throws(StoreAccessError) -> Result {
+    guard let recoverJournal, !keepsLock, isInAutocommit else { return try body() }
+    return try withJournalRecovery(by: recoverJournal, body)
   }
 
-  /// Runs `body` like `takingBack(_:)`, with the given rollback.
-  func takingBack<Result>(
-    by takesBack: () throws(StoreAccessError) -> Void, _ body: () throws(StoreAccessError) -> Result
+  /// Runs `body` like `withJournalRecovery(_:)`, with the given rollback.
+  func withJournalRecovery<Result>(
+    by recoverJournal: () throws(StoreAccessError) -> Void, _ body: () throws(StoreAccessError) -> Result
   ) throws(StoreAccessError) -> Result {
     do throws(StoreAccessError) { return try body() } catch  where error.extendedCode == ResultCode.readOnlyRollback {
       // A process without write permission gets the error.
       guard ReadOnlyMedium.mayWrite(path) else { throw error }
       abandonTransaction()
-      try takesBack()
-      try lockPlace()
+      try recoverJournal()
+      try lockLocation()
       return try body()
     }
   }
 
   /// Rolls back an interrupted transaction in a store without a write-ahead log by opening it for writing. Nothing else changes.
-  static func takeBack(_ path: String, key: DatabaseKey, options: ConnectionOptions) throws(StoreAccessError) {
+  static func recoverJournal(_ path: String, key: DatabaseKey, options: ConnectionOptions) throws(StoreAccessError) {
     var options = options
     options.isReadOnly = false
     options.keepsJournalMode = true

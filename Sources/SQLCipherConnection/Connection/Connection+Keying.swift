@@ -47,8 +47,8 @@ extension Connection {
       if try authenticator.isAuthentic(page, number: 1) { return }
     }
     // A crash may have torn the page during a write. The newer copy is in the log, the older one in the rollback journal.
-    if try WriteAheadLog.holdsAuthenticFirstPage(databasePath + "-wal", authenticator: authenticator) { return }
-    if try RollbackJournal.holdsAuthenticFirstPage(databasePath + "-journal", authenticator: authenticator) { return }
+    if try WriteAheadLog.hasAuthenticFirstPage(databasePath + "-wal", authenticator: authenticator) { return }
+    if try RollbackJournal.hasAuthenticFirstPage(databasePath + "-journal", authenticator: authenticator) { return }
     // The salt is plaintext. A different salt means a different data key, unless later pages authenticate with this one. A salt of zeros is
     // never written.
     if key.isProven, !page[..<DatabaseKey.saltSize].elementsEqual(key.salt), page[..<DatabaseKey.saltSize].contains(where: { $0 != 0 }),
@@ -97,7 +97,7 @@ extension Connection {
     if LibraryVersion.hasDefensive && !options.isForExport {
       var now: Int32 = 0
       let code = cipherdata_db_config_flag(pointer, CIPHERDATA_DBCONFIG_DEFENSIVE, 1, &now)
-      guard code == SQLITE_OK, now == 1 else { throw refused("DEFENSIVE", found: "\(now)") }
+      guard code == SQLITE_OK, now == 1 else { throw rejected("DEFENSIVE", found: "\(now)") }
     }
     try set("temp_store", 2)
     try set("cache_size", -options.cacheSizeKiB)
@@ -105,7 +105,7 @@ extension Connection {
     try set("foreign_keys", options.enforcesForeignKeys ? 1 : 0)
     // Libraries built without memory mapping return no row.
     try execute("PRAGMA mmap_size = 0")
-    if let size = try pragma("mmap_size"), size != "0" { throw refused("mmap_size", found: size) }
+    if let size = try pragma("mmap_size"), size != "0" { throw rejected("mmap_size", found: size) }
 
     // The first read by SQLite. From here on, SQLite determines whether the pages form a valid database.
     try firstRead()
@@ -114,7 +114,7 @@ extension Connection {
       throw StoreAccessError(.encryptionUnavailable(.notSQLCipher), path: path, operation: .open)
     }
     guard let size = try pragma("page_size"), size == String(format.pageSize) else {
-      throw refused("page_size", found: try pragma("page_size") ?? "")
+      throw rejected("page_size", found: try pragma("page_size") ?? "")
     }
     try setJournal()
   }
@@ -123,7 +123,7 @@ extension Connection {
     do {
       let statement = try self.statement(sql: "SELECT count(*) FROM sqlite_master")
       // Lock again: preparing read the schema and, without a log, released the lock. SQLite could apply the journal of another file.
-      try lockPlace()
+      try lockLocation()
       _ = try statement.step()
       statement.reset()
     } catch  where error.code == SQLITE_NOTADB || error.code == SQLITE_CORRUPT {
@@ -142,15 +142,15 @@ extension Connection {
   }
 
   private func changeJournal(to mode: String) throws(StoreAccessError) {
-    for _ in 0..<DatabasePlace.maximumAttempts {
+    for _ in 0..<DatabaseLocation.maximumAttempts {
       // Read the mode first: setting it, even to the same value, takes locks.
       if try pragma("journal_mode") == mode { return }
-      try lockPlace()
+      try lockLocation()
       let answer = try pragma("journal_mode = \(mode)")
-      guard answer == mode else { throw refused("journal_mode", found: answer ?? "") }
+      guard answer == mode else { throw rejected("journal_mode", found: answer ?? "") }
       // The change released the lock, and the next read opens the log. Another process that wants a different mode may have changed it in
       // between.
-      try lockPlace()
+      try lockLocation()
       try firstRead()
     }
     throw StoreAccessError(.busy, path: path, operation: .open)
@@ -159,12 +159,12 @@ extension Connection {
   /// Takes a shared lock where SQLite holds none, and checks that the open file is the one at its path. Call it before SQLite reads.
   ///
   /// - Throws: `.exchanged` if the file was replaced. The connection is then unusable.
-  func lockPlace() throws(StoreAccessError) {
+  func lockLocation() throws(StoreAccessError) {
     guard let place, !keepsLock, isInAutocommit, !isClosed else { return }
     do throws(StoreAccessError) {
       try place.lock(timeoutMilliseconds: options.busyTimeoutMilliseconds, operation: .open)
     } catch {
-      if error.kind == .exchanged { database.giveUp() }
+      if error.kind == .exchanged { database.markDamaged() }
       throw error
     }
   }
@@ -173,7 +173,7 @@ extension Connection {
   func set(_ name: String, _ value: Int) throws(StoreAccessError) {
     try execute("PRAGMA \(name) = \(value)")
     let now = try pragma(name)
-    guard now == String(value) else { throw refused(name, found: now ?? "nothing") }
+    guard now == String(value) else { throw rejected(name, found: now ?? "nothing") }
   }
 
   /// Returns the first column of a pragma's first row.
@@ -190,16 +190,16 @@ extension Connection {
   }
 
   /// Returns the error for a setting that was not applied, or that could not be read back because memory is exhausted.
-  private func refused(_ name: String, found: String) -> StoreAccessError {
+  private func rejected(_ name: String, found: String) -> StoreAccessError {
     if isOutOfMemory { return StoreAccessError(.outOfMemory, path: path, operation: .open, code: SQLITE_NOMEM) }
-    return StoreAccessError(.encryptionUnavailable(.refusedSetting(name, found: found)), path: path, operation: .open)
+    return StoreAccessError(.encryptionUnavailable(.rejectedSetting(name, found: found)), path: path, operation: .open)
   }
 
   /// Whether SQLite is out of memory: it reports so, or a small allocation fails.
   private var isOutOfMemory: Bool {
     if sqlite3_errcode(pointer) & 0xff == SQLITE_NOMEM { return true }
-    guard let piece = sqlite3_malloc(Int32(4 * format.pageSize)) else { return true }
-    sqlite3_free(piece)
+    guard let block = sqlite3_malloc(Int32(4 * format.pageSize)) else { return true }
+    sqlite3_free(block)
     return false
   }
 }

@@ -47,7 +47,7 @@ extension Connection {
       pointer,
       { data, _, _, count in
         // The connection keeps the box alive as long as the hook is installed.
-        data.map { Unmanaged<LogObserver>.fromOpaque($0)._withUnsafeGuaranteedRef { $0.tell(Int(count)) } }
+        data.map { Unmanaged<LogObserver>.fromOpaque($0)._withUnsafeGuaranteedRef { $0.report(Int(count)) } }
         return SQLITE_OK
       }, Unmanaged.passUnretained(box).toOpaque())  // as above
     logObserver = box
@@ -68,5 +68,5 @@ final class LogObserver {
     self.observer = observer
   }
 
-  func tell(_ count: Int) { observer(connection, count) }
+  func report(_ count: Int) { observer(connection, count) }
 }

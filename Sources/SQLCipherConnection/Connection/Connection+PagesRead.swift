@@ -7,7 +7,7 @@ extension Connection {
   ///
   /// Once the handler returns false, the statements fail with `.cancelled`. SQLite calls the handler while it steps through rows. SQLCipher
   /// 3.4.1 does not call it while it checks the structure of a tree.
-  func tellingPagesRead<Result>(_ progress: ProgressHandler?, _ body: () throws -> Result) throws -> Result {
+  func reportingPagesRead<Result>(_ progress: ProgressHandler?, _ body: () throws -> Result) throws -> Result {
     guard let progress, !isClosed else { return try body() }
     // If damage prevents reading the page count, the checks report the damage.
     let pages = (try? pragma("page_count")).flatMap { $0 }.flatMap { Int($0) } ?? 0

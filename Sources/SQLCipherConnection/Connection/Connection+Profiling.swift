@@ -12,16 +12,16 @@ package struct ProfiledStatement: Sendable {
 
 extension Connection {
   /// Sets an observer that is called after each statement except the sentinels of reads.
-  package func setProfiler(_ heard: @escaping @Sendable (ProfiledStatement) -> Void) {
+  package func setProfiler(_ handler: @escaping @Sendable (ProfiledStatement) -> Void) {
     guard !isClosed else { return }
-    let profiler = StatementProfiler(heard)
+    let profiler = StatementProfiler(handler)
     sqlite3_trace_v2(
       pointer, UInt32(SQLITE_TRACE_STMT | SQLITE_TRACE_ROW | SQLITE_TRACE_PROFILE),
       { event, data, statement, text in
         if let data, let statement {
           // The connection keeps the profiler alive as long as the trace is installed.
           Unmanaged<StatementProfiler>.fromOpaque(data)._withUnsafeGuaranteedRef {
-            $0.tell(Int32(bitPattern: event), OpaquePointer(statement), text)
+            $0.report(Int32(bitPattern: event), OpaquePointer(statement), text)
           }
         }
         return 0
@@ -38,13 +38,13 @@ final class StatementProfiler {
     var rows = 0
   }
 
-  private let heard: @Sendable (ProfiledStatement) -> Void
+  private let handler: @Sendable (ProfiledStatement) -> Void
   /// The running statements. They nest if an SQL function of this library reads.
   private var runs: [OpaquePointer: Run] = [:]
 
-  init(_ heard: @escaping @Sendable (ProfiledStatement) -> Void) { self.heard = heard }
+  init(_ handler: @escaping @Sendable (ProfiledStatement) -> Void) { self.handler = handler }
 
-  func tell(_ event: Int32, _ statement: OpaquePointer, _ text: UnsafeMutableRawPointer?) {
+  func report(_ event: Int32, _ statement: OpaquePointer, _ text: UnsafeMutableRawPointer?) {
     switch event {
     case SQLITE_TRACE_STMT:
       // SQLite reports the triggers of a running statement as comments.
@@ -57,7 +57,7 @@ final class StatementProfiler {
       if sql == Connection.sentinelText { return }
       let isReading = sqlite3_stmt_readonly(statement) != 0
       let changes = Int(sqlite3_total_changes(sqlite3_db_handle(statement)) - run.changes)
-      heard(ProfiledStatement(text: sql, duration: .now - run.start, rowCount: isReading ? run.rows : changes))
+      handler(ProfiledStatement(text: sql, duration: .now - run.start, rowCount: isReading ? run.rows : changes))
     default: break
     }
   }

@@ -22,11 +22,11 @@ public import StoreKeys
   /// The state of the file at opening, if its folder is not writable.
   let medium: ReadOnlyMedium?
   /// The path and identity of the file at opening; nil for a file that is new, plaintext, or that cannot be replaced.
-  let place: DatabasePlace?
+  let place: DatabaseLocation?
   /// Whether SQLite holds a shared lock as long as the connection is open, as it does with a write-ahead log.
   var keepsLock = false
   /// Rolls back the interrupted transaction of another process without a log. Set on read-only connections that may outlive others.
-  var takesBack: (() throws(StoreAccessError) -> Void)?
+  var recoverJournal: (() throws(StoreAccessError) -> Void)?
 
   let database: DatabaseHandle
   @usableFromInline let pointer: OpaquePointer
@@ -35,7 +35,7 @@ public import StoreKeys
   package let databasePath: String
   /// Notifies observers of this connection's commits.
   var notice: CommitNotice
-  /// The data version at the last call of ``othersHaveCommitted()``; nil before the first.
+  /// The data version at the last call of ``hasRemoteCommits()``; nil before the first.
   var knownDataVersion: Int64?
   /// Counts the commits of this connection.
   var commits: CommitCounter?
@@ -51,7 +51,7 @@ public import StoreKeys
   // Exclusivity is unchecked for the reason above.
   @exclusivity(unchecked) var commands = TransactionCommands()
   /// The scan directions of statements that read whole tables.
-  package var scanTurns = ScanTurns()
+  package var scanDirections = AlternatingScans()
   /// The observer of the log, which replaces automatic checkpoints.
   var logObserver: LogObserver?
   var profiler: StatementProfiler?
@@ -89,7 +89,7 @@ public import StoreKeys
         path, flags, uri: options.isImmutable ? Self.immutableURI(path) : nil, layer: layer, operation: .open)
       place = nil
     } else {
-      let opened = try DatabasePlace.open(path, flags: flags, layer: layer, timeoutMilliseconds: options.busyTimeoutMilliseconds)
+      let opened = try DatabaseLocation.open(path, flags: flags, layer: layer, timeoutMilliseconds: options.busyTimeoutMilliseconds)
       pointer = opened.pointer
       place = opened
     }
@@ -120,7 +120,7 @@ public import StoreKeys
       do throws(StoreAccessError) {
         try setKey(key, isNew: isNew)
         // Only read-only connections fail with an interrupted transaction.
-        try takingBack(by: { () throws(StoreAccessError) in try Self.takeBack(path, key: key, options: options) }) {
+        try withJournalRecovery(by: { () throws(StoreAccessError) in try Self.recoverJournal(path, key: key, options: options) }) {
           () throws(StoreAccessError) in
           try configure(isNew: isNew)
         }
@@ -189,7 +189,7 @@ public import StoreKeys
     // Statements that outlive the connection would still report to the profiler.
     if profiler != nil { sqlite3_trace_v2(pointer, 0, nil, nil) }
     database.close()
-    takesBack = nil
+    recoverJournal = nil
     logObserver = nil
     profiler = nil
   }

@@ -18,10 +18,10 @@ extension Connection {
 
   /// Begins a read transaction. The first read takes its snapshot.
   package func beginRead() throws(StoreAccessError) {
-    guard takesBack != nil, !keepsLock else { return try begin() }
+    guard recoverJournal != nil, !keepsLock else { return try begin() }
     try beginning { () throws(StoreAccessError) in
       // The first read detects an interrupted transaction.
-      try takingBack { () throws(StoreAccessError) in
+      try withJournalRecovery { () throws(StoreAccessError) in
         try begin()
         _ = try userVersion()
       }
@@ -29,7 +29,7 @@ extension Connection {
   }
 
   private func begin() throws(StoreAccessError) {
-    try lockPlace()
+    try lockLocation()
     try beginning { () throws(StoreAccessError) in try ownStatement(&commands.begin, Command.begin).run() }
   }
 
@@ -73,7 +73,7 @@ extension Connection {
   /// about as much as the sentinel: the first page is cached, and the schema is not needed.
   package func userVersion() throws(StoreAccessError) -> Int {
     let statement = try ownStatement(&commands.userVersion, Command.userVersion)
-    return try takingBack { () throws(StoreAccessError) in
+    return try withJournalRecovery { () throws(StoreAccessError) in
       defer { statement.reset() }
       return try statement.step() ? statement.int(0) : 0
     }
@@ -81,9 +81,9 @@ extension Connection {
 
   /// Returns a number that changes when another connection of any process commits. Call it outside transactions.
   package func dataVersion() throws(StoreAccessError) -> Int64 {
-    try lockPlace()
+    try lockLocation()
     let statement = try ownStatement(&commands.dataVersion, Command.dataVersion)
-    return try takingBack { () throws(StoreAccessError) in
+    return try withJournalRecovery { () throws(StoreAccessError) in
       defer { statement.reset() }
       return try statement.step() ? statement.int64(0) : 0
     }
@@ -113,7 +113,7 @@ extension Connection {
   /// Returns whether another connection of any process has committed since the last call on this connection; true the first time.
   ///
   /// Commits of this connection do not count. Call it outside transactions.
-  package func othersHaveCommitted() throws(StoreAccessError) -> Bool {
+  package func hasRemoteCommits() throws(StoreAccessError) -> Bool {
     let version = try dataVersion()
     defer { knownDataVersion = version }
     return version != knownDataVersion
@@ -136,7 +136,7 @@ extension Connection {
 
   /// Begins a write transaction, and takes the write lock immediately.
   package func beginWrite() throws(StoreAccessError) {
-    try lockPlace()
+    try lockLocation()
     try beginning { () throws(StoreAccessError) in try ownStatement(&commands.beginImmediate, Command.beginImmediate).run() }
   }
 
@@ -203,7 +203,7 @@ extension Connection {
   package func abandonTransaction() {
     guard !isInAutocommit else { return }
     try? ownStatement(&commands.rollback, Command.rollback).run()
-    if !isInAutocommit { database.giveUp() }
+    if !isInAutocommit { database.markDamaged() }
   }
 
   private func ownStatement(_ place: inout Statement?, _ sql: String) throws(StoreAccessError) -> Statement {

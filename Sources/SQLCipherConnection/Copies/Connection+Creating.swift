@@ -72,7 +72,7 @@ extension Connection {
         placed = try self.finish(temporary, key: key, options: options, folder: target, finish)
       }
       // Without a log, the source is locked only during reads. Lock it until its large values are copied.
-      try sourceConnection?.lockPlace()
+      try sourceConnection?.lockLocation()
       // The final check before the file gets its name: it is encrypted with this key.
       let bare = try BareDatabaseFile(temporary)
       _ = try bare.salt()
@@ -139,9 +139,9 @@ extension Connection {
 private final class CopyWork: Sendable {
   private let progress: ProgressHandler?
   private let weights = Mutex<(pages: Int, files: Int)>((1, 0))
-  private var share: (WorkShare, pages: Int, files: Int) {
+  private var share: (ProgressShare, pages: Int, files: Int) {
     let (pages, files) = weights.withLock { $0 }
-    return (WorkShare(progress, total: pages + files), pages, files)
+    return (ProgressShare(progress, total: pages + files), pages, files)
   }
 
   init(_ progress: ProgressHandler?) { self.progress = progress }

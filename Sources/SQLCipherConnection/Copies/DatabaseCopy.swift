@@ -70,7 +70,7 @@ enum DatabaseCopy {
   ) throws {
     do {
       try copyPages(of: source, to: target, key: key, options: options, admitted: nil, progress: progress)
-    } catch let error as StoreAccessError where error.extendedCode == ResultCode.refusedPage {
+    } catch let error as StoreAccessError where error.extendedCode == ResultCode.rejectedPage {
       // A page of zeros may be an unused one that was never written. Checking that is expensive, and few stores have such pages.
       guard truncate(target, 0) == 0 else { throw StoreAccessError.system(errno, path: target, operation: .backUp) }
       try FreePages.withAdmitted(of: source, key: sourceKey) { admitted in

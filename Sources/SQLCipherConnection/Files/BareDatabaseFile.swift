@@ -23,7 +23,7 @@ final class BareDatabaseFile {
   init(locking path: String, timeoutMilliseconds: Int) throws(StoreAccessError) {
     try LibraryVersion.checkEncryptionIsAvailable(path: path)
     self.path = try StoreFile.absolutePath(path)
-    pointer = try DatabasePlace.open(self.path, flags: SQLITE_OPEN_READONLY, timeoutMilliseconds: timeoutMilliseconds).pointer
+    pointer = try DatabaseLocation.open(self.path, flags: SQLITE_OPEN_READONLY, timeoutMilliseconds: timeoutMilliseconds).pointer
   }
 
   deinit { sqlite3_close_v2(pointer) }

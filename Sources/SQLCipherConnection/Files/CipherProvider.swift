@@ -27,11 +27,11 @@ enum CipherProvider {
   private static func make(_ path: String) throws(StoreAccessError) -> OpaquePointer {
     let pointer = try DatabaseHandle.openFile(":memory:", SQLITE_OPEN_READWRITE, operation: .key)
     // If a large allocation succeeds, so do the few small ones that SQLCipher does not check.
-    let piece = sqlite3_malloc(1 << 16)
-    sqlite3_free(piece)
+    let block = sqlite3_malloc(1 << 16)
+    sqlite3_free(block)
     // The key protects nothing.
     let text = Array(("x'" + String(repeating: "0", count: 96) + "'").utf8)
-    let code = piece == nil ? SQLITE_NOMEM : sqlite3_key(pointer, text, Int32(text.count))
+    let code = block == nil ? SQLITE_NOMEM : sqlite3_key(pointer, text, Int32(text.count))
     guard code == SQLITE_OK else {
       sqlite3_close_v2(pointer)
       throw .sqlite(code, handle: nil, path: path, operation: .key)

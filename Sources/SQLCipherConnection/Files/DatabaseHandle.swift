@@ -13,7 +13,7 @@ package typealias CollationComparison = (UnsafeRawBufferPointer, UnsafeRawBuffer
   let path: String
   let interrupter: Interrupter
   /// The wait for another connection's lock; 0 ms by default.
-  let waiting = LockWaiting(milliseconds: 0)
+  let waiting = LockRetry(milliseconds: 0)
   /// Returns the comparison function of a collation that a statement uses and that is not registered.
   var collationOnDemand: ((String) -> CollationComparison?)?
 
@@ -26,7 +26,7 @@ package typealias CollationComparison = (UnsafeRawBufferPointer, UnsafeRawBuffer
       { data, attempt in
         guard let data else { return 0 }
         // Every statement retains the handle, and the handle retains this object.
-        return Unmanaged<LockWaiting>.fromOpaque(data)._withUnsafeGuaranteedRef {
+        return Unmanaged<LockRetry>.fromOpaque(data)._withUnsafeGuaranteedRef {
           if attempt == 0 { $0.restart() }
           return $0.pause() ? 1 : 0
         }
@@ -105,7 +105,7 @@ package typealias CollationComparison = (UnsafeRawBufferPointer, UnsafeRawBuffer
   var isShortOfMemory: Bool { authenticator.flatMap { GuardedFile.isLastPageAuthentic(pointer, $0) } ?? false }
 
   /// Marks the handle as unusable. The owner of the connection closes it.
-  func giveUp() { isDamaged = true }
+  func markDamaged() { isDamaged = true }
 }
 
 /// Interrupts a connection from any thread.

@@ -15,13 +15,13 @@ final class ExclusiveFileLock {
   init(_ path: String, operation: StoreAccessError.Operation) throws(StoreAccessError) {
     try LibraryVersion.checkEncryptionIsAvailable(path: path)
     // First the shared, then the exclusive lock, as SQLite requires. A replaced file is opened again.
-    pointer = try DatabasePlace.open(path, flags: SQLITE_OPEN_READWRITE, timeoutMilliseconds: 0, operation: operation).pointer
+    pointer = try DatabaseLocation.open(path, flags: SQLITE_OPEN_READWRITE, timeoutMilliseconds: 0, operation: operation).pointer
     let code = DatabaseFileLock.take(SQLITE_LOCK_EXCLUSIVE, pointer)
     guard code == SQLITE_OK else { throw .sqlite(code, handle: nil, path: path, operation: operation) }
   }
 
   /// Returns a lock on a file that may be a database, or nil if there is no file or it is too short.
-  static func ifThere(_ path: String, operation: StoreAccessError.Operation) throws -> ExclusiveFileLock? {
+  static func ifFileExists(_ path: String, operation: StoreAccessError.Operation) throws -> ExclusiveFileLock? {
     guard try StoreFile.isThere(path, operation: operation) else { return nil }
     var status = stat()
     guard stat(path, &status) == 0 else {
@@ -37,7 +37,7 @@ final class ExclusiveFileLock {
   }
 
   deinit {
-    DatabaseFileLock.giveBack(pointer)
+    DatabaseFileLock.release(pointer)
     sqlite3_close_v2(pointer)
   }
 }

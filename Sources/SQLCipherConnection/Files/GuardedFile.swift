@@ -28,11 +28,11 @@ struct GuardedFile {
   private var kind: Kind
   /// False for a plaintext database, whose pages may be zeros.
   private var isEncrypted: Bool
-  private var hasRefused: Bool
+  private var hasRejected: Bool
   private var admitted: Unmanaged<AdmittedPages>?  // C's memory holds it: `admit` retains and releases it
   /// The offset of the last read, and its number among the reads of the process; 0 before the first.
   private var lastRead = (offset: Int64(0), turn: UInt64(0))
-  private var room = LogRoom()
+  private var preallocation = LogPreallocation()
   /// The error with which opening for writing failed, if the file was opened for reading instead; otherwise 0.
   private var openingError: Int32 = 0
 
@@ -60,7 +60,7 @@ struct GuardedFile {
     UnsafeMutableRawPointer(file).assumingMemoryBound(to: GuardedFile.self).initialize(
       to: GuardedFile(
         base: sqlite3_file(pMethods: innerMethods.pointee.iVersion >= 2 ? methods.shared : methods.plain), kind: kind, isEncrypted: true,
-        hasRefused: false, admitted: nil))
+        hasRejected: false, admitted: nil))
     // Successful calls after the failure leave `errno` unchanged.
     if flags & SQLITE_OPEN_READWRITE != 0, let outFlags, outFlags.pointee & SQLITE_OPEN_READONLY != 0 {
       state(file).pointee.openingError = openingError
@@ -95,7 +95,7 @@ struct GuardedFile {
   static func allowZeros(in name: String, of database: OpaquePointer) { state(database, name)?.pointee.isEncrypted = false }
 
   /// Returns whether a page of the main database was rejected.
-  static func hasRefusedPage(_ database: OpaquePointer) -> Bool { state(database, "main")?.pointee.hasRefused ?? false }
+  static func hasRejectedPage(_ database: OpaquePointer) -> Bool { state(database, "main")?.pointee.hasRejected ?? false }
 
   /// Returns the error with which a database of the handle, or its log, could not be opened for writing for a reason other than
   /// permissions; otherwise nil.
@@ -157,7 +157,7 @@ struct GuardedFile {
     guard code == SQLITE_OK || code == ResultCode.shortRead else { return code }
     let page = UnsafeMutableRawBufferPointer(start: output, count: Int(count))
     let state = state(file)
-    if state.pointee.kind != .other { state.pointee.lastRead = (offset, PageGuard.noteRead()) }
+    if state.pointee.kind != .other { state.pointee.lastRead = (offset, PageGuard.recordRead()) }
     guard state.pointee.kind != .other, isPage(page.count), code != SQLITE_OK || isZero(page) else { return code }
     switch state.pointee.kind {
     case .database:
@@ -172,12 +172,12 @@ struct GuardedFile {
           return error.kind == .outOfMemory ? SQLITE_NOMEM : SQLITE_IOERR
         }
       }
-      state.pointee.hasRefused = true
-      return ResultCode.refusedPage
+      state.pointee.hasRejected = true
+      return ResultCode.rejectedPage
     case .log:
       // Recovery reads whole frames, checks their checksums, and ends where the log is cut off. A short read is therefore not rejected
       // here; the page is, when it is read.
-      return code == SQLITE_OK ? ResultCode.refusedPage : code
+      return code == SQLITE_OK ? ResultCode.rejectedPage : code
     case .other:
       return code
     }
@@ -203,9 +203,9 @@ struct GuardedFile {
     guard state.pointee.kind == .log else { return write(inner, input, count, offset) }
     let end = offset + Int64(count)
     // Before the write, which may change the size.
-    let wanted = state.pointee.room.noteWrite(offset..<end, size: size(inner))
+    let growth = state.pointee.preallocation.recordWrite(offset..<end, size: size(inner))
     let code = write(inner, input, count, offset)
-    if wanted > 0, code == SQLITE_OK { makeRoom(inner, end..<end + wanted, state) }
+    if growth > 0, code == SQLITE_OK { preallocate(inner, end..<end + growth, state) }
     return code
   }
 
@@ -216,7 +216,7 @@ struct GuardedFile {
   }
 
   /// Writes zeros past the end of a log. If that fails, SQLite's own writes continue, and report the disk's error.
-  private static func makeRoom(
+  private static func preallocate(
     _ inner: UnsafeMutablePointer<sqlite3_file>, _ range: Range<Int64>, _ state: UnsafeMutablePointer<GuardedFile>
   ) {
     // In chunks of the largest page size: SQLite's own files write at most twice that at a time.
@@ -229,7 +229,7 @@ struct GuardedFile {
     }
     // The last free space on the disk is left to the pages.
     if code != SQLITE_OK { _ = inner.pointee.pMethods?.pointee.xTruncate?(inner, range.lowerBound) }
-    state.pointee.room.noteRoom(code == SQLITE_OK, to: range.upperBound)
+    state.pointee.preallocation.recordPreallocation(code == SQLITE_OK, to: range.upperBound)
   }
 
   // MARK: All else
@@ -257,13 +257,13 @@ struct GuardedFile {
     table.xWrite = { file, input, count, offset in file.map { GuardedFile.write($0, input, count, offset) } ?? SQLITE_IOERR }
     table.xTruncate = { file, size in
       guard let file else { return SQLITE_IOERR }
-      GuardedFile.state(file).pointee.room.noteTruncation()
+      GuardedFile.state(file).pointee.preallocation.recordTruncation()
       let inner = GuardedFile.below(file)
       return inner.pointee.pMethods?.pointee.xTruncate?(inner, size) ?? SQLITE_IOERR
     }
     table.xSync = { file, flags in
       guard let file else { return SQLITE_IOERR }
-      GuardedFile.state(file).pointee.room.noteSync()
+      GuardedFile.state(file).pointee.preallocation.recordSync()
       let inner = GuardedFile.below(file)
       return inner.pointee.pMethods?.pointee.xSync?(inner, flags) ?? SQLITE_IOERR
     }

@@ -24,7 +24,7 @@ enum PageGuard {
   /// Counts a read of any file through the layer. While the count is unchanged, no connection can have read a damaged page.
   ///
   /// - Returns: The number of reads so far, including this one.
-  static func noteRead() -> UInt64 { reads.wrappingAdd(1, ordering: .relaxed).newValue }
+  static func recordRead() -> UInt64 { reads.wrappingAdd(1, ordering: .relaxed).newValue }
 
   /// The number of reads so far. It includes the calling connection's own, since they happen on the same thread.
   static var readCount: UInt64 { reads.load(ordering: .relaxed) }

@@ -25,7 +25,9 @@ extension StoreAccessError {
       message = String(cString: sqlite3_errmsg(handle))
       systemError = sqlite3_system_errno(handle)
     }
-    if extended == SQLITE_ERROR, let told = handedOn.first(where: { message == String(cString: sqlite3_errstr($0)) }) { extended = told }
+    if extended == SQLITE_ERROR, let reported = forwardedCodes.first(where: { message == String(cString: sqlite3_errstr($0)) }) {
+      extended = reported
+    }
     // If SQLite cannot open a file for writing, it opens it for reading, and later reports a read-only database.
     if extended & 0xff == SQLITE_READONLY, let handle, let number = GuardedFile.failedWritableOpening(handle) {
       (extended, systemError) = (SQLITE_CANTOPEN, number)
@@ -45,7 +47,7 @@ extension StoreAccessError {
   }
 
   /// The codes that an SQL function which runs statements itself, SQLCipher's export, reports only through their messages.
-  private static let handedOn = [
+  private static let forwardedCodes = [
     SQLITE_IOERR, SQLITE_FULL, SQLITE_NOMEM, SQLITE_CANTOPEN, SQLITE_READONLY, SQLITE_BUSY, SQLITE_PROTOCOL, SQLITE_SCHEMA, SQLITE_CORRUPT,
     SQLITE_NOTADB,
     SQLITE_INTERRUPT,
@@ -58,7 +60,7 @@ extension StoreAccessError {
     case SQLITE_NOMEM: .outOfMemory
     case SQLITE_READONLY: extended == ResultCode.databaseMoved ? .exchanged : .readOnly
     case SQLITE_INTERRUPT: .cancelled
-    case SQLITE_CORRUPT: .storeCorrupt(extended == ResultCode.refusedPage ? .pageMAC : .structure)
+    case SQLITE_CORRUPT: .storeCorrupt(extended == ResultCode.rejectedPage ? .pageMAC : .structure)
     case SQLITE_NOTADB: .storeCorrupt(.pageMAC)
     case SQLITE_FULL: .diskFull
     case SQLITE_CONSTRAINT: .constraint

@@ -14,9 +14,9 @@ extension StoreReplacement {
   ///
   /// - Throws: `.busy` if the store is open, and errors of `copy`. The store is then unchanged.
   package static func replace(
-    _ storePath: String, needsFreePlace: Bool = false, copy: @Sendable (_ path: String) async throws -> Void
+    _ storePath: String, requiresUnusedPath: Bool = false, copy: @Sendable (_ path: String) async throws -> Void
   ) async throws {
-    try await replace(storePath, lock: .exclusive, needsFreePlace: needsFreePlace, copy: copy)
+    try await replace(storePath, lock: .exclusive, requiresUnusedPath: requiresUnusedPath, copy: copy)
   }
 
   /// Finishes an interrupted replacement. Usually none exists, which costs one file system lookup.
@@ -26,5 +26,5 @@ extension StoreReplacement {
 }
 
 extension DatabaseLocking {
-  fileprivate static let exclusive = DatabaseLocking { try ExclusiveFileLock.ifThere($0, operation: $1) }
+  fileprivate static let exclusive = DatabaseLocking { try ExclusiveFileLock.ifFileExists($0, operation: $1) }
 }

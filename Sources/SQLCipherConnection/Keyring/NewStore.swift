@@ -40,7 +40,7 @@ package final class NewStore: Sendable {
   deinit { end() }
 
   /// Records the identity of the key file, once it has its final name.
-  func noteKeyFile() {
+  func recordKeyFile() {
     let identity = FileIdentity(path: KeyFileStorage.path(for: path))
     state.withLock { $0.keyFile = identity }
   }
@@ -60,11 +60,11 @@ package final class NewStore: Sendable {
   /// - Parameter withContents: Whether to remove the files even if something was written since.
   /// - Returns: Whether the files were removed.
   @discardableResult
-  package func takeBack(withContents: Bool = false) -> Bool {
+  package func remove(withContents: Bool = false) -> Bool {
     defer { end() }
     let (pointer, keyFile) = state.withLock { ($0.address.flatMap { OpaquePointer(bitPattern: $0) }, $0.keyFile) }
     guard let pointer, DatabaseFileLock.take(SQLITE_LOCK_SHARED, pointer) == SQLITE_OK else { return false }
-    defer { DatabaseFileLock.giveBack(pointer) }
+    defer { DatabaseFileLock.release(pointer) }
     guard DatabaseFileLock.take(SQLITE_LOCK_EXCLUSIVE, pointer) == SQLITE_OK else { return false }
     let keyPath = KeyFileStorage.path(for: path)
     func isOurs() -> Bool { FileIdentity(path: path) == identity && FileIdentity(path: keyPath) == keyFile }
@@ -90,16 +90,16 @@ package final class NewStore: Sendable {
   }
 
   private static func digest(_ pointer: OpaquePointer, size: Int, path: String) throws(StoreAccessError) -> [UInt8] {
-    let digest = try GrowingDigest()
+    let digest = try IncrementalDigest()
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 65_536, alignment: 16)
     defer { buffer.deallocate() }
     var position = 0
     while position < size {
-      let piece = UnsafeMutableRawBufferPointer(rebasing: buffer[..<min(buffer.count, size - position)])
-      let code = BareDatabaseFile.read(pointer, into: piece, offset: Int64(position))
+      let chunk = UnsafeMutableRawBufferPointer(rebasing: buffer[..<min(buffer.count, size - position)])
+      let code = BareDatabaseFile.read(pointer, into: chunk, offset: Int64(position))
       guard code == SQLITE_OK else { throw .sqlite(code, handle: nil, path: path, operation: .create) }
-      try digest.append(UnsafeRawBufferPointer(piece))
-      position += piece.count
+      try digest.append(UnsafeRawBufferPointer(chunk))
+      position += chunk.count
     }
     return try digest.finish()
   }

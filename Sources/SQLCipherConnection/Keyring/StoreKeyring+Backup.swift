@@ -13,7 +13,7 @@ extension StoreKeyring {
     progress: ProgressHandler? = nil
   ) async throws {
     let target = try StoreFile.absolutePath(path)
-    try await Self.offActor {
+    try await Self.runInBackground {
       try self.withDatabaseKey(options: options) { key in
         let contents = StoreContents.copy(of: self.storePath, key: key, largeValues: largeValues)
         guard self.hasSlots else {
@@ -44,7 +44,7 @@ extension StoreKeyring {
   ) async throws -> StoreKeyring {
     var attempts = 0
     while true {
-      let source = try await Self.offActor {
+      let source = try await Self.runInBackground {
         try self.withDatabaseKey(options: options) { key in
           try Connection.reading(self.storePath, key: key, options: options).close()
           return key

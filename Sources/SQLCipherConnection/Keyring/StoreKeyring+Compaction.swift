@@ -21,15 +21,15 @@ extension StoreKeyring {
   /// - Parameters:
   ///   - onOpen: Registers what the schema needs.
   ///   - progress: Counts pages twice: when they are written, and when they are checked.
-  /// - Throws: `.busy` if another connection has the store open; `.noRoom` or `.diskFull`; `.storeCorrupt` if the store or the copy is
+  /// - Throws: `.busy` if another connection has the store open; `.insufficientDiskSpace` or `.diskFull`; `.storeCorrupt` if the store or the copy is
   ///   damaged.
   package func compact(
     onOpen: @escaping @Sendable (Connection) throws -> Void = { _ in }, progress: ProgressHandler? = nil
   ) async throws -> CompactedSizes {
-    try await Self.offActor { try self.compactAlone(onOpen, progress) }
+    try await Self.runInBackground { try self.compactExclusively(onOpen, progress) }
   }
 
-  private func compactAlone(
+  private func compactExclusively(
     _ onOpen: (Connection) throws -> Void, _ progress: ProgressHandler?
   ) throws -> CompactedSizes {
     var options = ConnectionOptions()
@@ -37,7 +37,7 @@ extension StoreKeyring {
     options.busyTimeoutMilliseconds = min(options.busyTimeoutMilliseconds, 1_000)
     options.isForExport = true
     let sizeBefore = Self.size(storePath)
-    let (source, key) = try openAlone(nil, options, operation: .compact)
+    let (source, key) = try openExclusively(nil, options, operation: .compact)
     defer { source.close() }
     try onOpen(source)
 
@@ -46,7 +46,7 @@ extension StoreKeyring {
     let copy = StoreFile.rotationPath(for: place)
     StoreFile.removeDatabase(copy)
     let pages = try source.usedPages()
-    let shares = WorkShare(progress, total: 2 * pages)
+    let shares = ProgressShare(progress, total: 2 * pages)
     let (writing, checking) = (shares.part(from: 0, units: pages), shares.part(from: pages, units: pages))
     try DiskSpace.require(pages * key.format.pageSize, beside: place, operation: .compact)
     do {

@@ -18,7 +18,7 @@ extension StoreKeyring {
   ) async throws -> Bool {
     let target = try StoreFile.absolutePath(path)
     guard StoreFile.exists(target), target != storePath else { return false }
-    return try await Self.offActor {
+    return try await Self.runInBackground {
       var options = options
       options.isReadOnly = true
       do {

@@ -19,7 +19,7 @@ extension StoreKeyring {
       guard let key = candidates.first else { throw StoreAccessError(.keyRequired, path: storePath, operation: .key) }
       return key
     }
-    return try settle(candidates, options: options)
+    return try selectKey(candidates, options: options)
   }
 
   /// Runs `body`, which opens the database, with the current key.
@@ -56,7 +56,7 @@ extension StoreKeyring {
   }
 
   /// Determines which generation the database has, and rewrites the key file with that generation alone.
-  private func settle(_ candidates: [DatabaseKey], options: ConnectionOptions) throws -> DatabaseKey {
+  private func selectKey(_ candidates: [DatabaseKey], options: ConnectionOptions) throws -> DatabaseKey {
     var options = options
     // In WAL mode SQLite keeps its lock between statements.
     options.journalMode = .wal
@@ -75,7 +75,8 @@ extension StoreKeyring {
         // Remove the old key only after the new file's name is on disk.
         try StoreFile.syncFolder(of: storePath)
         try edit { file, keys in
-          guard let number = file.generations.first(where: { $0.salt == key.salt })?.number, file.keepGeneration(number, keys: &keys) else {
+          guard let number = file.generations.first(where: { $0.salt == key.salt })?.number, file.retainGeneration(number, keys: &keys)
+          else {
             throw StoreAccessError(.exchanged, path: keyFilePath, operation: .open)
           }
         }
@@ -102,11 +103,11 @@ extension StoreKeyring {
     if let single = known.single { return try renew(single, known.given, salt: salt) }
     guard let knownFile = known.file else { return }
     let (file, _) = try Self.findKeyFile(for: storePath)
-    var keys = try file.unlock(knowing: known.keys, of: knownFile, path: keyFilePath)
+    var keys = try file.unlock(reusing: known.keys, of: knownFile, path: keyFilePath)
     if keys == nil, case .secrets(let secrets) = known.given {
       var work = KeyWork(workLimit)
       keys = try file.unlock(secrets, path: keyFilePath, work: &work)
-      if keys == nil, let refusal = work.refusal(file, path: storePath) { throw refusal }
+      if keys == nil, let limitError = work.limitError(file, path: storePath) { throw limitError }
     }
     guard let keys else { throw StoreAccessError(.wrongKey, path: storePath, operation: .unlock) }
     // Even damage of the salt would not explain the mismatch.
@@ -129,7 +130,7 @@ extension StoreKeyring {
   }
 
   /// Updates the key of a store without slots for another salt.
-  private func renew(_ single: DatabaseKey, _ given: GivenKey?, salt: [UInt8]) throws {
+  private func renew(_ single: DatabaseKey, _ given: ProvidedKey?, salt: [UInt8]) throws {
     if salt == single.salt { return }
     let key: DatabaseKey
     if case .sqlcipherPassphrase(let passphrase) = given {

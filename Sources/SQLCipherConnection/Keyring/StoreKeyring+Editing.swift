@@ -9,13 +9,13 @@ extension StoreKeyring {
   /// Adds a slot for a key.
   package func addSlot(_ key: StoreKey, label: String = "") async throws -> KeySlot {
     let (secret, kind, kdf) = try await key.newSecret(request())
-    return try await Self.offActor { try self.add(secret, kind: kind, label: label, kdf: kdf) }
+    return try await Self.runInBackground { try self.add(secret, kind: kind, label: label, kdf: kdf) }
   }
 
   /// Adds a slot for a new random key, and returns the key as text to print and store safely.
   package func addRecoveryKey(label: String = "Recovery key") async throws -> (text: String, slot: KeySlot) {
     let secret = try Cryptography.randomSecret(32)
-    let slot = try await Self.offActor { try self.add(.raw(secret), kind: .recovery, label: label, kdf: .scrypt()) }
+    let slot = try await Self.runInBackground { try self.add(.raw(secret), kind: .recovery, label: label, kdf: .scrypt()) }
     return (try RecoveryKey.text(for: secret), slot)
   }
 
@@ -23,7 +23,7 @@ extension StoreKeyring {
   ///
   /// With a copy of the earlier key file, the removed key still opens the store until the data key is rotated.
   package func removeSlot(_ id: UUID) async throws {
-    try await Self.offActor {
+    try await Self.runInBackground {
       try self.edit { file, keys in
         guard let index = file.slots.firstIndex(where: { $0.id == id }) else {
           throw StoreAccessError(.unknownSlot, path: self.keyFilePath, operation: .removeSlot)
@@ -39,13 +39,13 @@ extension StoreKeyring {
   package func changeKey(from old: StoreKey, to new: StoreKey) async throws -> KeySlot {
     let oldSecrets = try await old.unlockSecrets(request())
     let (secret, kind, kdf) = try await new.newSecret(request())
-    return try await Self.offActor {
+    return try await Self.runInBackground {
       try self.edit { file, keys in
         var work = KeyWork(self.workLimit)
         var opened: UUID?
         for secret in oldSecrets where opened == nil { opened = try file.unlock(secret, path: self.keyFilePath, work: &work)?.slot }
         guard let id = opened, let index = file.slots.firstIndex(where: { $0.id == id }) else {
-          throw work.refusal(file, path: self.storePath) ?? StoreAccessError(.wrongKey, path: self.storePath, operation: .replaceKey)
+          throw work.limitError(file, path: self.storePath) ?? StoreAccessError(.wrongKey, path: self.storePath, operation: .replaceKey)
         }
         let slot = file.slots.remove(at: index)
         // The slot gets a new key pair, so that the old one cannot open later seals.
@@ -84,7 +84,7 @@ extension StoreKeyring {
     guard let knownFile = known.file else { throw StoreKey.noSlots(storePath) }
     return try KeyFileStorage.withLock(for: keyFilePath) {
       let found = try Self.readFile(keyFilePath)
-      guard var keys = try found.unlock(knowing: known.keys, of: knownFile, path: keyFilePath) else {
+      guard var keys = try found.unlock(reusing: known.keys, of: knownFile, path: keyFilePath) else {
         throw StoreAccessError(.exchanged, path: keyFilePath, operation: .changeKeys)
       }
       // A new key in an outdated key file would not open the database.

@@ -16,7 +16,7 @@ extension StoreKeyring {
   ///   - canBeTakenBack: Whether the keyring can remove the files again, until ``NewStore/end()``.
   package static func create(
     storePath: String, key: StoreKey, label: String = "", format: SQLCipherFormat = .portable, workLimit: KeyWorkLimit = KeyWorkLimit(),
-    options: ConnectionOptions = ConnectionOptions(), contents: StoreContents = .empty, canBeTakenBack: Bool = false,
+    options: ConnectionOptions = ConnectionOptions(), contents: StoreContents = .empty, isRemovable: Bool = false,
     onOpen: @escaping @Sendable (Connection) throws -> Void = { _ in }, progress: ProgressHandler? = nil
   ) async throws -> StoreKeyring {
     let path = try StoreFile.absolutePath(storePath)
@@ -24,7 +24,7 @@ extension StoreKeyring {
       var newStore: NewStore?
       try Connection.prepare(
         path: path, key: key, options: options, contents: contents, onOpen: onOpen,
-        onComplete: { temporary in if canBeTakenBack { newStore = try NewStore(temporary, path: path) } }, progress: progress)
+        onComplete: { temporary in if isRemovable { newStore = try NewStore(temporary, path: path) } }, progress: progress)
       return newStore
     }
     try LibraryVersion.checkEncryptionIsAvailable(path: path)
@@ -35,11 +35,11 @@ extension StoreKeyring {
     switch key {
     case .databaseKey(let secret):
       let key = try DatabaseKey(key: secret, salt: Cryptography.randomBytes(DatabaseKey.saltSize), format: format)
-      let newStore = try await offActor { try createKeyless(path, contents) { try prepare(key) } }
+      let newStore = try await runInBackground { try createKeyless(path, contents) { try prepare(key) } }
       return StoreKeyring(storePath: path, newStore: newStore, state: State(file: nil, keys: UnlockedKeys(dataKeys: []), single: key))
     case .sqlcipherPassphrase(let passphrase, let format):
       let salt = try Cryptography.randomBytes(DatabaseKey.saltSize)
-      let (key, newStore) = try await offActor {
+      let (key, newStore) = try await runInBackground {
         let key = try sqlcipherKey(passphrase, salt: salt, format: format)
         return (key, try createKeyless(path, contents) { try prepare(key) })
       }
@@ -50,13 +50,13 @@ extension StoreKeyring {
       }
       let request = StoreKeyRequest(url: URL(fileURLWithPath: path), storeID: nil, slots: [], attempt: 1, reason: .create)
       let (secret, kind, kdf) = try await key.newSecret(request)
-      return try await offActor {
+      return try await runInBackground {
         let databaseKey = try DatabaseKey.random(format: format)
         var (file, keys) = KeyFile.make(for: databaseKey)
         try file.addSlot(secret, kind: kind, label: label, kdf: kdf, limit: workLimit, keys: &keys)
         try file.finish(keys)
         let newStore = try createStore(path, keyFile: file.serialized()) { try prepare(databaseKey) }
-        newStore?.noteKeyFile()
+        newStore?.recordKeyFile()
         return StoreKeyring(storePath: path, workLimit: workLimit, newStore: newStore, state: State(file: file, keys: keys, single: nil))
       }
     }
@@ -136,9 +136,9 @@ extension StoreKeyring {
     }
     guard case .provider(let provider) = key else {
       // In one step: each thread switch costs more than unlocking with a raw key.
-      return try await offActor { try unlockWithoutAsking(path, key, workLimit) }
+      return try await runInBackground { try unlockWithoutAsking(path, key, workLimit) }
     }
-    let (file, isPending) = try await offActor { () throws -> (KeyFile, Bool) in
+    let (file, isPending) = try await runInBackground { () throws -> (KeyFile, Bool) in
       _ = try BareDatabaseFile(path).salt()
       return try findKeyFile(for: path)
     }
@@ -147,27 +147,27 @@ extension StoreKeyring {
     for attempt in 1...maximumAttempts {
       let request = StoreKeyRequest(
         url: URL(fileURLWithPath: path), storeID: file.storeID, slots: file.slots.map(\.description), attempt: attempt, reason: .open)
-      let secret = try await provider.askedKey(request)
+      let secret = try await provider.requestKey(request)
       // Repeating the same key would only cost the same time again.
       if secret == previous { break }
       previous = secret
       let secrets = try StoreKey.unlockSecrets(provided: secret)
       let attempt = work
-      let (keyring, spent) = try await offActor { () throws -> (StoreKeyring?, KeyWork) in
+      let (keyring, spent) = try await runInBackground { () throws -> (StoreKeyring?, KeyWork) in
         var work = attempt
         return (try unlock(file, isPending: isPending, secrets, path: path, work: &work), work)
       }
       if let keyring { return keyring }
       work = spent
     }
-    throw work.refusal(file, path: path) ?? StoreAccessError(.wrongKey, path: path, operation: .unlock)
+    throw work.limitError(file, path: path) ?? StoreAccessError(.wrongKey, path: path, operation: .unlock)
   }
 
   private static func unlockWithoutAsking(_ path: String, _ key: StoreKey?, _ limit: KeyWorkLimit) throws -> StoreKeyring {
     let file = try BareDatabaseFile(path)
     let salt = try file.salt()
     let single: DatabaseKey
-    var given: GivenKey?
+    var given: ProvidedKey?
     switch key {
     case nil, .provider:
       throw StoreAccessError(.keyRequired, path: path, operation: .open)
@@ -189,7 +189,7 @@ extension StoreKeyring {
     let (file, isPending) = try findKeyFile(for: path)
     var work = KeyWork(limit)
     guard let keyring = try unlock(file, isPending: isPending, secrets, path: path, work: &work) else {
-      throw work.refusal(file, path: path) ?? StoreAccessError(.wrongKey, path: path, operation: .unlock)
+      throw work.limitError(file, path: path) ?? StoreAccessError(.wrongKey, path: path, operation: .unlock)
     }
     return keyring
   }
@@ -242,7 +242,7 @@ extension StoreKeyring {
   }
 
   /// Runs blocking work on a dispatch queue, so that it blocks neither the caller's actor nor a thread of Swift's cooperative pool.
-  static func offActor<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
+  static func runInBackground<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
     try await withCheckedThrowingContinuation { continuation in
       DispatchQueue.global(qos: .userInitiated).async {
         continuation.resume(with: Swift.Result { try body() })

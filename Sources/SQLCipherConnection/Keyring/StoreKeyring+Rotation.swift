@@ -18,7 +18,7 @@ extension StoreKeyring {
   package func rotateDataKey(
     pool: ConnectionPool, newKey: DatabaseKey? = nil, largeValues: @escaping LargeValueList, progress: ProgressHandler? = nil
   ) async throws {
-    let failure = try await Self.offActor { () throws -> (any Error)? in
+    let failure = try await Self.runInBackground { () throws -> (any Error)? in
       try pool.withExclusiveAccess { current in
         let next: DatabaseKey
         if self.hasSlots {
@@ -47,7 +47,7 @@ extension StoreKeyring {
     // Leaving WAL mode fails while another connection has the store open, which detects other processes.
     options.journalMode = .delete
     options.busyTimeoutMilliseconds = min(options.busyTimeoutMilliseconds, 1_000)
-    let (source, key) = try openAlone(current, options, operation: .rotateDataKey)
+    let (source, key) = try openExclusively(current, options, operation: .rotateDataKey)
     defer { source.close() }
 
     // Files of unfinished saves were written with the old key, so those saves must finish first.
@@ -62,7 +62,7 @@ extension StoreKeyring {
     // Every page is written, then checked; the files of large values follow.
     let pages = try source.allPages()
     let files = progress == nil ? 0 : external.size(of: externalIDs) / key.format.pageSize
-    let shares = WorkShare(progress, total: 2 * pages + files)
+    let shares = ProgressShare(progress, total: 2 * pages + files)
 
     let copy = StoreFile.rotationPath(for: storePath)
     StoreFile.removeDatabase(copy)
@@ -115,7 +115,7 @@ extension StoreKeyring {
   /// Adds a generation to the key file, after reducing the file to the store's current one. Returns the numbers of both.
   private func addGeneration(_ next: DatabaseKey, after current: DatabaseKey) throws -> (old: UInt32, new: UInt32) {
     try edit { file, keys in
-      guard let old = file.generations.first(where: { $0.salt == current.salt })?.number, file.keepGeneration(old, keys: &keys) else {
+      guard let old = file.generations.first(where: { $0.salt == current.salt })?.number, file.retainGeneration(old, keys: &keys) else {
         throw StoreAccessError(.keyFileOutdated, path: keyFilePath, operation: .rotateDataKey)
       }
       return (old, try file.addGeneration(next, keys: &keys))

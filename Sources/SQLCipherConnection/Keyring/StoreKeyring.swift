@@ -4,7 +4,7 @@ package import StoreKeys
 import Synchronization
 
 /// The credentials that the user provided.
-enum GivenKey: Sendable {
+enum ProvidedKey: Sendable {
   /// Secrets that may open a slot.
   case secrets([UnlockSecret])
   /// A SQLCipher passphrase.
@@ -20,7 +20,7 @@ package final class StoreKeyring: Sendable {
     /// The key of a store without slots.
     var single: DatabaseKey?
     /// The credentials, until a connection has shown that they fit. They unlock the store again if it is replaced before that.
-    var given: GivenKey?
+    var given: ProvidedKey?
     var isClosed = false
   }
 

@@ -1,7 +1,7 @@
 /// The reasons for which an SQL function fails, as extended result codes. The code is the only way for a function to report a reason.
 package enum FunctionFailure: Int32, Sendable {
   /// The function rejects a value; SQLite's own code `SQLITE_CONSTRAINT_FUNCTION`.
-  case refusal = 1043
+  case rejection = 1043
   /// The file of a large value is missing. A code of this library: `SQLITE_ERROR` with a number that SQLite has not assigned.
   case externalMissing = 51457
   /// The file of a large value cannot be read. A code of this library.

@@ -13,7 +13,7 @@ enum ResultCode {
   static let databaseMoved = SQLITE_READONLY | 4 << 8
   /// The result of reading a page that the page guard rejects: SQLITE_CORRUPT with a number of this library, which statements do not treat
   /// as a short read.
-  static let refusedPage = SQLITE_CORRUPT | 0x5A << 8
+  static let rejectedPage = SQLITE_CORRUPT | 0x5A << 8
 }
 
 /// The version and features of the linked library. All version checks of the module are here.
@@ -52,7 +52,7 @@ package enum LibraryVersion {
   package static let hasTrustedSchema = sqlite >= 3_031_000
 
   /// Whether the library rejects a backup between an encrypted and a plaintext database. SQLCipher 3 silently writes a plaintext copy.
-  package static let refusesMixedBackup = isSQLCipher4
+  package static let rejectsMixedBackup = isSQLCipher4
 
   /// The maximum number of bound values in a statement: 999 before SQLite 3.32, 32,766 since.
   package static let maximumVariables = sqlite >= 3_032_000 ? 32_766 : 999

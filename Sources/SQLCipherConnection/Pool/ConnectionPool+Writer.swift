@@ -3,13 +3,13 @@ import StoreFiles
 import StoreKeys
 
 extension ConnectionPool {
-  /// Waits for the writer and takes it. The caller returns it with ``giveBackWriter(_:)``. No transaction is begun.
+  /// Waits for the writer and takes it. The caller returns it with ``returnWriter(_:)``. No transaction is begun.
   package func takeWriter() throws -> Connection {
     let me = pthread_self()
     condition.lock()
     if let writerOwner, isWriterTaken, pthread_equal(writerOwner, me) != 0 {
       condition.unlock()
-      throw StoreAccessError(.misuse(.writerInItself), path: path, operation: .write)
+      throw StoreAccessError(.misuse(.nestedWriter), path: path, operation: .write)
     }
     wait { !isWriterTaken && !isExclusive || key == nil }
     guard let key else {
@@ -24,7 +24,7 @@ extension ConnectionPool {
     let known = writer
     condition.unlock()
     if let known {
-      held.prepare(known)
+      heldSnapshots.prepare(known)
       return known
     }
     // Outside the lock: opening may wait for another process.
@@ -34,13 +34,13 @@ extension ConnectionPool {
         writer = connection
         writerCount += 1
       }
-      held.prepare(connection)
+      heldSnapshots.prepare(connection)
       return connection
     } catch {
       locked {
         isWriterTaken = false
         writerOwner = nil
-        wakeWaiters()
+        notifyWaiters()
       }
       throw error
     }
@@ -64,49 +64,49 @@ extension ConnectionPool {
         }
         isWriterTaken = false
         writerOwner = nil
-        wakeWaiters()
+        notifyWaiters()
       }
     }
     return HeldSnapshot.State.Version(connection: number, number: try writer.dataVersion())
   }
 
-  /// Takes the writer if it is free, after calling `note`. Otherwise the current owner checks the note when it returns the writer.
-  func takeFreeWriter(noting note: () -> Void) -> Connection? {
+  /// Takes the writer if it is free, after calling `record`. Otherwise the current owner checks the note when it returns the writer.
+  func takeIdleWriter(registering record: () -> Void) -> Connection? {
     let isFree = locked {
-      note()
+      record()
       return key != nil && !isWriterTaken && !isExclusive
     }
     return isFree ? try? takeWriter() : nil
   }
 
   /// Returns the writer to the pool. An open transaction is rolled back.
-  package func giveBackWriter(_ connection: Connection) {
+  package func returnWriter(_ connection: Connection) {
     connection.abandonTransaction()
     commits.add()  // includes callers that commit manually
-    var hasOthers = false
+    var foundRemoteCommits = false
     while true {
-      if others.isAsked, others.look(connection) {
+      if remoteCommits.isCheckRequested, remoteCommits.check(connection) {
         // Reads that began in the meantime may not include the other connections' commits.
         commits.add()
-        hasOthers = true
+        foundRemoteCommits = true
       }
-      let isGivenBack = locked {
+      let isReturned = locked {
         // A request since then found the writer taken, and relies on this check.
-        if others.isAsked { return false }
+        if remoteCommits.isCheckRequested { return false }
         if connection.isDamaged {
           connection.close()
           writer = nil
         }
         isWriterTaken = false
         writerOwner = nil
-        wakeWaiters()
+        notifyWaiters()
         return true
       }
-      if isGivenBack { break }
+      if isReturned { break }
     }
-    if hasOthers {
-      held.lookAtLog()
-      others.tell()
+    if foundRemoteCommits {
+      heldSnapshots.checkLogSize()
+      remoteCommits.notify()
     }
   }
 }

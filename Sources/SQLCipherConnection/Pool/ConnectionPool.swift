@@ -22,9 +22,9 @@ package final class ConnectionPool: @unchecked Sendable {
   let onSnapshot: @Sendable (Connection) throws -> Void
   let condition = NSCondition()
   /// The held snapshots, which have connections of their own.
-  let held: HeldSnapshots
+  let heldSnapshots: HeldSnapshots
   /// Serializes the creation of held snapshots.
-  let holding = NSLock()
+  let holdLock = NSLock()
 
   // Guarded by `condition`.
   var key: DatabaseKey?
@@ -47,7 +47,7 @@ package final class ConnectionPool: @unchecked Sendable {
   private let waiters = Atomic<Int>(0)
   let commits = CommitCounter()
   /// Detects commits of other connections for observers.
-  let others = OtherCommits()
+  let remoteCommits = RemoteCommits()
 
   /// Opens the writer, so that errors of opening the store are thrown here. Readers are opened on demand.
   ///
@@ -66,11 +66,11 @@ package final class ConnectionPool: @unchecked Sendable {
     self.onOpen = onOpen
     self.onSnapshot = onSnapshot
     self.key = key
-    held = HeldSnapshots(log, path: path)
+    heldSnapshots = HeldSnapshots(log, path: path)
     try Descriptors.check(path: path)
     writer = try makeConnection(key)
     writerCount = 1
-    held.whenLastEnds { [weak self] in self?.shortenLogSoon() }
+    heldSnapshots.onLastSnapshotEnd { [weak self] in self?.scheduleLogTruncation() }
   }
 
   deinit {
@@ -83,7 +83,7 @@ package final class ConnectionPool: @unchecked Sendable {
   /// Waits for the writer, and runs `body` with it. No transaction is begun.
   package func withWriter<Result>(_ body: (Connection) throws -> Result) throws -> Result {
     let connection = try takeWriter()
-    defer { giveBackWriter(connection) }
+    defer { returnWriter(connection) }
     return try body(connection)
   }
 
@@ -104,10 +104,10 @@ package final class ConnectionPool: @unchecked Sendable {
         reader.snapshot = nil
         try reader.connection.endRead()
       }
-      giveBack(reader)
+      recycle(reader)
       return result
     } catch {
-      giveBackAfterError(reader)
+      returnReaderAfterError(reader)
       throw error
     }
   }
@@ -135,12 +135,12 @@ package final class ConnectionPool: @unchecked Sendable {
     wait { !isExclusive && beginningCount == 0 }
     condition.unlock()
     // Waiting for held snapshots could take indefinitely.
-    held.shut()
+    heldSnapshots.shut()
     condition.lock()
     wait { closeConnections() }
     timer?.cancel()
     timer = nil
-    wakeWaiters()
+    notifyWaiters()
     condition.unlock()
   }
 
@@ -150,7 +150,7 @@ package final class ConnectionPool: @unchecked Sendable {
   /// locking.
   ///
   /// A caller has no claim on its last reader: other readers, exclusive access and closing can take it. The caller must return the reader
-  /// promptly with ``putBack(_:)`` or ``giveBackAfterError(_:)``, and check the sentinel.
+  /// promptly with ``returnReader(_:)`` or ``returnReaderAfterError(_:)``, and check the sentinel.
   ///
   /// - Parameters:
   ///   - last: The reader that the caller used last.
@@ -167,7 +167,7 @@ package final class ConnectionPool: @unchecked Sendable {
     do {
       try begin(reader, count, reusingSnapshot: !isRenewed)
     } catch {
-      giveBackAfterError(reader)
+      returnReaderAfterError(reader)
       throw error
     }
     return reader
@@ -201,7 +201,7 @@ package final class ConnectionPool: @unchecked Sendable {
     } catch {
       locked {
         openingReaders -= 1
-        wakeWaiters()
+        notifyWaiters()
       }
       throw error
     }
@@ -226,36 +226,36 @@ package final class ConnectionPool: @unchecked Sendable {
     let count = commitCount
     var best: PooledReader?
     for reader in readers.reversed() where reader.take() {
-      let isWanted = reusingSnapshot ? reader.snapshot == count : reader.snapshot == nil
-      if isWanted || best == nil || reader.snapshot == nil && best?.snapshot != nil {
+      let matches = reusingSnapshot ? reader.snapshot == count : reader.snapshot == nil
+      if matches || best == nil || reader.snapshot == nil && best?.snapshot != nil {
         best?.release()
         best = reader
       } else {
         reader.release()
       }
-      if isWanted { break }
+      if matches { break }
     }
     return best
   }
 
   /// Returns a reader with its snapshot to the pool, without locking if the timer is certain to end the snapshot.
-  @inline(__always) package func putBack(_ reader: PooledReader) {
-    guard reader.isTimed, !reader.connection.isDamaged else { return giveBack(reader) }
+  @inline(__always) package func returnReader(_ reader: PooledReader) {
+    guard reader.isTimed, !reader.connection.isDamaged else { return recycle(reader) }
     reader.release()
     // Either this load sees the waiter, or the waiter sees the reader: a waiter counts itself before it looks, and the reader is released
     // before this load.
-    if waiters.load(ordering: .sequentiallyConsistent) > 0 { wake() }
+    if waiters.load(ordering: .sequentiallyConsistent) > 0 { notifyAll() }
   }
 
-  @inline(never) private func wake() { locked { wakeWaiters() } }
+  @inline(never) private func notifyAll() { locked { notifyWaiters() } }
 
   /// Ends the snapshot of a reader, and returns the reader to the pool.
-  package func giveBackAfterError(_ reader: PooledReader) {
+  package func returnReaderAfterError(_ reader: PooledReader) {
     reader.endSnapshot()
-    giveBack(reader)
+    recycle(reader)
   }
 
-  private func giveBack(_ reader: PooledReader) {
+  private func recycle(_ reader: PooledReader) {
     locked {
       if reader.connection.isDamaged {
         reader.close()
@@ -266,7 +266,7 @@ package final class ConnectionPool: @unchecked Sendable {
         reader.isTimed = reader.snapshot != nil
         reader.release()
       }
-      wakeWaiters()
+      notifyWaiters()
     }
   }
 
@@ -320,21 +320,21 @@ package final class ConnectionPool: @unchecked Sendable {
     isExclusive = true
     wait { beginningCount == 0 }
     condition.unlock()
-    held.shut()
+    heldSnapshots.shut()
     condition.lock()
     wait { closeConnections() }
     return key
   }
 
   private func endExclusive() {
-    held.reopen()
+    heldSnapshots.reopen()
     locked {
       isExclusive = false
       commits.add()
-      wakeWaiters()
+      notifyWaiters()
     }
     // No connection is left that could detect other commits.
-    if others.stopAsking() { others.tell() }
+    if remoteCommits.clearRequest() { remoteCommits.notify() }
   }
 
   /// Closes idle readers, under the lock, and the writer once all readers are closed. Returns false if any connection is in use.
@@ -365,7 +365,7 @@ package final class ConnectionPool: @unchecked Sendable {
     defer {
       locked {
         beginningCount -= 1
-        wakeWaiters()
+        notifyWaiters()
       }
     }
     return try body(key)
@@ -386,28 +386,28 @@ package final class ConnectionPool: @unchecked Sendable {
       throw StoreAccessError(.exchanged, path: path, operation: .open)
     }
     connection.commits = commits
-    if options.isReadOnly { connection.takesBack = { [weak self] () throws(StoreAccessError) in try self?.takeBack() } }
+    if options.isReadOnly { connection.recoverJournal = { [weak self] () throws(StoreAccessError) in try self?.recoverJournal() } }
     try onOpen(connection)
     return connection
   }
 
   /// Rolls back the interrupted transaction of another process, which a read-only connection cannot do.
-  private func takeBack() throws(StoreAccessError) {
+  private func recoverJournal() throws(StoreAccessError) {
     guard let key = locked({ key }) else { throw closed(.read) }
-    try Connection.takeBack(path, key: key, options: options)
+    try Connection.recoverJournal(path, key: key, options: options)
   }
 
   /// Waits, under the lock, until a condition holds. Only returning a connection may change the condition.
-  func wait(until holds: () -> Bool) {
-    if holds() { return }
-    // Counted before the condition is evaluated again; see `putBack`.
+  func wait(until isSatisfied: () -> Bool) {
+    if isSatisfied() { return }
+    // Counted before the condition is evaluated again; see `returnReader`.
     waiters.add(1, ordering: .sequentiallyConsistent)
-    while !holds() { condition.wait() }
+    while !isSatisfied() { condition.wait() }
     waiters.subtract(1, ordering: .relaxed)
   }
 
   /// Notifies waiters, under the lock. The check avoids a system library call if no caller waits.
-  func wakeWaiters() {
+  func notifyWaiters() {
     if waiters.load(ordering: .relaxed) > 0 { condition.broadcast() }
   }
 

@@ -50,7 +50,7 @@ package final class HeldSnapshot: @unchecked Sendable {
   private var companion: AnyObject?
   private var ending: Ending?
   /// Set to request the end of the snapshot. A running read ends it when it finishes.
-  private let isUnwanted = Atomic<Bool>(false)
+  private let isExpirationRequested = Atomic<Bool>(false)
   private let hasEnded = Atomic<Bool>(false)
 
   init(_ connection: Connection, companion: AnyObject?, state: State, of owner: HeldSnapshots) {
@@ -63,21 +63,21 @@ package final class HeldSnapshot: @unchecked Sendable {
   deinit { end(.expired) }
 
   /// Whether the snapshot can no longer be read.
-  package var isOver: Bool { hasEnded.load(ordering: .acquiring) || isUnwanted.load(ordering: .acquiring) }
+  package var isOver: Bool { hasEnded.load(ordering: .acquiring) || isExpirationRequested.load(ordering: .acquiring) }
 
   /// Runs `body` in the snapshot. Calls are serialized.
   ///
   /// - Parameter checks: Whether to check the sentinel at the end. If false, the body must check it if necessary.
   /// - Throws: ``Ending`` if the snapshot has ended, or the error of the body.
   package func read<Result>(checks: Bool = true, _ body: (Connection) throws -> Result) throws -> Result {
-    owner.lookAtLogSometimes()
+    owner.checkLogSizeIfDue()
     lock.lock()
     defer {
       lock.unlock()
       // A request to end the snapshot in the meantime did not wait.
-      if isUnwanted.load(ordering: .sequentiallyConsistent) { tryEnding() }
+      if isExpirationRequested.load(ordering: .sequentiallyConsistent) { endIfIdle() }
     }
-    if isUnwanted.load(ordering: .sequentiallyConsistent) { end(.expired) }
+    if isExpirationRequested.load(ordering: .sequentiallyConsistent) { end(.expired) }
     guard let connection else { throw ending ?? Ending.expired }
     do {
       let result = try body(connection)
@@ -93,14 +93,14 @@ package final class HeldSnapshot: @unchecked Sendable {
   ///
   /// - Parameter waits: Whether to wait for the running read.
   func expire(waits: Bool) {
-    isUnwanted.store(true, ordering: .sequentiallyConsistent)
-    guard waits else { return tryEnding() }
+    isExpirationRequested.store(true, ordering: .sequentiallyConsistent)
+    guard waits else { return endIfIdle() }
     lock.lock()
     end(.expired)
     lock.unlock()
   }
 
-  private func tryEnding() {
+  private func endIfIdle() {
     guard lock.try() else { return }
     end(.expired)
     lock.unlock()
@@ -114,6 +114,6 @@ package final class HeldSnapshot: @unchecked Sendable {
     hasEnded.store(true, ordering: .releasing)
     // Objects kept for the snapshot are no longer needed.
     companion = nil
-    owner.takeBack(connection)
+    owner.reclaim(connection)
   }
 }

@@ -6,13 +6,13 @@ import Synchronization
 /// The limits for the size of the log while held snapshots prevent it from restarting.
 package struct LogLimits: Sendable {
   /// The size in bytes from which the observer is notified, and the log file is truncated once no snapshot is held.
-  package var told = 64 << 20
+  package var warningSize = 64 << 20
   /// The size in bytes from which each commit ends the oldest snapshot; nil for no limit.
-  package var greatest: Int? = 512 << 20
+  package var maximumSize: Int? = 512 << 20
   /// Called with the size of the log in bytes and the number of held snapshots, once per continuous period of held snapshots.
-  package var tell: @Sendable (_ size: Int, _ snapshots: Int) -> Void = { _, _ in }
+  package var onWarning: @Sendable (_ size: Int, _ snapshots: Int) -> Void = { _, _ in }
   /// Called with the size of the log in bytes when a snapshot is ended because of it.
-  package var tellOfEnding: @Sendable (_ size: Int) -> Void = { _ in }
+  package var onEnding: @Sendable (_ size: Int) -> Void = { _ in }
 
   package init() {}
 }
@@ -42,17 +42,17 @@ final class HeldSnapshots: @unchecked Sendable {
   /// Whether the pool has exclusive access or is closed.
   private var isShut = false
   /// The number of pages in the log at the last attempt of a checkpoint; 0 before the first.
-  private var triedAt = 0
-  private var hasTold = false
+  private var lastCheckpointPages = 0
+  private var hasWarned = false
   /// The size of the log file at the last check, or after a commit of the pool's writer. Growth beyond it results from commits of other
   /// processes.
   private var knownSize = 0
 
   /// The number of connections of snapshots. Changed under `condition`, and read without it by the writer.
   private let openCount = Atomic<Int>(0)
-  private let nextLook = Atomic<UInt64>(0)
+  private let nextCheck = Atomic<UInt64>(0)
   /// Called when the last snapshot ends.
-  private let listeners = Mutex<[@Sendable () -> Void]>([])
+  private let observers = Mutex<[@Sendable () -> Void]>([])
 
   init(_ limits: LogLimits, path: String) {
     self.limits = limits
@@ -64,10 +64,10 @@ final class HeldSnapshots: @unchecked Sendable {
     probe?.close()
   }
 
-  @inline(__always) var isAnyHeld: Bool { openCount.load(ordering: .relaxed) > 0 }
+  @inline(__always) var hasHeldSnapshots: Bool { openCount.load(ordering: .relaxed) > 0 }
 
   /// Registers a function that is called when the last snapshot ends, except when it ends for exclusive access.
-  func whenLastEnds(_ body: @escaping @Sendable () -> Void) { listeners.withLock { $0.append(body) } }
+  func onLastSnapshotEnd(_ body: @escaping @Sendable () -> Void) { observers.withLock { $0.append(body) } }
 
   // MARK: Beginning
 
@@ -118,22 +118,22 @@ final class HeldSnapshots: @unchecked Sendable {
   func add(_ connection: Connection, companion: AnyObject?, state: HeldSnapshot.State) -> HeldSnapshot {
     let snapshot = HeldSnapshot(connection, companion: companion, state: state, of: self)
     let size = StoreFile.size(logPath) ?? 0
-    let living = locked { () -> [HeldSnapshot] in
+    let liveSnapshots = locked { () -> [HeldSnapshot] in
       // Earlier sizes do not matter: without held snapshots, the file is overwritten from its start.
       if openCount.add(1, ordering: .sequentiallyConsistent).newValue == 1 { knownSize = size }
-      let living = entries.compactMap(\.snapshot) + [snapshot]
-      entries = living.map { Entry(snapshot: $0) }
-      return living
+      let liveSnapshots = entries.compactMap(\.snapshot) + [snapshot]
+      entries = liveSnapshots.map { Entry(snapshot: $0) }
+      return liveSnapshots
     }
     // Not released under the lock, which the deinitializer of a snapshot takes.
-    withExtendedLifetime(living) {}
+    withExtendedLifetime(liveSnapshots) {}
     return snapshot
   }
 
   // MARK: Ending
 
   /// Takes over the connection of an ended snapshot.
-  func takeBack(_ connection: Connection) {
+  func reclaim(_ connection: Connection) {
     if connection.isDamaged { connection.close() } else { connection.abandonTransaction() }
     let mayKeep = !connection.isClosed && connection.isInAutocommit
     if mayKeep { connection.releaseMemory() }
@@ -145,18 +145,18 @@ final class HeldSnapshots: @unchecked Sendable {
     if !isKept { connection.close() }
     let isLast = locked { () -> Bool in
       let rest = openCount.subtract(1, ordering: .sequentiallyConsistent).newValue
-      if rest == 0 { (triedAt, hasTold) = (0, false) }
+      if rest == 0 { (lastCheckpointPages, hasWarned) = (0, false) }
       condition.broadcast()
       return rest == 0 && !isShut
     }
     guard isLast else { return }
-    for body in listeners.withLock({ $0 }) { body() }
+    for body in observers.withLock({ $0 }) { body() }
   }
 
   /// Ends all snapshots and closes all connections. No snapshot can begin until ``reopen()``. Waits for running reads.
   func shut() {
     locked { isShut = true }
-    for snapshot in living() { snapshot.expire(waits: true) }
+    for snapshot in liveSnapshots() { snapshot.expire(waits: true) }
     let connections = locked { () -> [Connection] in
       // The connections of released snapshots are being returned.
       while openCount.load(ordering: .sequentiallyConsistent) > 0 { condition.wait() }
@@ -169,79 +169,81 @@ final class HeldSnapshots: @unchecked Sendable {
 
   func reopen() { locked { isShut = false } }
 
-  private func living() -> [HeldSnapshot] { locked { entries.compactMap(\.snapshot) } }
+  private func liveSnapshots() -> [HeldSnapshot] { locked { entries.compactMap(\.snapshot) } }
 
   // MARK: The log
 
   /// Installs or removes the log observer of a writer, so that it reports the size of the log only while snapshots are held.
   @inline(__always) func prepare(_ writer: Connection) {
-    if isAnyHeld != writer.hasLogObserver { setObserver(of: writer) }
+    if hasHeldSnapshots != writer.hasLogObserver { setObserver(of: writer) }
   }
 
   @inline(never) private func setObserver(of writer: Connection) {
-    writer.setLogObserver(writer.hasLogObserver ? nil : { [unowned self] in noteCommit($0, pages: $1) })
+    writer.setLogObserver(writer.hasLogObserver ? nil : { [unowned self] in recordCommit($0, pages: $1) })
   }
 
   /// Handles a commit of the writer, after which the log has the given number of pages.
-  private func noteCommit(_ writer: Connection, pages: Int) {
+  private func recordCommit(_ writer: Connection, pages: Int) {
     let size = pages * (writer.format.pageSize + 24)
-    let (isDue, isToBeTold) = locked { () -> (Bool, Bool) in
+    let (isDue, shouldWarn) = locked { () -> (Bool, Bool) in
       let isHeld = openCount.load(ordering: .relaxed) > 0
       // The log was restarted.
-      if pages < triedAt { triedAt = 0 }
-      let last = isHeld ? max(triedAt, writer.options.checkpointPages / 2) : writer.options.checkpointPages / 2
+      if pages < lastCheckpointPages { lastCheckpointPages = 0 }
+      let last = isHeld ? max(lastCheckpointPages, writer.options.checkpointPages / 2) : writer.options.checkpointPages / 2
       let isDue = writer.options.checkpointPages > 0 && pages >= 2 * last
-      if isDue { triedAt = pages }
+      if isDue { lastCheckpointPages = pages }
       knownSize = max(knownSize, size + Self.logHeaderSize)
-      return (isDue, takeTelling(of: size))
+      return (isDue, claimWarning(of: size))
     }
     if isDue { writer.checkpoint(.passive) }
     // Immediately, before another snapshot begins: a reader whose state is entirely in the database file does not prevent the log from
     // restarting.
-    if keepLimits(size, isToBeTold), !isAnyHeld { writer.checkpoint(.passive) }
+    if enforceLimits(size, shouldWarn), !hasHeldSnapshots { writer.checkpoint(.passive) }
   }
 
   private static let logHeaderSize = 32
   /// The minimum time between checks of the log that reads cause, in nanoseconds.
   private static let pause: UInt64 = 50_000_000
 
-  /// Calls ``lookAtLog()`` unless that happened recently. For frequent reads.
-  @inline(__always) func lookAtLogSometimes() {
-    if CoarseClock.now() >= nextLook.load(ordering: .relaxed) { lookAtLog() }
+  /// Calls ``checkLogSize()`` unless that happened recently. For frequent reads.
+  @inline(__always) func checkLogSizeIfDue() {
+    if CoarseClock.now() >= nextCheck.load(ordering: .relaxed) { checkLogSize() }
   }
 
   /// Checks whether other processes have made the log too long. The pool's writer reports only its own commits.
   ///
   /// The file is never shorter than the log, but may be longer because of earlier contents. If it has grown, it is as long as the log.
-  func lookAtLog() {
-    nextLook.store(CoarseClock.now() &+ Self.pause, ordering: .relaxed)
-    guard isAnyHeld, let size = StoreFile.size(logPath) else { return }
-    let isToBeTold = locked { () -> Bool? in
+  func checkLogSize() {
+    nextCheck.store(CoarseClock.now() &+ Self.pause, ordering: .relaxed)
+    guard hasHeldSnapshots, let size = StoreFile.size(logPath) else { return }
+    let shouldWarn = locked { () -> Bool? in
       if size <= knownSize { return nil }
       knownSize = size
-      return takeTelling(of: size)
+      return claimWarning(of: size)
     }
-    if let isToBeTold { _ = keepLimits(size, isToBeTold) }
+    if let shouldWarn { _ = enforceLimits(size, shouldWarn) }
   }
 
   /// Returns, under the lock, whether to notify the observer of the log's size, which happens once.
-  private func takeTelling(of size: Int) -> Bool {
-    guard isAnyHeld, size >= limits.told, !hasTold else { return false }
-    hasTold = true
+  private func claimWarning(of size: Int) -> Bool {
+    guard hasHeldSnapshots, size >= limits.warningSize, !hasWarned else { return false }
+    hasWarned = true
     return true
   }
 
   /// - Returns: Whether a snapshot was ended.
-  private func keepLimits(_ size: Int, _ isToBeTold: Bool) -> Bool {
-    if isToBeTold { limits.tell(size, openCount.load(ordering: .relaxed)) }
-    guard let greatest = limits.greatest, size >= greatest, let oldest = living().first(where: { !$0.isOver }) else { return false }
-    limits.tellOfEnding(size)
+  private func enforceLimits(_ size: Int, _ shouldWarn: Bool) -> Bool {
+    if shouldWarn { limits.onWarning(size, openCount.load(ordering: .relaxed)) }
+    guard let maximumSize = limits.maximumSize, size >= maximumSize, let oldest = liveSnapshots().first(where: { !$0.isOver }) else {
+      return false
+    }
+    limits.onEnding(size)
     oldest.expire(waits: false)
     return true
   }
 
   /// Returns whether the log file is too long for a store without held snapshots.
-  func isTooLong(_ log: Int) -> Bool { log >= min(limits.told, limits.greatest ?? .max) }
+  func isTooLong(_ log: Int) -> Bool { log >= min(limits.warningSize, limits.maximumSize ?? .max) }
 
   private func locked<Result>(_ body: () throws -> Result) rethrows -> Result {
     condition.lock()

@@ -65,10 +65,10 @@ private struct TreeWalk {
   /// Returns the number of overflow pages of an entry, according to SQLite's file format.
   private func overflowPages(_ size: Int, isTable: Bool) -> Int {
     let least = (usableSize - 12) * 32 / 255 - 23
-    let greatest = isTable ? usableSize - 35 : (usableSize - 12) * 64 / 255 - 23
-    guard size > greatest else { return 0 }
+    let maximum = isTable ? usableSize - 35 : (usableSize - 12) * 64 / 255 - 23
+    guard size > maximum else { return 0 }
     let fitting = least + (size - least) % (usableSize - 4)
-    let local = fitting <= greatest ? fitting : least
+    let local = fitting <= maximum ? fitting : least
     return (size - local + usableSize - 5) / (usableSize - 4)
   }
 

@@ -82,7 +82,7 @@ package struct StoreVerification {
       try onOpen(opened)
       connection = opened
     } catch let error as StoreAccessError {
-      try verification.note(error)
+      try verification.record(error)
     }
     defer { connection?.close() }
     if level == .full { try verification.checkPages(connection) }
@@ -91,7 +91,7 @@ package struct StoreVerification {
       guard connection.isInAutocommit else {
         throw StoreAccessError(.outOfMemory, path: verification.path, operation: .verify, code: SQLITE_NOMEM)
       }
-      try connection.tellingPagesRead(verification.structureProgress) { try verification.checkStructure(connection, level, onOpen) }
+      try connection.reportingPagesRead(verification.structureProgress) { try verification.checkStructure(connection, level, onOpen) }
     }
     return verification.findings
   }
@@ -100,14 +100,14 @@ package struct StoreVerification {
     self.path = path
     self.key = key
     // SQLite reads every page again, and every row of every index.
-    let shares = WorkShare(progress, total: 1_000)
+    let shares = ProgressShare(progress, total: 1_000)
     let pages = level == .full ? 400 : 0
     pagesProgress = shares.part(from: 0, units: pages)
     structureProgress = shares.part(from: pages, units: 1_000 - pages)
   }
 
   /// Records damage as a finding, and rethrows other errors.
-  private mutating func note(_ error: StoreAccessError) throws {
+  private mutating func record(_ error: StoreAccessError) throws {
     switch error.kind {
     case .storeCorrupt, .unreadableStore: findings.append(.unreadable(error.message ?? error.explanation))
     default: throw error
@@ -178,7 +178,7 @@ package struct StoreVerification {
     do throws(StoreAccessError) {
       return Int(try connection.pragma("page_count") ?? "")
     } catch {
-      try note(error)
+      try record(error)
       return nil
     }
   }
@@ -236,7 +236,7 @@ package struct StoreVerification {
       defer { list.reset() }
       while try list.step() { tables.append(list.text(0)) }
     } catch {
-      try note(error)
+      try record(error)
     }
     if tables.isEmpty || connection.options.isImmutable { return }
     func check(_ connection: Connection) throws -> [String] {
@@ -261,7 +261,7 @@ package struct StoreVerification {
         } : check(connection)
     } catch let error as StoreAccessError where connection.options.keepsJournalMode && [.readOnly, .permissionDenied].contains(error.kind) {
     } catch let error as StoreAccessError {
-      try note(error)
+      try record(error)
     }
     for table in malformed { findings.append(.structure("malformed inverted index for FTS4 table main.\(table)")) }
   }
@@ -289,7 +289,7 @@ package struct StoreVerification {
         if line != "ok" { findings.append(.structure(line)) }
       }
     } catch {
-      try note(error)
+      try record(error)
     }
     if level == .full, !LibraryVersion.checksFullText { try checkFullText(connection, onOpen) }
     do {
@@ -300,7 +300,7 @@ package struct StoreVerification {
       }
       try connection.readTransaction { try connection.checkSentinel() }
     } catch let error as StoreAccessError {
-      try note(error)
+      try record(error)
     }
   }
 }

@@ -4,7 +4,7 @@
 /// logarithmic, however many columns a table has.
 enum BalancedCondition {
   /// The maximum number of conditions joined without nesting.
-  private static let greatestRow = 100
+  private static let maximumRow = 100
 
   /// Returns the disjunction of the conditions. The caller parenthesizes conditions that need it.
   static func any(_ conditions: [String]) -> String { joined(conditions[...], " OR ") }
@@ -13,7 +13,7 @@ enum BalancedCondition {
   static func all(_ conditions: [String]) -> String { joined(conditions[...], " AND ") }
 
   private static func joined(_ conditions: ArraySlice<String>, _ word: String) -> String {
-    guard conditions.count > greatestRow else { return conditions.joined(separator: word) }
+    guard conditions.count > maximumRow else { return conditions.joined(separator: word) }
     let middle = conditions.startIndex + conditions.count / 2
     return "(\(joined(conditions[..<middle], word)))\(word)(\(joined(conditions[middle...], word)))"
   }

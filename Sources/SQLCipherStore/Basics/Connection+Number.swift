@@ -7,7 +7,7 @@ extension Connection {
   func number(_ sql: String, trace: StatementTrace? = nil) throws -> Int {
     let statement = try statement(sql: sql)
     defer { statement.reset() }
-    trace?.note(statement)
+    trace?.record(statement)
     return try statement.step() ? statement.int(0) : 0
   }
 }

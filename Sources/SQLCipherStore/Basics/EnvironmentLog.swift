@@ -40,12 +40,12 @@ struct EnvironmentLog: Sendable, Equatable {
 
   /// Returns the callback for executed statements of a store's connections, or `nil` if neither the log nor the observer needs one.
   func profiler(of store: String, observer: SQLObserver?) -> (@Sendable (ProfiledStatement) -> Void)? {
-    let heard = observer?.profiler
-    guard sql || heard != nil else { return nil }
+    let handler = observer?.profiler
+    guard sql || handler != nil else { return nil }
     let (sql, name) = (sql, Self.name(store))
     return { statement in
       let statement = ObservedStatement(statement)
-      heard?(statement)
+      handler?(statement)
       if sql { Self.write("sql [\(name)] \(statement)") }
     }
   }

@@ -11,8 +11,8 @@ struct NameAllocator {
   }
 
   /// Returns the requested name, changed as little as needed to make it valid and unique.
-  mutating func take(_ wanted: String) -> String {
-    var base = String(String.UnicodeScalarView(wanted.unicodeScalars.map { $0 == "\0" ? "_" : $0 }))
+  mutating func take(_ preferred: String) -> String {
+    var base = String(String.UnicodeScalarView(preferred.unicodeScalars.map { $0 == "\0" ? "_" : $0 }))
     if base.isEmpty { base = "_" }
     if Self.folded(base).starts(with: Array("sqlite_".utf8)) { base = "_" + base }
     var name = base

@@ -92,7 +92,7 @@ extension ResolvedConstant {
     case .objects(let ids):
       var list = ValueList(capacity: ids.count)
       var last: Int64?
-      for key in ids.map(space.key).keysInOrder() where key != last {
+      for key in ids.map(space.key).sortedKeys() where key != last {
         list.append(key)
         last = key
       }

@@ -54,19 +54,19 @@ struct SQLFragment: ExpressibleByStringInterpolation, Sendable {
   var parenthesized: SQLFragment { "(\(self))" }
 
   /// Joins fragments. Long sequences are joined in parenthesized groups, since SQLite's parse tree is as deep as a sequence is long.
-  static func joined(_ pieces: [SQLFragment], by separator: String) -> SQLFragment {
+  static func joined(_ fragments: [SQLFragment], by separator: String) -> SQLFragment {
     let groupSize = 40
-    guard pieces.count > groupSize, separator != ", " else {
+    guard fragments.count > groupSize, separator != ", " else {
       var result = SQLFragment("")
-      for (index, piece) in pieces.enumerated() {
+      for (index, fragment) in fragments.enumerated() {
         if index > 0 { result.text += separator }
-        result.append(piece)
+        result.append(fragment)
       }
       return result
     }
-    let size = max(groupSize, (pieces.count + groupSize - 1) / groupSize)
-    let groups = stride(from: 0, to: pieces.count, by: size).map { start in
-      joined(Array(pieces[start..<min(start + size, pieces.count)]), by: separator).parenthesized
+    let size = max(groupSize, (fragments.count + groupSize - 1) / groupSize)
+    let groups = stride(from: 0, to: fragments.count, by: size).map { start in
+      joined(Array(fragments[start..<min(start + size, fragments.count)]), by: separator).parenthesized
     }
     return joined(groups, by: separator)
   }

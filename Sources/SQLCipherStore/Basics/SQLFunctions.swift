@@ -74,13 +74,13 @@ enum SQLFunctions {
       return integerAggregate(function, integerParts(function, value, sums), sums)
     case .median, .mode, .standardDeviation, .only: break
     }
-    if givesEmptyResult(function, type) { return "\(realSum)(\(values))" }
+    if returnsEmptyResult(function, type) { return "\(realSum)(\(values))" }
     return "\(statisticName(function))(\(values))"
   }
 
   /// Whether the aggregate itself returns the result for no values. Its NULL then represents a sum that is not a number, which must not be
   /// replaced by 0.
-  static func givesEmptyResult(_ function: ResolvedAggregate.Function, _ type: ResolvedType) -> Bool { function == .sum && type == .real }
+  static func returnsEmptyResult(_ function: ResolvedAggregate.Function, _ type: ResolvedType) -> Bool { function == .sum && type == .real }
 
   /// How integers are added.
   enum IntegerSums: Sendable {

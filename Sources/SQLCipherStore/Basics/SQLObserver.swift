@@ -41,8 +41,8 @@ public struct ObservedStatement: Sendable, Hashable, CustomStringConvertible {
 /// overhead is negligible.
 public final class SQLObserver: Sendable {
   private let texts = Mutex<[String]>([])
-  private let reads = Mutex<[LaterReads]>([])
-  private let heard: (@Sendable (String) -> Void)?
+  private let reads = Mutex<[FaultReads]>([])
+  private let handler: (@Sendable (String) -> Void)?
   /// The callback for statements that have run.
   let profiler: (@Sendable (ObservedStatement) -> Void)?
 
@@ -51,44 +51,44 @@ public final class SQLObserver: Sendable {
   /// It also receives the statements that begin and end transactions, but not those with which the library checks pages.
   ///
   /// - Parameter heard: Called after each statement, synchronously on the thread that ran it. It must not use the store.
-  public init(_ heard: @escaping @Sendable (_ statement: ObservedStatement) -> Void) {
-    profiler = heard
-    self.heard = nil
+  public init(_ handler: @escaping @Sendable (_ statement: ObservedStatement) -> Void) {
+    profiler = handler
+    self.handler = nil
   }
 
   /// Creates an observer that records statements.
   ///
   /// - Parameter heard: Called with the text of each statement just before it runs, on the same thread.
-  package init(beforeEach heard: (@Sendable (String) -> Void)? = nil) {
-    self.heard = heard
+  package init(beforeEach handler: (@Sendable (String) -> Void)? = nil) {
+    self.handler = handler
     profiler = nil
   }
 
   /// Whether the observer records statements.
-  var notesTexts: Bool { profiler == nil }
+  var recordsStatements: Bool { profiler == nil }
 
   /// The texts of the statements recorded so far, with placeholders.
   package var statements: [String] { texts.withLock { $0 } }
   package var count: Int { texts.withLock { $0.count } }
   /// The reads that objects requested after their fetch, in the order of each subject's first request.
-  package var laterReads: [LaterReads] { reads.withLock { $0 } }
+  package var faultReads: [FaultReads] { reads.withLock { $0 } }
   package func reset() {
     texts.withLock { $0 = [] }
     reads.withLock { $0 = [] }
   }
 
-  func note(_ text: String) {
+  func record(_ text: String) {
     texts.withLock { $0.append(text) }
-    heard?(text)
+    handler?(text)
   }
 
-  func note(_ subject: LaterReads.Subject, objects: Int) {
+  func record(_ subject: FaultReads.Subject, objects: Int) {
     reads.withLock { reads in
       let index = reads.firstIndex { $0.subject == subject } ?? reads.endIndex
-      if index == reads.endIndex { reads.append(LaterReads(subject: subject)) }
+      if index == reads.endIndex { reads.append(FaultReads(subject: subject)) }
       reads[index].requests += 1
       reads[index].objects += objects
-      if objects == 1 { reads[index].alone += 1 }
+      if objects == 1 { reads[index].singleReads += 1 }
     }
   }
 }

@@ -11,24 +11,24 @@ struct StatementTrace: Sendable {
     let logger = Logger(label: "CipherData.SQL")
     self.logger = logger
     self.observer = observer
-    isOn = observer?.notesTexts ?? false || logger.logLevel <= .debug
+    isOn = observer?.recordsStatements ?? false || logger.logLevel <= .debug
   }
 
-  @inline(__always) func note(_ connection: Connection, _ text: @autoclosure () -> String) {
+  @inline(__always) func record(_ connection: Connection, _ text: @autoclosure () -> String) {
     if isOn { report(text()) }
   }
 
-  @inline(__always) func note(_ statement: Statement) {
+  @inline(__always) func record(_ statement: Statement) {
     if isOn { report(statement.sql) }
   }
 
   /// Records that objects request their rows or members.
-  @inline(__always) func note(_ subject: @autoclosure () -> LaterReads.Subject, objects: Int) {
-    if isOn { observer?.note(subject(), objects: objects) }
+  @inline(__always) func record(_ subject: @autoclosure () -> FaultReads.Subject, objects: Int) {
+    if isOn { observer?.record(subject(), objects: objects) }
   }
 
   private func report(_ text: String) {
     logger.debug("\(text)")
-    observer?.note(text)
+    observer?.record(text)
   }
 }

@@ -11,13 +11,13 @@ extension StoreError {
       ? "the predicate is nested too deeply, or has too many conditions, for this version of SQLCipher; split the fetch, or filter the objects in memory"
       : error.explanation
     var message = text.prefix(1).uppercased() + text.dropFirst() + "."
-    if case .busy = error.kind, let holders = error.path.flatMap(StoreHolder.sentence) { message += " " + holders }
+    if case .busy = error.kind, let holders = error.path.flatMap(StoreHolder.message) { message += " " + holders }
     self.init(
       code, message, operation: StoreOperation(error.operation), path: error.path,
       underlying: error.underlying ?? error)
     // The message already describes the cause, and the message of a key provider may contain a secret.
-    tellsCause = false
-    if case .noRoom(let needed, _) = error.kind { requiredSpace = needed }
+    includesUnderlyingError = false
+    if case .insufficientDiskSpace(let needed, _) = error.kind { requiredSpace = needed }
     if error.code != 0 { sqliteCode = error.code }
     if error.extendedCode != 0 { sqliteExtendedCode = error.extendedCode }
     if error.systemError != 0 { systemErrorNumber = error.systemError }
@@ -46,9 +46,9 @@ extension StoreError {
     case .busy, .exchanged: .busy
     case .readOnly, .readOnlyLog: .readOnly
     case .permissionDenied: .permissionDenied
-    case .notWatchable(.notHere): .unsupported
+    case .notWatchable(.unsupportedSystem): .unsupported
     case .notWatchable: .remoteChangesUnavailable
-    case .diskFull, .noRoom: .diskFull
+    case .diskFull, .insufficientDiskSpace: .diskFull
     case .io: .io
     case .outOfMemory: .outOfMemory
     case .cancelled: .cancelled
@@ -85,7 +85,7 @@ extension StoreOperation {
       switch operation {
       case .open, .checkLibrary: .open
       case .create: .create
-      case .key, .unlock, .askKeyProvider, .deriveKey, .printRecoveryKey, .readRecoveryKey: .unlock
+      case .key, .unlock, .callKeyProvider, .deriveKey, .printRecoveryKey, .readRecoveryKey: .unlock
       case .readKeyFile: .readKeyFile
       case .lockKeyFile: .lock
       case .writeKeyFile: .writeKeyFile
@@ -102,7 +102,7 @@ extension StoreOperation {
       case .verify: .verify
       case .lock, .exclusiveAccess: .lock
       case .read, .readLog, .readUnusedPages: .read
-      case .write, .sync, .makeFolder, .keepOwner: .write
+      case .write, .sync, .makeFolder, .preserveOwner: .write
       case .watch: .watch
       case .readValue, .readLargeValue: .readLargeValue
       case .writeLargeValue: .writeLargeValue

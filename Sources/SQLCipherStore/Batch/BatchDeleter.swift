@@ -9,7 +9,7 @@ struct BatchDeleter {
   private let batch: BatchTransaction
   private let space: ObjectIDSpace
   private var schema: StoreSchema { batch.schema }
-  private var doomed: Set<Int> = []
+  private var toDelete: Set<Int> = []
   private var released: Set<Int> = []
 
   init(_ batch: BatchTransaction, space: ObjectIDSpace) {
@@ -25,15 +25,15 @@ struct BatchDeleter {
     try checkDenyRules()
     let updated = try releaseReferences()
     var deleted: [ObjectReference] = []
-    for index in doomed.sorted() {
+    for index in toDelete.sorted() {
       let table = schema.tables[index]
-      deleted += try batch.references(table.references(in: .doomed(index)))
+      deleted += try batch.references(table.references(in: .toDelete(index)))
     }
     var changes = BatchChanges(updated: updated, deleted: deleted)
     changes.links = try links(of: deleted)
-    if let record = batch.transaction.record { try note(deleted, in: record) }
+    if let record = batch.transaction.record { try recordDeletions(deleted, in: record) }
     if !deleted.isEmpty { try deleteRows() }
-    for index in doomed { try batch.empty(.doomed(index)) }
+    for index in toDelete { try batch.empty(.toDelete(index)) }
     for index in released { try batch.empty(.released(index)) }
     return changes
   }
@@ -55,12 +55,12 @@ struct BatchDeleter {
 
   private mutating func prepareTables(from start: [Int]) throws {
     var waiting = start
-    doomed = Set(start)
+    toDelete = Set(start)
     while let table = waiting.popLast() {
-      for cascade in cascades(from: table) where doomed.insert(cascade.destination).inserted { waiting.append(cascade.destination) }
+      for cascade in cascades(from: table) where toDelete.insert(cascade.destination).inserted { waiting.append(cascade.destination) }
     }
-    for index in doomed.sorted() {
-      try batch.prepare(.doomed(index))
+    for index in toDelete.sorted() {
+      try batch.prepare(.toDelete(index))
     }
   }
 
@@ -75,9 +75,9 @@ struct BatchDeleter {
     var withEntities = false
     if case .stored = numbering { withEntities = true }
     let statement = try batch.connection.statement(
-      sql: BatchTable.doomed(plan.table.index).taking(plan.sql, withEntities: withEntities))
+      sql: BatchTable.toDelete(plan.table.index).inserting(plan.sql, withEntities: withEntities))
     try batch.engine.bind(plan.binders, fetch, specification, space, to: statement)
-    batch.engine.trace.note(statement)
+    batch.engine.trace.record(statement)
     try statement.run()
   }
 
@@ -86,11 +86,11 @@ struct BatchDeleter {
     for id in own(objectIDs) { keys[try schema.table(of: Int(id.entityNumber)).index, default: []].insert(id.key) }
     for (index, keys) in keys.sorted(by: { $0.key < $1.key }) {
       let table = schema.tables[index]
-      try KeyListSize.forEachPiece(of: Array(keys).keysInOrder()[...]) { piece, size in
+      try KeyListSize.forEachChunk(of: Array(keys).sortedKeys()[...]) { chunk, size in
         let statement = try batch.connection.statement(
-          sql: table.noting(in: .doomed(index), size))
-        try size.bind(piece, to: statement)
-        batch.engine.trace.note(statement)
+          sql: table.insertingKeys(in: .toDelete(index), size))
+        try size.bind(chunk, to: statement)
+        batch.engine.trace.record(statement)
         try statement.run()
       }
     }
@@ -107,10 +107,11 @@ struct BatchDeleter {
 
   private func cascades(from source: Int) -> [Cascade] {
     schema.model.relationships.compactMap { relationship in
-      guard relationship.deleteRule == .cascade, !relationship.isTransient, schema.tableIfHeld(relationship.sourceEntity)?.index == source,
-        let table = schema.tableIfHeld(relationship.destinationEntity)
+      guard relationship.deleteRule == .cascade, !relationship.isTransient,
+        schema.tableIfStored(relationship.sourceEntity)?.index == source,
+        let table = schema.tableIfStored(relationship.destinationEntity)
       else { return nil }
-      let (sources, found) = (BatchTable.doomed(source), BatchTable.doomed(table.index))
+      let (sources, found) = (BatchTable.toDelete(source), BatchTable.toDelete(table.index))
       let sql: String
       switch schema.relationships[relationship.id] {
       case .column(let index, let column): sql = table.cascade(into: found, through: column, of: schema.tables[index], sources)
@@ -124,7 +125,7 @@ struct BatchDeleter {
 
   /// Follows cascades from the rows found last until there are no new ones.
   private func cascade(from start: [Int]) throws {
-    let cascades = Dictionary(uniqueKeysWithValues: doomed.map { ($0, self.cascades(from: $0)) })
+    let cascades = Dictionary(uniqueKeysWithValues: toDelete.map { ($0, self.cascades(from: $0)) })
     var frontier = Set(start)
     var generation: Int64 = 0
     while !frontier.isEmpty {
@@ -140,36 +141,36 @@ struct BatchDeleter {
   }
 
   /// Returns the rows of a table to delete, or `nil` if none can be.
-  private func going(_ table: Int) -> BatchTable? { doomed.contains(table) ? .doomed(table) : nil }
+  private func batchTable(_ table: Int) -> BatchTable? { toDelete.contains(table) ? .toDelete(table) : nil }
 
   private func checkDenyRules() throws {
     for relationship in schema.model.relationships where relationship.deleteRule == .deny && !relationship.isTransient {
-      guard let table = schema.tableIfHeld(relationship.sourceEntity), doomed.contains(table.index),
-        let other = schema.tableIfHeld(relationship.destinationEntity)
+      guard let table = schema.tableIfStored(relationship.sourceEntity), toDelete.contains(table.index),
+        let other = schema.tableIfStored(relationship.destinationEntity)
       else { continue }
       let condition: String
       switch schema.relationships[relationship.id] {
-      case .column(_, let column): condition = other.isReferred(by: column, besides: going(other.index))
-      case .inverse(let side): condition = other.refers(by: side.column, to: table, besides: going(other.index))
-      case .join(let side): condition = side.linkExists(of: table, besides: going(other.index))
+      case .column(_, let column): condition = other.isReferred(by: column, besides: batchTable(other.index))
+      case .inverse(let side): condition = other.refers(by: side.column, to: table, besides: batchTable(other.index))
+      case .join(let side): condition = side.linkExists(of: table, besides: batchTable(other.index))
       case .none: continue
       }
-      let refusing = try batch.references(table.refusing(in: .doomed(table.index), where: condition))
-      if !refusing.isEmpty {
-        throw BatchError(denied: relationship, schema.model, refusing.map { space.objectID(of: $0) })
+      let denying = try batch.references(table.denying(in: .toDelete(table.index), where: condition))
+      if !denying.isEmpty {
+        throw BatchError(denied: relationship, schema.model, denying.map { space.objectID(of: $0) })
       }
     }
   }
 
   /// Sets references from remaining rows to deleted rows to NULL, and increments the version of each of these rows by one.
   private mutating func releaseReferences() throws -> [ObjectReference] {
-    for release in schema.model.deletionReleases {
+    for release in schema.model.nullifiedRelationships {
       let relationship = release.relationship
       guard case .column(let index, let column) = schema.relationships[relationship.id],
-        let target = schema.tableIfHeld(relationship.destinationEntity), doomed.contains(target.index)
+        let target = schema.tableIfStored(relationship.destinationEntity), toDelete.contains(target.index)
       else { continue }
       let table = schema.tables[index]
-      var condition = table.refers(by: column, to: .doomed(target.index), besides: going(index))
+      var condition = table.refers(by: column, to: .toDelete(target.index), besides: batchTable(index))
       if !release.isMutual {
         guard let link = link(by: release.leading, to: table, column) else { continue }
         condition += " AND \(link)"
@@ -182,14 +183,14 @@ struct BatchDeleter {
         continue
       }
       if released.insert(index).inserted { try batch.prepare(.released(index)) }
-      let count = try batch.run(table.noting(in: .released(index), where: condition))
+      let count = try batch.run(table.insertingKeys(in: .released(index), where: condition))
       // Rows already in the table are not counted, but have this reference too.
       if count == 0, try batch.number(table.hasRow(where: condition)) == nil { continue }
       var order: String?
       if let inverse = schema.model.inverse(of: relationship), case .inverse(let side) = schema.relationships[inverse.id] {
         order = side.order
       }
-      try batch.transaction.record?.noteReleased(column, of: table, where: condition, batch)
+      try batch.transaction.record?.recordReleased(column, of: table, where: condition, batch)
       try batch.run(table.releasing(column, order: order, where: condition))
     }
     var updated: [ObjectReference] = []
@@ -204,7 +205,7 @@ struct BatchDeleter {
   /// Returns the condition that the destination of a row's column refers back to the row by a relationship, or `nil` if the store does not
   /// contain the relationship.
   private func link(by relationship: CompiledRelationship, to table: EntityTable, _ column: TableColumn) -> String? {
-    guard let source = schema.tableIfHeld(relationship.sourceEntity) else { return nil }
+    guard let source = schema.tableIfStored(relationship.sourceEntity) else { return nil }
     switch schema.relationships[relationship.id] {
     case .column(_, let own): return source.leads(by: own, to: table, from: column)
     case .join(let side): return side.leads(to: table, from: column)
@@ -216,25 +217,25 @@ struct BatchDeleter {
 
   /// Returns the to-one links that are deleted with rows. Observers that have read members determine the links in join tables themselves.
   private func links(of deleted: [ObjectReference]) throws -> BatchLinks {
-    if deleted.count > BatchLinks.greatestRowCount { return .unknown }
+    if deleted.count > BatchLinks.maximumRowCount { return .unknown }
     var changes: [LinkChanges] = []
-    for index in Set(deleted.compactMap { schema.tableIfHeld($0.entity)?.index }).sorted() {
+    for index in Set(deleted.compactMap { schema.tableIfStored($0.entity)?.index }).sorted() {
       let table = schema.tables[index]
       for column in table.columns {
-        guard let relationship = column.slot.relationship, schema.tableIfHeld(relationship.destinationEntity) != nil else { continue }
-        guard let links = try batch.links(by: column, of: table, in: .doomed(index)) else { return .unknown }
+        guard let relationship = column.slot.relationship, schema.tableIfStored(relationship.destinationEntity) != nil else { continue }
+        guard let links = try batch.links(by: column, of: table, in: .toDelete(index)) else { return .unknown }
         changes.append(LinkChanges(relationshipID: relationship.id, removed: links))
       }
     }
     return .listed(changes)
   }
 
-  private func note(_ deleted: [ObjectReference], in record: TransactionRecord) throws {
+  private func recordDeletions(_ deleted: [ObjectReference], in record: TransactionRecord) throws {
     record.addReleased()
     var byTable: [Int: [ObjectReference]] = [:]
     for reference in deleted { byTable[try schema.table(of: reference.entity).index, default: []].append(reference) }
     for (index, references) in byTable.sorted(by: { $0.key < $1.key }) {
-      try record.addDeleted(references, of: schema.tables[index], in: .doomed(index), batch)
+      try record.addDeleted(references, of: schema.tables[index], in: .toDelete(index), batch)
     }
   }
 
@@ -244,15 +245,15 @@ struct BatchDeleter {
       let isReversed: Bool
     }
     var done: Set<Side> = []
-    for index in doomed.sorted() {
+    for index in toDelete.sorted() {
       let table = schema.tables[index]
       for entity in table.root.subtree {
         for side in schema.joinSides[entity]
         where done.insert(Side(relationship: side.relationshipID, isReversed: side.isReversed)).inserted {
-          try batch.run(side.deletion(in: .doomed(index)))
+          try batch.run(side.deletion(in: .toDelete(index)))
         }
       }
-      try batch.run(table.deletion(in: .doomed(index)))
+      try batch.run(table.deletion(in: .toDelete(index)))
     }
   }
 }

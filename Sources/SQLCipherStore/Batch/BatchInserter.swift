@@ -16,7 +16,7 @@ struct BatchInserter {
   /// The rows that were inserted and merged individually. A uniqueness conflict is among them.
   private var written: [RowImage] = []
   /// The last position assigned in the order of an owner's members.
-  private var lastPlaces: [SaveExecutor.OrderedMember: Int64] = [:]
+  private var lastPositions: [SaveExecutor.OrderedMember: Int64] = [:]
   private var schema: StoreSchema { batch.schema }
 
   /// A query of the row with given values of a uniqueness constraint.
@@ -65,9 +65,9 @@ struct BatchInserter {
         try place(insertion.rows[position])
       }
       try executor.run()
-      if let record = batch.transaction.record { try record.recorder.add(executor.request, formerRows: [:], large: largeValues) }
+      if let record = batch.transaction.record { try record.recorder.add(executor.request, previousRows: [:], large: largeValues) }
       // Only whole rows were written, including their local derived values.
-      if !schema.derivations.isEmpty { batch.engine.marks.forgetLocal() }
+      if !schema.derivations.isEmpty { batch.engine.marks.removeLocalMarks() }
       return BatchChanges(executor.request)
     }
     do {
@@ -76,7 +76,7 @@ struct BatchInserter {
       // For a row that was changed twice, keep the last values.
       var seen: Set<ObjectReference> = []
       let rows = written.reversed().filter { seen.insert($0.reference).inserted }
-      throw try executor.uniqueClash(error, UniqueClaims(rows.reversed(), model: schema.model))
+      throw try executor.uniquenessConflict(error, UniqueClaims(rows.reversed(), model: schema.model))
     }
   }
 
@@ -85,7 +85,7 @@ struct BatchInserter {
     var known: Set<ObjectReference> = []
     for position in insertion.rows.indices {
       let new = insertion.rows[position]
-      switch try merging.fate(of: position, holders: holders(of: new), space: space) {
+      switch try merging.resolution(of: position, holders: holders(of: new), space: space) {
       case .inserted:
         try place(new)
         written.append(new)
@@ -93,7 +93,7 @@ struct BatchInserter {
         try batch.transaction.record?.recorder.addInserted(new, largeValues)
         known.insert(new.reference)
         changes.inserted.append(new.reference)
-      case .passedOver: break
+      case .skipped: break
       case .merged(let holder, let slots):
         let isFirst = known.insert(holder.reference).inserted
         try merge(new, slots, into: holder, version: holder.version + (isFirst ? 1 : 0))
@@ -131,12 +131,12 @@ struct BatchInserter {
     written.append(row)
     try withExtendedLifetime(writer) {
       try executor.run(plan, row, oldVersion: holder.version)
-      try batch.transaction.record?.recorder.addUpdated(row, slots, former: holder, largeValues)
+      try batch.transaction.record?.recorder.addUpdated(row, slots, previous: holder, largeValues)
     }
     for side in orders where slots.contains(side.slot) {
-      let place: Slot = try nextPlace(side, row).map { .int($0) } ?? .null
+      let place: Slot = try nextPosition(side, row).map { .int($0) } ?? .null
       try batch.run(
-        table.placing(side.order), [place, .int(row.key)])
+        table.positioning(side.order), [place, .int(row.key)])
     }
   }
 
@@ -147,21 +147,21 @@ struct BatchInserter {
   /// Assigns positions after all existing members to a new row.
   private mutating func place(_ row: RowImage) throws {
     for side in orders {
-      guard let place = try nextPlace(side, row) else { continue }
+      guard let place = try nextPosition(side, row) else { continue }
       executor.insertedOrders[SaveExecutor.OrderedMember(relationship: side.relationshipID, key: row.key)] = place
     }
   }
 
   /// Returns the position after all members of a row's owner, or `nil` if it has no owner.
-  private mutating func nextPlace(_ side: OrderedSide, _ row: RowImage) throws -> Int64? {
+  private mutating func nextPosition(_ side: OrderedSide, _ row: RowImage) throws -> Int64? {
     guard !row.isNull(side.slot) else { return nil }
     let owner = SaveExecutor.OrderedMember(relationship: side.relationshipID, key: row.reference(side.slot).key)
     let last =
-      try lastPlaces[owner] ?? batch.number(table.lastPlace(side.order, of: side.column), owner.key)
+      try lastPositions[owner] ?? batch.number(table.lastPosition(side.order, of: side.column), owner.key)
       ?? 0
     // At the maximum position, keys decide the order, and those of new members are greater.
     let (next, isTooFar) = last.addingReportingOverflow(OrderKeys.gap)
-    lastPlaces[owner] = isTooFar ? .max : next
-    return lastPlaces[owner]
+    lastPositions[owner] = isTooFar ? .max : next
+    return lastPositions[owner]
   }
 }

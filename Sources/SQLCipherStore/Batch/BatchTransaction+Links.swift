@@ -9,8 +9,8 @@ extension BatchTransaction {
   ///   - column: The column of a to-one relationship.
   ///   - table: The table of the rows and the column.
   /// - Returns: The links, or `nil` if a row refers to an invalid object. Such a row can still be changed or deleted.
-  func links(by column: TableColumn, of table: EntityTable, in noted: BatchTable) throws -> [LinkChanges.Link]? {
-    let statement = try statement(table.destinations(by: column, in: noted), [])
+  func links(by column: TableColumn, of table: EntityTable, in batchTable: BatchTable) throws -> [LinkChanges.Link]? {
+    let statement = try statement(table.destinations(by: column, in: batchTable), [])
     defer { statement.reset() }
     var found: [LinkChanges.Link] = []
     while try statement.step() {

@@ -13,7 +13,7 @@ struct BatchTransaction {
   func statement(_ sql: String, _ arguments: [Slot]) throws -> Statement {
     let statement = try connection.statement(sql: sql)
     for (position, argument) in arguments.enumerated() { try statement.bind(Int32(position + 1), argument) }
-    engine.trace.note(statement)
+    engine.trace.record(statement)
     return statement
   }
 

@@ -14,7 +14,7 @@ struct BatchUpdater {
   private var schema: StoreSchema { batch.schema }
   /// The computed assignments. Their values are in the columns `v0`, `v1` and so on.
   private let computed: [(slot: CompiledSlot, expression: ResolvedExpression)]
-  private let noted: BatchTable
+  private let updatedRows: BatchTable
 
   init(_ batch: BatchTransaction, plan: BatchUpdatePlan, space: ObjectIDSpace) throws {
     self.batch = batch
@@ -24,7 +24,7 @@ struct BatchUpdater {
     computed = plan.assignments.compactMap { assignment in
       if case .computed(let expression) = assignment.value { (assignment.slot, expression) } else { nil }
     }
-    noted = .updated(valueCount: computed.count)
+    updatedRows = .updated(valueCount: computed.count)
   }
 
   func run() throws -> BatchChanges {
@@ -35,22 +35,22 @@ struct BatchUpdater {
 
   private func update() throws -> BatchChanges {
     try checkDestinations()
-    try batch.prepare(noted)
-    defer { try? batch.empty(noted) }
+    try batch.prepare(updatedRows)
+    defer { try? batch.empty(updatedRows) }
     var changes = BatchChanges()
     changes.links = .listed([])
     guard try select() > 0 else { return changes }
-    let updated = try batch.references(noted.references)
+    let updated = try batch.references(updatedRows.references)
     changes.links = try changedLinks(of: updated)
     // Record the update before any row changes.
-    try batch.transaction.record?.addUpdated(updated, by: plan, completing: completed(), of: table, in: noted, batch)
-    let partners = try releasePartners(of: updated)
+    try batch.transaction.record?.addUpdated(updated, by: plan, completing: completed(), of: table, in: updatedRows, batch)
+    let partners = try clearInverses(of: updated)
     batch.transaction.record?.addReleased()
-    try placeInOrders()
+    try assignPositions()
     let unique = uniqueColumns()
     if !unique.isEmpty {
       // Clear unique values first, so that they can move between rows.
-      try batch.run(table.clearing(unique, in: noted))
+      try batch.run(table.clearing(unique, in: updatedRows))
     }
     do { try assign() } catch let error as StoreAccessError where error.extendedCode == ConstraintCode.unique {
       throw try constraintConflict(error)
@@ -64,7 +64,7 @@ struct BatchUpdater {
     for assignment in plan.assignments {
       guard let relationship = assignment.slot.relationship, case .constant(.int(let word)) = assignment.value else { continue }
       let reference = ObjectReference(rawValue: word)
-      let found = try schema.tableIfHeld(relationship.destinationEntity).flatMap { target in
+      let found = try schema.tableIfStored(relationship.destinationEntity).flatMap { target in
         try batch.references(target.presence, reference.key)
           .first
       }
@@ -76,9 +76,9 @@ struct BatchUpdater {
 
   private func selection(_ values: (QueryGenerator, QueryScope) throws -> [SQLFragment]) throws -> SQLFragment {
     // Bind each list as one placeholder. The statement is not reused, so its shape does not matter.
-    let inOneEach = QueryGenerator.Constants.placeholders(listCapacities: Array(repeating: -1, count: plan.fetch.constants.count))
-    let direct = try selection(values, inOneEach)
-    return direct.binders.count <= SelectGenerator.greatestBinderCount ? direct : try selection(values, .packed)
+    let onePerList = QueryGenerator.Constants.placeholders(listCapacities: Array(repeating: -1, count: plan.fetch.constants.count))
+    let direct = try selection(values, onePerList)
+    return direct.binders.count <= SelectGenerator.maximumBinderCount ? direct : try selection(values, .packed)
   }
 
   private func selection(
@@ -103,7 +103,7 @@ struct BatchUpdater {
     defer { statement.reset() }
     try batch.engine.bind(
       selection.binders, plan.fetch, FetchSpecification(entityName: plan.entity.name), space, to: statement)
-    batch.engine.trace.note(statement)
+    batch.engine.trace.record(statement)
     return try body(statement)
   }
 
@@ -116,18 +116,18 @@ struct BatchUpdater {
       }
     }
     do {
-      return try bound(noted.insertion, insertion) { statement in
+      return try bound(updatedRows.insertion, insertion) { statement in
         try statement.run()
         return batch.connection.changes
       }
-    } catch let error as StoreAccessError where BatchFunctions.isRefusal(error) {
-      try throwRefusal()
+    } catch let error as StoreAccessError where BatchFunctions.isRejection(error) {
+      try throwRejectedValueError()
       throw error
     }
   }
 
   /// Finds the rejected value again, and throws the error that describes it.
-  private func throwRefusal() throws {
+  private func throwRejectedValueError() throws {
     var values = try selection { generator, scope in try computed.map { try generator.value($0.expression, [scope]) } }
     values.append(" ORDER BY 1")
     try bound("", values) { statement in
@@ -148,35 +148,35 @@ struct BatchUpdater {
       return (relationship, column, ObjectReference(rawValue: word))
     }
     if relationships.isEmpty { return .listed([]) }
-    if updated.count > BatchLinks.greatestRowCount { return .unknown }
+    if updated.count > BatchLinks.maximumRowCount { return .unknown }
     var changes: [LinkChanges] = []
     for (relationship, column, destination) in relationships {
-      guard let former = try batch.links(by: column, of: table, in: noted) else { return .unknown }
-      let staying = Set(former.filter { $0.destination == destination }.map(\.source))
+      guard let previous = try batch.links(by: column, of: table, in: updatedRows) else { return .unknown }
+      let staying = Set(previous.filter { $0.destination == destination }.map(\.source))
       let arriving = destination.isNull ? [] : updated.filter { !staying.contains($0) }
       changes.append(
         LinkChanges(
           relationshipID: relationship.id, added: arriving.map { LinkChanges.Link(source: $0, destination: destination) },
-          removed: former.filter { $0.destination != destination }))
+          removed: previous.filter { $0.destination != destination }))
     }
     return .listed(changes)
   }
 
   /// Clears the inverses of one-to-one relationships that are set to nil.
-  private func releasePartners(of updated: [ObjectReference]) throws -> [ObjectReference] {
+  private func clearInverses(of updated: [ObjectReference]) throws -> [ObjectReference] {
     var partners: [ObjectReference] = []
     for assignment in plan.assignments {
       guard let relationship = assignment.slot.relationship, let inverse = schema.model.inverse(of: relationship), !inverse.isToMany,
         case .column(let index, let column) = schema.relationships[inverse.id]
       else { continue }
       let target = schema.tables[index]
-      let found = try batch.references(target.references(where: target.refers(by: column, to: noted), isNaming: false))
+      let found = try batch.references(target.references(where: target.refers(by: column, to: updatedRows), isNaming: false))
       if found.isEmpty { continue }
       if !inverse.isOptional {
         throw BatchError(required: inverse, schema.model, found.map { space.objectID(of: $0) })
       }
-      try batch.transaction.record?.noteReleased(column, of: target, where: target.refers(by: column, to: noted), batch)
-      try batch.run(target.releasing(column, from: noted, isUpdated: index == table.index))
+      try batch.transaction.record?.recordReleased(column, of: target, where: target.refers(by: column, to: updatedRows), batch)
+      try batch.run(target.releasing(column, from: updatedRows, isUpdated: index == table.index))
       partners += found
     }
     guard !partners.isEmpty else { return [] }
@@ -185,19 +185,19 @@ struct BatchUpdater {
   }
 
   /// Moves rows with a new owner to the end of its ordered members, and clears the positions of rows without an owner.
-  private func placeInOrders() throws {
+  private func assignPositions() throws {
     for assignment in plan.assignments {
       guard let relationship = assignment.slot.relationship, let inverse = schema.model.inverse(of: relationship),
         case .inverse(let side) = schema.relationships[inverse.id], let order = side.order
       else { continue }
       guard case .constant(.int(let word)) = assignment.value else {
-        try batch.run(table.clearing([order], in: noted))
+        try batch.run(table.clearing([order], in: updatedRows))
         continue
       }
       let owner = ObjectReference(rawValue: word).key
       let column = side.column.name
-      let last = try batch.number(table.lastPlace(order, of: column), owner) ?? 0
-      try batch.run(table.placingLast(order, of: column, in: noted), last, owner)
+      let last = try batch.number(table.lastPosition(order, of: column), owner) ?? 0
+      try batch.run(table.positioningLast(order, of: column, in: updatedRows), last, owner)
     }
   }
 
@@ -221,7 +221,7 @@ struct BatchUpdater {
     case .constant(.int(let word)) where assignment.slot.kind == .reference: ("?", .int(ObjectReference(rawValue: word).key))
     case .constant(let value): (keepsExternals(assignment.slot) ? "\(SQLFunctions.keep)(?)" : "?", value)
     case .computed:
-      (noted.value(computed.firstIndex { $0.slot.index == assignment.slot.index } ?? 0, of: "\(row).\(table.key)"), nil)
+      (updatedRows.value(computed.firstIndex { $0.slot.index == assignment.slot.index } ?? 0, of: "\(row).\(table.key)"), nil)
     }
   }
 
@@ -246,7 +246,7 @@ struct BatchUpdater {
         (column, "CASE WHEN \(condition) THEN \(keepsExternals(slot) ? "\(SQLFunctions.keep)(?)" : "?") ELSE \(table.name).\(column) END"))
       arguments.append(slot.defaultValue)
     }
-    try batch.run(table.assigning(assignments, in: noted), arguments)
+    try batch.run(table.assigning(assignments, in: updatedRows), arguments)
   }
 
   // MARK: Composites
@@ -283,7 +283,7 @@ struct BatchUpdater {
   private func completed() throws -> [ObjectReference: SlotMask] {
     var result: [ObjectReference: SlotMask] = [:]
     for (slot, _, condition) in completedParts() {
-      let rows = try batch.references(table.references(where: "\(table.isIn(noted)) AND \(condition)", isNaming: false))
+      let rows = try batch.references(table.references(where: "\(table.isIn(updatedRows)) AND \(condition)", isNaming: false))
       for reference in rows { result[reference, default: SlotMask()].insert(slot.index) }
     }
     return result
@@ -295,7 +295,7 @@ struct BatchUpdater {
       let begun = BalancedCondition.any(completion.slots.compactMap { column(of: $0).map { "\(table.name).\($0.name) IS NOT NULL" } })
       for slot in completion.required where !completion.defaults.contains(where: { $0.index == slot.index }) {
         guard let column = column(of: slot)?.name else { continue }
-        let condition = "\(table.isIn(noted)) AND \(table.name).\(column) IS NULL AND (\(begun))"
+        let condition = "\(table.isIn(updatedRows)) AND \(table.name).\(column) IS NULL AND (\(begun))"
         if try !batch.references(table.references(where: condition, isNaming: true)).isEmpty {
           throw BatchError(missingPart: slot, of: plan.entity)
         }
@@ -327,7 +327,7 @@ struct BatchUpdater {
       if let assignment = plan.assignments.first(where: { $0.slot.index == slot.index && $0.slot.declaringEntity == slot.declaringEntity })
       {
         let (sql, argument) = value(assignment, of: "t")
-        now = "CASE WHEN t.\(table.key) IN \(noted.keys) THEN \(sql) ELSE \(now) END"
+        now = "CASE WHEN t.\(table.key) IN \(updatedRows.keys) THEN \(sql) ELSE \(now) END"
         if let argument { arguments.append(argument) }
       }
       columns.append(now)
@@ -340,7 +340,7 @@ struct BatchUpdater {
       let found = try rows.compactMap { key in
         try batch.references(table.presence, key).first
       }
-      let changed = try found.filter { try batch.number(noted.presence, $0.key) != nil }
+      let changed = try found.filter { try batch.number(updatedRows.presence, $0.key) != nil }
       conflicts.append(
         ConstraintConflict(
           entityName: schema.model.entities[constraint.entity].name, constraint: constraint.names,

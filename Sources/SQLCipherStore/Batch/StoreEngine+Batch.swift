@@ -30,7 +30,7 @@ extension StoreEngine {
   {
     let transaction = try begin(.init(cancellation: scope.cancellation, objectIDSpace: scope.objectIDSpace))
     do {
-      var changes = try transaction.whileWanted {
+      var changes = try transaction.withCancellation {
         _ = try beginRecord(.batch, transaction, scope)
         return try body(BatchTransaction(engine: self, transaction: transaction))
       }

@@ -12,18 +12,18 @@ extension TransactionRecord {
   /// - Parameters:
   ///   - doomed: The batch table of the rows to delete.
   ///   - references: These rows.
-  func addDeleted(_ references: [ObjectReference], of table: EntityTable, in doomed: BatchTable, _ batch: BatchTransaction) throws {
-    guard table.root.subtree.contains(where: recorder.needsFormerRow) else {
+  func addDeleted(_ references: [ObjectReference], of table: EntityTable, in toDelete: BatchTable, _ batch: BatchTransaction) throws {
+    guard table.root.subtree.contains(where: recorder.needsPreviousRow) else {
       for reference in references { try recorder.addDeleted(reference, nil) { _, _ in nil } }
       return
     }
-    try forEachRow(table.rows(in: doomed), of: table, batch) { row, _ in
+    try forEachRow(table.rows(in: toDelete), of: table, batch) { row, _ in
       try recorder.addDeleted(row.reference, row, Self.largeValues(batch.transaction.reading))
     }
   }
 
   /// Collects references before they are cleared; ``addReleased()`` records them.
-  func noteReleased(_ column: TableColumn, of table: EntityTable, where condition: String, _ batch: BatchTransaction) throws {
+  func recordReleased(_ column: TableColumn, of table: EntityTable, where condition: String, _ batch: BatchTransaction) throws {
     let statement = try batch.statement(table.destinations(by: column, where: condition), [])
     defer { statement.reset() }
     while try statement.step() {
@@ -63,7 +63,7 @@ extension TransactionRecord {
   ///   - noted: The batch table of the rows and their computed values.
   func addUpdated(
     _ updated: [ObjectReference], by plan: BatchUpdatePlan, completing completed: [ObjectReference: SlotMask], of table: EntityTable,
-    in noted: BatchTable, _ batch: BatchTransaction
+    in batchTable: BatchTable, _ batch: BatchTransaction
   ) throws {
     guard recorder.level == .values else {
       var mask = SlotMask()
@@ -77,7 +77,7 @@ extension TransactionRecord {
     }
     let computed = plan.assignments.filter { if case .computed = $0.value { true } else { false } }
     let large = Self.largeValues(batch.transaction.reading)
-    try forEachRow(table.rows(in: noted, valueCount: computed.count), of: table, batch) { row, statement in
+    try forEachRow(table.rows(in: batchTable, valueCount: computed.count), of: table, batch) { row, statement in
       let known = recorder.ids.slots(of: row.entityNumber)
       var (changes, position) = ([HistoryChange](), table.readColumnCount)
       for assignment in plan.assignments {

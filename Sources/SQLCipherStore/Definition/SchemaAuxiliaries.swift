@@ -14,41 +14,41 @@ struct SchemaAuxiliaries {
   ]
 
   /// Returns the auxiliaries in the order of their creation.
-  func wanted() throws -> [SchemaAuxiliary] {
+  func expected() throws -> [SchemaAuxiliary] {
     // Triggers come last: filling a derived attribute uses indexes, and must not fire the triggers of others.
     try SchemaGenerator(schema: schema).indexes().map { SchemaAuxiliary(kind: .index, name: $0.name, sql: $0.sql) }
       + schema.fullText.auxiliaries + DerivationTriggers(schema: schema).auxiliaries()
   }
 
   /// Returns the auxiliaries for a file, including the triggers of large values if it has or can have any. Creates their table.
-  private func wanted(_ transaction: WriteTransaction) throws -> [SchemaAuxiliary] {
-    guard try schema.hasExternalValues || ExternalTable.exists(transaction.connection) else { return try wanted() }
+  private func expected(_ transaction: WriteTransaction) throws -> [SchemaAuxiliary] {
+    guard try schema.hasExternalValues || ExternalTable.exists(transaction.connection) else { return try expected() }
     for statement in BookkeepingTables.creationOfExternals { try transaction.connection.execute(statement) }
-    return try wanted() + schema.tables.flatMap(ExternalSchema.triggers)
+    return try expected() + schema.tables.flatMap(ExternalSchema.triggers)
   }
 
   /// Creates and fills all auxiliaries in a new file.
   func makeAll(_ transaction: WriteTransaction) throws {
-    for auxiliary in try wanted(transaction) { try make(auxiliary, transaction) }
+    for auxiliary in try expected(transaction) { try make(auxiliary, transaction) }
   }
 
   /// Whether a file with the schema has any auxiliaries.
-  var areWanted: Bool { get throws { try !wanted().isEmpty } }
+  var hasAuxiliaries: Bool { get throws { try !expected().isEmpty } }
 
   /// Creates missing auxiliaries, and drops those that the model does not have. The time depends on the new ones.
   ///
   /// - Parameter made: Called with the number of missing auxiliaries created so far, and their total number.
   /// - Returns: Whether derived values of objects may have changed.
   @discardableResult
-  func bringInStep(_ transaction: WriteTransaction, made: (_ done: Int, _ total: Int) throws -> Void = { _, _ in }) throws -> Bool {
+  func update(_ transaction: WriteTransaction, made: (_ done: Int, _ total: Int) throws -> Void = { _, _ in }) throws -> Bool {
     let hadExternals = try ExternalTable.exists(transaction.connection)
-    let wanted = try wanted(transaction)
-    let sqlByName = Dictionary(wanted.map { ($0.name, $0.sql) }, uniquingKeysWith: { first, _ in first })
+    let expected = try expected(transaction)
+    let sqlByName = Dictionary(expected.map { ($0.name, $0.sql) }, uniquingKeysWith: { first, _ in first })
     let inFile = try Self.inFile(transaction.reading)
     var kept = Set(inFile.filter { sqlByName[$0.name] == $0.sql }.map(\.name))
-    for auxiliary in wanted { if let source = auxiliary.source, !kept.contains(source) { kept.remove(auxiliary.name) } }
+    for auxiliary in expected { if let source = auxiliary.source, !kept.contains(source) { kept.remove(auxiliary.name) } }
     for found in inFile where !kept.contains(found.name) { try Self.drop(found, transaction) }
-    let missing = wanted.filter { !kept.contains($0.name) }
+    let missing = expected.filter { !kept.contains($0.name) }
     for (position, auxiliary) in missing.enumerated() {
       try make(auxiliary, transaction)
       try made(position + 1, missing.count)
@@ -59,14 +59,14 @@ struct SchemaAuxiliaries {
   }
 
   /// Drops the indexes that the schema does not have. Others remain if their tables do.
-  func dropUnwanted(_ transaction: WriteTransaction) throws {
-    let wanted = Dictionary(try wanted().map { ($0.name, $0.sql) }, uniquingKeysWith: { first, _ in first })
-    for found in try Self.inFile(transaction.reading) where found.kind == .index && wanted[found.name] != found.sql {
+  func dropUnexpected(_ transaction: WriteTransaction) throws {
+    let expected = Dictionary(try expected().map { ($0.name, $0.sql) }, uniquingKeysWith: { first, _ in first })
+    for found in try Self.inFile(transaction.reading) where found.kind == .index && expected[found.name] != found.sql {
       try Self.drop(found, transaction)
     }
   }
 
-  /// Drops triggers and the tables that they update, before many rows are written or moved. ``bringInStep(_:made:)`` recreates and fills
+  /// Drops triggers and the tables that they update, before many rows are written or moved. ``update(_:made:)`` recreates and fills
   /// them.
   static func dropFollowers(_ transaction: WriteTransaction) throws {
     for found in try inFile(transaction.reading) where found.kind != .index { try drop(found, transaction) }

@@ -55,13 +55,13 @@ struct SchemaGenerator {
 
   /// Returns the unquoted name of the table that a to-one column's foreign key references, or `nil` if there is none.
   static func parent(of slot: CompiledSlot, in schema: StoreSchema) -> String? {
-    parent(of: slot, in: schema.model).flatMap { schema.tableIfHeld($0)?.plainName }
+    parent(of: slot, in: schema.model).flatMap { schema.tableIfStored($0)?.plainName }
   }
 
   /// Returns the statement that creates a relationship's join table, under another quoted name while a migration fills it.
   func createJoinTable(_ side: JoinSide, named name: String? = nil) -> String {
     side.creation(
-      named: name, tables: (schema.tableIfHeld(side.nearEntityNumber), schema.tableIfHeld(side.farEntityNumber)))
+      named: name, tables: (schema.tableIfStored(side.nearEntityNumber), schema.tableIfStored(side.farEntityNumber)))
   }
 
   /// Returns the indexes of the to-one columns through which inverses are read, including the order if there is one.

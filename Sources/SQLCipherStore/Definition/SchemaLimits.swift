@@ -18,11 +18,11 @@ struct SchemaLimits {
   var problem: StoreError.Reason? { tables ?? rows }
 
   /// Returns whether the library supports the number of columns of a table.
-  static func holds(_ table: TableLayout.Table) -> Bool { table.physicalColumns.count <= LibraryVersion.maximumColumns }
+  static func fits(_ table: TableLayout.Table) -> Bool { table.physicalColumns.count <= LibraryVersion.maximumColumns }
 
   /// Checks the number of columns. All entities of a tree share one table.
   private var tables: StoreError.Reason? {
-    guard let table = schema.layout.tables.first(where: { !Self.holds($0) }) else { return nil }
+    guard let table = schema.layout.tables.first(where: { !Self.fits($0) }) else { return nil }
     return .tooManyColumns(
       entities: table.entities.map(\.name), count: table.physicalColumns.count, limit: LibraryVersion.maximumColumns)
   }

@@ -13,16 +13,16 @@ struct DerivationTriggers {
     /// Creates the trigger with a name and a body.
     let make: (_ name: String, _ body: String) throws -> SchemaAuxiliary
     /// Positions to mark, with expressions of the keys.
-    let notes: [(position: Int, key: String)]
+    let marks: [(position: Int, key: String)]
 
-    init(after event: String, of table: EntityTable, when condition: String? = nil, _ notes: [(position: Int, key: String)]) {
+    init(after event: String, of table: EntityTable, when condition: String? = nil, _ marks: [(position: Int, key: String)]) {
       make = { try table.trigger(named: $0, "AFTER \(event)", when: condition, $1) }
-      self.notes = notes
+      self.marks = marks
     }
 
-    init(after event: String, of side: JoinSide, _ notes: [(position: Int, key: String)]) {
+    init(after event: String, of side: JoinSide, _ marks: [(position: Int, key: String)]) {
       make = { try side.trigger(named: $0, after: event, $1) }
-      self.notes = notes
+      self.marks = marks
     }
   }
 
@@ -35,7 +35,7 @@ struct DerivationTriggers {
       let entity = schema.model.entities[derivation.derivation.entity].name
       for (index, trigger) in triggers(of: derivation).enumerated() {
         let name = names.take("t_\(entity)_\(derivation.derivation.slot.name)_\(index + 1)")
-        let calls = trigger.notes.map { StoreDerivation.call(identity, $0.position, $0.key) }.joined(separator: " ")
+        let calls = trigger.marks.map { StoreDerivation.call(identity, $0.position, $0.key) }.joined(separator: " ")
         var auxiliary = try trigger.make(name, calls)
         if index == 0 { auxiliary.fill = try fill(derivation) }
         result.append(auxiliary)
@@ -96,8 +96,8 @@ struct DerivationTriggers {
     return result
   }
 
-  private func update(of column: String, in table: EntityTable, _ notes: [(Int, String)]) -> Trigger {
-    Trigger(after: "UPDATE OF \(column)", of: table, when: "NEW.\(column) IS NOT OLD.\(column)", notes)
+  private func update(of column: String, in table: EntityTable, _ marks: [(Int, String)]) -> Trigger {
+    Trigger(after: "UPDATE OF \(column)", of: table, when: "NEW.\(column) IS NOT OLD.\(column)", marks)
   }
 
   // MARK: Files

@@ -7,7 +7,7 @@ import StoreKeys
 /// Updates derived attributes after other changes are written. Each affected row is computed once, regardless of the number of changes.
 struct DerivationUpdater {
   private let rows: StoreRows
-  private let marks: DerivationMarks
+  private let marks: OutdatedDerivations
   private let transaction: WriteTransaction
   private let now: Double
   private var schema: StoreSchema { rows.schema }
@@ -19,9 +19,9 @@ struct DerivationUpdater {
   private typealias Update = (key: Int64, entity: Int, value: Slot)
 
   /// The maximum number of rows outside the save that are read for its outcome. Of more, the outcome contains only the keys.
-  private static let greatestAnswer = 500
+  private static let maximumAnswer = 500
 
-  init(rows: StoreRows, marks: DerivationMarks, transaction: WriteTransaction, now: Double) {
+  init(rows: StoreRows, marks: OutdatedDerivations, transaction: WriteTransaction, now: Double) {
     self.rows = rows
     self.marks = marks
     self.transaction = transaction
@@ -32,21 +32,21 @@ struct DerivationUpdater {
   /// here.
   mutating func run() throws {
     for derivation in schema.derivations {
-      let noted = marks.take(derivation.number)
-      guard var keys = noted.first else { continue }
-      for position in noted.indices.dropFirst() where !noted[position].isEmpty {
-        try addOwners(of: noted[position], at: position, derivation, to: &keys)
+      let marked = marks.take(derivation.number)
+      guard var keys = marked.first else { continue }
+      for position in marked.indices.dropFirst() where !marked[position].isEmpty {
+        try addOwners(of: marked[position], at: position, derivation, to: &keys)
       }
       if !keys.isEmpty { try update(derivation, keys.sorted()[...]) }
     }
   }
 
   private func addOwners(of rows: Set<Int64>, at position: Int, _ derivation: StoreDerivation, to keys: inout Set<Int64>) throws {
-    try KeyListSize.forEachPiece(of: rows.sorted()[...]) { piece, size in
+    try KeyListSize.forEachChunk(of: rows.sorted()[...]) { chunk, size in
       let statement = try connection.statement(sql: derivation.owners(of: position, size.condition))
       defer { statement.reset() }
-      try size.bind(piece, to: statement)
-      trace.note(statement)
+      try size.bind(chunk, to: statement)
+      trace.record(statement)
       while try statement.step() { keys.insert(statement.int64(0)) }
     }
   }
@@ -57,11 +57,11 @@ struct DerivationUpdater {
     let value = isNow ? "NULL" : try derivation.value(of: "t", in: schema)
     let condition = derivation.entityCondition(schema.model, alias: "t")
     var updates: [Update] = []
-    try KeyListSize.forEachPiece(of: keys) { piece, size in
+    try KeyListSize.forEachChunk(of: keys) { chunk, size in
       let statement = try connection.statement(sql: table.computed(value, beside: derivation.column, where: condition, size))
       defer { statement.reset() }
-      try size.bind(piece, to: statement)
-      trace.note(statement)
+      try size.bind(chunk, to: statement)
+      trace.record(statement)
       while try statement.step() {
         let new = isNow ? Slot.real(now) : statement.slot(3)
         if !DerivedValue.isSame(statement.slot(2), new) {
@@ -81,10 +81,10 @@ struct DerivationUpdater {
     let isUnique = isUnique(derivation)
     if isUnique {
       // Clear unique values first, so that they can move between rows.
-      try KeyListSize.forEachPiece(of: updates.map(\.key)[...]) { piece, size in
+      try KeyListSize.forEachChunk(of: updates.map(\.key)[...]) { chunk, size in
         let statement = try connection.statement(sql: table.clearing(derivation.column, size))
-        try size.bind(piece, to: statement)
-        trace.note(statement)
+        try size.bind(chunk, to: statement)
+        trace.record(statement)
         try statement.run()
       }
     }
@@ -92,7 +92,7 @@ struct DerivationUpdater {
     for update in updates {
       try statement.bind(1, update.value)
       try statement.bind(2, update.key)
-      trace.note(statement)
+      trace.record(statement)
       do {
         try statement.run()
       } catch {
@@ -124,7 +124,7 @@ struct DerivationUpdater {
       BatchEdits.edited(
         row, [slot.index: values[row.key] ?? .null], entity: schema.model.entities[row.entityNumber], version: row.version, into: writer)
     }
-    return try UniqueClash(rows, transaction.reading, .derive, in: space).error(error, UniqueClaims(written, model: schema.model))
+    return try UniquenessConflict(rows, transaction.reading, .derive, in: space).error(error, UniqueClaims(written, model: schema.model))
   }
 
   // MARK: Outcome
@@ -154,7 +154,7 @@ struct DerivationUpdater {
       saved.insert(update.row.reference)
     }
     let others = changedReferences.filter { !saved.contains($0) }
-    if others.count > Self.greatestAnswer {
+    if others.count > Self.maximumAnswer {
       outcome.outdated = others
     } else {
       for other in others { read[try schema.table(of: other.entity).index, default: []].append(other.key) }

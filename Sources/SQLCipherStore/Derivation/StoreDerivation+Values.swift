@@ -20,7 +20,7 @@ extension StoreDerivation {
     let aggregate = SQLFunctions.aggregate(function, SQLFragment(source), type, isColumn: true).text
     let value = "(SELECT \(aggregate) FROM \(path))"
     let empty = function.emptyResult(of: type)
-    return fitted(empty.isNull || SQLFunctions.givesEmptyResult(function, type) ? value : "ifnull(\(value), \(Self.literal(empty)))")
+    return fitted(empty.isNull || SQLFunctions.returnsEmptyResult(function, type) ? value : "ifnull(\(value), \(Self.literal(empty)))")
   }
 
   /// Returns the filter on members, to append to the conditions of the path. Its constants come from the model.
@@ -41,7 +41,7 @@ extension StoreDerivation {
   }
 
   private func fitted(_ value: String) -> String {
-    derivation.fitsAlways ? value : "\(SQLFunctions.fit)(\(value), \(AttributeType.allCases.firstIndex(of: derivation.type) ?? 0))"
+    derivation.alwaysFits ? value : "\(SQLFunctions.fit)(\(value), \(AttributeType.allCases.firstIndex(of: derivation.type) ?? 0))"
   }
 
   /// Returns the joined tables of the path in order. The alias of the last one is `d` followed by the number of steps.

@@ -8,7 +8,7 @@ import Synchronization
 /// Watches the files of an open store, and checks after each file event whether another connection committed.
 final class RemoteCommitWatch: Sendable {
   private let pool: ConnectionPool
-  private let tell: @Sendable () -> Void
+  private let onCommit: @Sendable () -> Void
   private let queue = DispatchQueue(label: "CipherData.RemoteChanges", qos: .userInitiated)
   /// Whether a check is queued. It covers all events that arrive before it runs.
   private let isWaiting = Atomic<Bool>(false)
@@ -18,8 +18,8 @@ final class RemoteCommitWatch: Sendable {
   /// Begins to watch. All later commits are reported.
   ///
   /// - Parameter tell: Called on a private queue. A read that begins in it sees the commit.
-  static func begin(_ pool: ConnectionPool, _ tell: @escaping @Sendable () -> Void) throws -> RemoteCommitWatch {
-    let watch = RemoteCommitWatch(pool, tell)
+  static func begin(_ pool: ConnectionPool, _ onCommit: @escaping @Sendable () -> Void) throws -> RemoteCommitWatch {
+    let watch = RemoteCommitWatch(pool, onCommit)
     let path = try pool.withWriter { connection in
       guard !connection.isReadWithoutLocks else {
         throw StoreAccessError(.notWatchable(.readWithoutLocks), path: connection.path, operation: .watch)
@@ -28,9 +28,9 @@ final class RemoteCommitWatch: Sendable {
     }
     try makeNotice(path)
     // Start the file watch before the pool records the current state, so that no commit in between is missed.
-    let files = try StoreWatch(databasePath: path) { [weak watch] in watch?.lookSoon() }
+    let files = try StoreWatch(databasePath: path) { [weak watch] in watch?.scheduleCheck() }
     watch.files.withLock { $0 = files }
-    try pool.watchOthers { [weak watch] in watch?.tellSoon() }
+    try pool.observeRemoteCommits { [weak watch] in watch?.scheduleCallback() }
     return watch
   }
 
@@ -43,7 +43,7 @@ final class RemoteCommitWatch: Sendable {
     }
   }
 
-  private init(_ pool: ConnectionPool, _ tell: @escaping @Sendable () -> Void) { (self.pool, self.tell) = (pool, tell) }
+  private init(_ pool: ConnectionPool, _ onCommit: @escaping @Sendable () -> Void) { (self.pool, self.onCommit) = (pool, onCommit) }
 
   /// Stops watching. A callback that is already running completes.
   func end() {
@@ -56,17 +56,17 @@ final class RemoteCommitWatch: Sendable {
 
   /// Queues a check after a file event, which this coordinator may have caused itself. The event thread serves all stores of the process,
   /// so the check does not run on it.
-  private func lookSoon() {
+  private func scheduleCheck() {
     guard !isWaiting.exchange(true, ordering: .sequentiallyConsistent) else { return }
     queue.async { [self] in
       isWaiting.store(false, ordering: .sequentiallyConsistent)
-      if !isOver.load(ordering: .acquiring) { pool.lookForOthers() }
+      if !isOver.load(ordering: .acquiring) { pool.checkForRemoteCommits() }
     }
   }
 
-  private func tellSoon() {
+  private func scheduleCallback() {
     queue.async { [self] in
-      if !isOver.load(ordering: .acquiring) { tell() }
+      if !isOver.load(ordering: .acquiring) { onCommit() }
     }
   }
 }

@@ -13,14 +13,14 @@ final class LastGeneration: Sendable {
   /// Returns the generation of a snapshot: the existing one if it is still referenced, else a new one.
   func generation(of snapshot: HeldSnapshot, path: String) -> SnapshotGeneration {
     // Release the former generation after the lock.
-    let (found, former) = place.withLock { place -> (SnapshotGeneration, SnapshotGeneration?) in
-      let former = place.generation
-      if let former, former.snapshot === snapshot { return (former, nil) }
+    let (found, previous) = place.withLock { place -> (SnapshotGeneration, SnapshotGeneration?) in
+      let previous = place.generation
+      if let previous, previous.snapshot === snapshot { return (previous, nil) }
       let made = SnapshotGeneration(snapshot, of: self, path: path)
       place.generation = made
-      return (made, former)
+      return (made, previous)
     }
-    withExtendedLifetime(former) {}
+    withExtendedLifetime(previous) {}
     return found
   }
 }

@@ -22,7 +22,7 @@ extension StoreHistory {
     layout.assignHistoryIDs()
     try MetadataTable.write(history: settings, layout: layout, layoutBasis: record.readLayoutBasis, connection)
     let recording = Recording(settings: settings, ids: HistoryIDs(layout, of: rows.schema.model))
-    try TransactionRecord.writeWhole(.begin, recording, rows, transaction)
+    try TransactionRecord.writeUnspecifiedChange(.begin, recording, rows, transaction)
   }
 }
 
@@ -42,7 +42,7 @@ extension StoreEngine {
       time: transaction.purpose.now ?? Date().timeIntervalSinceReferenceDate)
     let record = TransactionRecord(recording, authorship, history: history, rows: rows, request: transaction.purpose.request)
     transaction.keep(record)
-    try record.readFormerRows(transaction) { makeRowWriter(rowCapacity: $0) }
+    try record.readPreviousRows(transaction) { makeRowWriter(rowCapacity: $0) }
     return record
   }
 
@@ -71,7 +71,7 @@ extension StoreEngine {
       try connection.setUserVersion(Int32(truncatingIfNeeded: try connection.userVersion()) &+ 1)
     }
     // Any read compares the number and adopts the new settings.
-    if heldTransaction == nil { try pool.withReader { _ in } }
+    if currentTransaction == nil { try pool.withReader { _ in } }
   }
 
   // MARK: Reading
@@ -84,8 +84,8 @@ extension StoreEngine {
     }
   }
 
-  func historyExtent() throws -> HistoryExtent? {
-    try readHistory { transaction -> HistoryExtent? in
+  func historyBounds() throws -> HistoryBounds? {
+    try readHistory { transaction -> HistoryBounds? in
       let oldest = try transaction.connection.statement(.oldest)
       defer { oldest.reset() }
       guard try oldest.step() else { return nil }
@@ -93,7 +93,7 @@ extension StoreEngine {
       defer { newest.reset() }
       let first = HistoryPosition(number: oldest.int64(0), mark: oldest.int64(1))
       guard try newest.step() else { throw StoreError(.unreadableHistory(number: first.number), operation: .readHistory, path: path) }
-      return HistoryExtent(oldest: first, newest: HistoryPosition(number: newest.int64(0), mark: newest.int64(1)))
+      return HistoryBounds(oldest: first, newest: HistoryPosition(number: newest.int64(0), mark: newest.int64(1)))
     } ?? nil
   }
 
@@ -112,7 +112,7 @@ extension StoreEngine {
       let statement = try transaction.statement(sql: sql)
       defer { statement.reset() }
       for (position, argument) in arguments.enumerated() { try statement.bind(Int32(position + 1), argument) }
-      trace.note(statement)
+      trace.record(statement)
       var entries: [HistoryEntry] = []
       var size = 0
       while size < byteLimit, try statement.step() {

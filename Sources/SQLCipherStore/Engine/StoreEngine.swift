@@ -19,17 +19,18 @@ final class StoreEngine: Sendable {
   /// The large values in files, if the store can have any.
   let externals: ExternalStorage?
   /// The derived values that triggers marked as outdated on the writer.
-  let marks: DerivationMarks
+  let marks: OutdatedDerivations
   /// Whether a history is kept, and with which settings.
   let history: StoreHistory
   let participants: [any TransactionParticipant]
   let lastGeneration = LastGeneration()
   /// The current transaction over several requests.
-  private let held = TransactionExtent<WriteTransaction>()
+  private let scopedTransaction = TransactionScope<WriteTransaction>()
 
   init(
-    path: String, pool: ConnectionPool?, statements: StoreStatements, trace: StatementTrace, marks: DerivationMarks = DerivationMarks(),
-    watch: ModelWatch? = nil, externals: ExternalStorage? = nil, history: StoreHistory = StoreHistory(),
+    path: String, pool: ConnectionPool?, statements: StoreStatements, trace: StatementTrace,
+    marks: OutdatedDerivations = OutdatedDerivations(),
+    watch: ModelChangeDetector? = nil, externals: ExternalStorage? = nil, history: StoreHistory = StoreHistory(),
     retention: HistoryRetention = .unlimited
   ) {
     self.path = path
@@ -48,7 +49,7 @@ final class StoreEngine: Sendable {
     // The purge comes last: it writes in a separate transaction after the commit.
     if retention != .unlimited { participants.append(HistoryPurge(retention, history: history, trace: trace)) }
     self.participants = participants
-    if let pool, let externals { pool.afterHolding { [weak externals] in externals?.tidySoon() } }
+    if let pool, let externals { pool.onLastSnapshotEnd { [weak externals] in externals?.scheduleCleanup() } }
     saveStatements = SaveStatementCache(numbers: statements.numbers.updates)
     plans = SelectPlanCache(numbers: statements.numbers.fetches)
   }
@@ -100,7 +101,7 @@ final class StoreEngine: Sendable {
     from generation: SnapshotGeneration? = nil, reusingSnapshot: Bool = false, _ body: (ReadTransaction) throws -> Result
   ) throws -> Result {
     if let generation { return try generation.read(checks: !reusingSnapshot, body) }
-    if let transaction = held.current {
+    if let transaction = scopedTransaction.current {
       let result = try body(transaction.reading)
       try transaction.connection.checkSentinel()
       return result
@@ -120,12 +121,12 @@ final class StoreEngine: Sendable {
   }
 
   /// The transaction over several requests that the caller is in, if any.
-  @inline(__always) var heldTransaction: ReadTransaction? { held.current?.reading }
+  @inline(__always) var currentTransaction: ReadTransaction? { scopedTransaction.current?.reading }
 
   /// Begins a write transaction; inside ``transaction(_:)``, a nested one that can fail on its own. The caller must commit it or roll it
   /// back.
   func begin(_ purpose: consuming WriteTransaction.Purpose = .init()) throws -> WriteTransaction {
-    if let transaction = held.current { return try .begin(partOf: transaction, participants, purpose) }
+    if let transaction = scopedTransaction.current { return try .begin(partOf: transaction, participants, purpose) }
     let pool = try pool
     return try .begin(on: try pool.takeWriter(), participants, purpose, from: pool)
   }
@@ -137,28 +138,28 @@ final class StoreEngine: Sendable {
 
   /// Runs `body` in one transaction. Each of its requests is a nested transaction.
   func transaction(_ body: () throws -> Void) throws {
-    try write(.init(holdsRequests: true)) { transaction in try held.run(transaction, body) }
+    try write(.init(spansRequests: true)) { transaction in try scopedTransaction.run(transaction, body) }
   }
 
   /// Runs `body` with its requests nested in a transaction that the caller began and will end.
   func join<Result>(_ transaction: WriteTransaction, _ body: () throws -> Result) rethrows -> Result {
     let joined = WriteTransaction.joining(transaction)
     joined.keep(keys)
-    return try held.run(joined, body)
+    return try scopedTransaction.run(joined, body)
   }
 
   // MARK: Keys
 
   /// Returns keys for new rows of a table. In a transaction over several requests, reservations are not shared before its commit.
   func newKeys(_ count: Int, for table: EntityTable) throws -> [Int64] {
-    let keys = held.current?.keys ?? keys
+    let keys = scopedTransaction.current?.keys ?? keys
     var result = Array(keys.take(count, for: table))
     while result.count < count {
       // No lock is held here, since waiting for the writer can take time. Two threads that reserve at once lose the rest of one block at
       // most.
       let needed = count - result.count
       let block = try write { transaction in
-        trace.note(transaction.connection, "reserve keys")
+        trace.record(transaction.connection, "reserve keys")
         return try keys.reserve(needed, for: table, transaction)
       }
       keys.begin(block, of: table)
@@ -170,9 +171,9 @@ final class StoreEngine: Sendable {
   /// Reserves as many keys as another store allocated, starting from 1, without a list of them.
   ///
   /// - Returns: The offset to add to each key of the other store.
-  func reserveKeys(upTo greatest: Int64, for table: EntityTable) throws -> Int64 {
-    guard greatest > 0 else { return 0 }
-    let (keys, count) = (held.current?.keys ?? keys, Int(greatest))
+  func reserveKeys(upTo maximum: Int64, for table: EntityTable) throws -> Int64 {
+    guard maximum > 0 else { return 0 }
+    let (keys, count) = (scopedTransaction.current?.keys ?? keys, Int(maximum))
     // The unused keys of the previous block are lost; they are below the new one.
     keys.begin(try write { try keys.reserve(count, for: table, $0) }, of: table)
     return keys.take(count, for: table).lowerBound - 1

@@ -6,7 +6,8 @@ import SQLCipherConnection
 extension StoreEngine {
   /// Returns the participants in the order in which they are notified. Those that the store does not need are left out.
   static func participants(
-    watch: ModelWatch?, rows: StoreRows, marks: DerivationMarks, externals: ExternalStorage?, history: StoreHistory, keys: KeyAllocator,
+    watch: ModelChangeDetector?, rows: StoreRows, marks: OutdatedDerivations, externals: ExternalStorage?, history: StoreHistory,
+    keys: KeyAllocator,
     sizes: TableSizes
   ) -> [any TransactionParticipant] {
     var list: [any TransactionParticipant] = []
@@ -27,7 +28,7 @@ extension StoreEngine {
 
 // MARK: Model watch
 
-extension ModelWatch: TransactionParticipant {
+extension ModelChangeDetector: TransactionParticipant {
   func didBegin(_ transaction: WriteTransaction) throws { try check(transaction) }
 }
 
@@ -36,15 +37,15 @@ extension ModelWatch: TransactionParticipant {
 /// Updates the derived attributes that triggers marked as outdated, at the end of each request.
 final class DerivedValues: TransactionParticipant {
   let rows: StoreRows
-  let marks: DerivationMarks
+  let marks: OutdatedDerivations
 
-  init(rows: StoreRows, marks: DerivationMarks) { (self.rows, self.marks) = (rows, marks) }
+  init(rows: StoreRows, marks: OutdatedDerivations) { (self.rows, self.marks) = (rows, marks) }
 
   func willCommit(_ transaction: WriteTransaction) throws {
     defer { marks.reset() }
     // Values that depend only on their own saved row were written with it.
-    if transaction.purpose.request != nil { marks.forgetLocal() }
-    try transaction.whileWanted {
+    if transaction.purpose.request != nil { marks.removeLocalMarks() }
+    try transaction.withCancellation {
       var updater = DerivationUpdater(
         rows: rows, marks: marks, transaction: transaction, now: transaction.purpose.now ?? Date().timeIntervalSinceReferenceDate)
       try updater.run()
@@ -82,7 +83,7 @@ final class ReservedKeys: TransactionParticipant {
   init(keys: KeyAllocator, tables: [EntityTable]) { (self.keys, self.tables) = (keys, tables) }
 
   func didBegin(_ transaction: WriteTransaction) throws {
-    if transaction.purpose.holdsRequests { transaction.keep(keys.makeForTransaction()) }
+    if transaction.purpose.spansRequests { transaction.keep(keys.makeForTransaction()) }
   }
 
   func didCommit(_ transaction: WriteTransaction) {
@@ -90,7 +91,7 @@ final class ReservedKeys: TransactionParticipant {
   }
 
   func didRollBack(_ transaction: WriteTransaction) {
-    guard transaction.purpose.holdsRequests, let own = transaction.keys else { return }
+    guard transaction.purpose.spansRequests, let own = transaction.keys else { return }
     // The rollback undid the reservations.
     if transaction.isPart { return own.forget() }
     // Objects with allocated keys may still exist, so the file's counter must be advanced past these keys.
@@ -106,5 +107,5 @@ final class ReservedKeys: TransactionParticipant {
 // MARK: Statistics
 
 extension TableSizes: TransactionParticipant {
-  func didCommit(_ transaction: WriteTransaction) { noteCommit() }
+  func didCommit(_ transaction: WriteTransaction) { recordCommit() }
 }

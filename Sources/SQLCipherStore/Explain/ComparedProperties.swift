@@ -15,14 +15,14 @@ struct ComparedProperties {
 
   /// Returns the searched attributes of a table's entities that are not in a full-text index.
   func searched(in table: EntityTable, _ schema: StoreSchema) -> [String] {
-    searched.filter { schema.model.entities[$0.declaringEntity].root == table.root.number && !schema.fullText.hold($0) }.map(\.name)
+    searched.filter { schema.model.entities[$0.declaringEntity].root == table.root.number && !schema.fullText.contain($0) }.map(\.name)
   }
 
   private mutating func visit(_ predicate: ResolvedPredicate) {
     switch predicate {
     case .constant, .block: break
     case .and(let items), .or(let items): for item in items { visit(item) }
-    case .isNull(let expression, let isNegated): if !isNegated { note(expression) }
+    case .isNull(let expression, let isNegated): if !isNegated { record(expression) }
     case .exists(let exists): visit(exists.condition)
     case .comparison(let comparison):
       guard !comparison.isNegated, !comparison.options.contains(.localeSensitive) else { return }
@@ -31,11 +31,11 @@ struct ComparedProperties {
       {
         searched.append(attribute.slot)
       }
-      if comparison.op.isAnsweredByIndex { note(comparison.left, comparison.options.foldingMark) }
+      if comparison.op.isAnsweredByIndex { record(comparison.left, comparison.options.foldingMark) }
     }
   }
 
-  private mutating func note(_ expression: ResolvedExpression, _ mark: String = "") {
+  private mutating func record(_ expression: ResolvedExpression, _ mark: String = "") {
     guard case .path(let path) = expression else { return }
     switch path.terminal {
     case .attribute(let attribute): add(attribute.slot.declaringEntity, attribute.slot.name + mark)

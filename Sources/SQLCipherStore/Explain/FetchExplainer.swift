@@ -11,11 +11,11 @@ struct FetchExplainer {
   let specification: FetchSpecification
   let plan: SelectPlan
   /// The counts that determined the choice of the plan.
-  let probes: [DrivingProbe]
+  let probes: [SelectivityProbe]
   private let indexes: [StoreIndex]
   private let compared: ComparedProperties
 
-  init(schema: StoreSchema, fetch: ResolvedFetch, specification: FetchSpecification, plan: SelectPlan, probes: [DrivingProbe]) throws {
+  init(schema: StoreSchema, fetch: ResolvedFetch, specification: FetchSpecification, plan: SelectPlan, probes: [SelectivityProbe]) throws {
     self.schema = schema
     self.fetch = fetch
     self.specification = specification
@@ -41,7 +41,7 @@ struct FetchExplainer {
     case .topRows:
       statements.append(
         .init(
-          purpose: "read the first rows, up to \(KeyListSize.greatest.rawValue) at a time", text: plan.table.explainedRows,
+          purpose: "read the first rows, up to \(KeyListSize.maximum.rawValue) at a time", text: plan.table.explainedRows,
           parameters: ["key"]))
       if let warning = sortWarning { warnings.append(warning) }
     case .rows(let order) where !order.isEmpty:
@@ -75,11 +75,11 @@ struct FetchExplainer {
       ? facts.source.flatMap(schema.fullText.meaning) : facts.using.flatMap { index($0, table: table, source: facts.source) }
     switch facts.access {
     case .scan, .indexScan:
-      if let warning = scanWarning(step, table, facts.source, isInner: isInner) { note(warning, &warnings) }
-    case .sort: if let warning = line.detail.hasSuffix("ORDER BY") ? sortWarning : groupWarning(line.detail) { note(warning, &warnings) }
+      if let warning = scanWarning(step, table, facts.source, isInner: isInner) { record(warning, &warnings) }
+    case .sort: if let warning = line.detail.hasSuffix("ORDER BY") ? sortWarning : groupWarning(line.detail) { record(warning, &warnings) }
     case .search:
       if step.index?.origin == .automatic, let table {
-        note(
+        record(
           .init(
             .automaticIndex, entityName: table.root.name, properties: unindexed(in: table),
             message: "an index over \(table.root.name) is made for this fetch only" + advice(unindexed(in: table))), &warnings)
@@ -90,7 +90,7 @@ struct FetchExplainer {
     return step
   }
 
-  private func note(_ warning: FetchExplanation.Warning, _ warnings: inout [FetchExplanation.Warning]) {
+  private func record(_ warning: FetchExplanation.Warning, _ warnings: inout [FetchExplanation.Warning]) {
     if !warnings.contains(warning) { warnings.append(warning) }
   }
 
@@ -255,7 +255,7 @@ extension StoreEngine {
     let fetch = try FetchResolver(model: schema.model).resolve(specification)
     let plan = try plan(fetch, specification, FetchShape(fetch, specification: specification))
     return try read { transaction in
-      let chosen = try chosen(plan, fetch, specification, scope.objectIDSpace, isNoted: false, transaction)
+      let chosen = try chosen(plan, fetch, specification, scope.objectIDSpace, isTraced: false, transaction)
       return try FetchExplainer(
         schema: schema, fetch: fetch, specification: specification, plan: chosen, probes: plan.choice?.probes ?? []
       ).explain(transaction)

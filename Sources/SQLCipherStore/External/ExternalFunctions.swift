@@ -25,7 +25,7 @@ enum ExternalFunctions {
       do {
         let reader = try folder.openFile(id: call.int64(0))
         var data = Data(capacity: reader.count)
-        while let piece = try reader.next() { data.append(piece) }
+        while let chunk = try reader.next() { data.append(chunk) }
         data.withUnsafeBytes { call.setResult(blob: $0) }
       } catch let error as StoreAccessError {
         if error.kind == .outOfMemory { return call.setOutOfMemory() }

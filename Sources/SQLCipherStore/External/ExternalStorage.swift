@@ -13,12 +13,12 @@ import Synchronization
 /// therefore leaves at most unreferenced files, which the next opening finds.
 final class ExternalStorage: Sendable {
   /// The maximum size in bytes of a value that is cached after it was read. All cached values together take at most twice this size.
-  static let greatestCachedSize = 4 << 20
+  static let maximumCachedSize = 4 << 20
   /// The default of ``threshold``, in bytes.
   static let standardThreshold = 131_072
-  /// The maximum number of files that wait for a sync before they are removed. ``greatestWaitingSize`` limits their total size in bytes.
-  static let greatestWaitingCount = 64
-  static let greatestWaitingSize = 64 << 20
+  /// The maximum number of files that wait for a sync before they are removed. ``maximumWaitingSize`` limits their total size in bytes.
+  static let maximumWaitingCount = 64
+  static let maximumWaitingSize = 64 << 20
 
   let folder: ExternalFolder
   /// Values of fewer bytes stay in their rows.
@@ -56,27 +56,27 @@ final class ExternalStorage: Sendable {
   // MARK: Reading
 
   /// Returns the value whose number was read in a row.
-  func value(_ id: Int64, at place: StoredExternal.Place) -> ExternalData {
-    ExternalData(content: StoredExternal(storage: self, id: id, place: place))
+  func value(_ id: Int64, at place: StoredLargeValue.Place) -> ExternalData {
+    ExternalData(content: StoredLargeValue(storage: self, id: id, place: place))
   }
 
   func data(_ id: Int64) throws -> Data {
     if let known = cache.withLock({ $0.first { $0.id == id }?.data }) { return known }
     let reader = try folder.openFile(id: id)
     var data = Data(capacity: reader.count)
-    while let piece = try reader.next() { data.append(piece) }
-    if data.count <= Self.greatestCachedSize {
+    while let chunk = try reader.next() { data.append(chunk) }
+    if data.count <= Self.maximumCachedSize {
       cache.withLock { [data] cache in
         cache.append((id, data))
-        while cache.reduce(0, { $0 + $1.data.count }) > 2 * Self.greatestCachedSize { cache.removeFirst() }
+        while cache.reduce(0, { $0 + $1.data.count }) > 2 * Self.maximumCachedSize { cache.removeFirst() }
       }
     }
     return data
   }
 
   /// Returns the current content of an object's slot: a number, bytes, or null.
-  func current(_ place: StoredExternal.Place) throws -> Slot {
-    guard let pool, let table = schema?.tableIfHeld(place.object.entity),
+  func current(_ place: StoredLargeValue.Place) throws -> Slot {
+    guard let pool, let table = schema?.tableIfStored(place.object.entity),
       let column = table.column(entity: place.object.entity, slot: place.slot)
     else {
       return .null
@@ -103,17 +103,17 @@ final class ExternalStorage: Sendable {
     }
   }
 
-  /// Releases a share of the lock and removes files, at once or later, see ``tidy(removing:)``.
+  /// Releases a share of the lock and removes files, at once or later, see ``cleanUp(removing:)``.
   func endWriting(removing ids: [Int64]) {
     writing.withLock { writing in
       writing.count -= 1
       if writing.count == 0 { writing.lock = nil }
     }
-    tidy(removing: ids)
+    cleanUp(removing: ids)
   }
 
   /// Removes files. If another process is writing or copying, the last one to finish removes them, or the next opening.
-  private func tidy(removing ids: [Int64]) {
+  private func cleanUp(removing ids: [Int64]) {
     guard let lock = try? folder.lockForRemoving() else {
       if !ids.isEmpty { folder.requestSweep() }
       return
@@ -123,15 +123,15 @@ final class ExternalStorage: Sendable {
       _ = try? sweepLocked()
     } else {
       folder.removeFiles(ids)
-      if waiting.withLock({ $0.ids.count >= Self.greatestWaitingCount || $0.size >= Self.greatestWaitingSize }) { removeWaitingLocked() }
+      if waiting.withLock({ $0.ids.count >= Self.maximumWaitingCount || $0.size >= Self.maximumWaitingSize }) { removeWaitingLocked() }
       folder.clearPending()
     }
   }
 
   /// Removes files that were kept for snapshots. Called when no snapshot of older rows is left.
-  func tidySoon() {
+  func scheduleCleanup() {
     guard folder.needsSweep else { return }
-    DispatchQueue.global(qos: .utility).async { [self] in tidy(removing: []) }
+    DispatchQueue.global(qos: .utility).async { [self] in cleanUp(removing: []) }
   }
 
   // MARK: Deferred removal
@@ -147,7 +147,7 @@ final class ExternalStorage: Sendable {
         return ids
       }
       // If the process ends first, the next opening removes them.
-      try folder.beginWaiting(waitingName)
+      try folder.beginDeferredRemoval(waitingName)
       waiting.withLock { waiting in
         waiting.ids += ids
         waiting.size += size
@@ -175,7 +175,7 @@ final class ExternalStorage: Sendable {
       folder.removeFiles(waiting.ids)
       waiting = ([], 0)
     }
-    folder.endWaiting(waitingName)
+    folder.endDeferredRemoval(waitingName)
   }
 
   /// Removes unreferenced files that a crashed process left. Does nothing while another process is writing.
@@ -202,6 +202,6 @@ final class ExternalStorage: Sendable {
     if isReadOnly {
       throw StoreError(.readOnlyStore, operation: .writeLargeValue, path: folder.path)
     }
-    return ExternalDataWriter(try StagedExternal(self))
+    return ExternalDataWriter(try PendingLargeValue(self))
   }
 }

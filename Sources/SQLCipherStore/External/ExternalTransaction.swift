@@ -9,11 +9,11 @@ import StoreFiles
 final class ExternalTransaction {
   let storage: ExternalStorage
   private unowned let connection: Connection
-  private var hold: WritingHold?
+  private var writerLock: WriterLock?
   private var written: [Int64] = []
   /// The values that the store owns after the commit.
-  private var taken: [(value: ExternalData, id: Int64, place: StoredExternal.Place)] = []
-  private var adopted: [FinishedExternal] = []
+  private var taken: [(value: ExternalData, id: Int64, place: StoredLargeValue.Place)] = []
+  private var adopted: [CompletedLargeValue] = []
   /// The numbers of the values that the commit drops, and their total size in bytes.
   private var removed: (ids: [Int64], size: Int) = ([], 0)
   /// Files that were written, but whose rows a savepoint rolled back.
@@ -30,17 +30,17 @@ final class ExternalTransaction {
   }
 
   private func lock() throws {
-    if hold == nil { hold = try WritingHold(storage) }
+    if writerLock == nil { writerLock = try WriterLock(storage) }
   }
 
   /// Stores a value in a file, and returns its number.
   ///
   /// - Parameter storage: The storage of the row. In a migration, the older and the newer store have one each: the same location means
   ///   different values in the two.
-  func keep(_ value: ExternalData, at place: StoredExternal.Place, in storage: ExternalStorage) throws -> Int64 {
+  func keep(_ value: ExternalData, at place: StoredLargeValue.Place, in storage: ExternalStorage) throws -> Int64 {
     let content = value.content
-    if let own = content as? StoredExternal, own.storage === storage, own.place == place, try isListed(own.id) { return own.id }
-    if let finished = content as? FinishedExternal, finished.storage === storage, finished.adopt() {
+    if let own = content as? StoredLargeValue, own.storage === storage, own.place == place, try isListed(own.id) { return own.id }
+    if let finished = content as? CompletedLargeValue, finished.storage === storage, finished.adopt() {
       adopted.append(finished)
       try list(finished.id, size: finished.size, digest: finished.digest)
       take(value, finished.id, place, storage)
@@ -54,18 +54,18 @@ final class ExternalTransaction {
 
   /// Makes the store the owner of the value at the commit. A migration transfers it at once, since it does not retain all written values
   /// until then.
-  private func take(_ value: ExternalData, _ id: Int64, _ place: StoredExternal.Place, _ storage: ExternalStorage) {
+  private func take(_ value: ExternalData, _ id: Int64, _ place: StoredLargeValue.Place, _ storage: ExternalStorage) {
     if storage.isJoined {
-      value.replaceContent(StoredExternal(storage: storage, id: id, place: place))
+      value.replaceContent(StoredLargeValue(storage: storage, id: id, place: place))
     } else {
       taken.append((value, id, place))
     }
   }
 
   /// Stores the chunks of a value in a file, and returns its number.
-  func keep(pieces next: () throws -> Data?) throws -> Int64 {
+  func keep(chunks next: () throws -> Data?) throws -> Int64 {
     try write { writer in
-      while let piece = try next() { try piece.withUnsafeBytes { try writer.write($0) } }
+      while let chunk = try next() { try chunk.withUnsafeBytes { try writer.write($0) } }
     }
   }
 
@@ -143,7 +143,7 @@ final class ExternalTransaction {
     while try statement.step() {
       removed.ids.append(statement.int64(0))
       // The listed size is untrusted. A larger total would be synced at once anyway.
-      removed.size += max(0, min(statement.int(1), ExternalStorage.greatestWaitingSize))
+      removed.size += max(0, min(statement.int(1), ExternalStorage.maximumWaitingSize))
     }
     statement.reset()
     if !removed.ids.isEmpty {
@@ -159,24 +159,24 @@ final class ExternalTransaction {
   }
 
   func didCommit() {
-    for (value, id, place) in taken { value.replaceContent(StoredExternal(storage: storage, id: id, place: place)) }
+    for (value, id, place) in taken { value.replaceContent(StoredLargeValue(storage: storage, id: id, place: place)) }
     storage.forget(removed.ids + lost)
     // Without a sync, a power failure can restore the rows, which need their files then.
     let isDurable = connection.options.durability == .full
     let gone = isDurable ? removed.ids : storage.removableAfterSync(removed.ids, size: removed.size)
-    hold?.end(removing: gone + lost)
+    writerLock?.end(removing: gone + lost)
   }
 
   func didFail() {
     if isPrepared {
       // It is unknown whether the commit took effect. A sweep compares the files with the table.
       adopted = []
-      if hold != nil { storage.folder.requestSweep() }
-      hold?.end(removing: [])
+      if writerLock != nil { storage.folder.requestSweep() }
+      writerLock?.end(removing: [])
       return
     }
     for finished in adopted { finished.release() }
     storage.folder.removeFiles(written)
-    hold?.end(removing: [])
+    writerLock?.end(removing: [])
   }
 }

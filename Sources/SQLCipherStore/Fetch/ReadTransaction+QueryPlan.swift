@@ -3,7 +3,7 @@ import SQLCipherConnection
 
 extension ReadTransaction {
   func queryPlan(of sql: String) throws -> [QueryPlanLine] {
-    try QueryPlanLine.lines(try statement(sql: QueryPlanLine.question(about: sql)))
+    try QueryPlanLine.lines(try statement(sql: QueryPlanLine.statement(about: sql)))
   }
 
   /// Returns whether a statement only scans one whole table.

@@ -16,10 +16,10 @@ extension StoreEngine {
     for id in objectIDs where !id.isTemporaryID {
       keysByTable[try schema.table(of: Int(id.entityNumber)).index, default: []].append(id.key)
     }
-    for (index, keys) in keysByTable { trace.note(.rows(entity: schema.tables[index].root.name), objects: keys.count) }
+    for (index, keys) in keysByTable { trace.record(.rows(entity: schema.tables[index].root.name), objects: keys.count) }
     let writer = makeRowWriter(rowCapacity: objectIDs.count)
     try read(from: generation, reusingSnapshot: true) { transaction in
-      try transaction.whileWanted(cancellation) {
+      try transaction.withCancellation(cancellation) {
         for (index, keys) in keysByTable.sorted(by: { $0.key < $1.key }) {
           try self.rows.read(keys[...], of: schema.tables[index], transaction, into: writer)
         }

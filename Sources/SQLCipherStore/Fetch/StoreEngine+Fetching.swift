@@ -10,7 +10,7 @@ extension StoreEngine {
   ///
   /// - Parameter keys: Receives the keys of a fetch for IDs, if all IDs have the same entity according to the plan. The result is empty
   ///   then.
-  func fetch(_ specification: FetchSpecification, in scope: RequestScope, keys: FoundKeys? = nil) throws -> PersistentStoreResult {
+  func fetch(_ specification: FetchSpecification, in scope: RequestScope, keys: FetchedKeys? = nil) throws -> PersistentStoreResult {
     let fetch = try FetchResolver(model: schema.model).resolve(specification)
     let shape = FetchShape(fetch, specification: specification)
     let plan = try plan(fetch, specification, shape)
@@ -28,23 +28,23 @@ extension StoreEngine {
   }
 
   private func fetch(
-    _ fetch: ResolvedFetch, _ specification: FetchSpecification, _ plan: SelectPlan, _ scope: RequestScope, _ keys: FoundKeys?
+    _ fetch: ResolvedFetch, _ specification: FetchSpecification, _ plan: SelectPlan, _ scope: RequestScope, _ keys: FetchedKeys?
   ) throws -> PersistentStoreResult {
     try read(from: try generation(of: scope)) { transaction in
-      try transaction.whileWanted(scope.cancellation) { try answer(fetch, specification, plan, scope, transaction, keys) }
+      try transaction.withCancellation(scope.cancellation) { try answer(fetch, specification, plan, scope, transaction, keys) }
     }
   }
 
   private func answer(
     _ fetch: ResolvedFetch, _ specification: FetchSpecification, _ planned: SelectPlan, _ scope: RequestScope,
-    _ transaction: ReadTransaction, _ keys: FoundKeys?
+    _ transaction: ReadTransaction, _ keys: FetchedKeys?
   ) throws -> PersistentStoreResult {
     let space = scope.objectIDSpace
     let plan = try chosen(planned, fetch, specification, space, transaction)
     let statement = try statement(of: plan, transaction)
     defer { statement.reset() }
     try bind(plan.binders, fetch, specification, space, to: statement)
-    trace.note(statement)
+    trace.record(statement)
     if case .topRows(let sortKeys) = plan.output {
       return .rows(try topRows(sortKeys, plan, specification, statement, transaction))
     }
@@ -54,13 +54,13 @@ extension StoreEngine {
   private func statement(of plan: SelectPlan, _ transaction: ReadTransaction) throws -> Statement {
     let connection = transaction.connection
     guard let number = plan.number else { return try connection.statement(sql: plan.sql) }
-    if let sql = plan.backwardSQL, connection.scanTurns.isBackwards(number) { return try connection.statement(sql: sql) }
+    if let sql = plan.backwardSQL, connection.scanDirections.isBackwards(number) { return try connection.statement(sql: sql) }
     return try connection.statement(number, plan.sql)
   }
 
   /// Returns the objects that a fetch for IDs finds: only their keys if they all have the same entity.
-  func foundObjects(_ specification: FetchSpecification, in scope: RequestScope) throws -> FoundObjects {
-    let keys = FoundKeys()
+  func fetchedIDs(_ specification: FetchSpecification, in scope: RequestScope) throws -> FetchedIDs {
+    let keys = FetchedKeys()
     guard case .objectIDs(let ids) = try fetch(specification, in: scope, keys: keys) else {
       throw StoreError(.internalInconsistency(.otherResult), operation: .fetch)
     }
@@ -73,12 +73,12 @@ extension StoreEngine {
   }
 
   private func read(
-    _ plan: SelectPlan, _ statement: Statement, of entity: CompiledEntity, _ scope: RequestScope, limit: Int, _ keys: FoundKeys?
+    _ plan: SelectPlan, _ statement: Statement, of entity: CompiledEntity, _ scope: RequestScope, limit: Int, _ keys: FetchedKeys?
   ) throws -> PersistentStoreResult {
     switch plan.output {
     case .rows(let order):
       let writer = makeRowWriter(rowCapacity: min(limit, 10_000))
-      try read(statement, of: plan.table, scope.rowTables.map { KnownRows($0) }, into: writer)
+      try read(statement, of: plan.table, scope.rowTables.map { ReusableRows($0) }, into: writer)
       return .rows(writer.finishCompactly().sorted(by: order))
     case .topRows: return .rows(RowList())
     case .identifiers(let numbering):
@@ -106,7 +106,7 @@ extension StoreEngine {
   }
 
   /// Reads all rows of a statement. Rows that are cached in the stored version are taken from the cache.
-  private func read(_ statement: Statement, of table: EntityTable, _ known: KnownRows?, into writer: RowWriter) throws {
+  private func read(_ statement: Statement, of table: EntityTable, _ known: ReusableRows?, into writer: RowWriter) throws {
     let read = table.readPlans[0]
     if table.entity != nil {
       while try statement.step() {
@@ -114,7 +114,7 @@ extension StoreEngine {
         try table.readRow(statement, into: writer)
         writer.closeRow()
       }
-    } else if let known, read.versionsTell {
+    } else if let known, read.versionIdentifiesContent {
       while try statement.step() {
         if read.take(statement.columnValues, from: known, into: writer) { continue }
         try read.read(statement, into: writer)
@@ -138,7 +138,7 @@ extension StoreEngine {
     while try statement.step() { top.offer(statement) }
     statement.reset()
     if let number = plan.number, let backwardSQL = plan.backwardSQL {
-      try connection.scanTurns.note(number, missed: connection.pagesRead - pagesBefore, capacity: connection.pagesInCache) {
+      try connection.scanDirections.record(number, missed: connection.pagesRead - pagesBefore, capacity: connection.pagesInCache) {
         try [plan.sql, backwardSQL].allSatisfy(transaction.isScan)
       }
     }
@@ -166,7 +166,7 @@ extension StoreEngine {
     case .fixed(let number): return ObjectReference(entity: number, key: key)
     case .stored(let offset, let entities):
       let entity = statement.int(column + 1) &+ offset
-      guard entities.contains(entity) else { throw StoreError.strangeEntity }
+      guard entities.contains(entity) else { throw StoreError.invalidEntity }
       return ObjectReference(entity: entity, key: key)
     case .none: return ObjectReference(rawValue: 0)
     }

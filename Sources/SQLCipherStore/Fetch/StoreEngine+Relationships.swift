@@ -19,7 +19,7 @@ extension StoreEngine {
       for _ in objectIDs { values.append(EmptyCollection<ObjectReference>()) }
       return values
     }
-    trace.note(
+    trace.record(
       .members(entity: schema.model.entities[relationship.sourceEntity].name, relationship: relationship.name), objects: objectIDs.count)
     var keys: [Int64] = []
     keys.reserveCapacity(objectIDs.count)
@@ -31,19 +31,19 @@ extension StoreEngine {
     var ends: [Int] = []
     try read(from: generation, reusingSnapshot: true) { transaction in
       let connection = transaction.connection
-      try transaction.whileWanted(cancellation) {
-        try KeyListSize.forEachPiece(of: keys[...]) { piece, size in
+      try transaction.withCancellation(cancellation) {
+        try KeyListSize.forEachChunk(of: keys[...]) { chunk, size in
           let statement =
             if let join { try self.statement(.members(side: join, size), on: connection) } else {
               try self.statement(.members(relationship: relationship.id, size), on: connection)
             }
           defer { statement.reset() }
-          try size.bind(piece, to: statement)
-          trace.note(statement)
-          var current = piece.startIndex
+          try size.bind(chunk, to: statement)
+          trace.record(statement)
+          var current = chunk.startIndex
           while try statement.step() {
             let owner = statement.int64(0)
-            while current < piece.endIndex, keys[current] < owner {
+            while current < chunk.endIndex, keys[current] < owner {
               ends.append(references.count)
               current += 1
             }
@@ -51,7 +51,7 @@ extension StoreEngine {
             guard !member.isNull else { throw StoreError.strangeKey }
             references.append(member)
           }
-          while current < piece.endIndex {
+          while current < chunk.endIndex {
             ends.append(references.count)
             current += 1
           }

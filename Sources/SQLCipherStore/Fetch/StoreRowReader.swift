@@ -20,8 +20,8 @@ final class SingleRowRead {
     let statement = try statements.statement(.rows(table: table.index, .one), on: transaction.connection)
     defer { statement.reset() }
     try statement.bind(1, key)
-    trace.note(statement)
-    trace.note(.rows(entity: table.root.name), objects: 1)
+    trace.record(statement)
+    trace.record(.rows(entity: table.root.name), objects: 1)
     guard try statement.step() else {
       try transaction.connection.checkSentinel()
       return nil
@@ -72,10 +72,10 @@ final class StoreRowReader: RowReader {
       read = SingleRowRead(of: table, statements: engine.statements, trace: engine.trace)
       entity = reference.entity
     }
-    defer { writer.forgetRows() }
+    defer { writer.removeAllRows() }
     do {
       if let generation { return try generation.read(checks: false) { try read?.row(reference.key, $0, into: writer) } }
-      if let transaction = engine.heldTransaction {
+      if let transaction = engine.currentTransaction {
         let row = try read?.row(reference.key, transaction, into: writer)
         try transaction.connection.checkSentinel()
         return row
@@ -95,10 +95,10 @@ final class StoreRowReader: RowReader {
     isRenewed = false
     do {
       let row = try read?.row(key, ReadTransaction(connection: reader.connection), into: writer)
-      pool.putBack(reader)
+      pool.returnReader(reader)
       return row
     } catch {
-      pool.giveBackAfterError(reader)
+      pool.returnReaderAfterError(reader)
       throw error
     }
   }

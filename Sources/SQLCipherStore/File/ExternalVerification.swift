@@ -40,7 +40,7 @@ struct ExternalVerification {
     for name in foreign { findings.append(StoreFinding(.leftOver, "“\(name)” in \(folder.path) is no file of the store")) }
   }
 
-  private mutating func note(_ damage: String) { findings.append(StoreFinding(.damage, damage)) }
+  private mutating func record(_ damage: String) { findings.append(StoreFinding(.damage, damage)) }
 
   private mutating func checkFiles(isFull: Bool) throws {
     let statement = try connection.statement(.usedExternals)
@@ -50,11 +50,11 @@ struct ExternalVerification {
       do {
         let reader = try folder.openFile(id: id)
         if isFull { try reader.verify() }
-        if reader.count != size { note("the large value \(id) has \(reader.count) bytes and should have \(size)") }
+        if reader.count != size { record("the large value \(id) has \(reader.count) bytes and should have \(size)") }
       } catch let error as StoreAccessError where error.kind == .externalDataMissing {
-        note("the file of the large value \(id) is missing: \(try folder.keys.name(id))")
+        record("the file of the large value \(id) is missing: \(try folder.keys.name(id))")
       } catch let error as StoreAccessError where error.kind == .storeCorrupt(.externalFile) {
-        note("the file of the large value \(id) is damaged or was exchanged: \(try folder.keys.name(id))")
+        record("the file of the large value \(id) is damaged or was exchanged: \(try folder.keys.name(id))")
       }
     }
   }
@@ -65,12 +65,12 @@ struct ExternalVerification {
     if references.isEmpty { return }
     let all = CompoundSelect.joined(references, by: "UNION ALL")
     let dangling = try numbers(BookkeepingTables.danglingExternals(all))
-    for id in dangling { note("a row refers to the large value \(id), which is not listed") }
+    for id in dangling { record("a row refers to the large value \(id), which is not listed") }
     for id in try numbers(BookkeepingTables.repeatedExternals(all)) {
-      note("several rows refer to the large value \(id)")
+      record("several rows refer to the large value \(id)")
     }
     for id in try numbers(BookkeepingTables.unusedExternals(all)) {
-      note("no row refers to the large value \(id)")
+      record("no row refers to the large value \(id)")
     }
   }
 

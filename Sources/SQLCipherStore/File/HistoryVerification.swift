@@ -35,7 +35,7 @@ enum HistoryVerification {
   private static func isReadable(_ bytes: [UInt8], _ number: Int64, _ ids: HistoryIDs) -> Bool {
     var decoder = HistoryDecoder(bytes, number: number)
     do {
-      while let record = try decoder.next() { if !ids.knows(record) { return false } }
+      while let record = try decoder.next() { if !ids.resolves(record) { return false } }
       return true
     } catch { return false }
   }

@@ -21,9 +21,9 @@ extension SQLCipherStoreFile {
   ///   is unchanged then.
   @discardableResult
   public func compact(updatesStatistics: Bool = false, progress: Progress? = nil) async throws -> StoreCompaction {
-    let sizes = try await Self.longWork(progress) { phases in
+    let sizes = try await Self.withProgress(progress) { phases in
       let sizes = try await StoreError.mapping {
-        try await keyring.compact(onOpen: { try FoldedIndexes.register(on: $0) }, progress: phases)
+        try await keyring.compact(onOpen: { try StoredFunctionIndexes.register(on: $0) }, progress: phases)
       }
       if updatesStatistics { try await updateStatistics() }
       return sizes
@@ -49,17 +49,17 @@ extension SQLCipherStoreFile {
   /// - Throws: ``StoreError``, as ``updateStatistics()`` does.
   public func removeStatistics() async throws {
     try await write { connection in
-      for table in try connection.objects(.statistics) { try connection.execute(BookkeepingTables.droppingLeftover(table.name)) }
+      for table in try connection.objects(.statistics) { try connection.execute(BookkeepingTables.droppingTable(table.name)) }
     }
   }
 
   /// Runs `body` with a new connection in one write transaction. It must not change anything that users of the store depend on.
   private func write(_ body: @escaping @Sendable (Connection) throws -> Void) async throws {
     let keyring = keyring
-    try await Self.offActor {
+    try await Self.runInBackground {
       let connection = try keyring.withDatabaseKey { try Connection(opening: keyring.storePath, key: $0) }
       defer { connection.close() }
-      try FoldedIndexes.register(on: connection)
+      try StoredFunctionIndexes.register(on: connection)
       try connection.writeTransaction { try body(connection) }
     }
   }

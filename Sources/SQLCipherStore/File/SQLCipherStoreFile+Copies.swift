@@ -10,7 +10,7 @@ extension SQLCipherStoreFile {
   /// - Throws: ``StoreError`` with the code `alreadyExists` if the destination exists, or `cancelled` if `progress` cancels the copy;
   ///   `CancellationError` if the task is canceled.
   public func backUp(to url: URL, progress: Progress? = nil) async throws {
-    try await Self.longWork(progress) { phases in
+    try await Self.withProgress(progress) { phases in
       try await StoreError.mapping { try await keyring.backUp(to: url.path, largeValues: ExternalTable.ids, progress: phases) }
     }
   }
@@ -26,10 +26,10 @@ extension SQLCipherStoreFile {
   /// - Throws: ``StoreError`` with the code `alreadyExists` if the destination exists, or `cancelled` if `progress` cancels the copy;
   ///   `CancellationError` if the task is canceled.
   public func backUp(to url: URL, key: StoreKey, label: String = "", progress: Progress? = nil) async throws {
-    try await Self.longWork(progress) { phases in
+    try await Self.withProgress(progress) { phases in
       try await StoreError.mapping {
         try await keyring.backUp(
-          to: url.path, key: key, label: label, largeValues: ExternalTable.ids, onOpen: { try FoldedIndexes.register(on: $0) },
+          to: url.path, key: key, label: label, largeValues: ExternalTable.ids, onOpen: { try StoredFunctionIndexes.register(on: $0) },
           progress: phases
         ).close()
       }
@@ -45,7 +45,7 @@ extension SQLCipherStoreFile {
   /// - Throws: ``StoreError`` with the code `alreadyExists` if the destination exists.
   public func exportPlaintext(to url: URL, includesHistory: Bool = false) async throws {
     let keyring = keyring
-    try await Self.offActor {
+    try await Self.runInBackground {
       try keyring.withDatabaseKey(options: Self.readingOptions) { key in
         let folder = try ExternalFolder(storePath: keyring.storePath, key: key)
         // The files of the snapshot must exist until they are read. The lock is taken after the store is open, so that the folder belongs
@@ -56,9 +56,9 @@ extension SQLCipherStoreFile {
           from: keyring.storePath, key: key, to: url.path,
           onOpen: { connection in
             lock = try folder.lockForReading()
-            try FoldedIndexes.register(on: connection)
+            try StoredFunctionIndexes.register(on: connection)
             try ExternalFunctions.register(on: connection, folder: folder)
-            return try FoldedIndexes.removal(from: connection, schema: "target")
+            return try StoredFunctionIndexes.removal(from: connection, schema: "target")
               + ExternalSchema.inlining(from: connection, schema: "target")
               + (includesHistory ? [] : HistoryTables.removal(from: connection, schema: "target"))
           })
@@ -104,12 +104,12 @@ extension SQLCipherStoreFile {
   /// Moves the large values of a store from its rows to files, and returns their numbers.
   @Sendable private static func putLargeValuesIntoFiles(_ connection: Connection, _ folder: ExternalFolder) throws -> [Int64] {
     guard try connection.readTransaction({ try ExternalTable.exists(connection) }) else { return [] }
-    try FoldedIndexes.register(on: connection)
+    try StoredFunctionIndexes.register(on: connection)
     try ExternalFunctions.register(on: connection, folder: folder)
     guard let externals = ExternalStorage(joining: connection, threshold: ExternalStorage.standardThreshold) else { return [] }
     var count = 0
     try WriteTransaction.run(on: connection, [LargeValues(storage: externals)]) { transaction in
-      try ExternalPlacement(transaction, try StoredSchema.read(connection, path: connection.path)).moveIntoFiles { count = $0 }
+      try LargeValueMigration(transaction, try StoredSchema.read(connection, path: connection.path)).moveIntoFiles { count = $0 }
     }
     return count > 0 ? try connection.readTransaction { try ExternalTable.ids(connection) } : []
   }

@@ -85,18 +85,18 @@ extension SQLCipherStoreFile {
   /// - Throws: ``StoreError`` only if the verification itself cannot be done; `CancellationError` if the task is canceled.
   public func findings(_ level: StoreVerificationLevel, progress: Progress? = nil) async throws -> [StoreFinding] {
     let keyring = keyring
-    return try await Self.longWork(progress) { phases in
-      try await Self.offActor {
+    return try await Self.withProgress(progress) { phases in
+      try await Self.runInBackground {
         var (indexes, tables): ([String], [String]) = ([], [])
         let findings = try keyring.withDatabaseKey(options: Self.readingOptions) { key in
           try StoreVerification.run(
             path: keyring.storePath, key: key, level: level == .full ? .full : .quick, options: Self.readingOptions,
             onOpen: { connection in
-              try FoldedIndexes.register(on: connection)
-              indexes = try FoldedIndexes.inFile(connection).filter {
+              try StoredFunctionIndexes.register(on: connection)
+              indexes = try StoredFunctionIndexes.inFile(connection).filter {
                 ![SQLFunctions.foldIndexed, SQLFunctions.indexed].contains($0.function)
               }.map { "\($0.index)" }
-              tables = try FullTextFile.indexes(connection).filter { $0.function != SQLFunctions.words }.map { "\($0.table)" }
+              tables = try StoredFullTextIndexes.indexes(connection).filter { $0.function != SQLFunctions.words }.map { "\($0.table)" }
             }, progress: phases)
         }
         let lines = try Self.externalFindings(keyring, isFull: level == .full)
@@ -161,7 +161,7 @@ extension SQLCipherStoreFile {
   @discardableResult
   public func sweepExternalFiles() async throws -> Int {
     let keyring = keyring
-    return try await Self.offActor {
+    return try await Self.runInBackground {
       // Open the store first: while it is open, no other store, with another folder, can replace it.
       let (connection, key) = try keyring.withDatabaseKey { (try Connection(opening: keyring.storePath, key: $0), $0) }
       defer { connection.close() }

@@ -70,10 +70,10 @@ extension SQLCipherStoreFile {
   ///   `CancellationError` if the task is canceled.
   public func rotateDataKey(progress: Progress? = nil) async throws {
     let options = ConnectionOptions()
-    try await Self.longWork(progress) { phases in
+    try await Self.withProgress(progress) { phases in
       try await StoreError.mapping {
         let pool = try keyring.withDatabaseKey(options: options) {
-          try ConnectionPool(path: path, key: $0, options: options, onOpen: { try FoldedIndexes.register(on: $0) })
+          try ConnectionPool(path: path, key: $0, options: options, onOpen: { try StoredFunctionIndexes.register(on: $0) })
         }
         defer { pool.close() }
         try await keyring.rotateDataKey(pool: pool, largeValues: ExternalTable.ids, progress: phases)

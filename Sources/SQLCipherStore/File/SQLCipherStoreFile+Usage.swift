@@ -25,7 +25,7 @@ extension SQLCipherStoreFile {
   /// - Throws: ``StoreError`` with the code `busy` if other connections commit continuously.
   package func usage() async throws -> [StoreUsage] {
     let keyring = keyring
-    return try await Self.offActor {
+    return try await Self.runInBackground {
       try keyring.withDatabaseKey(options: Self.readingOptions) { key in
         let connection = try Connection.reading(keyring.storePath, key: key, options: Self.readingOptions)
         defer { connection.close() }

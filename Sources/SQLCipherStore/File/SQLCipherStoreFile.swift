@@ -18,7 +18,7 @@ public final class SQLCipherStoreFile: Sendable {
   ///
   /// `done / total` is one fraction over all phases of the operation. `total` stays the same and `done` never decreases. It equals `total`
   /// once, at the end of a successful operation; the result of that call is ignored. To use Foundation's `Progress`, pass its
-  /// `storeWorkHandler`.
+  /// `storeProgressHandler`.
   public typealias Progress = @Sendable (_ done: Int, _ total: Int) -> Bool
 
   /// The location of the file.
@@ -80,7 +80,7 @@ public final class SQLCipherStoreFile: Sendable {
   /// Runs `body` with a new connection in one read transaction. The file is not changed.
   func read<Result: Sendable>(_ body: @escaping @Sendable (Connection) throws -> Result) async throws -> Result {
     let keyring = keyring
-    return try await Self.offActor {
+    return try await Self.runInBackground {
       let connection = try keyring.withDatabaseKey(options: Self.readingOptions) { try Connection.reading(keyring.storePath, key: $0) }
       defer { connection.close() }
       try SQLFunctions.register(on: connection)
@@ -89,7 +89,7 @@ public final class SQLCipherStoreFile: Sendable {
   }
 
   /// Runs a slow operation on a background thread, so that it blocks neither the caller's actor nor a thread of Swift's cooperative pool.
-  static func offActor<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
+  static func runInBackground<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
     try await withCheckedThrowingContinuation { continuation in
       DispatchQueue.global(qos: .userInitiated).async {
         continuation.resume(with: Swift.Result { try StoreError.mapping(body) })

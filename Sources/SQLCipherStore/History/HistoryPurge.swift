@@ -12,7 +12,7 @@ final class HistoryPurge: TransactionParticipant {
   /// The number of commits between purges.
   static let interval = 32
   /// The maximum number of rows that a purge deletes.
-  private static let portion = 500
+  private static let batchSize = 500
 
   init(_ retention: HistoryRetention, history: StoreHistory, trace: StatementTrace) {
     self.retention = retention
@@ -31,10 +31,10 @@ final class HistoryPurge: TransactionParticipant {
   private func purge(_ connection: Connection) throws {
     // Another process may have switched the history off.
     guard try MetadataTable.readHistory(connection, path: connection.path) != nil, var end = try end(connection) else { return }
-    let consumed = try connection.statement(.leastConsumed)
+    let consumed = try connection.statement(.oldestConsumed)
     if try consumed.step(), !consumed.isNull(0) { end = min(end, consumed.int64(0)) }
     consumed.reset()
-    _ = try Self.deleteRows(before: end, rowLimit: Self.portion, connection, trace)
+    _ = try Self.deleteRows(before: end, rowLimit: Self.batchSize, connection, trace)
   }
 
   /// Returns the number of the first transaction to keep, or `nil` to keep all.
@@ -74,13 +74,13 @@ final class HistoryPurge: TransactionParticipant {
       return false
     }
     let end = min(number, newest)
-    let portion = min(end, first + Int64(max(1, rowLimit)))
-    guard portion > first else { return false }
+    let batchSize = min(end, first + Int64(max(1, rowLimit)))
+    guard batchSize > first else { return false }
     let statement = try connection.statement(.deletion)
-    try statement.bind(1, portion)
-    trace.note(statement)
+    try statement.bind(1, batchSize)
+    trace.record(statement)
     try statement.run()
-    return portion < end
+    return batchSize < end
   }
 }
 

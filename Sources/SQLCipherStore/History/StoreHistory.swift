@@ -49,13 +49,13 @@ final class StoreHistory: Sendable {
 // MARK: - In transactions
 
 /// The history transaction that all requests of one store transaction are written to.
-final class HistoryRuns {
-  var run: HistoryRun?
+final class HistoryTransactionState {
+  var run: OpenHistoryTransaction?
 }
 
 extension StoreHistory: TransactionParticipant {
   func didBegin(_ transaction: WriteTransaction) throws {
-    if transaction.purpose.holdsRequests, recording != nil { transaction.keep(HistoryRuns()) }
+    if transaction.purpose.spansRequests, recording != nil { transaction.keep(HistoryTransactionState()) }
   }
 
   func willCommit(_ transaction: WriteTransaction) throws { try transaction.record?.write(transaction) }
@@ -67,7 +67,7 @@ extension StoreHistory: TransactionParticipant {
 
   func didRollBack(_ transaction: WriteTransaction) {
     // The rollback may have removed rows of the run.
-    if transaction.isPart, isOn.load(ordering: .relaxed) { transaction.kept(HistoryRuns.self)?.run = nil }
+    if transaction.isPart, isOn.load(ordering: .relaxed) { transaction.kept(HistoryTransactionState.self)?.run = nil }
   }
 }
 

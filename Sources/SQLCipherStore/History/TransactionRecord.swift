@@ -11,7 +11,7 @@ final class TransactionRecord {
   private let request: SaveChangesRequest?
   /// The numbers of names that were inserted or looked up.
   private(set) var newNames: [String: Int64] = [:]
-  private var formerRows: [ObjectReference: RowImage] = [:]
+  private var previousRows: [ObjectReference: RowImage] = [:]
   private let rows: StoreRows
   /// The references that a batch request clears, by row and slot.
   var released: [ObjectReference: [(slot: Int, old: ObjectReference?)]] = [:]
@@ -30,26 +30,26 @@ final class TransactionRecord {
   // MARK: Saves
 
   /// Reads the rows whose former values the history needs, before anything is written.
-  func readFormerRows(_ transaction: WriteTransaction, into makeWriter: (Int) -> RowWriter) throws {
+  func readPreviousRows(_ transaction: WriteTransaction, into makeWriter: (Int) -> RowWriter) throws {
     guard let request else { return }
-    var wanted: [ObjectReference] = []
-    for deleted in request.deleted where recorder.needsFormerRow(ofDeleted: deleted.reference.entity) { wanted.append(deleted.reference) }
-    if recorder.needsFormerRows { wanted += request.updated.map(\.row.reference) }
-    if wanted.isEmpty { return }
+    var needed: [ObjectReference] = []
+    for deleted in request.deleted where recorder.needsPreviousRow(ofDeleted: deleted.reference.entity) { needed.append(deleted.reference) }
+    if recorder.needsPreviousRows { needed += request.updated.map(\.row.reference) }
+    if needed.isEmpty { return }
     var keys: [Int: [Int64]] = [:]
-    for reference in wanted { keys[try rows.schema.table(of: reference.entity).index, default: []].append(reference.key) }
-    let writer = makeWriter(wanted.count)
+    for reference in needed { keys[try rows.schema.table(of: reference.entity).index, default: []].append(reference.key) }
+    let writer = makeWriter(needed.count)
     for (index, keys) in keys.sorted(by: { $0.key < $1.key }) {
-      try rows.read(keys.keysInOrder()[...], of: rows.schema.tables[index], transaction.reading, into: writer)
+      try rows.read(keys.sortedKeys()[...], of: rows.schema.tables[index], transaction.reading, into: writer)
     }
-    for row in writer.finish() { formerRows[row.reference] = row }
+    for row in writer.finish() { previousRows[row.reference] = row }
   }
 
   /// Records the changes of a save after its statements have run.
   func add(_ transaction: WriteTransaction, numbers: ExternalNumbers?) throws {
     guard let request else { return }
-    try recorder.add(request, formerRows: formerRows, large: Self.largeValues(transaction.reading, numbers))
-    formerRows = [:]
+    try recorder.add(request, previousRows: previousRows, large: Self.largeValues(transaction.reading, numbers))
+    previousRows = [:]
   }
 
   /// Returns a closure that provides the history values of large values in files.
@@ -57,7 +57,7 @@ final class TransactionRecord {
   /// - Parameter numbers: The numbers of the rows that the request wrote. Other rows contain their own.
   static func largeValues(_ transaction: ReadTransaction, _ numbers: ExternalNumbers? = nil) -> HistoryRecorder.LargeValues {
     { row, slot in
-      try largeValue(numbers?.id(of: row, slot) ?? (row.external(slot)?.content as? StoredExternal)?.id, transaction)
+      try largeValue(numbers?.id(of: row, slot) ?? (row.external(slot)?.content as? StoredLargeValue)?.id, transaction)
     }
   }
 
@@ -76,7 +76,7 @@ final class TransactionRecord {
   // MARK: Completion
 
   /// Writes a transaction that states that any data may have changed.
-  static func writeWhole(
+  static func writeUnspecifiedChange(
     _ kind: HistoryKind, _ recording: StoreHistory.Recording, _ rows: StoreRows, _ transaction: WriteTransaction, from: String = "",
     to: String = "", scope: RequestScope? = nil, author: String? = nil, opening: String? = nil
   ) throws {
@@ -84,7 +84,7 @@ final class TransactionRecord {
       kind, author: author ?? scope?.transactionAuthor, context: scope?.contextName, opening: opening ?? HistoryOpening.make().text,
       time: Date().timeIntervalSinceReferenceDate)
     let record = TransactionRecord(recording, authorship, history: StoreHistory(), rows: rows, request: nil)
-    record.recorder.addWhole(from: from, to: to)
+    record.recorder.addUnspecifiedChange(from: from, to: to)
     try record.write(transaction)
   }
 
@@ -101,17 +101,17 @@ final class TransactionRecord {
     guard let settings = try MetadataTable.readHistory(transaction.connection, path: path) else { return }
     let rows = StoreRows(statements: StoreStatements(schema), trace: trace, path: path)
     let recording = StoreHistory.Recording(settings: settings, ids: HistoryIDs(layout, of: schema.model))
-    try writeWhole(.migration, recording, rows, transaction, from: older, to: schema.model.checksum, author: author)
+    try writeUnspecifiedChange(.migration, recording, rows, transaction, from: older, to: schema.model.checksum, author: author)
   }
 
   func write(_ transaction: WriteTransaction) throws {
     recorder.add(transaction.outcome, of: request)
-    let portions = recorder.takePortions()
-    if portions.isEmpty { return }
+    let chunks = recorder.takeChunks()
+    if chunks.isEmpty { return }
     let connection = transaction.connection
-    let runs = transaction.kept(HistoryRuns.self)
+    let runs = transaction.kept(HistoryTransactionState.self)
     var run = runs?.run
-    let entries = HistoryAssembly.entries(portions, authorship, behind: try Self.newest(connection), run: &run)
+    let entries = HistoryRowBuilder.entries(chunks, authorship, behind: try Self.newest(connection), run: &run)
     runs?.run = run
     transaction.outcome.historyPosition = run?.position
     let numbers = try (
@@ -131,7 +131,7 @@ final class TransactionRecord {
       try statement.bind(9, entry.mark)
       try entry.changes.withUnsafeBytes { bytes in
         try statement.bindBlob(10, bytes)
-        rows.trace.note(statement)
+        rows.trace.record(statement)
         try statement.run()
       }
     }

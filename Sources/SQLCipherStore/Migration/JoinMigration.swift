@@ -8,12 +8,12 @@ struct JoinMigration {
   let relationship: CompiledRelationship
   var layout: TableLayout.JoinTable
   /// The position in the older layout of the table that is kept, or whose name the new table takes.
-  var carrier: Int?
+  var reused: Int?
   /// Whether the older table is kept with its rows.
   var isAltered = false
   /// The links in a table that is kept, with names for an UPDATE.
-  var kept: LinkFeed?
-  var feeds: [LinkFeed]
+  var kept: LinkSource?
+  var linkSources: [LinkSource]
   /// The unquoted names of columns to add to the older table.
   var added: [String] = []
   /// The table's unquoted name during the migration.
@@ -22,7 +22,7 @@ struct JoinMigration {
   /// Returns the steps that create the table, or add its missing columns.
   func makingSteps(_ text: () throws -> String) throws -> [MigrationStep] {
     guard isAltered else {
-      let what = "make the table “\(layout.name)”\(carrier == nil ? "" : " anew") for \(layout.entity).\(layout.property)"
+      let what = "make the table “\(layout.name)”\(reused == nil ? "" : " anew") for \(layout.entity).\(layout.property)"
       return [MigrationStep(summary: what, work: .schema([try text()]))]
     }
     return try added.map { column in
@@ -34,13 +34,14 @@ struct JoinMigration {
 
   /// Returns the steps that insert links from other tables.
   func fillingSteps(_ map: MigrationMap) throws -> [MigrationStep] {
-    try feeds.map { feed in
-      let (near, far) = feed.numbers(map, as: relationship)
-      let condition = feed.condition(map, as: relationship)
-      let sql = try layout.filling(named: workingName, from: feed.links, nearEntity: near.value, farEntity: far.value, where: condition)
+    try linkSources.map { linkSource in
+      let (near, far) = linkSource.numbers(map, as: relationship)
+      let condition = linkSource.condition(map, as: relationship)
+      let sql = try layout.filling(
+        named: workingName, from: linkSource.links, nearEntity: near.value, farEntity: far.value, where: condition)
       return MigrationStep(
         summary: "copy the links of \(layout.entity).\(layout.property)",
-        work: .portions(feed.links.portions(sql)), countSQL: feed.links.count(where: condition))
+        work: .batches(linkSource.links.batches(sql)), countSQL: linkSource.links.count(where: condition))
     }
   }
 
@@ -53,7 +54,7 @@ struct JoinMigration {
       let (sql, count) = try kept.links.change(assignments, where: condition)
       steps.append(
         MigrationStep(
-          summary: summary, work: .portions(kept.links.portions(sql)), countSQL: count))
+          summary: summary, work: .batches(kept.links.batches(sql)), countSQL: count))
     }
     let live = [near.isLive, far.isLive].compactMap { $0 }
     if !live.isEmpty {
@@ -62,16 +63,16 @@ struct JoinMigration {
         live.map { "NOT (\($0))" }.joined(separator: " OR "))
     }
     var assignments: [(column: String, value: String)] = []
-    var touched: [String?] = []
+    var affected: [String?] = []
     for (column, numbers) in [(layout.sourceEntityColumn, near), (layout.targetEntityColumn, far)] {
       guard let column else { continue }
       let isNew = added.contains(column)
       guard isNew || numbers.isChanged != nil else { continue }
       assignments.append((column, numbers.value))
-      touched.append(isNew ? nil : numbers.isChanged)
+      affected.append(isNew ? nil : numbers.isChanged)
     }
     if !assignments.isEmpty {
-      let condition = touched.contains(nil) ? nil : touched.compactMap { $0 }.joined(separator: " OR ")
+      let condition = affected.contains(nil) ? nil : affected.compactMap { $0 }.joined(separator: " OR ")
       try add("update the numbers of entities in “\(layout.name)”", assignments, condition)
     }
     return steps
@@ -85,43 +86,43 @@ struct JoinPlanner {
   /// The names of the newer entity tables, by the number of their root entity.
   let names: [Int: String]
   let keepsOlder: Bool
-  let takesRows: Bool
+  let copiesRows: Bool
 
   /// Returns the migrations of all join tables. `take` returns an unused table name.
   func plan(_ take: (String) -> String) -> [JoinMigration] {
     var taken: Set<Int> = []
     return fresh.joinTables.compactMap { fresh in
       guard let relationship = map.destination.entity(named: fresh.entity)?.property(named: fresh.property)?.toMany else { return nil }
-      let feeds = takesRows ? map.feeds(of: relationship).map(\.feed) : []
-      if let carrier = feeds.first(where: { $0.joinTable.map { !taken.contains($0) } ?? false }), let index = carrier.joinTable {
+      let linkSources = copiesRows ? map.linkSources(of: relationship).map(\.linkSource) : []
+      if let reused = linkSources.first(where: { $0.joinTable.map { !taken.contains($0) } ?? false }), let index = reused.joinTable {
         taken.insert(index)
-        if !keepsOlder, let altered = altered(relationship, fresh, carrier, index, feeds) { return altered }
+        if !keepsOlder, let altered = altered(relationship, fresh, reused, index, linkSources) { return altered }
         var layout = fresh
         layout.name = map.source.layout.joinTables[index].name
-        return JoinMigration(relationship: relationship, layout: layout, carrier: index, feeds: feeds, workingName: layout.name)
+        return JoinMigration(relationship: relationship, layout: layout, reused: index, linkSources: linkSources, workingName: layout.name)
       }
       var layout = fresh
       layout.name = take(fresh.name)
-      return JoinMigration(relationship: relationship, layout: layout, feeds: feeds, workingName: layout.name)
+      return JoinMigration(relationship: relationship, layout: layout, linkSources: linkSources, workingName: layout.name)
     }
   }
 
   /// Returns the migration that keeps an older table with its rows, or `nil` if that is not possible.
   private func altered(
-    _ relationship: CompiledRelationship, _ fresh: TableLayout.JoinTable, _ carrier: LinkFeed, _ index: Int, _ feeds: [LinkFeed]
+    _ relationship: CompiledRelationship, _ fresh: TableLayout.JoinTable, _ reused: LinkSource, _ index: Int, _ linkSources: [LinkSource]
   ) -> JoinMigration? {
     let older = map.source.layout.joinTables[index]
     let isSymmetric = relationship.inverseID == relationship.id
     var declared = relationship
-    if carrier.isReversed, !isSymmetric {
+    if reused.isReversed, !isSymmetric {
       // The older table is ordered by the other side, so the inverse declares it.
       guard let inverse = map.destination.inverse(of: relationship) else { return nil }
       declared = inverse
     }
-    guard let kept = LinkFeed(carrier.relationship, in: map.source, alias: nil) else { return nil }
+    guard let kept = LinkSource(reused.relationship, in: map.source, alias: nil) else { return nil }
     let oriented = kept.isReversed ? kept.reversed : kept
     // The foreign keys in the table's definition must refer to the same tables.
-    func parent(_ older: CompiledEntity) -> String? { map.source.tableIfHeld(older.number)?.plainName }
+    func parent(_ older: CompiledEntity) -> String? { map.source.tableIfStored(older.number)?.plainName }
     let (source, target) = (map.destination.entities[declared.sourceEntity], map.destination.entities[declared.destinationEntity])
     guard parent(oriented.nearEntity) == names[source.root], parent(oriented.farEntity) == names[target.root] else { return nil }
     var columns = NameAllocator(reserved: older.physicalColumns)
@@ -146,12 +147,12 @@ struct JoinPlanner {
     let left = [ordersTargets ? nil : older.targetOrderColumn, ordersSources ? nil : older.sourceOrderColumn].compactMap { $0 }
     let leftovers = (older.leftovers ?? []) + left
     layout.leftovers = leftovers.isEmpty ? nil : leftovers
-    let others = feeds.filter { !($0.joinTable == index && $0.isReversed == carrier.isReversed) }
+    let others = linkSources.filter { !($0.joinTable == index && $0.isReversed == reused.isReversed) }
     // Inserted links already have the newer entity numbers, so they must not be updated afterward.
     let (near, far) = oriented.numbers(map, as: declared)
     guard others.isEmpty || near.isIdentity && far.isIdentity && added.isEmpty else { return nil }
     return JoinMigration(
-      relationship: declared, layout: layout, carrier: index, isAltered: true, kept: oriented,
-      feeds: declared.id == relationship.id ? others : others.map(\.reversed), added: added, workingName: layout.name)
+      relationship: declared, layout: layout, reused: index, isAltered: true, kept: oriented,
+      linkSources: declared.id == relationship.id ? others : others.map(\.reversed), added: added, workingName: layout.name)
   }
 }

@@ -15,7 +15,7 @@ struct MigrationDryRun {
 
   /// Returns the plan; empty if the store does not need a migration.
   func plan() throws -> MigrationPlan {
-    try FoldedIndexes.register(on: connection)
+    try StoredFunctionIndexes.register(on: connection)
     try ValueConversion.register(on: connection)
     guard let record = try MetadataTable.read(connection, path: path) else {
       throw StoreError(.holdsNoStore(.never), operation: .planMigration, path: path)

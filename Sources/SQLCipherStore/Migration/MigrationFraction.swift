@@ -91,7 +91,7 @@ struct StageWeights {
         step.countSQL == nil ? 0 : step.entities.flatMap(estimates.objects) ?? step.table.flatMap(estimates.rows) ?? rows
       }
       weights[position].handlerRows = rows
-      let makesAuxiliaries = try SchemaAuxiliaries(schema: plan.schema).areWanted
+      let makesAuxiliaries = try SchemaAuxiliaries(schema: plan.schema).hasAuxiliaries
       weights[position].steps = plan.steps.weights(counts, handlerRows: rows, makesAuxiliaries: makesAuxiliaries).reduce(0, +)
       (schema, estimates) = (plan.schema, estimates.after(plan, stage))
     }
@@ -102,7 +102,7 @@ struct StageWeights {
 extension MigrationStep {
   fileprivate var table: String? {
     switch work {
-    case .portions(let portions): portions.table
+    case .batches(let batches): batches.table
     case .links(let fill): fill.read.table
     default: nil
     }

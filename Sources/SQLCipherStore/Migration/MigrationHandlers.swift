@@ -101,7 +101,7 @@ final class MigrationSession: StoreMigrationSession {
     self.destination = store(destination, isReadOnly: false)
   }
 
-  var isFollowed: Bool { runner.isTelling }
+  var isFollowed: Bool { runner.reportsProgress }
 
   func report(_ phase: String, completedUnitCount: Int, totalUnitCount: Int, fractionCompleted: Double?) {
     runner.report(phase, completed: completedUnitCount, total: totalUnitCount, fraction: fractionCompleted)

@@ -7,7 +7,7 @@ struct MigrationMap {
   let destination: CompiledModel
   let difference: ModelDifference
   /// The numbers of the newer entities in the store. It contains only whole inheritance trees.
-  let held: Set<Int>
+  let storedEntities: Set<Int>
   private let destinations: [Int?]
 
   init(source: StoreSchema, destination: CompiledModel, entityNumbers: [Int]) {
@@ -15,7 +15,7 @@ struct MigrationMap {
     self.destination = destination
     difference = ModelDifference(from: source.model, to: destination)
     let roots = Set(entityNumbers.map { destination.entities[$0].root })
-    held = Set(destination.entities.lazy.filter { roots.contains($0.root) }.map(\.number))
+    storedEntities = Set(destination.entities.lazy.filter { roots.contains($0.root) }.map(\.number))
     var destinations = [Int?](repeating: nil, count: source.model.entities.count)
     for (number, older) in difference.sources.enumerated() { if let older { destinations[older] = number } }
     self.destinations = destinations
@@ -25,7 +25,7 @@ struct MigrationMap {
 
   /// Returns the older version of an entity, if the store contains it.
   func older(_ entity: CompiledEntity) -> CompiledEntity? {
-    guard held.contains(entity.number), let number = difference.sources[entity.number], source.tableIfHeld(number) != nil else {
+    guard storedEntities.contains(entity.number), let number = difference.sources[entity.number], source.tableIfStored(number) != nil else {
       return nil
     }
     return source.model.entities[number]
@@ -33,7 +33,7 @@ struct MigrationMap {
 
   /// Returns the newer version of an entity, if the store continues to contain it.
   func newer(_ entity: CompiledEntity) -> CompiledEntity? {
-    guard let number = destinations[entity.number], held.contains(number) else { return nil }
+    guard let number = destinations[entity.number], storedEntities.contains(number) else { return nil }
     return destination.entities[number]
   }
 

@@ -24,10 +24,10 @@ struct MigrationPlanner {
   let step: StoreMigrationStep?
   let defersCleanUp: Bool
 
-  private var keepsOlder: Bool { step?.handler != nil || !takesRows }
-  private var takesRows: Bool { step?.infersRows ?? true }
+  private var keepsOlder: Bool { step?.handler != nil || !copiesRows }
+  private var copiesRows: Bool { step?.infersRows ?? true }
   private var older: TableLayout { map.source.layout }
-  private var roots: [CompiledEntity] { map.destination.entities.filter { $0.parent == nil && map.held.contains($0.number) } }
+  private var roots: [CompiledEntity] { map.destination.entities.filter { $0.parent == nil && map.storedEntities.contains($0.number) } }
 
   init(
     from source: StoreSchema, to model: CompiledModel, entityNumbers: [Int], step: StoreMigrationStep? = nil, defersCleanUp: Bool = false
@@ -54,14 +54,14 @@ struct MigrationPlanner {
         names[root.number] = allocator.take(root.name)
       }
     }
-    let joinPlanner = JoinPlanner(map: map, fresh: fresh, names: names, keepsOlder: keepsOlder, takesRows: takesRows)
+    let joinPlanner = JoinPlanner(map: map, fresh: fresh, names: names, keepsOlder: keepsOlder, copiesRows: copiesRows)
     var joins = joinPlanner.plan { allocator.take($0) }
-    let gone = goneTables(primaries, joins)
-    let leftTables = defersCleanUp ? leftTables(gone) : []
-    let feeds = toOneFeeds()
+    let unused = unusedTables(primaries, joins)
+    let droppableLater = defersCleanUp ? droppableLater(unused) : []
+    let linkSources = toOneSources()
     let planner = TablePlanner(
-      map: map, fresh: fresh, names: names, leftTables: leftTables, defersCleanUp: defersCleanUp, keepsOlder: keepsOlder,
-      mixed: Set(feeds.filter { $0.isMixed }.map(\.relationship.id)), takesRows: takesRows)
+      map: map, fresh: fresh, names: names, droppableLater: droppableLater, defersCleanUp: defersCleanUp, keepsOlder: keepsOlder,
+      mixed: Set(linkSources.filter { $0.isMixed }.map(\.relationship.id)), copiesRows: copiesRows)
     var nextID = (older.tables.map(\.id).max() ?? 0) + 1
     var tables: [TableMigration] = []
     for root in roots {
@@ -74,10 +74,10 @@ struct MigrationPlanner {
     for index in tables.indices where tables[index].mode == .rebuild {
       tables[index].workingName = allocator.take("cipherdata_new_\(index + 1)")
     }
-    for index in joins.indices where !joins[index].isAltered && joins[index].carrier != nil {
+    for index in joins.indices where !joins[index].isAltered && joins[index].reused != nil {
       joins[index].workingName = allocator.take("cipherdata_new_\(tables.count + index + 1)")
     }
-    return try assemble(tables, joins, feeds, gone: gone, left: leftTables)
+    return try assemble(tables, joins, linkSources, unused: unused, left: droppableLater)
   }
 
   // MARK: Tables
@@ -88,7 +88,7 @@ struct MigrationPlanner {
     for root in roots {
       // If several trees were merged, only a handler can migrate the objects of the others.
       let table = root.subtree.lazy.compactMap { number in
-        map.older(map.destination.entities[number]).flatMap { map.source.tableIfHeld($0.number)?.index }
+        map.older(map.destination.entities[number]).flatMap { map.source.tableIfStored($0.number)?.index }
       }.first
       if let table { result[root.number] = table }
     }
@@ -100,24 +100,24 @@ struct MigrationPlanner {
   private func primaries(_ sources: [Int: Int]) -> [Int: Int] {
     var result: [Int: Int] = [:]
     for table in map.source.tables {
-      let heirs = roots.map(\.number).filter { sources[$0] == table.index }
+      let successors = roots.map(\.number).filter { sources[$0] == table.index }
       let own = map.newer(table.root)?.root
-      result[table.index] = own.flatMap { heirs.contains($0) ? $0 : nil } ?? heirs.first
+      result[table.index] = own.flatMap { successors.contains($0) ? $0 : nil } ?? successors.first
     }
     return result
   }
 
   /// Returns the unquoted names of the older tables that are not used anymore.
-  private func goneTables(_ primaries: [Int: Int], _ joins: [JoinMigration]) -> [String] {
-    let carried = Set(joins.compactMap(\.carrier))
+  private func unusedTables(_ primaries: [Int: Int], _ joins: [JoinMigration]) -> [String] {
+    let carried = Set(joins.compactMap(\.reused))
     return older.tables.indices.filter { primaries[$0] == nil }.map { older.tables[$0].name }
       + older.joinTables.indices.filter { !carried.contains($0) }.map { older.joinTables[$0].name }
   }
 
   /// Returns the unused tables that can be dropped later: those without references to a table in use, whose rows may be deleted before
   /// then.
-  private func leftTables(_ gone: [String]) -> Set<String> {
-    var result = Set(gone).subtracting(older.joinTables.map(\.name))
+  private func droppableLater(_ unused: [String]) -> Set<String> {
+    var result = Set(unused).subtracting(older.joinTables.map(\.name))
     var isStable = false
     while !isStable {
       isStable = true
@@ -135,36 +135,36 @@ struct MigrationPlanner {
   // MARK: Links
 
   /// A to-one relationship that takes over links from other places than its own column.
-  struct ToOneFeed {
+  struct ToOneSource {
     let relationship: CompiledRelationship
-    let feeds: [LinkFeed]
+    let linkSources: [LinkSource]
     /// All links, including those of its own columns.
-    let all: [LinkFeed]
+    let all: [LinkSource]
     /// Whether its own column contains some of the links.
-    var isMixed: Bool { feeds.count < all.count }
+    var isMixed: Bool { linkSources.count < all.count }
   }
 
-  private func toOneFeeds() -> [ToOneFeed] {
-    guard takesRows else { return [] }
+  private func toOneSources() -> [ToOneSource] {
+    guard copiesRows else { return [] }
     return map.destination.relationships.compactMap { relationship in
-      guard !relationship.isToMany, !relationship.isTransient, map.held.contains(relationship.sourceEntity) else { return nil }
-      let all = map.feeds(of: relationship)
-      let others = all.filter { !($0.isOwn && !$0.feed.relationship.isToMany) }
+      guard !relationship.isToMany, !relationship.isTransient, map.storedEntities.contains(relationship.sourceEntity) else { return nil }
+      let all = map.linkSources(of: relationship)
+      let others = all.filter { !($0.isOwn && !$0.linkSource.relationship.isToMany) }
       guard !others.isEmpty else { return nil }
-      return ToOneFeed(relationship: relationship, feeds: others.map(\.feed), all: all.map(\.feed))
+      return ToOneSource(relationship: relationship, linkSources: others.map(\.linkSource), all: all.map(\.linkSource))
     }
   }
 
   // MARK: Steps
 
   private func assemble(
-    _ tables: [TableMigration], _ joins: [JoinMigration], _ feeds: [ToOneFeed], gone: [String], left: Set<String>
+    _ tables: [TableMigration], _ joins: [JoinMigration], _ linkSources: [ToOneSource], unused: [String], left: Set<String>
   ) throws -> PlannedMigration {
     var layout = TableLayout(tables: tables.map(\.layout), joinTables: joins.map(\.layout))
     var workingLayout = layout
     for (index, table) in tables.enumerated() { workingLayout.tables[index].name = table.workingName }
     for (index, join) in joins.enumerated() { workingLayout.joinTables[index].name = join.workingName }
-    let leftovers = (older.leftoverTables ?? []) + gone.filter(left.contains)
+    let leftovers = (older.leftoverTables ?? []) + unused.filter(left.contains)
     layout.leftoverTables = leftovers.isEmpty ? nil : leftovers
     let deferred = tables.filter { table in
       table.mode == .alter && (table.hasDeferredColumns || older.deferredTables?.contains(table.name) ?? false)
@@ -188,8 +188,8 @@ struct MigrationPlanner {
       copying += try join.fillingSteps(map)
       changing += try join.changingSteps(map)
     }
-    for item in feeds { copying += try fillingSteps(item, tables) }
-    let ending = try endingSteps(tables, joins, gone: gone.filter { !left.contains($0) })
+    for item in linkSources { copying += try fillingSteps(item, tables) }
+    let ending = try endingSteps(tables, joins, unused: unused.filter { !left.contains($0) })
     var steps = making
     if !copying.isEmpty || !changing.isEmpty || !ending.isEmpty {
       steps.insert(MigrationStep(summary: "drop triggers, views and full-text tables", work: .dropFollowers), at: 0)
@@ -200,22 +200,22 @@ struct MigrationPlanner {
     steps += changing + (keepsOlder ? [] : map.removedLinkSteps()) + ending
     steps.append(MigrationStep(summary: "make the indexes", work: .makeAuxiliaries))
     let replaced =
-      gone + tables.filter { $0.mode == .rebuild }.map(\.name) + joins.filter { $0.carrier != nil && !$0.isAltered }.map(\.layout.name)
+      unused + tables.filter { $0.mode == .rebuild }.map(\.name) + joins.filter { $0.reused != nil && !$0.isAltered }.map(\.layout.name)
     return PlannedMigration(
-      map: map, schema: schema, workingSchema: workingSchema, checks: try checks(tables, feeds), steps: steps,
-      replacedTables: Set(replaced), deferredTasks: DeferredClearing.tasks(layout))
+      map: map, schema: schema, workingSchema: workingSchema, checks: try checks(tables, linkSources), steps: steps,
+      replacedTables: Set(replaced), deferredTasks: DeferredCleanup.tasks(layout))
   }
 
   /// Returns the step that sets the key counter of a new table to that of the table its rows come from, so that no key is used twice.
   private func keyStep(_ table: TableMigration) -> MigrationStep {
-    var statements = [BookkeepingTables.forgettingKeys(of: table.id)]
+    var statements = [BookkeepingTables.deletingKeyCounter(of: table.id)]
     if let source = table.source {
       statements.append(BookkeepingTables.copyingKeys(of: source.id, to: table.id))
     }
     return MigrationStep(summary: "count the keys of “\(table.name)”", work: .schema(statements))
   }
 
-  private func fillingSteps(_ item: ToOneFeed, _ tables: [TableMigration]) throws -> [MigrationStep] {
+  private func fillingSteps(_ item: ToOneSource, _ tables: [TableMigration]) throws -> [MigrationStep] {
     let relationship = item.relationship
     let root = map.destination.entities[relationship.sourceEntity].root
     guard let table = tables.first(where: { $0.root.number == root }),
@@ -225,31 +225,31 @@ struct MigrationPlanner {
     let order = inverse.flatMap { inverse in
       table.orders.first { $0.layout.property == inverse.name && $0.layout.entity == map.destination.entities[inverse.sourceEntity].name }
     }
-    return try item.feeds.map { feed in
-      var values = [feed.links.near, feed.links.far]
+    return try item.linkSources.map { linkSource in
+      var values = [linkSource.links.near, linkSource.links.far]
       var columns = [column.layout.name]
       if let entityColumn = column.layout.entityColumn {
-        values.append(feed.numbers(map, as: relationship).far.value)
+        values.append(linkSource.numbers(map, as: relationship).far.value)
         columns.append(entityColumn)
       }
-      if let order, let known = feed.links.nearOrder {
+      if let order, let known = linkSource.links.nearOrder {
         values.append(known)
         columns.append(order.layout.name)
       }
-      let condition = feed.condition(map, as: relationship)
-      let read = feed.links.values(values, where: condition)
+      let condition = linkSource.condition(map, as: relationship)
+      let read = linkSource.links.values(values, where: condition)
       let write = try table.layout.setting(columns, named: table.workingName)
       return MigrationStep(
-        summary: "set \(column.layout.entity).\(column.layout.property) from the links in \(feed.links.table)",
+        summary: "set \(column.layout.entity).\(column.layout.property) from the links in \(linkSource.links.table)",
         work: .links(
           LinkFill(
-            read: feed.links.portions(read), write: write, valueCount: Int32(values.count))),
-        countSQL: feed.links.count(where: "1" + (condition.map { " AND \($0)" } ?? "")))
+            read: linkSource.links.batches(read), write: write, valueCount: Int32(values.count))),
+        countSQL: linkSource.links.count(where: "1" + (condition.map { " AND \($0)" } ?? "")))
     }
   }
 
   /// Returns the steps that rename copies to their final names and drop unused tables.
-  private func endingSteps(_ tables: [TableMigration], _ joins: [JoinMigration], gone: [String]) throws -> [MigrationStep] {
+  private func endingSteps(_ tables: [TableMigration], _ joins: [JoinMigration], unused: [String]) throws -> [MigrationStep] {
     var steps: [MigrationStep] = []
     func replace(_ name: String, _ statements: [String]) {
       steps.append(MigrationStep(summary: "put the new “\(name)” in the place of the old one", work: .schema(statements)))
@@ -258,10 +258,10 @@ struct MigrationPlanner {
       replace(join.layout.name, try join.layout.replacing(with: join.workingName))
     }
     for table in tables where table.mode == .rebuild { replace(table.name, try table.layout.replacing(with: table.workingName)) }
-    for name in gone.reversed() {
+    for name in unused.reversed() {
       var statements: [String] = []
       if let table = older.tables.first(where: { $0.name == name }) {
-        statements = [try table.dropping(), BookkeepingTables.forgettingKeys(of: table.id)]
+        statements = [try table.dropping(), BookkeepingTables.deletingKeyCounter(of: table.id)]
       } else if let join = older.joinTables.first(where: { $0.name == name }) {
         statements = [try join.dropping()]
       }

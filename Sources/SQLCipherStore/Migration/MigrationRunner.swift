@@ -7,14 +7,14 @@ import SQLCipherConnection
 /// Batches bound memory use: SQLite collects the keys of all rows that a statement changes before it changes them.
 final class MigrationRunner {
   /// The default number of rows in a batch.
-  static let standardPortionSize = 2_000
+  static let standardBatchSize = 2_000
 
   private let transaction: WriteTransaction
   private var connection: Connection { transaction.connection }
   private let trace: StatementTrace
   private let progress: (@Sendable (MigrationProgress) -> Void)?
   private let cancellation: RequestCancellation?
-  private let portionSize: Int
+  private let batchSize: Int
   private var done = 0
   private var total = 0
   private var fraction = MigrationFraction()
@@ -27,9 +27,9 @@ final class MigrationRunner {
 
   init(
     _ transaction: WriteTransaction, request: StoreMigrationRequest, trace: StatementTrace,
-    portionSize: Int = MigrationRunner.standardPortionSize
+    batchSize: Int = MigrationRunner.standardBatchSize
   ) {
-    self.portionSize = max(1, portionSize)
+    self.batchSize = max(1, batchSize)
     self.transaction = transaction
     self.trace = trace
     progress = request.progress
@@ -39,7 +39,7 @@ final class MigrationRunner {
   func check() throws { try cancellation?.check(.migrate) }
 
   /// Whether there is a progress handler.
-  var isTelling: Bool { progress != nil }
+  var reportsProgress: Bool { progress != nil }
 
   /// Divides the whole among the stages. The work after the last stage counts as one row.
   func share(_ weights: [StageWeights]) {
@@ -63,10 +63,10 @@ final class MigrationRunner {
   ///
   /// - Parameter handler: Runs the application's part of a stage.
   func run(_ plan: PlannedMigration, handler: (StoreMigrationStep) throws -> Void) throws {
-    for question in plan.checks {
+    for migrationCheck in plan.checks {
       try check()
-      let count = try number(question.sql)
-      if count > 0 { throw question.error(count) }
+      let count = try number(migrationCheck.sql)
+      if count > 0 { throw migrationCheck.error(count) }
     }
     try run(plan.steps, plan.schema, handler: handler)
   }
@@ -78,7 +78,7 @@ final class MigrationRunner {
     total += counts.reduce(0, +)
     let known = stages.indices.contains(stage) ? stages[stage] : nil
     let handlerRows = max(known?.handlerRows ?? 0, counts.reduce(0, +))
-    let weights = steps.weights(counts, handlerRows: handlerRows, makesAuxiliaries: try SchemaAuxiliaries(schema: schema).areWanted)
+    let weights = steps.weights(counts, handlerRows: handlerRows, makesAuxiliaries: try SchemaAuxiliaries(schema: schema).hasAuxiliaries)
     let spans = (known?.steps ?? MigrationSpan()).parts(weights)
     for (position, (step, count)) in zip(steps, counts).enumerated() {
       try check()
@@ -96,16 +96,16 @@ final class MigrationRunner {
   /// Reports the progress of a step.
   func report(_ phase: String) {
     fraction.reach(done - rowsBefore, of: rowsOfStep)
-    tell(phase, done, total)
+    report(phase, done, total)
   }
 
   /// Reports the progress of a handler in its own units, and as a fraction of its whole work if known.
   func report(_ phase: String, completed: Int, total: Int, fraction part: Double?) {
     if let part { fraction.reachInHandler(part) } else { fraction.reachInHandler(completed, of: total) }
-    tell(phase, completed, total)
+    report(phase, completed, total)
   }
 
-  private func tell(_ phase: String, _ completed: Int, _ total: Int) {
+  private func report(_ phase: String, _ completed: Int, _ total: Int) {
     progress?(
       MigrationProgress(phase: phase, completedUnitCount: completed, totalUnitCount: total, fractionCompleted: fraction.value))
   }
@@ -113,23 +113,23 @@ final class MigrationRunner {
   private func run(_ step: MigrationStep, _ schema: StoreSchema, _ handler: (StoreMigrationStep) throws -> Void) throws {
     switch step.work {
     case .schema(let statements): for statement in statements { try execute(statement) }
-    case .portions(let portions): try run(portions, step.summary)
+    case .batches(let batches): try run(batches, step.summary)
     case .links(let fill): try run(fill, step.summary)
     case .dropFollowers: try SchemaAuxiliaries.dropFollowers(transaction)
-    case .dropIndexes: try SchemaAuxiliaries(schema: schema).dropUnwanted(transaction)
+    case .dropIndexes: try SchemaAuxiliaries(schema: schema).dropUnexpected(transaction)
     case .handler(let stage): try handler(stage)
     case .makeAuxiliaries:
-      try ExternalPlacement(transaction, schema).moveIntoRows()
-      try SchemaAuxiliaries(schema: schema).bringInStep(transaction) { made, all in
+      try LargeValueMigration(transaction, schema).moveIntoRows()
+      try SchemaAuxiliaries(schema: schema).update(transaction) { made, all in
         try check()
         fraction.reach(made, of: all)
-        tell(step.summary, done, total)
+        report(step.summary, done, total)
       }
     }
   }
 
   private func execute(_ sql: String) throws {
-    trace.note(connection, sql)
+    trace.record(connection, sql)
     try connection.execute(sql)
   }
 
@@ -139,10 +139,10 @@ final class MigrationRunner {
 
   // MARK: Batches
 
-  private func run(_ portions: Portions, _ summary: String) throws {
-    let statement = try connection.statement(sql: portions.sql)
-    trace.note(statement)
-    try forEachRange(portions) { low, high in
+  private func run(_ batches: Batches, _ summary: String) throws {
+    let statement = try connection.statement(sql: batches.sql)
+    trace.record(statement)
+    try forEachRange(batches) { low, high in
       try statement.bind(1, low)
       try statement.bind(2, high)
       try statement.run()
@@ -154,8 +154,8 @@ final class MigrationRunner {
   private func run(_ fill: LinkFill, _ summary: String) throws {
     let read = try connection.statement(sql: fill.read.sql)
     let write = try connection.statement(sql: fill.write)
-    trace.note(read)
-    trace.note(write)
+    trace.record(read)
+    trace.record(write)
     var values: [Int64?] = []
     try forEachRange(fill.read) { low, high in
       values.removeAll(keepingCapacity: true)
@@ -178,9 +178,9 @@ final class MigrationRunner {
   }
 
   /// Calls `body` with consecutive key ranges of a table, one batch each.
-  private func forEachRange(_ portions: Portions, _ body: (_ low: Int64, _ high: Int64) throws -> Void) throws {
-    let bound = try connection.statement(sql: portions.end)
-    try bound.bind(2, Int64(portionSize - 1))
+  private func forEachRange(_ batches: Batches, _ body: (_ low: Int64, _ high: Int64) throws -> Void) throws {
+    let bound = try connection.statement(sql: batches.end)
+    try bound.bind(2, Int64(batchSize - 1))
     var low: Int64 = 0
     while true {
       try check()

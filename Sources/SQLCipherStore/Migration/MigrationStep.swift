@@ -7,7 +7,7 @@ struct MigrationStep {
     /// Runs statements that change the schema only.
     case schema([String])
     /// Runs a statement on a table in batches.
-    case portions(Portions)
+    case batches(Batches)
     /// Writes references to a column from the links of another table.
     case links(LinkFill)
     /// Drops triggers and full-text tables before rows change. They are recreated and filled at the end.
@@ -31,7 +31,7 @@ struct MigrationStep {
 /// Reads links from one table and writes them to a to-one column of another, in batches. Correlated subqueries would need indexes instead.
 struct LinkFill {
   /// Selects key, reference, the reference's entity number and the order in a key range.
-  let read: Portions
+  let read: Batches
   /// Updates one row unless it already has a reference. Placeholder 1 is the key, the other selected values follow.
   let write: String
   /// The number of values that `read` selects and `write` binds.

@@ -37,7 +37,7 @@ struct RowEstimates {
     result.areExact = areExact && stage.handler == nil && stage.preparation == nil
     // A mapping model creates the newer rows, so their number does not follow from the older ones.
     guard stage.infersRows else { return result }
-    for number in plan.map.held {
+    for number in plan.map.storedEntities {
       if let older = plan.map.older(plan.map.destination.entities[number]) {
         result.objects[number] = objects[older.number]
       } else if stage.handler == nil {

@@ -50,7 +50,7 @@ struct StagedDryRun {
           conflicts.append(conflict)
         }
       }
-      if !isFirst, asksRows(planned) { unknowns.append("Whether the rows allow it is asked when the stages before it have run.") }
+      if !isFirst, dependsOnRows(planned) { unknowns.append("Whether the rows allow it is asked when the stages before it have run.") }
       var steps = describer.steps
       if stage.preparation != nil {
         steps.insert(
@@ -87,7 +87,7 @@ struct StagedDryRun {
   }
 
   /// Returns whether stored rows can prevent the steps.
-  private func asksRows(_ plan: PlannedMigration) -> Bool {
+  private func dependsOnRows(_ plan: PlannedMigration) -> Bool {
     if !plan.checks.isEmpty { return true }
     return plan.map.difference.changes.contains { if case .conditional = $0.effect { true } else { false } }
   }

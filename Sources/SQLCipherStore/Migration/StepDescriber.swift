@@ -40,7 +40,7 @@ struct StepDescriber {
   mutating func ask() throws {
     for check in plan.checks {
       let count = try connection.number(check.sql)
-      if count > 0 { note(check.error(count)) }
+      if count > 0 { record(check.error(count)) }
     }
   }
 
@@ -54,7 +54,7 @@ struct StepDescriber {
     plan.deferredTasks.map { MigrationPlan.Step(summary: $0, statements: [], rowCount: 0, isDeferred: true) }
   }
 
-  private mutating func note(_ conflict: StoreError) {
+  private mutating func record(_ conflict: StoreError) {
     var conflict = conflict
     conflict.path = path
     conflicts.append(conflict)
@@ -65,7 +65,7 @@ struct StepDescriber {
     var table: String?
     switch step.work {
     case .schema(let texts): statements = texts
-    case .portions(let portions): (statements, table) = ([portions.sql], portions.table)
+    case .batches(let batches): (statements, table) = ([batches.sql], batches.table)
     case .links(let fill): (statements, table) = ([fill.read.sql, fill.write], fill.read.table)
     case .handler:
       steps.append(MigrationPlan.Step(summary: step.summary, statements: [], rowCount: 0, rowCountPrecision: .unknown))
@@ -73,10 +73,10 @@ struct StepDescriber {
     case .dropFollowers:
       statements = try auxiliaries.filter { $0.kind != .index }.map { try SchemaAuxiliary.dropping($0.kind, $0.name) }
     case .dropIndexes:
-      let wanted = Dictionary(
+      let expected = Dictionary(
         try SchemaGenerator(schema: plan.schema).indexes().map { ($0.name, $0.sql) }, uniquingKeysWith: { first, _ in first })
       statements = try auxiliaries.filter { object in
-        object.kind == .index && wanted[object.name] != object.sql && !plan.replacedTables.contains(object.table)
+        object.kind == .index && expected[object.name] != object.sql && !plan.replacedTables.contains(object.table)
       }.map { try SchemaAuxiliary.dropping(.index, $0.name) }
     case .makeAuxiliaries: return try describeAuxiliaries()
     }
@@ -117,11 +117,11 @@ struct StepDescriber {
         continue
       }
       let duplicates = try connection.number(sql)
-      if duplicates > 0 { note(ConstraintViolation.violation(index, count: duplicates, path: path)) }
+      if duplicates > 0 { record(ConstraintViolation.violation(index, count: duplicates, path: path)) }
     }
     let names = Set(indexes.map(\.name))
     let drops = plan.steps.contains { if case .dropFollowers = $0.work { true } else { false } }
-    for auxiliary in try SchemaAuxiliaries(schema: plan.schema).wanted() where !names.contains(auxiliary.name) {
+    for auxiliary in try SchemaAuxiliaries(schema: plan.schema).expected() where !names.contains(auxiliary.name) {
       guard drops || known[auxiliary.name] != auxiliary.sql else { continue }
       steps.append(
         MigrationPlan.Step(summary: "make “\(auxiliary.name)”, and fill it", statements: [auxiliary.sql] + auxiliary.fill, rowCount: 0))
@@ -132,7 +132,7 @@ struct StepDescriber {
   /// that do not exist yet.
   private func olderCount(_ index: StoreIndex) -> String? {
     guard let entity = plan.map.destination.entity(named: index.meaning.entityName), let older = plan.map.older(entity),
-      let table = plan.map.source.tableIfHeld(older.number)
+      let table = plan.map.source.tableIfStored(older.number)
     else { return nil }
     var columns: [String] = []
     for property in index.meaning.properties {
@@ -163,7 +163,7 @@ extension StepDescriber {
   static func made(for schema: StoreSchema) throws -> [Auxiliary] {
     let tables = Dictionary(
       try SchemaGenerator(schema: schema).indexes().map { ($0.name, plain($0.table)) }, uniquingKeysWith: { first, _ in first })
-    return try SchemaAuxiliaries(schema: schema).wanted().filter { $0.kind != .view }.map {
+    return try SchemaAuxiliaries(schema: schema).expected().filter { $0.kind != .view }.map {
       Auxiliary(kind: $0.kind, name: $0.name, table: tables[$0.name] ?? "", sql: $0.sql)
     }
   }

@@ -16,7 +16,7 @@ struct StoreMigrator {
   let entityNumbers: [Int]
   let request: StoreMigrationRequest
   let trace: StatementTrace
-  var portionSize = MigrationRunner.standardPortionSize
+  var batchSize = MigrationRunner.standardBatchSize
   /// The minimum size in bytes of values that are moved to files, if their attribute allows it.
   var externalStorageThreshold = ExternalStorage.standardThreshold
 
@@ -27,7 +27,7 @@ struct StoreMigrator {
     var last: MigrationProgress?
     do {
       // The file's indexes can call functions that the newer model does not use.
-      try FoldedIndexes.register(on: connection)
+      try StoredFunctionIndexes.register(on: connection)
       try ValueConversion.register(on: connection)
       // Tables are dropped and recreated while references to them remain, so foreign keys must not be checked meanwhile.
       try connection.withoutForeignKeys {
@@ -59,9 +59,9 @@ struct StoreMigrator {
     let hasHistory = try MetadataTable.readHistory(connection, path: path) != nil
     // The layout with history IDs. The layouts of the steps do not contain them.
     var layout = schema.layout
-    let runner = MigrationRunner(transaction, request: request, trace: trace, portionSize: portionSize)
+    let runner = MigrationRunner(transaction, request: request, trace: trace, batchSize: batchSize)
     let steps: [StoreMigrationStep?] = request.steps.isEmpty ? [nil] : request.steps
-    if runner.isTelling {
+    if runner.reportsProgress {
       runner.share(
         request.steps.isEmpty
           ? [.alone] : try StageWeights.of(request.steps, from: schema, to: model, entityNumbers: entityNumbers, connection))
@@ -95,7 +95,7 @@ struct StoreMigrator {
       past.append(present)
       present = name
     }
-    try ExternalPlacement(transaction, schema).moveIntoFiles { count in
+    try LargeValueMigration(transaction, schema).moveIntoFiles { count in
       try runner.check()
       if count % 100 == 1 { runner.report("put large values into files") }
     }
@@ -190,10 +190,10 @@ extension CompiledModel {
 
   /// Returns the entities that the store contains with an intermediate model: those with the same names as in this model, or all if the
   /// store contains all.
-  func entityNumbers(_ held: [Int], in model: CompiledModel) -> [Int] {
-    if model === self { return held }
-    if held.count == entities.count { return model.entities.map(\.number) }
-    let names = Set(held.map { entities[$0].name })
+  func entityNumbers(_ storedEntities: [Int], in model: CompiledModel) -> [Int] {
+    if model === self { return storedEntities }
+    if storedEntities.count == entities.count { return model.entities.map(\.number) }
+    let names = Set(storedEntities.map { entities[$0].name })
     return model.entities.filter { names.contains($0.name) }.map(\.number)
   }
 }

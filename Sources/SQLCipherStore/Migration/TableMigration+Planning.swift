@@ -10,22 +10,22 @@ struct TablePlanner {
   /// The unquoted final names of the newer tables, by the number of their root entity.
   let names: [Int: String]
   /// The older tables that are dropped later, so that references to them can remain.
-  let leftTables: Set<String>
+  let droppableLater: Set<String>
   let defersCleanUp: Bool
   /// Whether the older rows must not change before the stage's handler has run.
   let keepsOlder: Bool
   /// The newer to-one relationships that take links both from their own column and from other places.
   let mixed: Set<Int>
   /// Whether rows are migrated by inference.
-  let takesRows: Bool
+  let copiesRows: Bool
 
   /// Returns the migration of a root entity's table. Its working name is still the final name.
   func plan(_ root: CompiledEntity, from source: EntityTable?, id: Int, isPrimary: Bool) -> TableMigration? {
     guard let name = names[root.number], let fresh = fresh.tables.first(where: { $0.entities.first?.name == root.name }) else { return nil }
-    let survivors = takesRows ? source.map { self.survivors(of: root, in: $0) } ?? [] : []
+    let migratedEntities = copiesRows ? source.map { self.migratedEntities(of: root, in: $0) } ?? [] : []
     var absent: [Int] = []
     if let source {
-      let here = Set(survivors.map(\.older.number))
+      let here = Set(migratedEntities.map(\.older.number))
       absent = source.root.subtree.filter { !here.contains($0) && !map.source.model.entities[$0].isAbstract }.map {
         $0 - source.root.number + 1
       }
@@ -37,23 +37,24 @@ struct TablePlanner {
       else { continue }
       columns.append(
         TableMigration.Column(
-          layout: column, slot: slot, carrier: nil, values: survivors.map { value(of: slot, declaring, for: $0, in: source) },
+          layout: column, slot: slot, reused: nil, values: migratedEntities.map { value(of: slot, declaring, for: $0, in: source) },
           parent: parentName(of: slot)))
     }
     var result = TableMigration(
-      root: root, source: source, survivors: survivors, absent: absent, mode: source != nil && isPrimary ? .rebuild : .create, name: name,
+      root: root, source: source, migratedEntities: migratedEntities, absent: absent, mode: source != nil && isPrimary ? .rebuild : .create,
+      name: name,
       workingName: name, id: id, entityColumn: fresh.entityColumn, columns: columns,
-      orders: fresh.orderColumns.map { TableMigration.Order(layout: $0, carrier: olderOrder(of: $0, in: source)) },
+      orders: fresh.orderColumns.map { TableMigration.Order(layout: $0, reused: olderOrder(of: $0, in: source)) },
       rootNames: root.subtree.map { map.destination.entities[$0].name })
     if isPrimary, !keepsOlder, let source, let altered = altered(result, source) { result = altered }
     return result
   }
 
-  private func survivors(of root: CompiledEntity, in source: EntityTable) -> [TableMigration.Survivor] {
+  private func migratedEntities(of root: CompiledEntity, in source: EntityTable) -> [TableMigration.MigratedEntity] {
     root.subtree.compactMap { number in
       let newer = map.destination.entities[number]
-      guard let older = map.older(newer), !older.isAbstract, map.source.tableIfHeld(older.number) === source else { return nil }
-      return TableMigration.Survivor(older: older, newer: newer)
+      guard let older = map.older(newer), !older.isAbstract, map.source.tableIfStored(older.number) === source else { return nil }
+      return TableMigration.MigratedEntity(older: older, newer: newer)
     }
   }
 
@@ -62,15 +63,15 @@ struct TablePlanner {
   }
 
   private func value(
-    of slot: CompiledSlot, _ declaring: CompiledEntity, for survivor: TableMigration.Survivor, in source: EntityTable?
+    of slot: CompiledSlot, _ declaring: CompiledEntity, for migratedEntity: TableMigration.MigratedEntity, in source: EntityTable?
   ) -> TableMigration.Value {
-    guard survivor.newer.isKind(of: declaring) else { return .null }
+    guard migratedEntity.newer.isKind(of: declaring) else { return .null }
     let isFilled = slot.attribute != nil && !slot.defaultValue.isNull && slot.attribute?.derivationExpression == nil
-    if let known = map.olderSlot(of: slot, in: survivor.newer), let source,
-      let index = source.position(entity: survivor.older.number, slot: known.index)
+    if let known = map.olderSlot(of: slot, in: migratedEntity.newer), let source,
+      let index = source.position(entity: migratedEntity.older.number, slot: known.index)
     {
-      if isFilled, slot.isOptional, let composite = newlyRequiring(slot, known, survivor) {
-        let others = olderParts(of: composite, beside: slot, for: survivor, in: source)
+      if isFilled, slot.isOptional, let composite = newlyRequiring(slot, known, migratedEntity) {
+        let others = olderParts(of: composite, beside: slot, for: migratedEntity, in: source)
         if !others.isEmpty { return .part(column: index, DefaultLiteral.text(slot.defaultValue), others: others) }
       }
       guard isFilled, !slot.isOptional, known.isOptional else { return .column(index) }
@@ -78,30 +79,34 @@ struct TablePlanner {
     }
     guard isFilled else { return .null }
     // Nested composites come first.
-    for composite in survivor.newer.composites where slot.isOptional && composite.slots.contains(slot.index) {
-      let others = olderParts(of: composite, beside: slot, for: survivor, in: source)
+    for composite in migratedEntity.newer.composites where slot.isOptional && composite.slots.contains(slot.index) {
+      let others = olderParts(of: composite, beside: slot, for: migratedEntity, in: source)
       if !others.isEmpty { return .part(column: nil, DefaultLiteral.text(slot.defaultValue), others: others) }
       // A new composite has its default values, or is nil if they do not make a valid value.
-      let parts = composite.requiredSlots.map { survivor.newer.slots[$0] }
+      let parts = composite.requiredSlots.map { migratedEntity.newer.slots[$0] }
       if composite.attribute.isOptional, parts.contains(where: { $0.isOptional && $0.defaultValue.isNull }) { return .null }
     }
     return .literal(DefaultLiteral.text(slot.defaultValue))
   }
 
   private func olderParts(
-    of composite: CompiledComposite, beside slot: CompiledSlot, for survivor: TableMigration.Survivor, in source: EntityTable?
+    of composite: CompiledComposite, beside slot: CompiledSlot, for migratedEntity: TableMigration.MigratedEntity, in source: EntityTable?
   ) -> [Int] {
     guard let source else { return [] }
     return composite.slots.compactMap { index in
-      guard index != slot.index, let known = map.olderSlot(of: survivor.newer.slots[index], in: survivor.newer) else { return nil }
-      return source.position(entity: survivor.older.number, slot: known.index)
+      guard index != slot.index, let known = map.olderSlot(of: migratedEntity.newer.slots[index], in: migratedEntity.newer) else {
+        return nil
+      }
+      return source.position(entity: migratedEntity.older.number, slot: known.index)
     }
   }
 
   /// Returns the smallest composite that requires a part that was not required before.
-  private func newlyRequiring(_ slot: CompiledSlot, _ known: CompiledSlot, _ survivor: TableMigration.Survivor) -> CompiledComposite? {
-    if survivor.older.composites.contains(where: { $0.requiredSlots.contains(known.index) }) { return nil }
-    return survivor.newer.composites.first { $0.slotsWithDefaults.contains(slot.index) }
+  private func newlyRequiring(_ slot: CompiledSlot, _ known: CompiledSlot, _ migratedEntity: TableMigration.MigratedEntity)
+    -> CompiledComposite?
+  {
+    if migratedEntity.older.composites.contains(where: { $0.requiredSlots.contains(known.index) }) { return nil }
+    return migratedEntity.newer.composites.first { $0.slotsWithDefaults.contains(slot.index) }
   }
 
   private func olderOrder(of order: TableLayout.OrderColumn, in source: EntityTable?) -> String? {
@@ -126,14 +131,14 @@ struct TablePlanner {
     for index in plan.columns.indices {
       let slot = plan.columns[index].slot
       let declaring = map.destination.entities[slot.declaringEntity]
-      var carrier: Int?
-      if let older = map.older(declaring), map.source.tableIfHeld(older.number) === source,
+      var reused: Int?
+      if let older = map.older(declaring), map.source.tableIfStored(older.number) === source,
         let known = map.olderSlot(of: slot, in: declaring)
       {
-        carrier = source.position(entity: older.number, slot: known.index)
+        reused = source.position(entity: older.number, slot: known.index)
       }
-      if carrier == nil {
-        carrier =
+      if reused == nil {
+        reused =
           plan.columns[index].values.lazy.compactMap { value -> Int? in
             switch value {
             case .column(let index), .columnOr(let index, _), .part(let index?, _, _): index
@@ -141,21 +146,23 @@ struct TablePlanner {
             }
           }.first
       }
-      guard let carrier, taken.insert(carrier).inserted else { continue }
+      guard let reused, taken.insert(reused).inserted else { continue }
       // The affinity of an older integer column would convert other numbers back to integers.
-      guard layout.columns[carrier].kind == plan.columns[index].layout.kind else { return nil }
+      guard layout.columns[reused].kind == plan.columns[index].layout.kind else { return nil }
       // A changed foreign key is part of the table's definition, so it needs a new table.
-      guard SchemaGenerator.parent(of: source.columns[carrier].slot, in: map.source) == plan.columns[index].parent else { return nil }
+      guard SchemaGenerator.parent(of: source.columns[reused].slot, in: map.source) == plan.columns[index].parent else { return nil }
       // References from other places already have the newer entity numbers.
       if let relationship = slot.relationship, mixed.contains(relationship.id) { return nil }
-      plan.columns[index].carrier = carrier
+      plan.columns[index].reused = reused
     }
     var names = NameAllocator(reserved: ["rowid", "oid", "_rowid_"] + layout.physicalColumns)
     plan.leftovers = layout.leftovers ?? []
     for (index, column) in layout.columns.enumerated() where !taken.contains(index) {
       guard defersCleanUp else { return nil }
       // When its destinations are deleted later, nothing would clear the unused column.
-      if let parent = SchemaGenerator.parent(of: source.columns[index].slot, in: map.source), !leftTables.contains(parent) { return nil }
+      if let parent = SchemaGenerator.parent(of: source.columns[index].slot, in: map.source), !droppableLater.contains(parent) {
+        return nil
+      }
       plan.leftovers += [column.name] + (column.entityColumn.map { [$0] } ?? [])
       plan.hasDeferredColumns = true
     }
@@ -166,12 +173,12 @@ struct TablePlanner {
       plan.entityColumn = known
     } else if plan.entityColumn != nil {
       plan.entityColumn = names.take("_entity")
-      plan.addedEntityNumber = plan.survivors.first?.newerNumber ?? 1
+      plan.addedEntityNumber = plan.migratedEntities.first?.newerNumber ?? 1
     }
-    for index in plan.columns.indices { nameColumn(&plan.columns[index], plan.survivors, layout, &names) }
+    for index in plan.columns.indices { nameColumn(&plan.columns[index], plan.migratedEntities, layout, &names) }
     for index in plan.orders.indices {
-      if let carrier = plan.orders[index].carrier {
-        plan.orders[index].layout.name = carrier
+      if let reused = plan.orders[index].reused {
+        plan.orders[index].layout.name = reused
       } else {
         plan.orders[index].layout.name = names.take(plan.orders[index].layout.name)
       }
@@ -179,16 +186,17 @@ struct TablePlanner {
     let orders = Set(plan.orders.map(\.layout.name))
     plan.leftovers += layout.orderColumns.map(\.name).filter { !orders.contains($0) }
     // Unused columns count against the limit of columns.
-    return SchemaLimits.holds(plan.layout) ? plan : nil
+    return SchemaLimits.fits(plan.layout) ? plan : nil
   }
 
   private func nameColumn(
-    _ column: inout TableMigration.Column, _ survivors: [TableMigration.Survivor], _ layout: TableLayout.Table, _ names: inout NameAllocator
+    _ column: inout TableMigration.Column, _ migratedEntities: [TableMigration.MigratedEntity], _ layout: TableLayout.Table,
+    _ names: inout NameAllocator
   ) {
     let needsEntity = column.layout.entityColumn != nil
-    if let carrier = column.carrier {
-      column.layout.name = layout.columns[carrier].name
-      column.layout.entityColumn = layout.columns[carrier].entityColumn
+    if let reused = column.reused {
+      column.layout.name = layout.columns[reused].name
+      column.layout.entityColumn = layout.columns[reused].entityColumn
     } else {
       column.layout.name = names.take(column.slot.name)
       column.layout.entityColumn = nil

@@ -27,7 +27,7 @@ struct TableMigration {
   }
 
   /// An older entity with rows, and its newer version.
-  struct Survivor {
+  struct MigratedEntity {
     let older: CompiledEntity
     let newer: CompiledEntity
     var olderNumber: Int { older.number - older.root + 1 }
@@ -39,7 +39,7 @@ struct TableMigration {
     var layout: TableLayout.Column
     let slot: CompiledSlot
     /// The position of the older column that it reuses, if the table is altered.
-    var carrier: Int?
+    var reused: Int?
     /// Its values for each survivor.
     let values: [Value]
     /// The unquoted name of the table that its foreign key refers to.
@@ -53,13 +53,13 @@ struct TableMigration {
   struct Order {
     var layout: TableLayout.OrderColumn
     /// The unquoted name of the older column that it reuses or is copied from.
-    var carrier: String?
+    var reused: String?
   }
 
   let root: CompiledEntity
   /// The older table that the rows come from.
   let source: EntityTable?
-  let survivors: [Survivor]
+  let migratedEntities: [MigratedEntity]
   /// The numbers of older entities in that table whose rows are not migrated to this table.
   let absent: [Int]
   var mode: Mode
@@ -126,7 +126,7 @@ struct RowExpressions {
     if let live = numbers.isLive { conditions.append(live) }
     // Without a foreign key, the column can refer to a deleted object.
     if column.parent != nil, SchemaGenerator.parent(of: older.slot, in: map.source) == nil,
-      let target = older.slot.relationship.flatMap({ map.source.tableIfHeld($0.destinationEntity) })
+      let target = older.slot.relationship.flatMap({ map.source.tableIfStored($0.destinationEntity) })
     {
       conditions.append(target.exists(name(older.name)))
     }
@@ -189,15 +189,15 @@ struct RowExpressions {
   }
 
   /// Combines expressions that differ by entity into one.
-  func byEntity(_ survivors: [TableMigration.Survivor], _ texts: [String]) -> String {
+  func byEntity(_ migratedEntities: [TableMigration.MigratedEntity], _ texts: [String]) -> String {
     guard let first = texts.first else { return "NULL" }
     guard let entity, !texts.allSatisfy({ $0 == first }) else { return first }
     var groups: [(text: String, numbers: [Int])] = []
-    for (survivor, text) in zip(survivors, texts) {
+    for (migratedEntity, text) in zip(migratedEntities, texts) {
       if let index = groups.firstIndex(where: { $0.text == text }) {
-        groups[index].numbers.append(survivor.olderNumber)
+        groups[index].numbers.append(migratedEntity.olderNumber)
       } else {
-        groups.append((text, [survivor.olderNumber]))
+        groups.append((text, [migratedEntity.olderNumber]))
       }
     }
     let cases = groups.filter { $0.text != "NULL" }.map { group in

@@ -16,13 +16,13 @@ enum DrivingCondition {
   case destination(ResolvedComparison)
 
   /// The maximum number of conditions that are counted.
-  static let greatestCount = 4
+  static let maximumCount = 4
   /// The limits of the counts: a low one first, as most results are small.
   static let bounds = [64, 4_096]
 }
 
 /// A query that counts the rows of a driving condition.
-struct DrivingProbe: Sendable {
+struct SelectivityProbe: Sendable {
   /// The statement, with a limit that is bound to ``SQLBinder/probe``.
   let sql: SQLFragment
   /// The index of the table, if all of its rows are counted. The count is then cached.
@@ -30,8 +30,8 @@ struct DrivingProbe: Sendable {
 }
 
 /// The alternative plans of a fetch.
-struct DrivingChoice: Sendable {
-  let probes: [DrivingProbe]
+struct PlanAlternatives: Sendable {
+  let probes: [SelectivityProbe]
   let plans: [SelectPlan]
 }
 
@@ -55,7 +55,7 @@ extension QueryGenerator {
         }
       }
     }
-    return (hasMembers && result.count > 1) || hasDestination ? Array(result.prefix(DrivingCondition.greatestCount)) : []
+    return (hasMembers && result.count > 1) || hasDestination ? Array(result.prefix(DrivingCondition.maximumCount)) : []
   }
 
   /// Returns the first relationship of a comparison with a constant, and the comparison as seen from its destination.
@@ -76,7 +76,7 @@ extension QueryGenerator {
 
   /// Returns a comparison as a condition on the key of the object whose value it compares.
   func beginningAtDestination(_ comparison: ResolvedComparison, _ scope: QueryScope) throws -> SQLFragment? {
-    guard let (step, inner) = destination(of: comparison), let table = schema.tableIfHeld(step.destinationEntity),
+    guard let (step, inner) = destination(of: comparison), let table = schema.tableIfStored(step.destinationEntity),
       let key = scope.key([ResolvedStep(step)], in: self)
     else { return nil }
     let other = QueryScope(
@@ -115,19 +115,19 @@ extension QueryGenerator {
   }
 
   /// Returns the count for a condition.
-  func probe(_ condition: DrivingCondition, _ scope: QueryScope) throws -> DrivingProbe? {
+  func probe(_ condition: DrivingCondition, _ scope: QueryScope) throws -> SelectivityProbe? {
     switch condition {
     case .own(let predicate, _):
       let text = try self.condition(predicate, [scope])
-      return DrivingProbe(
+      return SelectivityProbe(
         sql: "SELECT count(*) FROM (SELECT 1 FROM \(scope.table.name) AS \(scope.alias) WHERE \(text) LIMIT \(SQLFragment(.probe)))",
         table: nil)
     case .members(let exists):
       guard let query = try members(of: exists.collection, where: exists.condition, [scope], flattens: true) else { return nil }
-      return DrivingProbe(sql: "SELECT count(*) FROM (\(query.text) LIMIT \(SQLFragment(.probe)))", table: nil)
+      return SelectivityProbe(sql: "SELECT count(*) FROM (\(query.text) LIMIT \(SQLFragment(.probe)))", table: nil)
     case .destination(let comparison):
-      guard let (step, _) = destination(of: comparison), let table = schema.tableIfHeld(step.destinationEntity) else { return nil }
-      return DrivingProbe(
+      guard let (step, _) = destination(of: comparison), let table = schema.tableIfStored(step.destinationEntity) else { return nil }
+      return SelectivityProbe(
         sql: "SELECT count(*) FROM (SELECT 1 FROM \(table.name) LIMIT \(SQLFragment(.probe)))", table: table.index)
     }
   }
@@ -171,17 +171,17 @@ extension SelectGenerator {
     if let unique = conditions.first(where: \.findsOne) { return try plan(unique, number: number) }
     let first = try plan(nil, number: number)
     // A lookup for each member of a long list costs more than a count is worth.
-    let isCountable = first.binders.count <= Self.greatestBinderCount && !first.binders.contains(where: \.isList)
+    let isCountable = first.binders.count <= Self.maximumBinderCount && !first.binders.contains(where: \.isList)
     guard !conditions.isEmpty, isCountable else { return first }
     let table = try schema.table(of: fetch.entity.number)
-    var probes: [DrivingProbe] = []
+    var probes: [SelectivityProbe] = []
     for condition in conditions {
       let generator = QueryGenerator(schema: schema, constants: constants)
       let scope = QueryScope(table: table, alias: generator.makeAlias("t"), of: fetch.entity.number)
       guard let probe = try generator.probe(condition, scope) else { return first }
       probes.append(probe)
     }
-    return first.with(DrivingChoice(probes: probes, plans: try conditions.map { try plan($0, number: nil) }))
+    return first.with(PlanAlternatives(probes: probes, plans: try conditions.map { try plan($0, number: nil) }))
   }
 }
 
@@ -191,7 +191,7 @@ extension DrivingCondition {
   }
 
   /// Returns the member conditions of a predicate that are evaluated per object in this plan.
-  func asked(of predicate: ResolvedPredicate) -> Set<ResolvedExists> {
+  func correlated(of predicate: ResolvedPredicate) -> Set<ResolvedExists> {
     var others = Set(predicate.conjuncts.compactMap { if case .exists(let exists) = $0 { exists } else { nil } })
     if case .members(let exists) = self { others.remove(exists) }
     return others

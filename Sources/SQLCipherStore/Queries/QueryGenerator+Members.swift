@@ -5,7 +5,7 @@ import ObjectStore
 extension QueryGenerator {
   func exists(_ exists: ResolvedExists, _ scopes: [QueryScope]) throws -> SQLFragment {
     let collection = exists.collection
-    if canBegin(with: exists), scopes.count > 1 || !askedForEach.contains(exists) {
+    if canBegin(with: exists), scopes.count > 1 || !correlatedConditions.contains(exists) {
       // Reversed: an index finds the few members, and their rows refer to their owners.
       guard let key = sourceKey(of: collection, scopes),
         let query = try members(of: collection, where: exists.condition, scopes, flattens: true)
@@ -168,7 +168,7 @@ extension QueryGenerator {
     of collection: ResolvedCollection, _ condition: ResolvedPredicate, _ required: Set<[ResolvedStep]>, _ scopes: inout [QueryScope]
   ) throws -> MemberSource? {
     let relationship = collection.relationship.relationship
-    guard let table = schema.tableIfHeld(relationship.destinationEntity) else { return nil }
+    guard let table = schema.tableIfStored(relationship.destinationEntity) else { return nil }
     let required = required.union(Self.requiredSteps(of: condition, scope: collection.memberScope))
     let result: MemberSource
     switch schema.relationships[relationship.id] {

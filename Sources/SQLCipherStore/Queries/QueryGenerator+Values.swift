@@ -41,7 +41,7 @@ extension QueryGenerator {
   /// Returns whether an index contains an expression.
   func isIndexed(_ expression: ResolvedExpression) -> Bool {
     if case .literals = constants { return false }
-    return schema.indexedExpressions.hold(expression)
+    return schema.indexedExpressions.contain(expression)
   }
 
   /// Returns an expression exactly as its index contains it.
@@ -101,7 +101,7 @@ extension QueryGenerator {
       })
     let empty = aggregate.function.emptyResult(of: aggregate.value?.type ?? .integer)
     guard let query else { return SQLFragment(SQLLiteral.text(empty)) }
-    guard let value = aggregate.value, !empty.isNull, !SQLFunctions.givesEmptyResult(aggregate.function, value.type) else {
+    guard let value = aggregate.value, !empty.isNull, !SQLFunctions.returnsEmptyResult(aggregate.function, value.type) else {
       return "(\(query.text))"
     }
     return "coalesce((\(query.text)), \(SQLLiteral.text(empty)))"
@@ -112,7 +112,7 @@ extension QueryGenerator {
     guard let expression = aggregate.value else { return "count(*)" }
     let result = try self.aggregate(aggregate.function, of: expression, isDistinct: aggregate.isDistinct, scopes)
     let empty = aggregate.emptyResult
-    let isWhole = aggregate.function == .count || SQLFunctions.givesEmptyResult(aggregate.function, expression.type)
+    let isWhole = aggregate.function == .count || SQLFunctions.returnsEmptyResult(aggregate.function, expression.type)
     return isWhole || empty.isNull ? result : "coalesce(\(result), \(SQLLiteral.text(empty)))"
   }
 

@@ -22,7 +22,7 @@ final class QueryGenerator {
   var sums = SQLFunctions.IntegerSums.exact
   private var aliasCount = 0
   /// Member conditions that are evaluated per fetched object, although an index would find their members.
-  var askedForEach: Set<ResolvedExists> = []
+  var correlatedConditions: Set<ResolvedExists> = []
   /// A member count of the fetched object that the predicate compares and that is also selected or sorted by.
   var joinedCount: JoinedCount?
   /// The comparison that the query starts with, by the objects whose value it compares.
@@ -199,7 +199,7 @@ final class QueryGenerator {
     guard case .path(let path) = expression, case .attribute(let attribute) = path.terminal, case .placeholders = constants else {
       return false
     }
-    return schema.indexed.holds(attribute.slot, folding: options)
+    return schema.indexed.contains(attribute.slot, folding: options)
   }
 
   // MARK: Lists

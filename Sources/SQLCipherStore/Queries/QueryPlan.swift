@@ -8,7 +8,7 @@ struct QueryPlanLine {
   var children: [QueryPlanLine] = []
 
   /// Returns the statement that explains another one.
-  static func question(about sql: String) -> String { "EXPLAIN QUERY PLAN " + sql }
+  static func statement(about sql: String) -> String { "EXPLAIN QUERY PLAN " + sql }
 
   /// Returns the plan that such a statement selects, as a tree.
   static func lines(_ statement: Statement) throws -> [QueryPlanLine] {

@@ -73,7 +73,7 @@ final class QueryScope {
     if let index = joinIndexes[steps] { return (joins[index].alias, joins[index].table) }
     guard let previous = row(Array(steps.dropLast()), in: generator),
       let column = previous.table.column(entity: last.relationship.sourceEntity, slot: last.relationship.index),
-      let target = generator.schema.tableIfHeld(last.relationship.destinationEntity)
+      let target = generator.schema.tableIfStored(last.relationship.destinationEntity)
     else { return nil }
     let alias = generator.makeAlias("t")
     let kind = required.contains(steps) ? " JOIN " : " LEFT JOIN "

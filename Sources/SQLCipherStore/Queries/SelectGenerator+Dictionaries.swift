@@ -11,14 +11,14 @@ extension SelectGenerator {
     if generator.groupAggregates.isEmpty {
       generator.groupAggregates = try projection.aggregates.map { try generator.groupAggregate($0, [scope]) }
     }
-    var pieces: [SQLFragment] = []
+    var fragments: [SQLFragment] = []
     var columns: [SelectPlan.DictionaryColumn] = []
     for column in projection.columns {
-      let index = Int32(pieces.count)
+      let index = Int32(fragments.count)
       var destination = EntityEncoding.none
-      pieces.append(try generator.value(column.expression, [scope]))
+      fragments.append(try generator.value(column.expression, [scope]))
       if column.content == .object, case .path(let path) = column.expression {
-        pieces.append(SQLFragment(scope.entity(path.steps, in: generator) ?? "NULL"))
+        fragments.append(SQLFragment(scope.entity(path.steps, in: generator) ?? "NULL"))
         destination = .stored(offset: 0, within: schema.model.entities.indices)
       }
       columns.append(
@@ -28,13 +28,13 @@ extension SelectGenerator {
     }
     var condition: Int32?
     if projection.isSingleRow, let test = try singleRowCondition(projection, scope, generator) {
-      condition = Int32(pieces.count)
-      pieces.append(test)
+      condition = Int32(fragments.count)
+      fragments.append(test)
     }
-    if pieces.isEmpty { pieces = ["NULL"] }
+    if fragments.isEmpty { fragments = ["NULL"] }
     // A single row has no duplicates.
     let isDistinct = projection.isDistinct && !projection.isSingleRow
-    return ("\(isDistinct ? "DISTINCT " : "")\(SQLFragment.joined(pieces, by: ", "))", .dictionaries(columns, condition: condition))
+    return ("\(isDistinct ? "DISTINCT " : "")\(SQLFragment.joined(fragments, by: ", "))", .dictionaries(columns, condition: condition))
   }
 
   /// Returns what to select for a count of rows: one row for each of them, or whether there is one for a single-row projection.

@@ -13,18 +13,18 @@ struct SelectGenerator {
 
   func plan(_ fetch: ResolvedFetch, _ specification: FetchSpecification, _ shape: FetchShape, number: Int?) throws -> SelectPlan {
     let direct = try planWithChoice(fetch, specification, shape, number: number)
-    if direct.binders.count <= Self.greatestBinderCount { return direct }
+    if direct.binders.count <= Self.maximumBinderCount { return direct }
     // Too many placeholders: put each list into one; if that is not enough, put all values into one.
-    let inOneEach = shape.listCapacities.map { $0 == 0 ? 0 : -1 }
-    for constants: QueryGenerator.Constants in [.placeholders(listCapacities: inOneEach), .packed] {
+    let onePerList = shape.listCapacities.map { $0 == 0 ? 0 : -1 }
+    for constants: QueryGenerator.Constants in [.placeholders(listCapacities: onePerList), .packed] {
       let plan = try plan(fetch, specification, shape, constants, number: number)
-      if plan.binders.count <= Self.greatestBinderCount { return plan }
+      if plan.binders.count <= Self.maximumBinderCount { return plan }
     }
     throw StoreError(.internalInconsistency(.tooManyPlaceholders), operation: .fetch)
   }
 
   /// The maximum number of placeholders, slightly below the limit of 999 in SQLCipher 3.4.1.
-  static let greatestBinderCount = 990
+  static let maximumBinderCount = 990
 
   /// Returns the plan of a fetch.
   ///
@@ -38,7 +38,7 @@ struct SelectGenerator {
     let table = try schema.table(of: fetch.entity.number)
     let generator = QueryGenerator(schema: schema, constants: constants)
     generator.sums = sums
-    generator.askedForEach = beginning?.asked(of: fetch.predicate) ?? []
+    generator.correlatedConditions = beginning?.correlated(of: fetch.predicate) ?? []
     if case .destination(let comparison) = beginning { generator.beginning = comparison }
     let scope = QueryScope(
       table: table, alias: generator.makeAlias("t"), of: fetch.entity.number,
@@ -99,17 +99,17 @@ struct SelectGenerator {
   private func topSelection(
     _ fetch: ResolvedFetch, _ specification: FetchSpecification, _ shape: FetchShape, _ scope: QueryScope, _ generator: QueryGenerator
   ) throws -> (SQLFragment, SelectPlan.Output)? {
-    guard findsTopRows, specification.resultType == .objects, specification.includesPropertyValues, shape.asksForFew,
+    guard findsTopRows, specification.resultType == .objects, specification.includesPropertyValues, shape.expectsFewRows,
       !fetch.sortKeys.isEmpty
     else { return nil }
     var keys: [TopRows.SortKey] = []
-    var pieces: [SQLFragment] = [SQLFragment(scope.key)]
+    var fragments: [SQLFragment] = [SQLFragment(scope.key)]
     for key in fetch.sortKeys {
       guard key.order == .binary, let kind = sortKind(key.expression, isFirst: keys.isEmpty, generator) else { return nil }
       keys.append(TopRows.SortKey(kind: kind, isAscending: key.isAscending))
-      pieces.append(try generator.value(key.expression, [scope]))
+      fragments.append(try generator.value(key.expression, [scope]))
     }
-    return (.joined(pieces, by: ", "), .topRows(keys))
+    return (.joined(fragments, by: ", "), .topRows(keys))
   }
 
   private func sortKind(_ expression: ResolvedExpression, isFirst: Bool, _ generator: QueryGenerator) -> TopRows.SortKey.Kind? {
@@ -145,7 +145,7 @@ struct SelectGenerator {
       guard key.order == .binary, case .path(let path) = key.expression, path.steps.isEmpty,
         case .attribute(let attribute) = path.terminal
       else { return [] }
-      if keys.isEmpty, !isSearched, schema.indexed.holdsPlain(attribute.slot) { return [] }
+      if keys.isEmpty, !isSearched, schema.indexed.containsPlain(attribute.slot) { return [] }
       let kind: RowSortKey.Kind
       switch attribute.slot.kind {
       case .int: kind = .int
@@ -187,33 +187,33 @@ struct SelectGenerator {
   ) throws -> SQLFragment {
     let isBounded = specification.fetchLimit > 0 || specification.fetchOffset > 0
     guard specification.resultType != .count, !fetch.sortKeys.isEmpty || isBounded, fetch.projection?.isSingleRow != true else { return "" }
-    var pieces: [SQLFragment] = []
+    var fragments: [SQLFragment] = []
     for key in fetch.sortKeys {
       let direction = key.isAscending ? "" : " DESC"
       if key.order == .binary, let place = fetch.projection.flatMap({ place(ofComputed: key.expression, in: $0) }) {
-        pieces.append("\(place)\(direction)")
+        fragments.append("\(place)\(direction)")
         continue
       }
       let value = try generator.value(key.expression, [scope])
       if key.order == .caseInsensitive, generator.hasFoldedIndex(key.expression, .caseInsensitive) {
         // The order of the collation, written as the index contains it.
-        pieces.append("\(generator.folded(value, key.expression, .caseInsensitive))\(direction)")
-        pieces.append("\(value)\(direction)")
+        fragments.append("\(generator.folded(value, key.expression, .caseInsensitive))\(direction)")
+        fragments.append("\(value)\(direction)")
         continue
       }
       let collation = TextCollation.name(of: key.order).map { " COLLATE \($0)" } ?? ""
-      pieces.append("\(term(value))\(collation)\(direction)")
+      fragments.append("\(term(value))\(collation)\(direction)")
     }
     // Ties are ordered by key, so that pages of a result neither overlap nor leave gaps.
     if let projection = fetch.projection, projection.isGrouped || projection.isDistinct {
       let ties = projection.isDistinct ? projection.columns.map(\.expression) : projection.groupKeys
       // Sort keys have no ties left. Repeating them would prevent SQLite from using an index for the order.
       let ordered = Set(fetch.sortKeys.map(\.expression))
-      pieces += try ties.filter { !ordered.contains($0) }.map { term(try generator.value($0, [scope])) }
+      fragments += try ties.filter { !ordered.contains($0) }.map { term(try generator.value($0, [scope])) }
     } else {
-      pieces.append(SQLFragment(scope.key))
+      fragments.append(SQLFragment(scope.key))
     }
-    return pieces.isEmpty ? "" : " ORDER BY \(SQLFragment.joined(pieces, by: ", "))"
+    return fragments.isEmpty ? "" : " ORDER BY \(SQLFragment.joined(fragments, by: ", "))"
   }
 
   private func limited(

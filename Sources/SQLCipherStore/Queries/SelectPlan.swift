@@ -38,11 +38,11 @@ final class SelectPlan: Sendable {
   /// The number by which connections cache the statement, or `nil` if all numbers are in use.
   let number: Int?
   /// Alternative plans of the fetch. A count decides between them.
-  let choice: DrivingChoice?
+  let choice: PlanAlternatives?
 
   init(
     sql: String, backwardSQL: String? = nil, binders: [SQLBinder], output: Output, table: EntityTable, number: Int?,
-    choice: DrivingChoice? = nil
+    choice: PlanAlternatives? = nil
   ) {
     self.sql = sql
     self.backwardSQL = backwardSQL
@@ -53,7 +53,7 @@ final class SelectPlan: Sendable {
     self.choice = choice
   }
 
-  func with(_ choice: DrivingChoice) -> SelectPlan {
+  func with(_ choice: PlanAlternatives) -> SelectPlan {
     SelectPlan(
       sql: sql, backwardSQL: backwardSQL, binders: binders, output: output, table: table, number: number, choice: choice)
   }

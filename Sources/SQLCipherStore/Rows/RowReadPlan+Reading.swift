@@ -14,7 +14,7 @@ extension RowReadPlan {
   /// Adds the cached row with the key and version of the current row, if there is one and equal versions imply equal rows.
   ///
   /// - Returns: Whether a cached row was added.
-  @inline(__always) func take(_ values: ColumnValues, from known: KnownRows, into writer: RowWriter) -> Bool {
+  @inline(__always) func take(_ values: ColumnValues, from known: ReusableRows, into writer: RowWriter) -> Bool {
     known.add(values[0].int64, version: values[1].int64, ofEntity: entityNumber, root: root, largeSlots: largeSlots, to: writer)
   }
 
@@ -69,7 +69,7 @@ extension RowReadPlan {
       guard let key = try destination(value) else { return nil }
       return ObjectReference(entity: try step.entity(Int(values[step.column + 1].int64)), key: key).rawValue
     }
-    if !value.isNull { writer.setUnreadable(step.slot) }
+    if !value.isNull { writer.markUnreadable(step.slot) }
     return nil
   }
 
@@ -88,7 +88,7 @@ extension RowReadPlan {
   // Not inlined: the exclusivity check for the writer's storage would otherwise run for each row.
   @inline(never) private func external(_ number: Int64, _ values: ColumnValues, _ step: Step, _ writer: RowWriter) -> ExternalData {
     // Without storage, reading the value throws: the number must not be taken for the value.
-    guard let externals = writer.externals as? ExternalStorage else { return ExternalData(content: UnknownExternal()) }
+    guard let externals = writer.externals as? ExternalStorage else { return ExternalData(content: UnlistedLargeValue()) }
     let object = ObjectReference(entity: entityNumber, key: values[0].int64)
     return externals.value(number, at: .init(object: object, slot: step.slot))
   }
@@ -105,10 +105,10 @@ extension EntityTable {
   /// Adds the cached row with the key and version of the current row, with the plan of the row's entity.
   ///
   /// - Returns: Whether a cached row was added.
-  func takeRow(_ statement: Statement, from known: KnownRows, into writer: RowWriter) throws -> Bool {
+  func takeRow(_ statement: Statement, from known: ReusableRows, into writer: RowWriter) throws -> Bool {
     let values = statement.columnValues
     let plan = try readPlan(values)
-    return plan.versionsTell && plan.take(values, from: known, into: writer)
+    return plan.versionIdentifiesContent && plan.take(values, from: known, into: writer)
   }
 
   @inline(__always) private func readPlan(_ values: ColumnValues) throws -> RowReadPlan {

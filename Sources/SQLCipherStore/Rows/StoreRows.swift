@@ -10,11 +10,11 @@ struct StoreRows: Sendable {
   let path: String
 
   func read(_ keys: ArraySlice<Int64>, of table: EntityTable, _ transaction: ReadTransaction, into writer: RowWriter) throws {
-    try KeyListSize.forEachPiece(of: keys) { piece, size in
+    try KeyListSize.forEachChunk(of: keys) { chunk, size in
       let statement = try statement(table, size, transaction)
       defer { statement.reset() }
-      try size.bind(piece, to: statement)
-      trace.note(statement)
+      try size.bind(chunk, to: statement)
+      trace.record(statement)
       while try statement.step() {
         try table.readRow(statement, into: writer)
         writer.closeRow()

@@ -19,9 +19,9 @@ extension SaveExecutor {
       var start = 0
       while start < positions.count {
         let size = plan.size(for: positions.count - start)
-        let piece = positions[start..<(start + plan.rowCounts[size.rawValue])]
-        try insert(piece, entity, plan, size)
-        start += piece.count
+        let chunk = positions[start..<(start + plan.rowCounts[size.rawValue])]
+        try insert(chunk, entity, plan, size)
+        start += chunk.count
       }
     }
   }
@@ -48,7 +48,7 @@ extension SaveExecutor {
     let table = plan.table
     for position in positions {
       let row = inserted[position]
-      guard row.key > 0, row.key <= RowKey.greatest else {
+      guard row.key > 0, row.key <= RowKey.maximum else {
         throw StoreError(.noPermanentKey(entity: schema.model.entities[entity].name), operation: .save)
       }
       try statement.bind(index + 1, row.key)
@@ -74,7 +74,7 @@ extension SaveExecutor {
         }
       }
     }
-    engine.trace.note(statement)
+    engine.trace.record(statement)
     try statement.run()
   }
 }

@@ -16,14 +16,14 @@ extension SaveExecutor {
     if let known = externals?.id(of: row, step.slot) { return try statement.bind(index, known) }
     let id: Int64
     if let external {
-      let place = StoredExternal.Place(object: row.reference, slot: step.slot)
-      let isOwn = (external.content as? StoredExternal).map { $0.storage === storage && $0.place == place } ?? false
+      let place = StoredLargeValue.Place(object: row.reference, slot: step.slot)
+      let isOwn = (external.content as? StoredLargeValue).map { $0.storage === storage && $0.place == place } ?? false
       if !isOwn, try external.count < storage.threshold { return try bindInside(external, index, to: statement) }
       id = try files.keep(external, at: place, in: storage)
     } else {
       id = try files.keep(row.bytes(step.slot))
     }
-    externals?.note(id, of: row, step.slot)
+    externals?.record(id, of: row, step.slot)
     try statement.bind(index, id)
   }
 

@@ -57,7 +57,7 @@ extension SaveExecutor {
     let statement = try engine.statement(.removal(side: side.number), on: connection)
     try statement.bind(1, near.key)
     try statement.bind(2, far.key)
-    engine.trace.note(statement)
+    engine.trace.record(statement)
     try statement.run()
   }
 
@@ -81,24 +81,24 @@ extension SaveExecutor {
     /// The statement for the next link, the number of its bound parameters, and the number of links that it can still take.
     var statement: Statement?
     var index: Int32 = 0
-    var room = 0
+    var capacity = 0
   }
 
   @inline(__always) private func add(_ near: ObjectReference, _ far: ObjectReference, to links: inout LinkInsertion) throws {
     guard near.key > 0, far.key > 0 else {
       throw StoreError(.misuse(.noPermanentID), operation: .save)
     }
-    if links.room == 0 {
+    if links.capacity == 0 {
       let size = LinkInsertionSize(for: links.rest)
       links.statement = try engine.statement(.insertion(side: links.side.number, size), on: connection)
-      (links.index, links.room) = (0, size.linkCount)
+      (links.index, links.capacity) = (0, size.linkCount)
     }
     guard let statement = links.statement else { return }
     links.index = try links.side.bind(near, far, to: statement, after: links.index)
-    links.room -= 1
+    links.capacity -= 1
     links.rest -= 1
-    if links.room > 0 { return }
-    engine.trace.note(statement)
+    if links.capacity > 0 { return }
+    engine.trace.record(statement)
     try statement.run()
   }
 
@@ -109,13 +109,13 @@ extension SaveExecutor {
     case .inverse(let side):
       guard side.order != nil else { return }
       try write(
-        order, reading: try engine.statement(.places(relationship: change.relationshipID), on: connection),
-        writing: try engine.statement(.placing(relationship: change.relationshipID), on: connection), of: change.source, isJoin: false)
+        order, reading: try engine.statement(.positions(relationship: change.relationshipID), on: connection),
+        writing: try engine.statement(.positioning(relationship: change.relationshipID), on: connection), of: change.source, isJoin: false)
     case .join(let side):
       guard side.isOrdered else { return }
       try write(
-        order, reading: try engine.statement(.places(side: side.number), on: connection),
-        writing: try engine.statement(.placing(side: side.number), on: connection), of: change.source, isJoin: true)
+        order, reading: try engine.statement(.positions(side: side.number), on: connection),
+        writing: try engine.statement(.positioning(side: side.number), on: connection), of: change.source, isJoin: true)
     case .column, .none: return
     }
   }
@@ -130,7 +130,7 @@ extension SaveExecutor {
       try update.bind(1, keys[position])
       try update.bind(2, member.key)
       if isJoin { try update.bind(3, owner.key) }
-      engine.trace.note(update)
+      engine.trace.record(update)
       try update.run()
     }
   }
@@ -138,7 +138,7 @@ extension SaveExecutor {
   private func currentOrder(_ statement: Statement, of owner: ObjectReference) throws -> [Int64: Int64?] {
     defer { statement.reset() }
     try statement.bind(1, owner.key)
-    engine.trace.note(statement)
+    engine.trace.record(statement)
     var keys: [Int64: Int64?] = [:]
     while try statement.step() { keys[statement.int64(0)] = .some(statement.isNull(1) ? nil : statement.int64(1)) }
     return keys

@@ -17,7 +17,7 @@ struct SaveExecutor {
   let space: ObjectIDSpace
   var schema: StoreSchema { engine.schema }
   /// Updates that would have used a unique value before its release. Their unique columns are NULL until all other updates have run.
-  var parked: [SaveChangesRequest.Update] = []
+  var deferredUpdates: [SaveChangesRequest.Update] = []
   /// The order keys of members that are inserted with their owner.
   var insertedOrders: [OrderedMember: Int64] = [:]
   /// The positions of changes whose order the insertions write.
@@ -46,18 +46,18 @@ struct SaveExecutor {
       try checkLockedRows()
       try deleteRows()
       try updateRows()
-      try patchParkedRows()
+      try applyDeferredUpdates()
       prepareOrders()
       try insertRows()
       try writeRelationships()
     } catch let error as StoreAccessError where error.extendedCode == ConstraintCode.unique {
-      throw try uniqueClash(error, UniqueClaims(request, model: schema.model))
+      throw try uniquenessConflict(error, UniqueClaims(request, model: schema.model))
     }
   }
 
   /// Returns the error with all uniqueness conflicts of the save. It must be called in the open transaction.
-  func uniqueClash(_ error: StoreAccessError, _ claims: UniqueClaims) throws -> StoreError {
-    try UniqueClash(engine.rows, transaction.reading, .save, in: space).error(error, claims)
+  func uniquenessConflict(_ error: StoreAccessError, _ claims: UniqueClaims) throws -> StoreError {
+    try UniquenessConflict(engine.rows, transaction.reading, .save, in: space).error(error, claims)
   }
 
   // MARK: Checks and deletions
@@ -68,7 +68,7 @@ struct SaveExecutor {
       let statement = try engine.statement(.version(table: table.index), on: connection)
       defer { statement.reset() }
       try statement.bind(1, locked.reference.key)
-      engine.trace.note(statement)
+      engine.trace.record(statement)
       guard try statement.step(), statement.int64(0) == locked.version else { throw VersionsDiffer() }
     }
   }
@@ -88,27 +88,27 @@ struct SaveExecutor {
       byEntity[item.reference.entity, default: []].append(item.reference.key)
     }
     for (entity, keys) in byEntity.sorted(by: { $0.key < $1.key }) {
-      for side in schema.joinSides[entity] { try deleteLinks(side, of: keys.keysInOrder()) }
+      for side in schema.joinSides[entity] { try deleteLinks(side, of: keys.sortedKeys()) }
     }
     for (group, keys) in groups.sorted(by: { ($0.key.table, $0.key.version) < ($1.key.table, $1.key.version) }) {
-      try KeyListSize.forEachPiece(of: keys.keysInOrder()[...]) { piece, size in
+      try KeyListSize.forEachChunk(of: keys.sortedKeys()[...]) { chunk, size in
         let isChecked = group.version != 0
         let statement = try engine.statement(
           isChecked ? .checkedDeletion(table: group.table, size) : .deletion(table: group.table, size), on: connection)
-        try size.bind(piece, to: statement)
+        try size.bind(chunk, to: statement)
         if isChecked { try statement.bind(Int32(size.rawValue) + 1, group.version) }
-        engine.trace.note(statement)
+        engine.trace.record(statement)
         try statement.run()
-        if isChecked, connection.changes != piece.count { throw VersionsDiffer() }
+        if isChecked, connection.changes != chunk.count { throw VersionsDiffer() }
       }
     }
   }
 
   private func deleteLinks(_ side: JoinSide, of keys: [Int64]) throws {
-    try KeyListSize.forEachPiece(of: keys[...]) { piece, size in
+    try KeyListSize.forEachChunk(of: keys[...]) { chunk, size in
       let statement = try engine.statement(.deletion(side: side.number, size), on: connection)
-      try size.bind(piece, to: statement)
-      engine.trace.note(statement)
+      try size.bind(chunk, to: statement)
+      engine.trace.record(statement)
       try statement.run()
     }
   }
@@ -129,7 +129,7 @@ struct SaveExecutor {
           try run(plan, statement, row, oldVersion: version)
         } catch let error as StoreAccessError where error.extendedCode == ConstraintCode.unique {
           try run(plan, statement, row, oldVersion: version, parking: uniqueSlots(of: entity))
-          parked.append(updates[position])
+          deferredUpdates.append(updates[position])
         }
         position += 1
       } while position < updates.count && updates[position].row.entityNumber == entity && updates[position].changedSlots == slots
@@ -137,8 +137,8 @@ struct SaveExecutor {
   }
 
   /// Writes the unique values of deferred updates, after all others have released theirs.
-  private mutating func patchParkedRows() throws {
-    for update in parked {
+  private mutating func applyDeferredUpdates() throws {
+    for update in deferredUpdates {
       let entity = update.row.entityNumber
       var slots = SlotMask()
       let unique = uniqueSlots(of: entity)
@@ -175,7 +175,7 @@ struct SaveExecutor {
     }
     try statement.bind(index + 1, row.key)
     try statement.bind(index + 2, oldVersion)
-    engine.trace.note(statement)
+    engine.trace.record(statement)
     try statement.run()
     if connection.changes != 1 { throw VersionsDiffer() }
   }

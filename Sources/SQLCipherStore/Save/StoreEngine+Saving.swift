@@ -19,7 +19,7 @@ extension StoreEngine {
     let transaction = try begin(.init(request: request, cancellation: scope.cancellation, now: now, objectIDSpace: scope.objectIDSpace))
     do {
       var executor = SaveExecutor(engine: self, transaction: transaction, request: request, space: scope.objectIDSpace)
-      try transaction.whileWanted {
+      try transaction.withCancellation {
         let record = try beginRecord(.save, transaction, scope)
         try executor.run()
         try record?.add(transaction, numbers: executor.externals)

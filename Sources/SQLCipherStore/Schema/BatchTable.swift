@@ -5,7 +5,7 @@ struct BatchTable: Sendable {
   private let index: String?
 
   /// The rows of an entity's table to delete: key, entity, and the generation in which a cascade reached them.
-  static func doomed(_ table: Int) -> BatchTable {
+  static func toDelete(_ table: Int) -> BatchTable {
     BatchTable(
       name: "cipherdata_doomed_\(table)", columns: "k INTEGER PRIMARY KEY, e INTEGER, g INTEGER NOT NULL DEFAULT 0", index: "g")
   }
@@ -33,7 +33,7 @@ struct BatchTable: Sendable {
   var emptying: String { "DELETE FROM \(source)" }
 
   /// Inserts the keys, and optionally the entities, that a query selects.
-  func taking(_ query: String, withEntities: Bool) -> String { "INSERT INTO \(source) (k\(withEntities ? ", e" : "")) \(query)" }
+  func inserting(_ query: String, withEntities: Bool) -> String { "INSERT INTO \(source) (k\(withEntities ? ", e" : "")) \(query)" }
 
   /// The start of an insertion, before a query that selects all columns.
   var insertion: String { "INSERT OR FAIL INTO \(source) " }

@@ -40,17 +40,17 @@ enum BookkeepingTables {
   ]
 
   /// Clears the layout basis of an attached copy, so that its indexes and triggers are checked at the next opening.
-  static func forgettingAuxiliaries(in schema: String) -> String { "UPDATE \(schema).\(metadata) SET layout_basis = ''" }
+  static func clearingLayoutBasis(in schema: String) -> String { "UPDATE \(schema).\(metadata) SET layout_basis = ''" }
 
   // MARK: Leftover tables
 
   /// Drops the unused table of a removed entity or relationship.
-  static func droppingLeftover(_ table: String) throws -> String { "DROP TABLE \(try Identifier.quoted(table))" }
+  static func droppingTable(_ table: String) throws -> String { "DROP TABLE \(try Identifier.quoted(table))" }
 
   // MARK: Key counters
 
   /// Deletes the counter of a table.
-  static func forgettingKeys(of table: Int) -> String { "DELETE FROM \(keys) WHERE id = \(table)" }
+  static func deletingKeyCounter(of table: Int) -> String { "DELETE FROM \(keys) WHERE id = \(table)" }
 
   /// Copies the counter of one table to another, so that no key is used twice.
   static func copyingKeys(of source: Int, to table: Int) -> String {

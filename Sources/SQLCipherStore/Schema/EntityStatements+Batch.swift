@@ -2,7 +2,7 @@ import ObjectModel
 
 extension EntityTable {
   /// The maximum number of objects that an error lists.
-  private static let greatestNamedCount = 100
+  private static let maximumNamedCount = 100
 
   /// A condition that a row is in a batch table.
   func isIn(_ batch: BatchTable) -> String { "\(name).\(key) IN \(batch.keys)" }
@@ -18,7 +18,7 @@ extension EntityTable {
   ///   - condition: A condition with the table's name.
   ///   - isNaming: Whether to limit the result to the objects that an error lists.
   func references(where condition: String, isNaming: Bool) -> String {
-    "SELECT \(reference(alias: name)) FROM \(name) WHERE \(condition)" + (isNaming ? " ORDER BY 1 LIMIT \(Self.greatestNamedCount)" : "")
+    "SELECT \(reference(alias: name)) FROM \(name) WHERE \(condition)" + (isNaming ? " ORDER BY 1 LIMIT \(Self.maximumNamedCount)" : "")
   }
 
   /// Selects the references of the rows in a batch table: key, entity, the destination's key, and the destination's entity number if a
@@ -45,12 +45,12 @@ extension EntityTable {
   // MARK: Selection
 
   /// Inserts the keys of existing rows into a batch table.
-  func noting(in batch: BatchTable, _ size: KeyListSize) -> String {
+  func insertingKeys(in batch: BatchTable, _ size: KeyListSize) -> String {
     "INSERT INTO \(batch.source) (k) SELECT t.\(key) FROM \(name) AS t WHERE t.\(key) \(size.condition)"
   }
 
   /// Inserts the keys of the rows that meet a condition into a batch table, unless it contains them already.
-  func noting(in batch: BatchTable, where condition: String) -> String {
+  func insertingKeys(in batch: BatchTable, where condition: String) -> String {
     "INSERT OR IGNORE INTO \(batch.source) (k) SELECT \(name).\(key) FROM \(name) WHERE \(condition)"
   }
 
@@ -74,26 +74,26 @@ extension EntityTable {
   // MARK: Delete rules
 
   /// Selects the rows whose deletion is denied because related rows remain. The condition refers to the rows as `t`.
-  func refusing(in batch: BatchTable, where condition: String) -> String {
+  func denying(in batch: BatchTable, where condition: String) -> String {
     "SELECT \(reference(alias: "t")) FROM \(name) AS t WHERE t.\(key) IN \(batch.keys) AND \(condition)"
-      + " ORDER BY 1 LIMIT \(Self.greatestNamedCount)"
+      + " ORDER BY 1 LIMIT \(Self.maximumNamedCount)"
   }
 
   /// A condition that the row `t` refers to a row of this table that is not deleted.
-  func isReferred(by column: TableColumn, besides doomed: BatchTable?) -> String {
-    "EXISTS (SELECT 1 FROM \(name) AS d WHERE d.\(key) = t.\(column.name)\(doomed?.lacks("d.\(key)") ?? ""))"
+  func isReferred(by column: TableColumn, besides toDelete: BatchTable?) -> String {
+    "EXISTS (SELECT 1 FROM \(name) AS d WHERE d.\(key) = t.\(column.name)\(toDelete?.lacks("d.\(key)") ?? ""))"
   }
 
   /// A condition that a row of this table that is not deleted refers to the row `t` of another table.
-  func refers(by column: TableColumn, to table: EntityTable, besides doomed: BatchTable?) -> String {
-    "EXISTS (SELECT 1 FROM \(name) AS d WHERE d.\(column.name) = t.\(table.key)\(doomed?.lacks("d.\(key)") ?? ""))"
+  func refers(by column: TableColumn, to table: EntityTable, besides toDelete: BatchTable?) -> String {
+    "EXISTS (SELECT 1 FROM \(name) AS d WHERE d.\(column.name) = t.\(table.key)\(toDelete?.lacks("d.\(key)") ?? ""))"
   }
 
   // MARK: Clearing references
 
   /// A condition that a row refers to a row in a batch table.
-  func refers(by column: TableColumn, to batch: BatchTable, besides doomed: BatchTable? = nil) -> String {
-    "\(name).\(column.name) IN \(batch.keys)" + (doomed?.lacks("\(name).\(key)") ?? "")
+  func refers(by column: TableColumn, to batch: BatchTable, besides toDelete: BatchTable? = nil) -> String {
+    "\(name).\(column.name) IN \(batch.keys)" + (toDelete?.lacks("\(name).\(key)") ?? "")
   }
 
   /// A condition that the row of this table to which another table's column refers has a reference back to the other table's row.
@@ -132,7 +132,7 @@ extension EntityTable {
 
   /// Sets the positions of rows that move to an owner after all existing ones, in the order of their keys. Placeholders: the last position,
   /// the owner.
-  func placingLast(_ order: String, of owner: String, in batch: BatchTable) -> String {
+  func positioningLast(_ order: String, of owner: String, in batch: BatchTable) -> String {
     "UPDATE OR FAIL \(name) SET \(order) = ? + \(name).\(key) WHERE \(isIn(batch)) AND \(name).\(owner) IS NOT ?"
   }
 
@@ -152,6 +152,6 @@ extension EntityTable {
     let columns = zip(values, names).map { "\($0) AS \($1)" }
     return "SELECT min(k), max(k) FROM (SELECT t.\(key) AS k, \(columns.joined(separator: ", ")) FROM \(name) AS t"
       + (condition.map { " WHERE \($0)" } ?? "") + ") WHERE \(BalancedCondition.all(names.map { "\($0) IS NOT NULL" }))"
-      + " GROUP BY \(names.joined(separator: ", ")) HAVING count(*) > 1 ORDER BY 1 LIMIT \(Self.greatestNamedCount)"
+      + " GROUP BY \(names.joined(separator: ", ")) HAVING count(*) > 1 ORDER BY 1 LIMIT \(Self.maximumNamedCount)"
   }
 }

@@ -3,7 +3,7 @@ import SQLCipherConnection
 
 /// A statement that processes a table in batches: its placeholders 1 and 2 are the exclusive lower and the inclusive upper bound of a key
 /// range.
-struct Portions {
+struct Batches {
   /// The quoted name of the table.
   let table: String
   /// Selects the upper bound of a range. Placeholders: the lower bound, and the number of rows in the range minus one.
@@ -12,8 +12,8 @@ struct Portions {
 }
 
 extension EntityTable {
-  private func portions(_ sql: String) -> Portions {
-    Portions(
+  private func batches(_ sql: String) -> Batches {
+    Batches(
       table: name, end: "SELECT t.\(key) FROM \(name) AS t WHERE t.\(key) > ? ORDER BY t.\(key) LIMIT 1 OFFSET ?", sql: sql)
   }
 
@@ -23,9 +23,9 @@ extension EntityTable {
   ///   - values: Unquoted columns of the other table, and expressions with the alias `t`.
   ///   - other: The other table's unquoted name.
   ///   - condition: A condition with the alias `t`, or `nil` for all rows.
-  func copying(_ values: [(column: String, value: String)], to other: String, where condition: String?) throws -> Portions {
+  func copying(_ values: [(column: String, value: String)], to other: String, where condition: String?) throws -> Batches {
     let columns = try values.map { try Identifier.quoted($0.column) }.joined(separator: ", ")
-    return portions(
+    return batches(
       "INSERT OR FAIL INTO \(try Identifier.quoted(other)) (\(columns))"
         + " SELECT \(values.map(\.value).joined(separator: ", ")) FROM \(name) AS t WHERE t.\(key) > ? AND t.\(key) <= ?"
         + (condition.map { " AND \($0)" } ?? ""))
@@ -37,11 +37,11 @@ extension EntityTable {
   ///   - assignments: Quoted columns and their values with the table's name; empty for a deletion.
   ///   - condition: A condition with the table's name, or `nil` for all rows.
   /// - Returns: The statement, and a query that counts the affected rows.
-  func changing(_ assignments: [(column: String, value: String)], where condition: String?) -> (portions: Portions, count: String) {
+  func changing(_ assignments: [(column: String, value: String)], where condition: String?) -> (batches: Batches, count: String) {
     let texts = assignments.map { "\($0.column) = \($0.value)" }.joined(separator: ", ")
     let head = texts.isEmpty ? "DELETE FROM \(name)" : "UPDATE OR FAIL \(name) SET \(texts)"
     return (
-      portions("\(head) WHERE \(name).\(key) > ? AND \(name).\(key) <= ?" + (condition.map { " AND (\($0))" } ?? "")),
+      batches("\(head) WHERE \(name).\(key) > ? AND \(name).\(key) <= ?" + (condition.map { " AND (\($0))" } ?? "")),
       "SELECT count(*) FROM \(name)" + (condition.map { " WHERE \($0)" } ?? "")
     )
   }

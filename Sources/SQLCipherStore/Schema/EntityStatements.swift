@@ -29,9 +29,9 @@ enum EntityStatement: Hashable, Sendable {
   /// Selects the members of several owners in a to-many relationship with a to-one inverse.
   case members(relationship: Int, KeyListSize)
   /// Selects the positions of the members of one owner.
-  case places(relationship: Int)
+  case positions(relationship: Int)
   /// Updates the position of one member.
-  case placing(relationship: Int)
+  case positioning(relationship: Int)
 }
 
 // MARK: - Statement numbers
@@ -56,9 +56,9 @@ extension EntityStatement {
     static var endOfEntity: Int { insertion + InsertionSize.count }
 
     static var members: Int { 0 }
-    static var places: Int { members + KeyListSize.count }
-    static var placing: Int { places + 1 }
-    static var endOfRelationship: Int { placing + 1 }
+    static var positions: Int { members + KeyListSize.count }
+    static var positioning: Int { positions + 1 }
+    static var endOfRelationship: Int { positioning + 1 }
   }
 
   @inline(__always) static var countOfTable: Int { First.endOfTable }
@@ -73,8 +73,8 @@ extension EntityStatement {
     case .version(let table): .table(table, First.version)
     case .insertion(let entity, let size): .entity(entity, First.insertion + size.rawValue)
     case .members(let relationship, let size): .relationship(relationship, First.members + size.position)
-    case .places(let relationship): .relationship(relationship, First.places)
-    case .placing(let relationship): .relationship(relationship, First.placing)
+    case .positions(let relationship): .relationship(relationship, First.positions)
+    case .positioning(let relationship): .relationship(relationship, First.positioning)
     }
   }
 
@@ -89,7 +89,9 @@ extension EntityStatement {
       InsertionSize.allCases.map { EntityStatement.insertion(entity: entity, $0) }
     }
     let ofRelationships = schema.model.relationships.indices.flatMap { relationship -> [EntityStatement] in
-      sizes.map { .members(relationship: relationship, $0) } + [.places(relationship: relationship), .placing(relationship: relationship)]
+      sizes.map { .members(relationship: relationship, $0) } + [
+        .positions(relationship: relationship), .positioning(relationship: relationship),
+      ]
     }
     return ofTables + ofEntities + ofRelationships
   }
@@ -114,27 +116,27 @@ extension EntityStatement {
       let table = schema.tables[table]
       return "SELECT t.\(table.version) FROM \(table.name) AS t WHERE t.\(table.key) = ?"
     case .insertion(let entity, let size):
-      guard let table = schema.tableIfHeld(entity) else { return "" }
+      guard let table = schema.tableIfStored(entity) else { return "" }
       return table.insertion(of: entity, orders: schema.orderColumns(in: table).map(\.column), size)
     case .members(let relationship, let size):
       guard case .inverse(let side) = schema.relationships[relationship] else { return "" }
       return schema.tables[side.table].members(by: side, size)
-    case .places(let relationship):
+    case .positions(let relationship):
       guard case .inverse(let side) = schema.relationships[relationship], let order = side.order else { return "" }
       let table = schema.tables[side.table]
       return "SELECT t.\(table.key), t.\(order) FROM \(table.name) AS t WHERE t.\(side.column.name) = ?"
-    case .placing(let relationship):
+    case .positioning(let relationship):
       guard case .inverse(let side) = schema.relationships[relationship], let order = side.order else { return "" }
-      return schema.tables[side.table].placing(order)
+      return schema.tables[side.table].positioning(order)
     }
   }
 }
 
 extension EntityTable {
   /// The maximum number of placeholders of a statement in SQLCipher 3.4.1.
-  private static let greatestVariableCount = 999
+  private static let maximumVariableCount = 999
   /// The maximum number of rows per statement. More rows are not faster.
-  private static let greatestRowCount = 20
+  private static let maximumRowCount = 20
 
   // MARK: Saving
 
@@ -149,7 +151,7 @@ extension EntityTable {
   }
 
   static func rowCount(_ size: InsertionSize, valuesPerRow: Int) -> Int {
-    let most = max(1, min(greatestRowCount, greatestVariableCount / valuesPerRow))
+    let most = max(1, min(maximumRowCount, maximumVariableCount / valuesPerRow))
     return switch size {
     case .many: most
     case .few: min(5, most)
@@ -229,14 +231,14 @@ extension EntityTable {
   // MARK: Orders
 
   /// Updates the position of a row among the members of its owner. Placeholders: the position, the key.
-  func placing(_ order: String) -> String { "UPDATE OR FAIL \(name) SET \(order) = ? WHERE \(name).\(key) = ?" }
+  func positioning(_ order: String) -> String { "UPDATE OR FAIL \(name) SET \(order) = ? WHERE \(name).\(key) = ?" }
 
   /// Selects the greatest position among the members of an owner.
   ///
   /// - Parameters:
   ///   - order: The quoted column of the positions.
   ///   - owner: The quoted column that refers to the owner.
-  func lastPlace(_ order: String, of owner: String) -> String { "SELECT max(t.\(order)) FROM \(name) AS t WHERE t.\(owner) = ?" }
+  func lastPosition(_ order: String, of owner: String) -> String { "SELECT max(t.\(order)) FROM \(name) AS t WHERE t.\(owner) = ?" }
 
   // MARK: Derived attributes
 

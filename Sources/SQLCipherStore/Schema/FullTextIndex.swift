@@ -113,9 +113,9 @@ private struct FullTextNames {
     taken = Set(used.map { $0.lowercased() })
   }
 
-  mutating func take(_ wanted: String) -> (table: String, view: String) {
+  mutating func take(_ preferred: String) -> (table: String, view: String) {
     while true {
-      let name = names.take(wanted)
+      let name = names.take(preferred)
       let beside = ["_content", "_segments", "_segdir", "_docsize", "_stat"].map { (name + $0).lowercased() }
       if taken.isDisjoint(with: beside) {
         taken.formUnion(beside + [name.lowercased()])
@@ -147,7 +147,7 @@ struct FullTextIndexes: Sendable {
   func meaning(ofTable name: String) -> FetchExplanation.Index? { indexes.first { $0.plainName == name }?.meaning }
 
   /// Returns whether an attribute has an index.
-  func hold(_ slot: CompiledSlot) -> Bool { indexes.contains { $0.column(of: slot) != nil } }
+  func contain(_ slot: CompiledSlot) -> Bool { indexes.contains { $0.column(of: slot) != nil } }
 
   var auxiliaries: [SchemaAuxiliary] { indexes.flatMap(\.auxiliaries) }
 }

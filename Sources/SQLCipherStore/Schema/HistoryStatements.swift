@@ -46,7 +46,7 @@ enum HistoryStatement: Int, CaseIterable, Sendable {
   /// and the mark of a row.
   case first, oldest, newestTransaction, position
   /// Select the oldest transaction since a time, the n-th newest transaction, and the lowest position of all consumers.
-  case oldestSince, beforeLast, leastConsumed
+  case oldestSince, beforeLast, oldestConsumed
   /// Deletes the rows before a number.
   case deletion
   /// Select the consumers by name, insert or update one, and delete one.
@@ -78,7 +78,7 @@ enum HistoryStatement: Int, CaseIterable, Sendable {
     case .oldest: "SELECT number, mark FROM \(history) WHERE start IS NULL ORDER BY number LIMIT 1"
     case .oldestSince: "SELECT number FROM \(history) WHERE start IS NULL AND time >= ? ORDER BY number LIMIT 1"
     case .beforeLast: "SELECT number FROM \(history) WHERE start IS NULL ORDER BY number DESC LIMIT 1 OFFSET ?"
-    case .leastConsumed: "SELECT min(coalesce(number, 0)) FROM \(consumers)"
+    case .oldestConsumed: "SELECT min(coalesce(number, 0)) FROM \(consumers)"
     case .newestTransaction:
       "SELECT t.number, t.mark, l.number FROM (SELECT number, coalesce(start, number) AS first FROM \(history) ORDER BY number DESC LIMIT 1) l"
         + " JOIN \(history) t ON t.number = l.first"

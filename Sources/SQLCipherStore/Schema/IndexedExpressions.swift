@@ -5,7 +5,7 @@ import ObjectQuery
 ///
 /// An index can contain functions of an entity's own and inherited attributes, but no constants: a query has placeholders instead, which
 /// SQLite does not match with an index. The name of the indexed function contains the version of the functions' results, as for folded
-/// indexes (``FoldedIndexes``).
+/// indexes (``StoredFunctionIndexes``).
 struct IndexedExpressions: Sendable {
   private var expressions: Set<ResolvedExpression> = []
 
@@ -19,7 +19,7 @@ struct IndexedExpressions: Sendable {
   }
 
   /// Returns whether an index contains an expression of one object, whatever its scope.
-  func hold(_ expression: ResolvedExpression) -> Bool {
+  func contain(_ expression: ResolvedExpression) -> Bool {
     guard !expressions.isEmpty else { return false }
     var scope: Int?
     return Self.moved(expression, from: &scope).map(expressions.contains) ?? false

@@ -40,10 +40,10 @@ struct IndexedForms: Sendable {
   func begins(with slot: CompiledSlot, folding: ComparisonOptions) -> Bool { leading.contains(Self.form(slot, folding)) }
 
   /// Returns whether an index contains an attribute in a folding.
-  func holds(_ slot: CompiledSlot, folding: ComparisonOptions) -> Bool { !folded.isEmpty && folded.contains(Self.form(slot, folding)) }
+  func contains(_ slot: CompiledSlot, folding: ComparisonOptions) -> Bool { !folded.isEmpty && folded.contains(Self.form(slot, folding)) }
 
   /// Returns whether an index contains an attribute unfolded, at any position.
-  func holdsPlain(_ slot: CompiledSlot) -> Bool { plain.contains(Self.form(slot, [])) }
+  func containsPlain(_ slot: CompiledSlot) -> Bool { plain.contains(Self.form(slot, [])) }
 
   private static func form(_ slot: CompiledSlot, _ folding: ComparisonOptions) -> Form {
     Form(entity: slot.declaringEntity, slot: slot.index, folding: folding)

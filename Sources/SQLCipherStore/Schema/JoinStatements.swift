@@ -86,10 +86,10 @@ extension JoinSide {
     return number
   }
 
-  /// Binds the positions of a link to the placeholders after a number, as ``JoinStatement/placedInsertion(side:)`` expects them.
-  func bindPlaces(near nearPlace: Int64?, far farPlace: Int64?, to statement: Statement, after number: Int32) throws {
+  /// Binds the positions of a link to the placeholders after a number, as ``JoinStatement/positionedInsertion(side:)`` expects them.
+  func bindPositions(near nearPosition: Int64?, far farPosition: Int64?, to statement: Statement, after number: Int32) throws {
     var number = number
-    for (column, place) in [(nearOrder, nearPlace), (farOrder, farPlace)] where column != nil {
+    for (column, place) in [(nearOrder, nearPosition), (farOrder, farPosition)] where column != nil {
       number += 1
       if let place { try statement.bind(number, place) } else { try statement.bindNull(number) }
     }
@@ -107,27 +107,27 @@ enum JoinStatement: Hashable, Sendable {
   /// Inserts links, unless they exist.
   case insertion(side: Int, LinkInsertionSize)
   /// Inserts a link with its positions in orders.
-  case placedInsertion(side: Int)
+  case positionedInsertion(side: Int)
   /// Deletes one link.
   case removal(side: Int)
   /// Inserts the missing opposite directions of links.
   case completion(side: Int)
   /// Selects the positions of the far objects of one near object.
-  case places(side: Int)
+  case positions(side: Int)
   /// Updates the position of one far object of a near object.
-  case placing(side: Int)
+  case positioning(side: Int)
 
   /// The first offset of each case, after those of the preceding case.
   private enum First {
     static var members: Int { 0 }
     static var deletion: Int { members + KeyListSize.count }
     static var insertion: Int { deletion + KeyListSize.count }
-    static var placedInsertion: Int { insertion + LinkInsertionSize.count }
-    static var removal: Int { placedInsertion + 1 }
+    static var positionedInsertion: Int { insertion + LinkInsertionSize.count }
+    static var removal: Int { positionedInsertion + 1 }
     static var completion: Int { removal + 1 }
-    static var places: Int { completion + 1 }
-    static var placing: Int { places + 1 }
-    static var end: Int { placing + 1 }
+    static var positions: Int { completion + 1 }
+    static var positioning: Int { positions + 1 }
+    static var end: Int { positioning + 1 }
   }
 
   @inline(__always) static var countOfSide: Int { First.end }
@@ -138,11 +138,11 @@ enum JoinStatement: Hashable, Sendable {
     case .members(let side, let size): (side, First.members + size.position)
     case .deletion(let side, let size): (side, First.deletion + size.position)
     case .insertion(let side, let size): (side, First.insertion + size.rawValue)
-    case .placedInsertion(let side): (side, First.placedInsertion)
+    case .positionedInsertion(let side): (side, First.positionedInsertion)
     case .removal(let side): (side, First.removal)
     case .completion(let side): (side, First.completion)
-    case .places(let side): (side, First.places)
-    case .placing(let side): (side, First.placing)
+    case .positions(let side): (side, First.positions)
+    case .positioning(let side): (side, First.positioning)
     }
   }
 
@@ -151,7 +151,9 @@ enum JoinStatement: Hashable, Sendable {
     (0..<(schema.layout.joinTables.count * JoinSide.countOfTable)).flatMap { side -> [JoinStatement] in
       KeyListSize.allCases.map { .members(side: side, $0) } + KeyListSize.allCases.map { .deletion(side: side, $0) }
         + LinkInsertionSize.allCases.map { .insertion(side: side, $0) }
-        + [.placedInsertion(side: side), .removal(side: side), .completion(side: side), .places(side: side), .placing(side: side)]
+        + [
+          .positionedInsertion(side: side), .removal(side: side), .completion(side: side), .positions(side: side), .positioning(side: side),
+        ]
     }
   }
 }
@@ -187,13 +189,13 @@ extension JoinStatement {
     switch self {
     case .members(_, let size): return side.members(size)
     case .deletion(_, let size): return side.deletion("\(size.condition)")
-    case .insertion(_, let size): return side.insertion(count: size.linkCount, withPlaces: false)
-    case .placedInsertion: return side.insertion(count: 1, withPlaces: true)
+    case .insertion(_, let size): return side.insertion(count: size.linkCount, withPositions: false)
+    case .positionedInsertion: return side.insertion(count: 1, withPositions: true)
     case .removal: return side.deletion("= ?") + " AND \(side.table).\(side.far) = ?"
     case .completion: return side.completion
-    case .places:
+    case .positions:
       return side.farOrder.map { "SELECT t.\(side.far), t.\($0) FROM \(side.table) AS t WHERE t.\(side.near) = ?" } ?? ""
-    case .placing:
+    case .positioning:
       return side.farOrder.map {
         "UPDATE OR FAIL \(side.table) SET \($0) = ? WHERE \(side.table).\(side.far) = ? AND \(side.table).\(side.near) = ?"
       } ?? ""
@@ -215,8 +217,8 @@ extension JoinSide {
   fileprivate func deletion(_ keys: String) -> String { "DELETE FROM \(table) WHERE \(table).\(near) \(keys)" }
 
   /// Inserts links with `OR IGNORE`, since another context may have inserted the same link.
-  fileprivate func insertion(count: Int, withPlaces: Bool) -> String {
-    let columns = pairColumns + (withPlaces ? [nearOrder, farOrder].compactMap { $0 } : [])
+  fileprivate func insertion(count: Int, withPositions: Bool) -> String {
+    let columns = pairColumns + (withPositions ? [nearOrder, farOrder].compactMap { $0 } : [])
     let row = "(" + Array(repeating: "?", count: columns.count).joined(separator: ", ") + ")"
     return "INSERT OR IGNORE INTO \(table) (\(columns.joined(separator: ", "))) VALUES "
       + Array(repeating: row, count: count).joined(separator: ", ")
@@ -271,8 +273,8 @@ extension JoinSide {
   }
 
   /// A condition that the row `t` is linked to a row that is not deleted.
-  func linkExists(of source: EntityTable, besides doomed: BatchTable?) -> String {
-    "EXISTS (SELECT 1 FROM \(table) AS d WHERE d.\(near) = t.\(source.key)\(doomed?.lacks("d.\(far)") ?? ""))"
+  func linkExists(of source: EntityTable, besides toDelete: BatchTable?) -> String {
+    "EXISTS (SELECT 1 FROM \(table) AS d WHERE d.\(near) = t.\(source.key)\(toDelete?.lacks("d.\(far)") ?? ""))"
   }
 
   /// A condition that the near object to which a table's column refers is linked to the table's row.
@@ -390,17 +392,17 @@ struct LinkColumns {
   }
 
   /// Returns a statement that processes the table in batches.
-  func portions(_ sql: String) -> Portions {
-    Portions(
+  func batches(_ sql: String) -> Batches {
+    Batches(
       table: table, end: "SELECT t.\(walk) FROM \(table) AS t WHERE t.\(walk) > ? ORDER BY t.\(walk) LIMIT 1 OFFSET ?", sql: sql)
   }
 
-  private var portion: String { "\(prefix).\(walk) > ? AND \(prefix).\(walk) <= ?" }
+  private var batchRange: String { "\(prefix).\(walk) > ? AND \(prefix).\(walk) <= ?" }
   private var source: String { "\(table) AS \(prefix)" }
 
   /// Selects values of the links of a batch.
   func values(_ values: [String], where condition: String?) -> String {
-    "SELECT \(values.joined(separator: ", ")) FROM \(source) WHERE \(portion)" + (condition.map { " AND \($0)" } ?? "")
+    "SELECT \(values.joined(separator: ", ")) FROM \(source) WHERE \(batchRange)" + (condition.map { " AND \($0)" } ?? "")
   }
 
   func count(where condition: String?) -> String { "SELECT count(*) FROM \(source)" + (condition.map { " WHERE \($0)" } ?? "") }
@@ -429,7 +431,7 @@ struct LinkColumns {
     let texts = try assignments.map { "\(try Identifier.quoted($0.column)) = \($0.value)" }
     let head = texts.isEmpty ? "DELETE FROM \(table)" : "UPDATE OR FAIL \(table) SET \(texts.joined(separator: ", "))"
     return (
-      "\(head) WHERE \(portion)" + (condition.map { " AND (\($0))" } ?? ""),
+      "\(head) WHERE \(batchRange)" + (condition.map { " AND (\($0))" } ?? ""),
       "SELECT count(*) FROM \(table)" + (condition.map { " WHERE \($0)" } ?? "")
     )
   }

@@ -31,17 +31,17 @@ enum KeyListSize: Int, CaseIterable, Sendable {
     }
   }
 
-  static let greatest = KeyListSize.fiveHundred
+  static let maximum = KeyListSize.fiveHundred
   /// The number of cases: the statement numbers of a statement that is cached in every size.
   @inline(__always) static var count: Int { KeyListSize.fiveHundred.position + 1 }
 
   /// Calls `body` with consecutive slices of a list, each with its size.
-  static func forEachPiece(of keys: ArraySlice<Int64>, _ body: (ArraySlice<Int64>, KeyListSize) throws -> Void) rethrows {
+  static func forEachChunk(of keys: ArraySlice<Int64>, _ body: (ArraySlice<Int64>, KeyListSize) throws -> Void) rethrows {
     var rest = keys
     while !rest.isEmpty {
-      let piece = rest.prefix(greatest.rawValue)
-      try body(piece, KeyListSize(holding: piece.count))
-      rest = rest.dropFirst(piece.count)
+      let chunk = rest.prefix(maximum.rawValue)
+      try body(chunk, KeyListSize(holding: chunk.count))
+      rest = rest.dropFirst(chunk.count)
     }
   }
 

@@ -19,7 +19,7 @@ final class RowReadPlan: Sendable {
 
     @inline(__always) func entity(_ stored: Int) throws -> Int {
       let number = stored &+ entity
-      guard UInt(bitPattern: number &- first) < count else { throw StoreError.strangeEntity }
+      guard UInt(bitPattern: number &- first) < count else { throw StoreError.invalidEntity }
       return number
     }
   }
@@ -30,7 +30,7 @@ final class RowReadPlan: Sendable {
   let columns: [TableColumn]
   let root: Int
   /// Whether rows with the same version are identical. This is not so with derived values, which are updated without a new version.
-  let versionsTell: Bool
+  let versionIdentifiesContent: Bool
   /// The slots whose values can be in files. A row's version does not cover these values.
   let largeSlots: [Int]
 
@@ -39,7 +39,7 @@ final class RowReadPlan: Sendable {
     slotCount = entity.slots.count
     self.columns = columns
     root = entity.root
-    versionsTell = !entity.hasDerivedSlots
+    versionIdentifiesContent = !entity.hasDerivedSlots
     largeSlots = entity.largeSlots
     steps = columns.compactMap { column in
       let kind: Step.Kind
@@ -66,7 +66,7 @@ final class RowReadPlan: Sendable {
 
 extension StoreError {
   /// The error for a row or reference whose entity number is not valid at its location.
-  static var strangeEntity: StoreError {
+  static var invalidEntity: StoreError {
     StoreError(.strangeEntityNumber, operation: .read)
   }
 

@@ -64,7 +64,7 @@ final class StoreSchema: Sendable {
   }
 
   func table(of entityNumber: Int) throws -> EntityTable {
-    guard let table = tableIfHeld(entityNumber) else {
+    guard let table = tableIfStored(entityNumber) else {
       let name = entityNumber < model.entities.count ? model.entities[entityNumber].name : "?"
       throw StoreError(.entityNotInStore(name))
     }
@@ -74,12 +74,12 @@ final class StoreSchema: Sendable {
   /// Returns the reference to a row, and checks that its key and entity are valid.
   func reference(key: Int64, entity: Int) throws -> ObjectReference {
     guard RowKey.isKey(key) else { throw StoreError.strangeKey }
-    guard tableIfHeld(entity) != nil else { throw StoreError.strangeEntity }
+    guard tableIfStored(entity) != nil else { throw StoreError.invalidEntity }
     return ObjectReference(entity: entity, key: key)
   }
 
   /// Returns the table of an entity, or `nil` if the store does not contain it.
-  func tableIfHeld(_ entityNumber: Int) -> EntityTable? {
+  func tableIfStored(_ entityNumber: Int) -> EntityTable? {
     guard tableIndexes.indices.contains(entityNumber), tableIndexes[entityNumber] >= 0 else { return nil }
     return tables[tableIndexes[entityNumber]]
   }

@@ -6,15 +6,15 @@ extension TableLayout {
 
   /// Assigns names and numbers for the entities of a new store.
   init(model: CompiledModel, entityNumbers: [Int]) {
-    let held = Set(entityNumbers.map { model.entities[$0].root })
+    let storedRoots = Set(entityNumbers.map { model.entities[$0].root })
     var tableNames = NameAllocator(reserved: BookkeepingTables.reservedNames)
-    let roots = model.entities.filter { $0.parent == nil && held.contains($0.number) }
+    let roots = model.entities.filter { $0.parent == nil && storedRoots.contains($0.number) }
     for root in roots {
       var table = TableLayout.table(of: root, in: model, id: tables.count + 1)
       table.name = tableNames.take(root.name)
       tables.append(table)
     }
-    for relationship in model.relationships where held.contains(model.entities[relationship.sourceEntity].root) {
+    for relationship in model.relationships where storedRoots.contains(model.entities[relationship.sourceEntity].root) {
       guard Self.needsJoinTable(relationship, in: model) else { continue }
       let source = model.entities[relationship.sourceEntity]
       let target = model.entities[relationship.destinationEntity]

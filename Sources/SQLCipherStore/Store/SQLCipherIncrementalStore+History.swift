@@ -23,9 +23,9 @@ extension SQLCipherIncrementalStore: HistoryStore {
     return history.recording == nil ? nil : HistoryOpening(history.opening)?.identifier
   }
 
-  package func historyExtent() throws -> HistoryExtent? {
+  package func historyBounds() throws -> HistoryBounds? {
     let engine = try engine(.readHistory)
-    return try StoreError.mapping { try engine.historyExtent() }
+    return try StoreError.mapping { try engine.historyBounds() }
   }
 
   package func historyPosition(of number: Int64) throws -> HistoryPosition? {
@@ -65,7 +65,7 @@ extension SQLCipherIncrementalStore: HistoryStore {
       !description.isReadOnly
     else { return }
     let present = engine.history.recording?.settings
-    let wanted = isTracked ? HistorySettings(level: description.historyLevel ?? present?.level ?? .properties) : nil
-    if wanted != present { try engine.setHistory(wanted) }
+    let requested = isTracked ? HistorySettings(level: description.historyLevel ?? present?.level ?? .properties) : nil
+    if requested != present { try engine.setHistory(requested) }
   }
 }

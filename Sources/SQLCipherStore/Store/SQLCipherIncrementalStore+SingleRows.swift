@@ -9,8 +9,8 @@ extension SQLCipherIncrementalStore: SingleRowStore {
 }
 
 extension SQLCipherIncrementalStore: KeyListingStore {
-  package func foundObjects(_ specification: FetchSpecification, in scope: RequestScope) throws -> FoundObjects {
+  package func fetchedIDs(_ specification: FetchSpecification, in scope: RequestScope) throws -> FetchedIDs {
     let engine = try engine(.fetch)
-    return try StoreError.mapping { try engine.foundObjects(specification, in: scope) }
+    return try StoreError.mapping { try engine.fetchedIDs(specification, in: scope) }
   }
 }

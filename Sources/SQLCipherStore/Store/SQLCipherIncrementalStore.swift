@@ -196,7 +196,7 @@ public final class SQLCipherIncrementalStore: IncrementalStore {
   }
 
   /// True: large values are stored in files if their attribute allows it.
-  public var takesExternalData: Bool { true }
+  public var acceptsExternalData: Bool { true }
 
   /// Returns a writer that collects a value in chunks: in an encrypted file, or in memory if no attribute of the store has external
   /// storage.
@@ -216,11 +216,11 @@ public final class SQLCipherIncrementalStore: IncrementalStore {
   public func observeRemoteCommits(_ observer: @escaping @Sendable () -> Void) throws {
     let engine = try engine(.watch)
     let watch = try StoreError.mapping { try RemoteCommitWatch.begin(engine.pool, observer) }
-    let former = state.withLock { state in
+    let previous = state.withLock { state in
       defer { state.watch = watch }
       return state.watch
     }
-    former?.end()
+    previous?.end()
   }
 
   /// Closes all connections and wipes the keys.

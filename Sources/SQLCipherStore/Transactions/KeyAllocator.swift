@@ -17,7 +17,7 @@ final class KeyAllocator: Sendable {
     var floor: Int64 = 1
     #if CIPHERDATA_CHECKS
       /// The allocated ranges, sorted, with adjacent ranges merged.
-      var handedOut: [Range<Int64>] = []
+      var allocated: [Range<Int64>] = []
     #endif
   }
   static let firstBlock: Int64 = 1_000
@@ -30,7 +30,7 @@ final class KeyAllocator: Sendable {
   }
 
   /// A range of reserved keys; `end` is exclusive.
-  struct ReservedBlock {
+  struct KeyBlock {
     fileprivate let start: Int64
     fileprivate let end: Int64
   }
@@ -43,7 +43,7 @@ final class KeyAllocator: Sendable {
       blocks[table.index].next += taken
       blocks[table.index].floor = max(blocks[table.index].floor, start + taken)
       #if CIPHERDATA_CHECKS
-        blocks[table.index].noteHandedOut(start..<(start + taken))
+        blocks[table.index].recordAllocated(start..<(start + taken))
       #endif
       return start..<(start + taken)
     }
@@ -51,8 +51,8 @@ final class KeyAllocator: Sendable {
 
   /// Reserves a block of at least `needed` keys. Allocate from it only after the transaction, or nested transaction, is committed: see
   /// ``begin(_:of:)``.
-  func reserve(_ needed: Int, for table: EntityTable, _ transaction: WriteTransaction) throws -> ReservedBlock {
-    guard needed <= RowKey.greatest else { throw usedUp(table) }
+  func reserve(_ needed: Int, for table: EntityTable, _ transaction: WriteTransaction) throws -> KeyBlock {
+    guard needed <= RowKey.maximum else { throw usedUp(table) }
     let (size, floor) = blocks.withLock { (max($0[table.index].size, Int64(needed)), $0[table.index].floor) }
     let connection = transaction.connection
     let read = try connection.statement(.nextKey)
@@ -60,12 +60,12 @@ final class KeyAllocator: Sendable {
     let start = max(try read.step() ? read.int64(0) : 1, floor)
     read.reset()
     // The number in the file is untrusted.
-    guard start <= RowKey.greatest - size else { throw usedUp(table) }
+    guard start <= RowKey.maximum - size else { throw usedUp(table) }
     let write = try connection.statement(.reservation)
     try write.bind(1, table.id)
     try write.bind(2, start + size)
     try write.run()
-    return ReservedBlock(start: start, end: start + size)
+    return KeyBlock(start: start, end: start + size)
   }
 
   private func usedUp(_ table: EntityTable) -> StoreError {
@@ -73,7 +73,7 @@ final class KeyAllocator: Sendable {
   }
 
   /// Makes a reserved block the current one. The unused keys of the previous block are lost.
-  func begin(_ block: ReservedBlock, of table: EntityTable) {
+  func begin(_ block: KeyBlock, of table: EntityTable) {
     blocks.withLock { blocks in
       blocks[table.index].next = block.start
       blocks[table.index].end = block.end
@@ -110,7 +110,7 @@ final class KeyAllocator: Sendable {
         // Keys that remain in a block of this allocator are below the new floor only if the whole block is.
         blocks[index].floor = others[index].floor
         #if CIPHERDATA_CHECKS
-          for keys in others[index].handedOut { blocks[index].noteHandedOut(keys) }
+          for keys in others[index].allocated { blocks[index].recordAllocated(keys) }
         #endif
         return true
       }
@@ -126,22 +126,22 @@ extension WriteTransaction {
 #if CIPHERDATA_CHECKS
   extension KeyAllocator.Block {
     /// Checks that no key is allocated twice, even after rollbacks.
-    fileprivate mutating func noteHandedOut(_ keys: Range<Int64>) {
+    fileprivate mutating func recordAllocated(_ keys: Range<Int64>) {
       defer { _checkInvariants() }
       if keys.isEmpty { return }
-      let place = handedOut.firstIndex { $0.upperBound >= keys.lowerBound } ?? handedOut.count
-      guard place < handedOut.count, handedOut[place].lowerBound <= keys.upperBound else { return handedOut.insert(keys, at: place) }
-      let end = handedOut[place...].firstIndex { $0.lowerBound > keys.upperBound } ?? handedOut.count
-      for range in handedOut[place..<end] { checkInvariant(!range.overlaps(keys), "keys \(keys) are handed out again: \(range) were") }
-      handedOut.replaceSubrange(
-        place..<end, with: [min(keys.lowerBound, handedOut[place].lowerBound)..<max(keys.upperBound, handedOut[end - 1].upperBound)])
+      let place = allocated.firstIndex { $0.upperBound >= keys.lowerBound } ?? allocated.count
+      guard place < allocated.count, allocated[place].lowerBound <= keys.upperBound else { return allocated.insert(keys, at: place) }
+      let end = allocated[place...].firstIndex { $0.lowerBound > keys.upperBound } ?? allocated.count
+      for range in allocated[place..<end] { checkInvariant(!range.overlaps(keys), "keys \(keys) are handed out again: \(range) were") }
+      allocated.replaceSubrange(
+        place..<end, with: [min(keys.lowerBound, allocated[place].lowerBound)..<max(keys.upperBound, allocated[end - 1].upperBound)])
     }
 
     /// Checks that the block and its keys are in range, and that no allocated key can be reserved again.
     fileprivate func _checkInvariants() {
-      checkInvariant(next >= 0 && next <= end && end <= RowKey.greatest + 1, "a block from \(next) to \(end)")
+      checkInvariant(next >= 0 && next <= end && end <= RowKey.maximum + 1, "a block from \(next) to \(end)")
       checkInvariant((KeyAllocator.firstBlock...KeyAllocator.largestBlock).contains(size), "the next block has \(size) keys")
-      let first = handedOut.last?.upperBound ?? 1
+      let first = allocated.last?.upperBound ?? 1
       checkInvariant(floor >= first, "keys below \(first) are handed out, and the floor is \(floor)")
     }
   }

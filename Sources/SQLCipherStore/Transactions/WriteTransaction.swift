@@ -11,7 +11,7 @@ struct ReadTransaction {
   func statement(sql: String) throws(StoreAccessError) -> Statement { try connection.statement(sql: sql) }
 
   /// Runs `body`. After cancellation, its statements end with an error; other statements on the connection are not affected.
-  func whileWanted<Result>(_ cancellation: RequestCancellation?, _ body: () throws -> Result) rethrows -> Result {
+  func withCancellation<Result>(_ cancellation: RequestCancellation?, _ body: () throws -> Result) rethrows -> Result {
     guard let cancellation else { return try body() }
     return try connection.cancelling(when: { cancellation.isCancelled }, body)
   }
@@ -32,7 +32,7 @@ final class WriteTransaction {
     /// The ID space of the caller, by which errors identify objects, or `nil` if no objects of a caller are written.
     var objectIDSpace: ObjectIDSpace?
     /// Whether the transaction spans several requests, each of them a nested transaction.
-    var holdsRequests = false
+    var spansRequests = false
   }
 
   let connection: Connection
@@ -86,14 +86,14 @@ final class WriteTransaction {
   static func begin(
     partOf outer: WriteTransaction, _ participants: [any TransactionParticipant], _ purpose: Purpose = Purpose()
   ) throws -> WriteTransaction {
-    try outer.checkAlive()
+    try outer.checkIsActive()
     try outer.connection.beginSavepoint()
     return WriteTransaction(outer.connection, participants, purpose, outer: outer)
   }
 
   /// Returns a transaction that others end, with state of its own: a step of a migration, whose requests are nested transactions.
   static func joining(_ other: WriteTransaction) -> WriteTransaction {
-    WriteTransaction(other.connection, [], Purpose(holdsRequests: true), outer: other)
+    WriteTransaction(other.connection, [], Purpose(spansRequests: true), outer: other)
   }
 
   /// Runs `body` as a transaction on the caller's connection.
@@ -128,13 +128,13 @@ final class WriteTransaction {
   }
 
   /// Runs `body`. After cancellation of the transaction, its statements end with an error.
-  func whileWanted<Result>(_ body: () throws -> Result) rethrows -> Result {
-    try reading.whileWanted(purpose.cancellation, body)
+  func withCancellation<Result>(_ body: () throws -> Result) rethrows -> Result {
+    try reading.withCancellation(purpose.cancellation, body)
   }
 
   /// Throws if the transaction is no longer active. A canceled statement or a full disk may have rolled it back; later statements would
   /// then be committed on their own.
-  func checkAlive() throws {
+  func checkIsActive() throws {
     guard isOver || connection.isInAutocommit else { return }
     throw StoreError(.misuse(.transactionRolledBack), operation: .transaction, path: connection.path)
   }
@@ -144,7 +144,7 @@ final class WriteTransaction {
   /// Makes all changes durable; a nested transaction's changes become part of the enclosing one. If it throws, nothing is committed, and
   /// the caller must roll back.
   func commit() throws {
-    if purpose.holdsRequests { try checkAlive() }
+    if purpose.spansRequests { try checkIsActive() }
     for participant in participants { try participant.willCommit(self) }
     if isPart { try connection.releaseSavepoint() } else { try connection.commitWrite() }
     for participant in participants { participant.didCommit(self) }
@@ -162,6 +162,6 @@ final class WriteTransaction {
   private func end() {
     isOver = true
     states = []
-    pool?.giveBackWriter(connection)
+    pool?.returnWriter(connection)
   }
 }

@@ -29,19 +29,19 @@ package struct RowTransfer {
   package struct Link {
     let near: ObjectReference
     let far: ObjectReference
-    let nearPlace: Int64?
-    let farPlace: Int64?
+    let nearPosition: Int64?
+    let farPosition: Int64?
 
     /// - Parameters:
     ///   - near: The source object.
     ///   - far: The member.
     ///   - nearPlace: The position of `near` among the members of the inverse, if that is ordered.
     ///   - farPlace: The position of `far` among the members, if they are ordered.
-    package init(near: ObjectReference, far: ObjectReference, nearPlace: Int64?, farPlace: Int64?) {
+    package init(near: ObjectReference, far: ObjectReference, nearPosition: Int64?, farPosition: Int64?) {
       self.near = near
       self.far = far
-      self.nearPlace = nearPlace
-      self.farPlace = farPlace
+      self.nearPosition = nearPosition
+      self.farPosition = farPosition
     }
   }
 
@@ -74,9 +74,9 @@ package struct RowTransfer {
       try body()
       try StoreError.mapping {
         try engine.write { transaction in
-          try SchemaAuxiliaries(schema: engine.schema).bringInStep(transaction)
+          try SchemaAuxiliaries(schema: engine.schema).update(transaction)
           guard let recording = engine.history.recording else { return }
-          try TransactionRecord.writeWhole(
+          try TransactionRecord.writeUnspecifiedChange(
             .transfer, recording, engine.rows, transaction, scope: scope, opening: engine.history.opening)
         }
       }
@@ -86,9 +86,9 @@ package struct RowTransfer {
   /// Reserves the keys up to the greatest of another store.
   ///
   /// - Returns: The offset to add to each key of the other store.
-  package func reserveKeys(upTo greatest: Int64, rootEntity: Int) throws -> Int64 {
+  package func reserveKeys(upTo maximum: Int64, rootEntity: Int) throws -> Int64 {
     let table = try engine.schema.table(of: rootEntity)
-    return try StoreError.mapping { try engine.reserveKeys(upTo: greatest, for: table) }
+    return try StoreError.mapping { try engine.reserveKeys(upTo: maximum, for: table) }
   }
 
   /// Inserts rows with their keys, versions and references.
@@ -96,7 +96,7 @@ package struct RowTransfer {
     guard !rows.isEmpty else { return }
     var request = SaveChangesRequest()
     request.inserted = rows
-    if !store.incrementalStore.takesExternalData { request = try request.withBytesInRows(engine.schema.model) }
+    if !store.incrementalStore.acceptsExternalData { request = try request.withBytesInRows(engine.schema.model) }
     try StoreError.mapping {
       try engine.writeExplained(.import) { [request] transaction in
         var executor = SaveExecutor(engine: engine, transaction: transaction, request: request, space: scope.objectIDSpace)
@@ -124,11 +124,11 @@ package struct RowTransfer {
     let count = try StoreError.mapping {
       try engine.writeExplained(.import) { transaction in
         let connection = transaction.connection
-        let statement = try engine.statement(.placedInsertion(side: side.number), on: connection)
+        let statement = try engine.statement(.positionedInsertion(side: side.number), on: connection)
         var count = 0
         for link in links {
           let index = try side.bind(link.near, link.far, to: statement, after: 0)
-          try side.bindPlaces(near: link.nearPlace, far: link.farPlace, to: statement, after: index)
+          try side.bindPositions(near: link.nearPosition, far: link.farPosition, to: statement, after: index)
           try statement.run()
           count += connection.changes
         }

@@ -13,9 +13,9 @@ package enum DiskSpace {
 
   /// Checks that there is enough space for an operation.
   ///
-  /// - Throws: `.noRoom` if the free space is known and insufficient.
+  /// - Throws: `.insufficientDiskSpace` if the free space is known and insufficient.
   package static func require(_ bytes: Int, beside path: String, operation: StoreAccessError.Operation) throws(StoreAccessError) {
     guard let available = available(beside: path), available < bytes else { return }
-    throw StoreAccessError(.noRoom(needed: bytes, available: available), path: path, operation: operation)
+    throw StoreAccessError(.insufficientDiskSpace(needed: bytes, available: available), path: path, operation: operation)
   }
 }

@@ -31,7 +31,7 @@ package struct FileOwner: Sendable, Hashable {
   /// - Parameters:
   ///   - replacing: Whether the file replaces one of the owner's. It is then an error if the owner would lose access. Otherwise, the
   ///     transfer is best effort.
-  package func give(_ descriptor: Int32, path: String, replacing: Bool = true) throws(StoreAccessError) {
+  package func transfer(_ descriptor: Int32, path: String, replacing: Bool = true) throws(StoreAccessError) {
     var status = stat()
     guard fstat(descriptor, &status) == 0 else { throw .system(errno, path: path, operation: Self.operation) }
     var bits = mode
@@ -48,7 +48,7 @@ package struct FileOwner: Sendable, Hashable {
   }
 
   /// Transfers a file, or a folder with its content. The path must not be writable by other users.
-  func giveTree(_ path: String) throws {
+  func transferTree(_ path: String) throws {
     var status = stat()
     guard lstat(path, &status) == 0, [S_IFREG, S_IFDIR].contains(status.st_mode & S_IFMT) else { return }
     let isFolder = status.st_mode & S_IFMT == S_IFDIR
@@ -57,13 +57,13 @@ package struct FileOwner: Sendable, Hashable {
       do { names = try FileManager.default.contentsOfDirectory(atPath: path) } catch {
         throw StoreFile.failure(error, path: path, operation: Self.operation)
       }
-      for name in names { try giveTree(path + "/" + name) }
+      for name in names { try transferTree(path + "/" + name) }
     }
     let descriptor = Descriptors.open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
     guard descriptor >= 0 else { throw StoreAccessError.system(errno, path: path, operation: Self.operation) }
     defer { _ = Foundation.close(descriptor) }
-    try (isFolder ? ofFolder : ofFile).give(descriptor, path: path)
+    try (isFolder ? ofFolder : ofFile).transfer(descriptor, path: path)
   }
 
-  private static let operation: StoreAccessError.Operation = .keepOwner
+  private static let operation: StoreAccessError.Operation = .preserveOwner
 }

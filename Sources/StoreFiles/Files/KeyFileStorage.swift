@@ -38,7 +38,7 @@ package enum KeyFileStorage {
     do throws(StoreAccessError) {
       defer { _ = Foundation.close(descriptor) }
       try fill(descriptor, bytes, path: temporary)
-      if mayReplace { try FileOwner(of: path)?.give(descriptor, path: path) }
+      if mayReplace { try FileOwner(of: path)?.transfer(descriptor, path: path) }
       guard fsync(descriptor) == 0 else { throw .system(errno, path: temporary, operation: .writeKeyFile) }
     } catch {
       unlink(temporary)
@@ -98,7 +98,7 @@ package enum KeyFileStorage {
   private static func lock(
     _ path: String, _ operation: StoreAccessError.Operation, timeoutMilliseconds: Int
   ) throws(StoreAccessError) -> Int32 {
-    let waiting = LockWaiting(milliseconds: timeoutMilliseconds)
+    let retry = LockRetry(milliseconds: timeoutMilliseconds)
     while true {
       let descriptor = Descriptors.open(path, O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW, mode: 0o600)
       let error = descriptor < 0 ? errno : 0
@@ -121,7 +121,7 @@ package enum KeyFileStorage {
         _ = Foundation.close(descriptor)
         guard number == EWOULDBLOCK || number == EINTR else { throw .system(number, path: path, operation: operation) }
       }
-      guard waiting.pause() else { throw StoreAccessError(.busy, path: path, operation: operation, circumstance: .keyFileEdited) }
+      guard retry.pause() else { throw StoreAccessError(.busy, path: path, operation: operation, circumstance: .keyFileEdited) }
     }
   }
 }

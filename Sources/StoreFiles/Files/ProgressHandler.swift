@@ -4,7 +4,7 @@ import Synchronization
 package typealias ProgressHandler = @Sendable (_ done: Int, _ total: Int) -> Bool
 
 /// Combines the progress of the parts of a long operation, each with its own units.
-package struct WorkShare: Sendable {
+package struct ProgressShare: Sendable {
   private let handler: ProgressHandler?
   private let total: Int
 
@@ -29,14 +29,14 @@ package struct WorkShare: Sendable {
 
 /// Converts the progress of several phases to one fraction. Its total is that of the first report. The completed amount never decreases,
 /// and equals the total once, after success.
-package final class RisingProgress: Sendable {
+package final class MonotonicProgress: Sendable {
   /// Runs an operation that can report any units in any phase, and reports completion after success.
-  package static func telling<Result>(
+  package static func run<Result>(
     _ handler: ProgressHandler?, _ work: (ProgressHandler?) async throws -> sending Result
   ) async throws -> sending Result {
-    let rising = RisingProgress(handler)
-    let result = try await work(rising.phases)
-    rising.finish()
+    let monotonic = MonotonicProgress(handler)
+    let result = try await work(monotonic.phases)
+    monotonic.finish()
     return result
   }
 

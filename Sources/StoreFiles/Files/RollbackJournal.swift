@@ -11,7 +11,7 @@ package enum RollbackJournal {
   private static let sectorSizes = 32...65_536
 
   /// Returns whether the page 1 that SQLite would restore was written with the key. The journal contains each page of the database once.
-  package static func holdsAuthenticFirstPage(_ path: String, authenticator: PageAuthenticator) throws(StoreAccessError) -> Bool {
+  package static func hasAuthenticFirstPage(_ path: String, authenticator: PageAuthenticator) throws(StoreAccessError) -> Bool {
     guard let file = try LogFile(opening: path) else { return false }
     let pageSize = authenticator.format.pageSize
     let recordSize = pageSize + 8

@@ -130,7 +130,7 @@ package enum StoreFile {
     let descriptor = try openExclusively(path)
     defer { _ = Foundation.close(descriptor) }
     do throws(StoreAccessError) {
-      try owner?.give(descriptor, path: path, replacing: replacing)
+      try owner?.transfer(descriptor, path: path, replacing: replacing)
     } catch {
       unlink(path)
       throw error

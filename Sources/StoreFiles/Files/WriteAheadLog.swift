@@ -15,7 +15,7 @@ package enum WriteAheadLog {
   }
 
   /// Returns whether a frame contains a page 1 written with the key.
-  package static func holdsAuthenticFirstPage(_ path: String, authenticator: PageAuthenticator) throws(StoreAccessError) -> Bool {
+  package static func hasAuthenticFirstPage(_ path: String, authenticator: PageAuthenticator) throws(StoreAccessError) -> Bool {
     var isFound = false
     try forEachFrame(path, pageSize: authenticator.format.pageSize) { (frame, page) throws(StoreAccessError) in
       if frame.page == 1, try authenticator.isAuthentic(page, number: 1) { isFound = true }

@@ -30,8 +30,8 @@ package enum ExternalCopy {
   private static func copyFile(_ id: Int64, from source: ExternalFolder, to target: ExternalFolder) throws {
     let reader = try source.openFile(id: id)
     let writer = try target.makeFile(id: id)
-    while let piece = try reader.next() {
-      try piece.withUnsafeBytes { bytes in try writer.write(bytes) }
+    while let chunk = try reader.next() {
+      try chunk.withUnsafeBytes { bytes in try writer.write(bytes) }
     }
     _ = try writer.finish()
   }

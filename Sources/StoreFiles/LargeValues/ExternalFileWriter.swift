@@ -7,7 +7,7 @@ package final class ExternalFileWriter {
   package private(set) var count = 0
   private let path: String
   private let cipher: ChunkCipher
-  private let digest: GrowingDigest
+  private let digest: IncrementalDigest
   private var descriptor: Int32
   private var isFinished = false
   private var index = 0
@@ -23,9 +23,9 @@ package final class ExternalFileWriter {
     let salt = try Cryptography.randomBytes(ExternalFileFormat.saltSize)
     let header = ExternalFileFormat.header(salt: salt)
     cipher = try ChunkCipher(key: keys.key(id, salt: salt), header: header)
-    digest = try GrowingDigest()
+    digest = try IncrementalDigest()
     descriptor = try StoreFile.openExclusively(path)
-    try owner?.give(descriptor, path: path, replacing: false)
+    try owner?.transfer(descriptor, path: path, replacing: false)
     try header.withUnsafeBytes { bytes in try put(bytes) }
   }
 

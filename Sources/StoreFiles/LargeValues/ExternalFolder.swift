@@ -104,7 +104,7 @@ package struct ExternalFolder: Sendable {
     let descriptor = Descriptors.open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
     guard descriptor >= 0 else { throw StoreAccessError.system(errno, path: folder, operation: .makeFolder) }
     defer { _ = Foundation.close(descriptor) }
-    try owner.give(descriptor, path: folder, replacing: false)
+    try owner.transfer(descriptor, path: folder, replacing: false)
   }
 
   /// Takes a shared lock that prevents the removal of files, or returns `nil` if the folder does not exist.
@@ -145,13 +145,13 @@ package struct ExternalFolder: Sendable {
   package var isPending: Bool { StoreFile.exists(pendingPath) || needsSweep || StoreFile.exists(waitingPath) }
 
   /// Records that an open store keeps dropped files until the next sync. The caller holds a share of the lock.
-  package func beginWaiting(_ name: String) throws {
+  package func beginDeferredRemoval(_ name: String) throws {
     try makeFolder(waitingPath)
     try mark(waitingPath + "/" + name)
   }
 
   /// Removes that record. The caller holds the exclusive lock.
-  package func endWaiting(_ name: String) {
+  package func endDeferredRemoval(_ name: String) {
     unlink(waitingPath + "/" + name)
     // Fails, as intended, while the folder contains the record of another store.
     rmdir(waitingPath)
@@ -182,10 +182,10 @@ package struct ExternalFolder: Sendable {
       guard failure.kind == .noSuchFile else { throw failure }
     }
     let files = names.filter(Self.isFileName)
-    return (Set(files), names.filter { !Self.isFileName($0) && !Self.notes.contains($0) }.sorted())
+    return (Set(files), names.filter { !Self.isFileName($0) && !Self.markers.contains($0) }.sorted())
   }
 
-  private static let notes = [pendingName, orphansName, waitingName]
+  private static let markers = [pendingName, orphansName, waitingName]
 
   private static func isFileName(_ name: String) -> Bool {
     name.utf8.count == 32 && name.utf8.allSatisfy { (48...57).contains($0) || (97...102).contains($0) }

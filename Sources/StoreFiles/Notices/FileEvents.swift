@@ -26,8 +26,8 @@ final class FileEvents: Sendable {
   }
 
   /// An error that tests make the system calls return.
-  enum Refusal: Sendable { case instance(Int32), watch(Int32) }
-  static let refusal = Mutex<Refusal?>(nil)
+  enum SimulatedError: Sendable { case instance(Int32), watch(Int32) }
+  static let simulatedError = Mutex<SimulatedError?>(nil)
 
   let descriptor: Int32
 
@@ -37,7 +37,7 @@ final class FileEvents: Sendable {
     /// - Throws: `.notWatchable` if the process or the user has reached a limit.
     init(path: String) throws(StoreAccessError) {
       var number: Int32?
-      if case .instance(let error) = Self.refusal.withLock({ $0 }) { number = error }
+      if case .instance(let error) = Self.simulatedError.withLock({ $0 }) { number = error }
       descriptor = number == nil ? inotify_init1(O_NONBLOCK | O_CLOEXEC) : -1
       guard descriptor >= 0 else { throw Self.failure(number ?? errno, path: path, isInstance: true) }
     }
@@ -46,7 +46,7 @@ final class FileEvents: Sendable {
     ///
     /// - Returns: The watch's number, the same for a file that is already watched.
     func watch(_ path: String, for interest: Interest) throws(StoreAccessError) -> Int32 {
-      if case .watch(let error) = Self.refusal.withLock({ $0 }) { throw Self.failure(error, path: path) }
+      if case .watch(let error) = Self.simulatedError.withLock({ $0 }) { throw Self.failure(error, path: path) }
       let mask =
         switch interest {
         case .touches: IN_ATTRIB | IN_DONT_FOLLOW
@@ -65,7 +65,7 @@ final class FileEvents: Sendable {
     /// Triggers an event that resumes a thread waiting for one: the end of a watch is an event.
     ///
     /// - Parameter path: A file that is not watched.
-    func wake(by path: String) {
+    func interruptWait(by path: String) {
       if let number = try? watch(path, for: .nothing) { unwatch(number) }
     }
 
@@ -105,21 +105,22 @@ final class FileEvents: Sendable {
 
     private static func failure(_ number: Int32, path: String, isInstance: Bool = false) -> StoreAccessError {
       switch number {
-      case EMFILE, ENFILE: StoreAccessError(.notWatchable(.noDescriptorLeft), path: path, operation: .watch)
-      case ENOSPC: StoreAccessError(.notWatchable(.noWatchLeft), path: path, operation: .watch)
-      case ENOSYS where isInstance, EPERM where isInstance: StoreAccessError(.notWatchable(.notHere), path: path, operation: .watch)
+      case EMFILE, ENFILE: StoreAccessError(.notWatchable(.descriptorLimit), path: path, operation: .watch)
+      case ENOSPC: StoreAccessError(.notWatchable(.watchLimit), path: path, operation: .watch)
+      case ENOSYS where isInstance, EPERM where isInstance:
+        StoreAccessError(.notWatchable(.unsupportedSystem), path: path, operation: .watch)
       default: .system(number, path: path, operation: .watch)
       }
     }
   #else
     init(path: String) throws(StoreAccessError) {
-      throw StoreAccessError(.notWatchable(.notHere), path: path, operation: .watch)
+      throw StoreAccessError(.notWatchable(.unsupportedSystem), path: path, operation: .watch)
     }
     func watch(_ path: String, for interest: Interest) throws(StoreAccessError) -> Int32 {
-      throw StoreAccessError(.notWatchable(.notHere), path: path, operation: .watch)
+      throw StoreAccessError(.notWatchable(.unsupportedSystem), path: path, operation: .watch)
     }
     func unwatch(_ number: Int32) {}
-    func wake(by path: String) {}
+    func interruptWait(by path: String) {}
     func forEach(_ body: (Event) -> Void) {}
   #endif
 }

@@ -24,10 +24,10 @@ package enum NoticeFile {
 /// Notifies observers in other processes of the commits of one connection.
 package struct CommitNotice {
   /// The time in nanoseconds for which a missing notice file is not looked up again.
-  static let trust: UInt64 = 20_000_000
+  static let lookupInterval: UInt64 = 20_000_000
 
   package let path: String
-  private var lookAgain: UInt64 = 0
+  private var nextLookup: UInt64 = 0
 
   package init(databasePath: String) { path = NoticeFile.path(for: databasePath) }
 
@@ -38,7 +38,7 @@ package struct CommitNotice {
   /// target.
   package mutating func touch() {
     let now = CoarseClock.now()
-    guard now >= lookAgain else { return }
-    if utimensat(AT_FDCWD, path, nil, AT_SYMLINK_NOFOLLOW) != 0, errno == ENOENT { lookAgain = now &+ Self.trust }
+    guard now >= nextLookup else { return }
+    if utimensat(AT_FDCWD, path, nil, AT_SYMLINK_NOFOLLOW) != 0, errno == ENOENT { nextLookup = now &+ Self.lookupInterval }
   }
 }

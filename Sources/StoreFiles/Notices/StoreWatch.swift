@@ -13,8 +13,8 @@ package final class StoreWatch: Sendable {
   ///   - tell: Called after each possible commit, including those of this process. It runs on the thread that serves all watches of the
   ///     process, so it must only schedule work.
   /// - Throws: `.notWatchable` if the system or the process has no watches left. There is no fallback.
-  package init(databasePath: String, tell: @escaping @Sendable () -> Void) throws(StoreAccessError) {
-    number = Mutex(try StoreWatchLine.shared.add(databasePath: databasePath, tell: tell))
+  package init(databasePath: String, onChange: @escaping @Sendable () -> Void) throws(StoreAccessError) {
+    number = Mutex(try StoreWatcher.shared.add(databasePath: databasePath, onChange: onChange))
   }
 
   deinit { end() }
@@ -25,9 +25,9 @@ package final class StoreWatch: Sendable {
       defer { number = nil }
       return number
     }
-    if let number { StoreWatchLine.shared.remove(number) }
+    if let number { StoreWatcher.shared.remove(number) }
   }
 
   /// The number of times the watching thread was resumed, for tests.
-  package static var wakeUpCount: Int { StoreWatchLine.shared.wakeUps.load(ordering: .relaxed) }
+  package static var resumeCount: Int { StoreWatcher.shared.resumeCount.load(ordering: .relaxed) }
 }

@@ -7,13 +7,13 @@ extension StoreAccessError {
     case temporaryFilesInPlainText
     case oneThread
     case notSQLCipher
-    case refusedSetting(String, found: String)
+    case rejectedSetting(String, found: String)
     case noFileSystemLayer
     case newFileInPlainText
     /// libcrypto failed to run an algorithm.
     case libcrypto(String)
 
-    var sentence: String {
+    var reasonText: String {
       switch self {
       case .plainSQLite(let version):
         "SQLite \(version) without encryption answers in SQLCipher's place; link SQLCipher only, and do not preload another SQLite"
@@ -21,7 +21,7 @@ extension StoreAccessError {
       case .temporaryFilesInPlainText: "this SQLCipher was built to write temporary files in plain text"
       case .oneThread: "this SQLCipher was built for one thread only"
       case .notSQLCipher: "the library does not answer as SQLCipher"
-      case .refusedSetting(let name, let found): "the library did not take the setting \(name), it says \(found)"
+      case .rejectedSetting(let name, let found): "the library did not take the setting \(name), it says \(found)"
       case .noFileSystemLayer: "SQLite takes no file system layer"
       case .newFileInPlainText: "the new file is not encrypted with its key"
       case .libcrypto(let algorithm): "libcrypto failed at \(algorithm)"
@@ -37,7 +37,7 @@ extension StoreAccessError {
     case recoveryKeyGroup(Int)
     case passphraseLikeRawKey
 
-    var sentence: String {
+    var reasonText: String {
       switch self {
       case .recoveryKeyCharacter: "not a recovery key: it contains a character that no recovery key has"
       case .recoveryKeyLength(let count, let expected):
@@ -53,7 +53,7 @@ extension StoreAccessError {
     case scryptWork(Int, allowed: ClosedRange<Int>)
     case slots(limit: Int)
 
-    var sentence: String {
+    var reasonText: String {
       switch self {
       case .scryptWork(let log2N, let allowed):
         "scrypt's log2N is \(log2N) and must be \(allowed.lowerBound) to \(allowed.upperBound)"
@@ -73,7 +73,7 @@ extension StoreAccessError {
     case slotOfOtherStore(id: String)
     case slotNotInTable(id: String)
 
-    var sentence: String {
+    var reasonText: String {
       switch self {
       case .noFileOrTooLarge: "it is no regular file or too large"
       case .size(let count): "its size is \(count) bytes"
@@ -103,7 +103,7 @@ extension StoreAccessError {
     case newerPages(SQLCipherFormat, sqlite: String)
     case notPlain
 
-    var sentence: String {
+    var reasonText: String {
       switch self {
       case .keyFile(let version, let known): "key file version \(version), this library knows \(known)"
       case .largeValue(let version, let known): "a large value's file of version \(version), this library knows \(known)"
@@ -121,15 +121,15 @@ extension StoreAccessError {
     case unusableName = "a name is empty or contains a NUL character"
     case unusableText = "a text literal contains a NUL character"
     case plainIsReadOnly = "a plain database is only read"
-    case writerInItself = "the writer is asked for inside its own block"
+    case nestedWriter = "the writer is asked for inside its own block"
     case noSlots = "a database key or a SQLCipher passphrase has no key slots: there is nothing to add, remove or change"
   }
 
   /// The reason why commits of others cannot be observed. The raw value is the message.
   package enum NotWatchable: String, Sendable, Hashable {
-    case notHere = "this system has no inotify"
-    case noDescriptorLeft = "the process, or its user, has no descriptor left for inotify (RLIMIT_NOFILE, fs.inotify.max_user_instances)"
-    case noWatchLeft = "the user has no watch of inotify left (fs.inotify.max_user_watches)"
+    case unsupportedSystem = "this system has no inotify"
+    case descriptorLimit = "the process, or its user, has no descriptor left for inotify (RLIMIT_NOFILE, fs.inotify.max_user_instances)"
+    case watchLimit = "the user has no watch of inotify left (fs.inotify.max_user_watches)"
     case readWithoutLocks =
       "nothing may be written in its folder, and it has no log: it is read without locks, and an error says so if it changes"
     case nothingToWatch = "neither its log nor the file that commits touch is there"

@@ -22,17 +22,17 @@ extension StoreAccessError {
   }
 
   /// The message: what happened and what to do. All messages are defined here and in the lists of causes.
-  package var explanation: String { circumstance?.rawValue ?? systemSentence ?? sentence }
+  package var explanation: String { circumstance?.rawValue ?? systemText ?? reasonText }
 
   /// The message with the system error, for kinds that several system errors share, or `nil` if the kind's own message is sufficient.
-  private var systemSentence: String? {
+  private var systemText: String? {
     switch kind {
     case .permissionDenied, .readOnly, .diskFull, .notAStore(.notARegularFile), .io: break
     default: return nil
     }
     switch systemError {
     case 0: return nil
-    case EACCES: return "\(sentence) (\(systemMessage)); check the owner and the mode of the file and of its folder"
+    case EACCES: return "\(reasonText) (\(systemMessage)); check the owner and the mode of the file and of its folder"
     case ENOTDIR: return "a part of the path is not a folder (\(systemMessage))"
     case ELOOP: return "a symbolic link is in the way, or the path leads through too many of them (\(systemMessage))"
     case ENAMETOOLONG: return "the name or the path is too long for the file system (\(systemMessage)); shorten it"
@@ -41,24 +41,24 @@ extension StoreAccessError {
     case ENFILE: return "the system has too many files open (\(systemMessage)); close some, or raise its limit (fs.file-max)"
     default:
       if case .io = kind { return nil }
-      return "\(sentence) (\(systemMessage))"
+      return "\(reasonText) (\(systemMessage))"
     }
   }
 
   private var systemMessage: String { String(cString: strerror(systemError)) }
 
-  private var sentence: String {
+  private var reasonText: String {
     switch kind {
-    case .encryptionUnavailable(let reason): "encryption is not available: \(reason.sentence)"
+    case .encryptionUnavailable(let reason): "encryption is not available: \(reason.reasonText)"
     case .keyRequired: "the store is encrypted and no key was given"
     case .invalidKey(.empty): "the key is empty"
     case .invalidKey(.length(let expected, let found)): "the key has \(found) bytes and must have \(expected)"
-    case .invalidKey(.malformed(let why)): "the key cannot be used: \(why.sentence)"
-    case .invalidKey(.parameters(let parameter)): "the key cannot be used: \(parameter.sentence)"
+    case .invalidKey(.malformed(let why)): "the key cannot be used: \(why.reasonText)"
+    case .invalidKey(.parameters(let parameter)): "the key cannot be used: \(parameter.reasonText)"
     case .wrongKey: "the key opens none of the store's key slots"
     case .keyFileMissing:
       "the key file beside the store is missing; restore it from a backup, without it the store cannot be opened; a file that never had one is no store, or one of another kind of key"
-    case .keyFileCorrupt(let what): "the key file is damaged (\(what.sentence)); restore it from a backup"
+    case .keyFileCorrupt(let what): "the key file is damaged (\(what.reasonText)); restore it from a backup"
     case .keyFileExists: "a key file without a store stands here already; move it away before creating a store of this name"
     case .keyFileOutdated:
       "the key file belongs to another state of the store: its data key is not the one that the store was last encrypted with; put back the key file that was written with this state of the store, or a backup of the store with the key file that belongs to it; if neither was exchanged, the beginning of the store is damaged"
@@ -85,7 +85,7 @@ extension StoreAccessError {
     case .storeCorrupt(.value): "what is stored of a property is no value of its type; verify the store"
     case .externalDataMissing:
       "the file of a large value is not beside the store: either the value was replaced or deleted since it was read, or the file was lost; verify the store"
-    case .unsupportedFormat(let what): "the store's format is not supported: \(what.sentence)"
+    case .unsupportedFormat(let what): "the store's format is not supported: \(what.reasonText)"
     case .busy:
       "the store is in use: by another container, context or connection of this process, or by another process; wait until it has ended its work, or close it, and try again"
     case .exchanged: "another process has replaced, rotated or removed the store meanwhile; open it again"
@@ -95,7 +95,7 @@ extension StoreAccessError {
     case .permissionDenied: "no permission"
     case .notWatchable(let reason): "what others write to the store cannot be heard of: \(reason.rawValue)"
     case .diskFull: "no space is left on the disk"
-    case .noRoom(let needed, let available):
+    case .insufficientDiskSpace(let needed, let available):
       "the work needs \(needed) bytes of free space on the disk, which has \(available); nothing was changed; make room and try again"
     case .io(let number): number == 0 ? "input or output failed" : "input or output failed: \(String(cString: strerror(number)))"
     case .outOfMemory: "out of memory"

@@ -19,7 +19,7 @@ extension StoreAccessError {
     case `import`
     case export
     case verify
-    case keepOwner = "keep the owner"
+    case preserveOwner = "keep the owner"
     case makeFolder = "make a folder"
     case readLog = "read the log"
     case readUnusedPages = "read the unused pages"
@@ -28,7 +28,7 @@ extension StoreAccessError {
     // Keys and the key file.
     case key
     case unlock
-    case askKeyProvider = "ask the key provider"
+    case callKeyProvider = "ask the key provider"
     case deriveKey = "derive a key"
     case readKeyFile = "read the key file"
     case writeKeyFile = "write the key file"

@@ -78,7 +78,7 @@ import Foundation
     case notWatchable(NotWatchable)
     case diskFull
     /// An operation needs more disk space than available, and was not begun.
-    case noRoom(needed: Int, available: Int)
+    case insufficientDiskSpace(needed: Int, available: Int)
     case io(Int32)
     case outOfMemory
     case cancelled

@@ -74,7 +74,7 @@ package final class ChunkCipher {
 }
 
 /// An incremental SHA-256 digest.
-package final class GrowingDigest {
+package final class IncrementalDigest {
   private let context: OpaquePointer
 
   package init() throws(StoreAccessError) {

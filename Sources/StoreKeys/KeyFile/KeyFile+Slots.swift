@@ -46,7 +46,7 @@ extension KeyFile {
       guard let dataKeys = try dataKeys(in: slot, opened) else { throw corrupt(.slotOfOtherStore(id: "\(slot.id)"), path) }
       var keys = UnlockedKeys(dataKeys: dataKeys, opened: OpenedSlot(id: slot.id, secret: opened))
       try authenticate(&keys, path: path)
-      LastSlots.note(slot.id, of: storeID)
+      RecentSlots.record(slot.id, of: storeID)
       return (keys, slot.id)
     }
     return nil
@@ -61,7 +61,7 @@ extension KeyFile {
   }
 
   /// Unlocks the file after a change by another process, with the keys of an earlier state. Returns `nil` if they are not sufficient.
-  package func unlock(knowing known: UnlockedKeys, of earlier: KeyFile, path: String) throws(StoreAccessError) -> UnlockedKeys? {
+  package func unlock(reusing known: UnlockedKeys, of earlier: KeyFile, path: String) throws(StoreAccessError) -> UnlockedKeys? {
     var dataKeys: [SecretBytes] = []
     for generation in generations {
       for (old, key) in zip(earlier.generations, known.dataKeys) where old.number == generation.number && old.salt == generation.salt {
@@ -162,7 +162,7 @@ extension KeyFile {
   /// Removes all generations but one. It is identified by number, since another process may have changed its position in the file.
   ///
   /// - Returns: `false` if the file does not contain the generation. Nothing is changed then.
-  package mutating func keepGeneration(_ number: UInt32, keys: inout UnlockedKeys) -> Bool {
+  package mutating func retainGeneration(_ number: UInt32, keys: inout UnlockedKeys) -> Bool {
     guard let index = place(of: number, keys) else { return false }
     generations = [generations[index]]
     for slot in slots.indices { slots[slot].sealedKeys = [slots[slot].sealedKeys[index]] }

@@ -12,16 +12,16 @@ package struct KeyWorkLimit: Sendable, Hashable {
   private static let unit = 1 << 17
 
   /// The limit that the application or the user set, or `nil` for the default.
-  package let wish: Int?
+  package let requestedUnits: Int?
 
   /// - Parameter wish: The limit in units. A single slot can use all of them, and the memory that it needs.
-  package init(_ wish: Int? = nil) { self.wish = wish.map { max(0, min($0, 1 << 20)) } }
+  package init(_ requestedUnits: Int? = nil) { self.requestedUnits = requestedUnits.map { max(0, min($0, 1 << 20)) } }
 
-  private var greatestSum: Int { (wish ?? Self.standardUnits) * Self.unit }
+  private var maximumSum: Int { (requestedUnits ?? Self.standardUnits) * Self.unit }
 
   /// Returns whether a derivation is allowed after others with a sum of N.
   func allows(_ log2N: Int, after sum: Int) -> Bool {
-    (wish != nil || log2N <= Self.standardLargest) && sum + (1 << log2N) <= greatestSum
+    (requestedUnits != nil || log2N <= Self.standardLargest) && sum + (1 << log2N) <= maximumSum
   }
 
   /// Returns the limit that allows a sum of N.
@@ -64,7 +64,7 @@ package struct KeyWork {
   package let limit: KeyWorkLimit
   private var sum = 0
   /// The first slot that was not tried, and the limit that it needs.
-  private(set) var refused: (slot: KeyFile.Slot, needed: Int)?
+  private(set) var rejected: (slot: KeyFile.Slot, needed: Int)?
 
   package init(_ limit: KeyWorkLimit) { self.limit = limit }
 
@@ -73,7 +73,7 @@ package struct KeyWork {
     guard slot.log2N > 0 else { return true }
     let log2N = Int(slot.log2N)
     guard limit.allows(log2N, after: sum) else {
-      if refused == nil { refused = (slot, KeyWorkLimit.units(for: sum + (1 << log2N))) }
+      if rejected == nil { rejected = (slot, KeyWorkLimit.units(for: sum + (1 << log2N))) }
       return false
     }
     sum += 1 << log2N
@@ -81,21 +81,21 @@ package struct KeyWork {
   }
 
   /// Returns the error if no slot was opened and not all were tried.
-  package func refusal(_ file: KeyFile, path: String) -> StoreAccessError? {
-    refused.map {
+  package func limitError(_ file: KeyFile, path: String) -> StoreAccessError? {
+    rejected.map {
       StoreAccessError(.keyWorkExceeded(slot: file.name(of: $0.slot), needed: $0.needed, isNew: false), path: path, operation: .unlock)
     }
   }
 }
 
 /// The slots that most recently opened stores in this process. The next opening probably uses the same key.
-enum LastSlots {
+enum RecentSlots {
   private static let capacity = 64
   private static let slots = Mutex<[(store: UUID, slot: UUID)]>([])
 
   static func slot(of store: UUID) -> UUID? { slots.withLock { $0.first { $0.store == store }?.slot } }
 
-  static func note(_ slot: UUID, of store: UUID) {
+  static func record(_ slot: UUID, of store: UUID) {
     slots.withLock { slots in
       slots.removeAll { $0.store == store }
       slots.append((store, slot))
@@ -108,7 +108,7 @@ extension KeyFile {
   /// The slots in the order in which they are tried: the one that opened the store last, then the others by ascending cost, since an
   /// expensive slot can come from an attacker.
   var slotsByLikelihood: [Slot] {
-    let last = LastSlots.slot(of: storeID)
+    let last = RecentSlots.slot(of: storeID)
     return slots.enumerated().sorted { left, right in
       func rank(_ entry: (offset: Int, element: Slot)) -> (Int, UInt8, Int) {
         (entry.element.id == last ? 0 : 1, entry.element.log2N, entry.offset)

@@ -13,7 +13,7 @@ extension StoreSpecification {
   }
 
   /// The suites for stores with a history.
-  public static var historySuites: [StoreSpecification.Type] { [HistorySpecification.self, HistoryPlacesSpecification.self] }
+  public static var historySuites: [StoreSpecification.Type] { [HistorySpecification.self, HistoryTokenSpecification.self] }
 
   /// The suites for managed objects on a store.
   public static var objectSuites: [StoreSpecification.Type] {
@@ -25,7 +25,7 @@ extension StoreSpecification {
       ConstraintMergeSpecification.self, CompositeSpecification.self, ExternalDataSpecification.self, DerivedAttributeSpecification.self,
       DerivedFilterSpecification.self, QueryGenerationSpecification.self, NestingSpecification.self,
       LiveResultsSpecification.self, UndoSpecification.self, RandomUndoSpecification.self,
-      SnapshotSpecification.self, LostMemberSpecification.self, LostLinkSpecification.self, RequestBoundsSpecification.self,
+      SnapshotSpecification.self, DeletedMemberSpecification.self, DeletedDestinationSpecification.self, RequestBoundsSpecification.self,
       SpecialNumberSpecification.self,
       DoublesInDecimalsSpecification.self, DeletedOwnerSpecification.self,
     ]

@@ -11,30 +11,30 @@ public final class HistorySpecification: ObjectSpecification {
   public override class var cases: [Case] {
     list(
       [
-        ("testAStoreKeepsNoHistoryUnlessToldTo", { $0.testAStoreKeepsNoHistoryUnlessToldTo }),
+        ("testHistoryTrackingIsDisabledByDefault", { $0.testHistoryTrackingIsDisabledByDefault }),
         ("testASaveIsOneTransactionWithItsChanges", { $0.testASaveIsOneTransactionWithItsChanges }),
-        ("testANegativeLimitMakesARequestForTheHistoryThrow", { $0.testANegativeLimitMakesARequestForTheHistoryThrow }),
-        ("testAuthorContextAndProcessAreTold", { $0.testAuthorContextAndProcessAreTold }),
-        ("testUpdatedPropertiesAreToldByName", { $0.testUpdatedPropertiesAreToldByName }),
-        ("testLinksAreToldAsPairs", { $0.testLinksAreToldAsPairs }),
-        ("testTheOrderOfMembersIsTold", { $0.testTheOrderOfMembersIsTold }),
-        ("testDeletionsTellMarkedAttributes", { $0.testDeletionsTellMarkedAttributes }),
-        ("testValuesAreToldAtTheirLevel", { $0.testValuesAreToldAtTheirLevel }),
-        ("testWhatIsRolledBackLeavesNothing", { $0.testWhatIsRolledBackLeavesNothing }),
+        ("testNegativeLimitMakesAHistoryRequestThrow", { $0.testNegativeLimitMakesAHistoryRequestThrow }),
+        ("testAuthorContextAndProcessAreRecorded", { $0.testAuthorContextAndProcessAreRecorded }),
+        ("testUpdatedPropertiesAreRecordedByName", { $0.testUpdatedPropertiesAreRecordedByName }),
+        ("testLinksAreRecordedAsPairs", { $0.testLinksAreRecordedAsPairs }),
+        ("testMemberOrderIsRecorded", { $0.testMemberOrderIsRecorded }),
+        ("testDeletionsRecordTombstoneAttributes", { $0.testDeletionsRecordTombstoneAttributes }),
+        ("testValuesAreRecordedByHistoryLevel", { $0.testValuesAreRecordedByHistoryLevel }),
+        ("testRolledBackChangesAreNotRecorded", { $0.testRolledBackChangesAreNotRecorded }),
         ("testRequestsOfOneAuthorInATransactionAreOneTransaction", { $0.testRequestsOfOneAuthorInATransactionAreOneTransaction }),
-        ("testBatchRequestsAreToldWithAllThatTheyReach", { $0.testBatchRequestsAreToldWithAllThatTheyReach }),
-        ("testValuesOfBatchRequestsAreTold", { $0.testValuesOfBatchRequestsAreTold }),
-        ("testDerivedValuesAreToldAsSuch", { $0.testDerivedValuesAreToldAsSuch }),
-        ("testPushesOfNestedContextsAreToldByTheSaveToTheStore", { $0.testPushesOfNestedContextsAreToldByTheSaveToTheStore }),
-        ("testWhoeverHearsOfASaveHearsItsPlace", { $0.testWhoeverHearsOfASaveHearsItsPlace }),
-        ("testTheSaveAfterAnUndoIsRecordedAsAny", { $0.testTheSaveAfterAnUndoIsRecordedAsAny }),
-        ("testAStateThatHoldsStillSaysItsPlace", { $0.testAStateThatHoldsStillSaysItsPlace }),
+        ("testBatchRequestsRecordAllAffectedObjects", { $0.testBatchRequestsRecordAllAffectedObjects }),
+        ("testValuesOfBatchRequestsAreRecorded", { $0.testValuesOfBatchRequestsAreRecorded }),
+        ("testDerivedValuesAreRecordedAsDerived", { $0.testDerivedValuesAreRecordedAsDerived }),
+        ("testNestedContextSavesAreRecordedByTheSaveToTheStore", { $0.testNestedContextSavesAreRecordedByTheSaveToTheStore }),
+        ("testSaveObserversReceiveTheHistoryPosition", { $0.testSaveObserversReceiveTheHistoryPosition }),
+        ("testSaveAfterAnUndoIsRecordedAsUsual", { $0.testSaveAfterAnUndoIsRecordedAsUsual }),
+        ("testGenerationReportsItsHistoryPosition", { $0.testGenerationReportsItsHistoryPosition }),
       ] as [(String, (HistorySpecification) -> () throws -> Void)])
   }
 
   // MARK: Cases
 
-  func testAStoreKeepsNoHistoryUnlessToldTo() throws {
+  func testHistoryTrackingIsDisabledByDefault() throws {
     let open = try makeStore()
     try open.insert("Tag", ["name": .text("red")])
     XCTAssertNil(try open.persistentStore.historyLevel)
@@ -66,7 +66,7 @@ public final class HistorySpecification: ObjectSpecification {
     XCTAssertEqual(try transactions(open).count, 1)
   }
 
-  func testANegativeLimitMakesARequestForTheHistoryThrow() throws {
+  func testNegativeLimitMakesAHistoryRequestThrow() throws {
     let open = try makeTracked()
     let context = open.newContext()
     try context.insert("Tag", ["name": "red"])
@@ -82,7 +82,7 @@ public final class HistorySpecification: ObjectSpecification {
     XCTAssertEqual(try context.execute(request).transactions.count, 1)
   }
 
-  func testAuthorContextAndProcessAreTold() throws {
+  func testAuthorContextAndProcessAreRecorded() throws {
     let open = try makeTracked()
     let context = open.newContext()
     context.transactionAuthor = "importer"
@@ -101,7 +101,7 @@ public final class HistorySpecification: ObjectSpecification {
     XCTAssertLessThan(found[0].transactionNumber, found[1].transactionNumber)
   }
 
-  func testUpdatedPropertiesAreToldByName() throws {
+  func testUpdatedPropertiesAreRecordedByName() throws {
     let open = try makeTracked()
     let context = open.newContext()
     let (anna, ben) = (try context.insert("Author", ["name": "Anna"]), try context.insert("Author", ["name": "Ben"]))
@@ -124,7 +124,7 @@ public final class HistorySpecification: ObjectSpecification {
     XCTAssertNil(change.tombstone)
   }
 
-  func testLinksAreToldAsPairs() throws {
+  func testLinksAreRecordedAsPairs() throws {
     let open = try makeTracked()
     let context = open.newContext()
     let tags = try ["red", "blue", "green"].map { try context.insert("Tag", ["name": $0]) }
@@ -151,7 +151,7 @@ public final class HistorySpecification: ObjectSpecification {
       ])
   }
 
-  func testTheOrderOfMembersIsTold() throws {
+  func testMemberOrderIsRecorded() throws {
     for level in HistoryLevel.allCases {
       let open = try makeTracked(level: level)
       let context = open.newContext()
@@ -184,7 +184,7 @@ public final class HistorySpecification: ObjectSpecification {
     return SpecificationModels.compile([film, EntityDescription(name: "Other")])
   }()
 
-  func testDeletionsTellMarkedAttributes() throws {
+  func testDeletionsRecordTombstoneAttributes() throws {
     for level in HistoryLevel.allCases {
       let open = try makeTracked(Self.films, level: level)
       let context = open.newContext()
@@ -212,7 +212,7 @@ public final class HistorySpecification: ObjectSpecification {
     }
   }
 
-  func testValuesAreToldAtTheirLevel() throws {
+  func testValuesAreRecordedByHistoryLevel() throws {
     let open = try makeTracked(level: .values)
     let context = open.newContext()
     let (anna, ben) = (try context.insert("Author", ["name": "Anna"]), try context.insert("Author", ["name": "Ben"]))
@@ -244,7 +244,7 @@ public final class HistorySpecification: ObjectSpecification {
 
   private struct Stop: Error {}
 
-  func testWhatIsRolledBackLeavesNothing() throws {
+  func testRolledBackChangesAreNotRecorded() throws {
     let open = try makeTracked()
     try open.insert("Tag", ["name": .text("red")])
     let before = try transactions(open)
@@ -293,7 +293,7 @@ public final class HistorySpecification: ObjectSpecification {
 
   // MARK: Batches
 
-  func testBatchRequestsAreToldWithAllThatTheyReach() throws {
+  func testBatchRequestsRecordAllAffectedObjects() throws {
     let open = try makeTracked()
     let context = open.newContext()
     let author = try context.insert("Author", ["name": "Anna"])
@@ -323,7 +323,7 @@ public final class HistorySpecification: ObjectSpecification {
     XCTAssertTrue(lines(found[1]).contains("insert Tag"), "\(lines(found[1]))")
   }
 
-  func testValuesOfBatchRequestsAreTold() throws {
+  func testValuesOfBatchRequestsAreRecorded() throws {
     let open = try makeTracked(level: .values)
     let context = open.newContext()
     let author = try context.insert("Author", ["name": "Anna"])
@@ -347,7 +347,7 @@ public final class HistorySpecification: ObjectSpecification {
     XCTAssertEqual(changes.first { $0.changeType == .delete }?.oldValues?["name"] as? String, "Anna")
   }
 
-  func testDerivedValuesAreToldAsSuch() throws {
+  func testDerivedValuesAreRecordedAsDerived() throws {
     var total = AttributeDescription(name: "count", type: .integer64)
     total.derivationExpression = "items.@count"
     var list = EntityDescription(name: "List")
@@ -370,7 +370,7 @@ public final class HistorySpecification: ObjectSpecification {
     XCTAssertTrue(changes.contains { $0.derivedProperties == ["count"] }, "\(changes)")
   }
 
-  func testPushesOfNestedContextsAreToldByTheSaveToTheStore() throws {
+  func testNestedContextSavesAreRecordedByTheSaveToTheStore() throws {
     let open = try makeTracked(level: .values)
     let root = open.newContext()
     (root.transactionAuthor, root.name) = ("root", "main")
@@ -411,7 +411,7 @@ public final class HistorySpecification: ObjectSpecification {
     XCTAssertEqual(try XCTUnwrap(replica.all("Book").first).members("tags").map(\.objectID), [tag.objectID])
   }
 
-  func testWhoeverHearsOfASaveHearsItsPlace() throws {
+  func testSaveObserversReceiveTheHistoryPosition() throws {
     let open = try makeTracked()
     let heard = Mutex<[PersistentHistoryToken?]>([])
     let number = open.coordinator.addObserver { changes in heard.withLock { $0.append(changes.historyToken) } }
@@ -442,7 +442,7 @@ public final class HistorySpecification: ObjectSpecification {
     XCTAssertEqual(untold.withLock { $0 }, [nil])
   }
 
-  func testTheSaveAfterAnUndoIsRecordedAsAny() throws {
+  func testSaveAfterAnUndoIsRecordedAsUsual() throws {
     let open = try makeTracked()
     let context = open.newContext()
     let (tag, book) = (try context.insert("Tag", ["name": "red"]), try context.insert("Book", ["title": "Heat"]))
@@ -466,7 +466,7 @@ public final class HistorySpecification: ObjectSpecification {
     XCTAssertEqual(Set(lines(try transactions(open, after: next).first)), ["delete Tag", "update Book title"])
   }
 
-  func testAStateThatHoldsStillSaysItsPlace() throws {
+  func testGenerationReportsItsHistoryPosition() throws {
     let open = try makeTracked()
     try open.insert("Tag", ["name": .text("red")])
     let place = try token(open)

@@ -10,21 +10,21 @@ public final class CompositeSpecification: ObjectSpecification {
   public override class var cases: [Case] {
     list(
       [
-        ("testAPartIsSavedAndFoundAgain", { $0.testAPartIsSavedAndFoundAgain }),
+        ("testCompositePartRoundTrips", { $0.testCompositePartRoundTrips }),
         ("testACompositeIsADictionaryOfItsParts", { $0.testACompositeIsADictionaryOfItsParts }),
-        ("testPartsStandInPredicatesSortsAndResults", { $0.testPartsStandInPredicatesSortsAndResults }),
-        ("testPartsMayIdentifyAnObject", { $0.testPartsMayIdentifyAnObject }),
+        ("testPartsCanBeUsedInPredicatesSortsAndResults", { $0.testPartsCanBeUsedInPredicatesSortsAndResults }),
+        ("testPartsCanBeUniquenessConstraints", { $0.testPartsCanBeUniquenessConstraints }),
         ("testACompositeIsValidatedAsAWhole", { $0.testACompositeIsValidatedAsAWhole }),
-        ("testUnsavedPartsAreAskedInMemory", { $0.testUnsavedPartsAreAskedInMemory }),
-        ("testAWholeCompositeInAPredicateIsAnError", { $0.testAWholeCompositeInAPredicateIsAnError }),
-        ("testAPartOfANilCompositeBringsRequiredDefaults", { $0.testAPartOfANilCompositeBringsRequiredDefaults }),
+        ("testUnsavedPartsAreEvaluatedInMemory", { $0.testUnsavedPartsAreEvaluatedInMemory }),
+        ("testWholeCompositeInAPredicateThrows", { $0.testWholeCompositeInAPredicateThrows }),
+        ("testSettingAPartOfANilCompositeSetsRequiredDefaults", { $0.testSettingAPartOfANilCompositeSetsRequiredDefaults }),
         ("testANilCompositeIsNilForEveryReader", { $0.testANilCompositeIsNilForEveryReader }),
         ("testRequiredPartsOfRequiredPartsAreValidated", { $0.testRequiredPartsOfRequiredPartsAreValidated }),
-        ("testBatchRequestsBringRequiredDefaults", { $0.testBatchRequestsBringRequiredDefaults }),
-        ("testABatchUpdateOfOnePartBringsRequiredDefaults", { $0.testABatchUpdateOfOnePartBringsRequiredDefaults }),
-        ("testABatchUpdateThatLeavesARequiredPartOutIsRefused", { $0.testABatchUpdateThatLeavesARequiredPartOutIsRefused }),
+        ("testBatchRequestsSetRequiredDefaults", { $0.testBatchRequestsSetRequiredDefaults }),
+        ("testBatchUpdateOfOnePartSetsRequiredDefaults", { $0.testBatchUpdateOfOnePartSetsRequiredDefaults }),
+        ("testBatchUpdateWithoutARequiredPartIsRejected", { $0.testBatchUpdateWithoutARequiredPartIsRejected }),
         ("testABatchInsertionMergesCompositesWithRequiredDefaults", { $0.testABatchInsertionMergesCompositesWithRequiredDefaults }),
-        ("testAMergedCompositeBringsRequiredDefaults", { $0.testAMergedCompositeBringsRequiredDefaults }),
+        ("testMergedCompositeSetsRequiredDefaults", { $0.testMergedCompositeSetsRequiredDefaults }),
       ] as [(String, (CompositeSpecification) -> () throws -> Void)])
   }
 
@@ -71,7 +71,7 @@ public final class CompositeSpecification: ObjectSpecification {
     return try context.texts("name", request)
   }
 
-  func testAPartIsSavedAndFoundAgain() throws {
+  func testCompositePartRoundTrips() throws {
     let (store, _) = try makePeople()
     let again = store.newContext()
     let bob = try find("Person", "name", "Bob", in: again)
@@ -109,7 +109,7 @@ public final class CompositeSpecification: ObjectSpecification {
     XCTAssertEqual(try bob.value(forKeyPath: "home.city") as? String, "Bonn", "nothing is changed by a value that does not fit")
   }
 
-  func testPartsStandInPredicatesSortsAndResults() throws {
+  func testPartsCanBeUsedInPredicatesSortsAndResults() throws {
     let (_, context) = try makePeople()
     XCTAssertEqual(try names("home.city BEGINSWITH[c] 'b'", in: context), ["Bob"])
     XCTAssertEqual(try names("home.place.latitude > 50", in: context), ["Bob"])
@@ -123,7 +123,7 @@ public final class CompositeSpecification: ObjectSpecification {
     XCTAssertEqual(try context.texts("name", request), ["Ann", "Bob", "Cat"])
   }
 
-  func testPartsMayIdentifyAnObject() throws {
+  func testPartsCanBeUniquenessConstraints() throws {
     let (store, _) = try makePeople()
     let context = store.newContext()
     try context.insert("Person", ["name": "Ann", "home": ["city": "Blaustein", "zip": "89073"]])
@@ -147,7 +147,7 @@ public final class CompositeSpecification: ObjectSpecification {
     XCTAssertNoThrow(try context.save())
   }
 
-  func testUnsavedPartsAreAskedInMemory() throws {
+  func testUnsavedPartsAreEvaluatedInMemory() throws {
     let (_, context) = try makePeople()
     let cat = try find("Person", "name", "Cat", in: context)
     try cat.setValue(["city": "Bern"], forKey: "home")
@@ -155,7 +155,7 @@ public final class CompositeSpecification: ObjectSpecification {
     XCTAssertEqual(try names("home.city == nil", in: context), [])
   }
 
-  func testAWholeCompositeInAPredicateIsAnError() throws {
+  func testWholeCompositeInAPredicateThrows() throws {
     let (_, context) = try makePeople()
     XCTAssertThrowsError(try names("home == nil", in: context)) { XCTAssertTrue("\($0)".contains("Name one of its parts"), "\($0)") }
     XCTAssertThrowsError(try names("home.planet == 'Mars'", in: context)) { XCTAssertTrue("\($0)".contains("home.planet"), "\($0)") }
@@ -208,7 +208,7 @@ public final class CompositeSpecification: ObjectSpecification {
     (try object.value(forKey: key) as? [String: Any]).map { NSDictionary(dictionary: $0) }
   }
 
-  func testAPartOfANilCompositeBringsRequiredDefaults() throws {
+  func testSettingAPartOfANilCompositeSetsRequiredDefaults() throws {
     let store = try makeStore(Self.withDefaults)
     let (context, person) = try makeHomeless(store)
     try person.setValue("89073", forKeyPath: "home.zip")
@@ -266,7 +266,7 @@ public final class CompositeSpecification: ObjectSpecification {
     XCTAssertEqual(try dictionary(person, "plan"), ["label": "flat", "door": ["width": 0.9]])
   }
 
-  func testBatchRequestsBringRequiredDefaults() throws {
+  func testBatchRequestsSetRequiredDefaults() throws {
     let store = try makeStore(Self.withDefaults)
     let context = store.newContext()
     let rows: [[String: Any]] = [
@@ -307,7 +307,7 @@ public final class CompositeSpecification: ObjectSpecification {
     try context.save()
   }
 
-  func testABatchUpdateOfOnePartBringsRequiredDefaults() throws {
+  func testBatchUpdateOfOnePartSetsRequiredDefaults() throws {
     let store = try makeStore(Self.withDefaults)
     let (context, ann) = try makeHomeless(store)
     let full: [String: Any] = ["city": "Bonn", "zip": "9", "floor": 7]
@@ -339,7 +339,7 @@ public final class CompositeSpecification: ObjectSpecification {
     try expect(estate, "Ann", "estate", in: store)
   }
 
-  func testABatchUpdateThatLeavesARequiredPartOutIsRefused() throws {
+  func testBatchUpdateWithoutARequiredPartIsRejected() throws {
     let store = try makeStore(Self.withDefaults)
     let (context, _) = try makeHomeless(store)
     func expectMissing(_ key: String, _ parts: [String: (any Sendable)?], line: UInt = #line) {
@@ -395,7 +395,7 @@ public final class CompositeSpecification: ObjectSpecification {
     try expect(nil, "Ann", in: store)
   }
 
-  func testAMergedCompositeBringsRequiredDefaults() throws {
+  func testMergedCompositeSetsRequiredDefaults() throws {
     let store = try makeStore(Self.withDefaults)
     let (context, person) = try makeHomeless(store)
     try person.setValue("1", forKeyPath: "home.zip")

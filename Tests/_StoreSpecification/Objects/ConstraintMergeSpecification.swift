@@ -10,25 +10,25 @@ public final class ConstraintMergeSpecification: ObjectSpecification {
   public override class var cases: [Case] {
     list(
       [
-        ("testTheTableOfPolicies", { $0.testTheTableOfPolicies }),
-        ("testTheErrorHasBothObjectsAndTheirValues", { $0.testTheErrorHasBothObjectsAndTheirValues }),
-        ("testANewObjectTakesTheIdentityOfTheStoredOne", { $0.testANewObjectTakesTheIdentityOfTheStoredOne }),
-        ("testAStoredObjectThatIsAtHandStays", { $0.testAStoredObjectThatIsAtHandStays }),
-        ("testRelationshipsFollowToTheSurvivor", { $0.testRelationshipsFollowToTheSurvivor }),
-        ("testOrderedMembersFollowBehindTheStoredOnes", { $0.testOrderedMembersFollowBehindTheStoredOnes }),
-        ("testOneToOneFollows", { $0.testOneToOneFollows }),
+        ("testEveryMergePolicyMatchesTheTable", { $0.testEveryMergePolicyMatchesTheTable }),
+        ("testErrorContainsBothObjectsAndTheirValues", { $0.testErrorContainsBothObjectsAndTheirValues }),
+        ("testNewObjectAdoptsTheStoredIdentity", { $0.testNewObjectAdoptsTheStoredIdentity }),
+        ("testRegisteredStoredObjectSurvives", { $0.testRegisteredStoredObjectSurvives }),
+        ("testRelationshipsAreMovedToTheSurvivor", { $0.testRelationshipsAreMovedToTheSurvivor }),
+        ("testOrderedMembersAreAppendedToTheStoredOnes", { $0.testOrderedMembersAreAppendedToTheStoredOnes }),
+        ("testOneToOneRelationshipsAreMovedToTheSurvivor", { $0.testOneToOneRelationshipsAreMovedToTheSurvivor }),
         ("testNewObjectsAreMergedIntoTheFirst", { $0.testNewObjectsAreMergedIntoTheFirst }),
         ("testSeveralNewObjectsAreMergedIntoAStoredOne", { $0.testSeveralNewObjectsAreMergedIntoAStoredOne }),
-        ("testAnUpdateToTakenValues", { $0.testAnUpdateToTakenValues }),
-        ("testAnObjectThatMatchesTwo", { $0.testAnObjectThatMatchesTwo }),
-        ("testCompoundConstraintsNeedAllTheirValues", { $0.testCompoundConstraintsNeedAllTheirValues }),
+        ("testUpdateToDuplicateValues", { $0.testUpdateToDuplicateValues }),
+        ("testObjectThatMatchesTwoStoredObjects", { $0.testObjectThatMatchesTwoStoredObjects }),
+        ("testCompoundConstraintsCompareAllTheirValues", { $0.testCompoundConstraintsCompareAllTheirValues }),
         ("testInheritedConstraints", { $0.testInheritedConstraints }),
         ("testARuleMergesValues", { $0.testARuleMergesValues }),
-        ("testAnApplicationMayDecide", { $0.testAnApplicationMayDecide }),
-        ("testTheStoredRowMayChangeMeanwhile", { $0.testTheStoredRowMayChangeMeanwhile }),
-        ("testIDsObtainedBeforeTheSaveFollow", { $0.testIDsObtainedBeforeTheSaveFollow }),
-        ("testAThousandClashesAreMerged", { $0.testAThousandClashesAreMerged }),
-        ("testRandomImportsLeaveOneObjectAKey", { $0.testRandomImportsLeaveOneObjectAKey }),
+        ("testApplicationCanResolveConflicts", { $0.testApplicationCanResolveConflicts }),
+        ("testStoredRowCanChangeDuringTheMerge", { $0.testStoredRowCanChangeDuringTheMerge }),
+        ("testIDsObtainedBeforeTheSaveAreReplaced", { $0.testIDsObtainedBeforeTheSaveAreReplaced }),
+        ("testThousandConflictsAreMerged", { $0.testThousandConflictsAreMerged }),
+        ("testRandomImportsLeaveOneObjectPerKey", { $0.testRandomImportsLeaveOneObjectPerKey }),
       ] as [(String, (ConstraintMergeSpecification) -> () throws -> Void)])
   }
 
@@ -41,7 +41,7 @@ public final class ConstraintMergeSpecification: ObjectSpecification {
     ["a": .int(a), "b": b.map { .int($0) } ?? .null, "key": .text(key)]
   }
 
-  func testTheTableOfPolicies() throws {
+  func testEveryMergePolicyMatchesTheTable() throws {
     for (policy, expected): (MergePolicy, [Int64?]) in [
       // Unset values do not count, except under the policy that overwrites everything.
       (.mergeByPropertyObjectTrump, [2, 1, 7]), (.overwrite, [2, 0, nil]), (.mergeByPropertyStoreTrump, [1, 1, 7]), (.rollback, [1, 1, 7]),
@@ -65,7 +65,7 @@ public final class ConstraintMergeSpecification: ObjectSpecification {
     XCTAssertTrue(new.isInserted)
   }
 
-  func testTheErrorHasBothObjectsAndTheirValues() throws {
+  func testErrorContainsBothObjectsAndTheirValues() throws {
     let open = try makeStore(MergeModel.compiled)
     let id = try open.insert("Item", row(1, 1, "secret"))
     let context = open.context()
@@ -87,7 +87,7 @@ public final class ConstraintMergeSpecification: ObjectSpecification {
     XCTAssertFalse("\(error) \(error.constraintConflicts)".contains("secret"))
   }
 
-  func testANewObjectTakesTheIdentityOfTheStoredOne() throws {
+  func testNewObjectAdoptsTheStoredIdentity() throws {
     for policy in Self.policies {
       let open = try makeStore(MergeModel.compiled)
       let id = try open.insert("Item", row(1, 1, "k"))
@@ -106,7 +106,7 @@ public final class ConstraintMergeSpecification: ObjectSpecification {
     }
   }
 
-  func testAStoredObjectThatIsAtHandStays() throws {
+  func testRegisteredStoredObjectSurvives() throws {
     for policy in Self.policies {
       let open = try makeStore(MergeModel.compiled)
       let id = try open.insert("Item", row(1, 1, "k"))
@@ -127,7 +127,7 @@ public final class ConstraintMergeSpecification: ObjectSpecification {
     }
   }
 
-  func testRelationshipsFollowToTheSurvivor() throws {
+  func testRelationshipsAreMovedToTheSurvivor() throws {
     for policy in Self.policies {
       for isAtHand in [true, false] {
         let open = try makeStore(MergeModel.compiled)
@@ -162,7 +162,7 @@ public final class ConstraintMergeSpecification: ObjectSpecification {
     }
   }
 
-  func testOrderedMembersFollowBehindTheStoredOnes() throws {
+  func testOrderedMembersAreAppendedToTheStoredOnes() throws {
     for policy in Self.policies {
       let model = SpecificationModels.compile([
         SpecificationModels.entity(
@@ -186,7 +186,7 @@ public final class ConstraintMergeSpecification: ObjectSpecification {
     }
   }
 
-  func testOneToOneFollows() throws {
+  func testOneToOneRelationshipsAreMovedToTheSurvivor() throws {
     for policy in Self.policies {
       let open = try makeStore(MergeModel.compiled)
       let setup = open.context()
@@ -242,7 +242,7 @@ public final class ConstraintMergeSpecification: ObjectSpecification {
     }
   }
 
-  func testAnUpdateToTakenValues() throws {
+  func testUpdateToDuplicateValues() throws {
     for policy in Self.policies {
       let open = try makeStore(MergeModel.compiled)
       let first = try open.insert("Item", row(1, 1, "k"))
@@ -271,7 +271,7 @@ public final class ConstraintMergeSpecification: ObjectSpecification {
     }
   }
 
-  func testAnObjectThatMatchesTwo() throws {
+  func testObjectThatMatchesTwoStoredObjects() throws {
     for policy in Self.policies {
       let open = try makeStore(MergeModel.compiled)
       let first = try open.insert("Item", row(1, 1, "k"))
@@ -300,7 +300,7 @@ public final class ConstraintMergeSpecification: ObjectSpecification {
     XCTAssertEqual(try open.count("Item"), 1)
   }
 
-  func testCompoundConstraintsNeedAllTheirValues() throws {
+  func testCompoundConstraintsCompareAllTheirValues() throws {
     let open = try makeStore(MergeModel.compiled)
     let id = try open.insert("Item", ["x": .int(1), "y": .int(2), "a": .int(1)])
     let context = open.context(.mergeByPropertyObjectTrump)
@@ -353,7 +353,7 @@ public final class ConstraintMergeSpecification: ObjectSpecification {
     XCTAssertEqual(try open.numbers(id), [16, 1, nil])
   }
 
-  func testAnApplicationMayDecide() throws {
+  func testApplicationCanResolveConflicts() throws {
     struct Latest: MergeResolver {
       func decision(for conflict: ConstraintConflict) throws -> MergeDecision {
         let stored = try conflict.databaseSnapshot?.value("c", as: Int.self) ?? 0
@@ -372,8 +372,8 @@ public final class ConstraintMergeSpecification: ObjectSpecification {
     XCTAssertEqual(try open.numbers(id), [3, 1, 6])
   }
 
-  func testTheStoredRowMayChangeMeanwhile() throws {
-    struct Meddling: MergeResolver {
+  func testStoredRowCanChangeDuringTheMerge() throws {
+    struct InterferingResolver: MergeResolver {
       let coordinator: PersistentStoreCoordinator
       let id: ManagedObjectID
       func decision(for conflict: MergeConflict) throws -> MergeDecision { MergeDecision(.mergeByPropertyObjectTrump) }
@@ -386,7 +386,7 @@ public final class ConstraintMergeSpecification: ObjectSpecification {
     }
     let open = try makeStore(MergeModel.compiled)
     let id = try open.insert("Item", row(1, 1, "k"))
-    let context = open.context(MergePolicy(Meddling(coordinator: open.coordinator, id: id)))
+    let context = open.context(MergePolicy(InterferingResolver(coordinator: open.coordinator, id: id)))
     let new = try context.insert("Item", ["key": "k", "a": 2])
     try context.save()
     XCTAssertEqual(try open.numbers(id), [2, 1, 77])
@@ -394,7 +394,7 @@ public final class ConstraintMergeSpecification: ObjectSpecification {
     XCTAssertEqual(new.objectID, id)
   }
 
-  func testIDsObtainedBeforeTheSaveFollow() throws {
+  func testIDsObtainedBeforeTheSaveAreReplaced() throws {
     let open = try makeStore(MergeModel.compiled)
     let id = try open.insert("Item", row(1, 1, "k"))
     let context = open.context(.mergeByPropertyObjectTrump)
@@ -408,7 +408,7 @@ public final class ConstraintMergeSpecification: ObjectSpecification {
     XCTAssertEqual(try open.value(part.objectID, "item"), id.slot)
   }
 
-  func testAThousandClashesAreMerged() throws {
+  func testThousandConflictsAreMerged() throws {
     let open = try makeStore(MergeModel.compiled)
     let setup = open.context()
     for index in 0..<1_000 { try setup.insert("Item", ["key": "\(index)", "a": 0, "b": index]) }
@@ -427,7 +427,7 @@ public final class ConstraintMergeSpecification: ObjectSpecification {
   }
 
   /// Imports with random keys, compared with a dictionary.
-  func testRandomImportsLeaveOneObjectAKey() throws {
+  func testRandomImportsLeaveOneObjectPerKey() throws {
     for policy in Self.policies {
       var random = SeededGenerator(seed: UInt64(99 + policy.mergeType.rawValue))
       let open = try makeStore(MergeModel.compiled)

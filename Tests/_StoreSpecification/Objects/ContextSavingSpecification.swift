@@ -11,28 +11,28 @@ public final class ContextSavingSpecification: ObjectSpecification {
   public override class var cases: [Case] {
     list(
       [
-        ("testInsertedObjectsAreFoundByOthers", { $0.testInsertedObjectsAreFoundByOthers }),
+        ("testInsertedObjectsAreFoundByOtherContexts", { $0.testInsertedObjectsAreFoundByOtherContexts }),
         ("testChangedAndDeletedObjectsAreSaved", { $0.testChangedAndDeletedObjectsAreSaved }),
-        ("testValuesOfEveryTypeAreKept", { $0.testValuesOfEveryTypeAreKept }),
-        ("testATextThatDiffersInItsBytesOnlyIsSaved", { $0.testATextThatDiffersInItsBytesOnlyIsSaved }),
+        ("testValuesOfEveryTypeArePersisted", { $0.testValuesOfEveryTypeArePersisted }),
+        ("testStringThatDiffersOnlyInItsBytesIsSaved", { $0.testStringThatDiffersOnlyInItsBytesIsSaved }),
         ("testASaveWithoutChangesWritesNothing", { $0.testASaveWithoutChangesWritesNothing }),
-        ("testAValueSetBackIsNotWritten", { $0.testAValueSetBackIsNotWritten }),
-        ("testRollbackGivesUpChanges", { $0.testRollbackGivesUpChanges }),
-        ("testResetDropsEverything", { $0.testResetDropsEverything }),
-        ("testAllValidationErrorsAreThrownAtOnce", { $0.testAllValidationErrorsAreThrownAtOnce }),
+        ("testRevertedValueIsNotWritten", { $0.testRevertedValueIsNotWritten }),
+        ("testRollbackDiscardsChanges", { $0.testRollbackDiscardsChanges }),
+        ("testResetDiscardsEverything", { $0.testResetDiscardsEverything }),
+        ("testAllValidationErrorsAreThrownTogether", { $0.testAllValidationErrorsAreThrownTogether }),
         ("testAFailedSaveKeepsTheChanges", { $0.testAFailedSaveKeepsTheChanges }),
-        ("testAStaleObjectIsAConflict", { $0.testAStaleObjectIsAConflict }),
-        ("testADeletionSavedFirstIsAConflict", { $0.testADeletionSavedFirstIsAConflict }),
-        ("testADeletionOfAStaleObjectIsAConflict", { $0.testADeletionOfAStaleObjectIsAConflict }),
-        ("testAnObjectMayBeCheckedWithoutAChange", { $0.testAnObjectMayBeCheckedWithoutAChange }),
-        ("testAConstraintIsCheckedAtTheSave", { $0.testAConstraintIsCheckedAtTheSave }),
-        ("testUniqueValuesMayBeSwapped", { $0.testUniqueValuesMayBeSwapped }),
-        ("testATransactionOfSavesIsAllOrNothing", { $0.testATransactionOfSavesIsAllOrNothing }),
-        ("testOthersHearOfASave", { $0.testOthersHearOfASave }),
+        ("testSavingAStaleObjectConflicts", { $0.testSavingAStaleObjectConflicts }),
+        ("testSavingADeletedObjectConflicts", { $0.testSavingADeletedObjectConflicts }),
+        ("testDeletingAStaleObjectConflicts", { $0.testDeletingAStaleObjectConflicts }),
+        ("testUnchangedObjectCanBeCheckedForConflicts", { $0.testUnchangedObjectCanBeCheckedForConflicts }),
+        ("testConstraintIsCheckedOnSave", { $0.testConstraintIsCheckedOnSave }),
+        ("testUniqueValuesCanBeSwapped", { $0.testUniqueValuesCanBeSwapped }),
+        ("testTransactionOfSavesIsAtomic", { $0.testTransactionOfSavesIsAtomic }),
+        ("testSaveIsReportedToOtherContexts", { $0.testSaveIsReportedToOtherContexts }),
       ] as [(String, (ContextSavingSpecification) -> () throws -> Void)])
   }
 
-  func testInsertedObjectsAreFoundByOthers() throws {
+  func testInsertedObjectsAreFoundByOtherContexts() throws {
     let open = try makeStore()
     let context = open.newContext()
     let author = try context.insert("Author", ["name": "Ada", "born": 1815])
@@ -64,7 +64,7 @@ public final class ContextSavingSpecification: ObjectSpecification {
     XCTAssertEqual(all[0].integer("born"), 7)
   }
 
-  func testValuesOfEveryTypeAreKept() throws {
+  func testValuesOfEveryTypeArePersisted() throws {
     let open = try makeStore(SpecificationModels.types)
     let context = open.newContext()
     let values: [String: any Sendable & Hashable] = [
@@ -85,7 +85,7 @@ public final class ContextSavingSpecification: ObjectSpecification {
     }
   }
 
-  func testATextThatDiffersInItsBytesOnlyIsSaved() throws {
+  func testStringThatDiffersOnlyInItsBytesIsSaved() throws {
     let open = try makeStore()
     let context = open.newContext()
     let tag = try context.insert("Tag", ["name": "\u{E9}"])
@@ -105,7 +105,7 @@ public final class ContextSavingSpecification: ObjectSpecification {
     XCTAssertEqual(try open.row(ada.objectID)?.version, RowImage.firstVersion)
   }
 
-  func testAValueSetBackIsNotWritten() throws {
+  func testRevertedValueIsNotWritten() throws {
     let open = try makeStore()
     let context = open.newContext()
     let ada = try context.insert("Author", ["name": "Ada"])
@@ -117,7 +117,7 @@ public final class ContextSavingSpecification: ObjectSpecification {
     XCTAssertEqual(try open.row(ada.objectID)?.version, RowImage.firstVersion)
   }
 
-  func testRollbackGivesUpChanges() throws {
+  func testRollbackDiscardsChanges() throws {
     let open = try makeStore()
     let context = open.newContext()
     let ada = try context.insert("Author", ["name": "Ada"])
@@ -139,7 +139,7 @@ public final class ContextSavingSpecification: ObjectSpecification {
     XCTAssertEqual(try open.count("Author"), 1)
   }
 
-  func testResetDropsEverything() throws {
+  func testResetDiscardsEverything() throws {
     let open = try makeStore()
     let context = open.newContext()
     let ada = try context.insert("Author", ["name": "Ada"])
@@ -152,7 +152,7 @@ public final class ContextSavingSpecification: ObjectSpecification {
     XCTAssertEqual(try context.texts("name", FetchRequest(entityName: "Author")), ["Ada"])
   }
 
-  func testAllValidationErrorsAreThrownAtOnce() throws {
+  func testAllValidationErrorsAreThrownTogether() throws {
     var name = AttributeDescription(name: "name", type: .string)
     name.validation.minimumLength = 2
     var age = AttributeDescription(name: "age", type: .integer16, isOptional: true)
@@ -197,7 +197,7 @@ public final class ContextSavingSpecification: ObjectSpecification {
     return (open, objects[0], objects[1], contexts)
   }
 
-  func testAStaleObjectIsAConflict() throws {
+  func testSavingAStaleObjectConflicts() throws {
     let (open, mine, theirs, contexts) = try rivals()
     try theirs.setValue(2, forKey: "born")
     try contexts[1].save()
@@ -214,7 +214,7 @@ public final class ContextSavingSpecification: ObjectSpecification {
     XCTAssertEqual(try open.row(mine.objectID)?.version, 3)
   }
 
-  func testADeletionSavedFirstIsAConflict() throws {
+  func testSavingADeletedObjectConflicts() throws {
     let (open, mine, theirs, contexts) = try rivals()
     contexts[1].delete(theirs)
     try contexts[1].save()
@@ -224,7 +224,7 @@ public final class ContextSavingSpecification: ObjectSpecification {
     XCTAssertEqual(try open.count("Author"), 0)
   }
 
-  func testADeletionOfAStaleObjectIsAConflict() throws {
+  func testDeletingAStaleObjectConflicts() throws {
     let (open, mine, theirs, contexts) = try rivals()
     try theirs.setValue(2, forKey: "born")
     try contexts[1].save()
@@ -233,7 +233,7 @@ public final class ContextSavingSpecification: ObjectSpecification {
     XCTAssertEqual(try open.count("Author"), 1)
   }
 
-  func testAnObjectMayBeCheckedWithoutAChange() throws {
+  func testUnchangedObjectCanBeCheckedForConflicts() throws {
     let (open, mine, theirs, contexts) = try rivals()
     contexts[0].detectConflicts(for: mine)
     try contexts[0].insert("Author", ["name": "new"])
@@ -243,7 +243,7 @@ public final class ContextSavingSpecification: ObjectSpecification {
     XCTAssertEqual(try open.count("Author"), 1)
   }
 
-  func testAConstraintIsCheckedAtTheSave() throws {
+  func testConstraintIsCheckedOnSave() throws {
     let open = try makeStore()
     let context = open.newContext()
     let red = try context.insert("Tag", ["name": "red"])
@@ -254,7 +254,7 @@ public final class ContextSavingSpecification: ObjectSpecification {
     XCTAssertEqual(error?.constraintConflicts.first?.objectIDs, [second.objectID])
   }
 
-  func testUniqueValuesMayBeSwapped() throws {
+  func testUniqueValuesCanBeSwapped() throws {
     let open = try makeStore()
     let context = open.newContext()
     let (red, blue) = (try context.insert("Tag", ["name": "red"]), try context.insert("Tag", ["name": "blue"]))
@@ -265,7 +265,7 @@ public final class ContextSavingSpecification: ObjectSpecification {
     XCTAssertEqual(try find("Tag", "name", "blue", in: open.newContext()).objectID, red.objectID)
   }
 
-  func testATransactionOfSavesIsAllOrNothing() throws {
+  func testTransactionOfSavesIsAtomic() throws {
     struct Stop: Error {}
     let open = try makeStore()
     let context = open.newContext()
@@ -290,7 +290,7 @@ public final class ContextSavingSpecification: ObjectSpecification {
     XCTAssertEqual(try context.texts("name", FetchRequest(entityName: "Tag")).sorted(), ["0", "1", "2"])
   }
 
-  func testOthersHearOfASave() throws {
+  func testSaveIsReportedToOtherContexts() throws {
     let open = try makeStore()
     let coordinator = open.coordinator
     let changes = coordinator.changes()

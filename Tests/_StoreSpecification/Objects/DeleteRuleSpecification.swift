@@ -9,19 +9,19 @@ public final class DeleteRuleSpecification: ObjectSpecification {
   public override class var cases: [Case] {
     list(
       [
-        ("testPositionsCountTheMembersThatAreNotDeleted", { $0.testPositionsCountTheMembersThatAreNotDeleted }),
-        ("testNullifyForgetsTheObject", { $0.testNullifyForgetsTheObject }),
-        ("testNullifyForgetsAMemberNobodyHolds", { $0.testNullifyForgetsAMemberNobodyHolds }),
+        ("testPositionsIgnoreDeletedMembers", { $0.testPositionsIgnoreDeletedMembers }),
+        ("testNullifyClearsReferencesToTheObject", { $0.testNullifyClearsReferencesToTheObject }),
+        ("testNullifyRemovesAnUnloadedMember", { $0.testNullifyRemovesAnUnloadedMember }),
         ("testCascadeDeletesTheWholeTree", { $0.testCascadeDeletesTheWholeTree }),
-        ("testACascadeOfAnyDepthEnds", { $0.testACascadeOfAnyDepthEnds }),
-        ("testACascadeRoundACircleEnds", { $0.testACascadeRoundACircleEnds }),
-        ("testDenyRefusesWhileThereAreAny", { $0.testDenyRefusesWhileThereAreAny }),
+        ("testCascadeOfAnyDepthTerminates", { $0.testCascadeOfAnyDepthTerminates }),
+        ("testCascadeAroundACycleTerminates", { $0.testCascadeAroundACycleTerminates }),
+        ("testDenyRejectsDeletionWhileMembersExist", { $0.testDenyRejectsDeletionWhileMembersExist }),
         ("testDenyAllowsWhenAllAreDeletedTogether", { $0.testDenyAllowsWhenAllAreDeletedTogether }),
-        ("testNoActionLeavesAReferenceToNothing", { $0.testNoActionLeavesAReferenceToNothing }),
-        ("testManyToManyLinksGoWithTheObject", { $0.testManyToManyLinksGoWithTheObject }),
-        ("testAnOrderedMemberIsTakenOut", { $0.testAnOrderedMemberIsTakenOut }),
-        ("testDeletingANewObjectForgetsIt", { $0.testDeletingANewObjectForgetsIt }),
-        ("testARequiredInverseStopsTheDeletion", { $0.testARequiredInverseStopsTheDeletion }),
+        ("testNoActionLeavesADanglingReference", { $0.testNoActionLeavesADanglingReference }),
+        ("testManyToManyLinksAreDeletedWithTheObject", { $0.testManyToManyLinksAreDeletedWithTheObject }),
+        ("testDeletedOrderedMemberIsRemoved", { $0.testDeletedOrderedMemberIsRemoved }),
+        ("testDeletingANewObjectUnregistersIt", { $0.testDeletingANewObjectUnregistersIt }),
+        ("testRequiredInverseRejectsTheDeletion", { $0.testRequiredInverseRejectsTheDeletion }),
       ] as [(String, (DeleteRuleSpecification) -> () throws -> Void)])
   }
 
@@ -66,7 +66,7 @@ public final class DeleteRuleSpecification: ObjectSpecification {
     return (open, open.newContext())
   }
 
-  func testNullifyForgetsTheObject() throws {
+  func testNullifyClearsReferencesToTheObject() throws {
     let open = try makeStore()
     let context = open.newContext()
     let ada = try context.insert("Author", ["name": "Ada"])
@@ -80,7 +80,7 @@ public final class DeleteRuleSpecification: ObjectSpecification {
     XCTAssertEqual(try open.value(book.objectID, "author"), .null)
   }
 
-  func testNullifyForgetsAMemberNobodyHolds() throws {
+  func testNullifyRemovesAnUnloadedMember() throws {
     let (open, context) = try makeFiles()
     let folder = try context.insert("Folder", ["name": "f"])
     for name in ["a", "b"] { try context.insert("Folder", ["name": name, "previous": name == "a" ? folder : nil]) }
@@ -115,7 +115,7 @@ public final class DeleteRuleSpecification: ObjectSpecification {
     XCTAssertNotNil(try open.row(kept.objectID))
   }
 
-  func testACascadeOfAnyDepthEnds() throws {
+  func testCascadeOfAnyDepthTerminates() throws {
     let (open, context) = try makeFiles()
     var previous: ManagedObject?
     for index in 0..<1_000 { previous = try context.insert("Folder", ["name": "\(index)", "previous": previous]) }
@@ -127,7 +127,7 @@ public final class DeleteRuleSpecification: ObjectSpecification {
     XCTAssertEqual(try open.count("Folder"), 0)
   }
 
-  func testACascadeRoundACircleEnds() throws {
+  func testCascadeAroundACycleTerminates() throws {
     let (open, context) = try makeFiles()
     let folders = try (0..<3).map { try context.insert("Folder", ["name": "\($0)"]) }
     for index in 0..<3 { try folders[index].setValue(folders[(index + 1) % 3], forKey: "next") }
@@ -137,7 +137,7 @@ public final class DeleteRuleSpecification: ObjectSpecification {
     XCTAssertEqual(try open.count("Folder"), 0)
   }
 
-  func testDenyRefusesWhileThereAreAny() throws {
+  func testDenyRejectsDeletionWhileMembersExist() throws {
     let (open, context) = try makeFiles()
     let owner = try context.insert("Owner", ["name": "o"])
     let file = try context.insert("File", ["name": "x", "owner": owner])
@@ -161,7 +161,7 @@ public final class DeleteRuleSpecification: ObjectSpecification {
     XCTAssertEqual(try open.count("Owner") + open.count("File"), 0)
   }
 
-  func testNoActionLeavesAReferenceToNothing() throws {
+  func testNoActionLeavesADanglingReference() throws {
     let (open, context) = try makeFiles()
     let origin = try context.insert("File", ["name": "origin"])
     let copy = try context.insert("File", ["name": "copy", "origin": origin])
@@ -175,7 +175,7 @@ public final class DeleteRuleSpecification: ObjectSpecification {
     XCTAssertEqual(try open.count(FetchSpecification(entityName: "File", predicate: .compare("origin.name", .equal, nil))), 1)
   }
 
-  func testManyToManyLinksGoWithTheObject() throws {
+  func testManyToManyLinksAreDeletedWithTheObject() throws {
     let (open, context) = try makeFiles()
     let labels = try ["red", "blue"].map { try context.insert("Label", ["name": $0]) }
     let files = try ["x", "y"].map { try context.insert("File", ["name": $0, "labels": Set(labels)]) }
@@ -191,7 +191,7 @@ public final class DeleteRuleSpecification: ObjectSpecification {
     XCTAssertEqual(try find("File", "name", "y", in: open.newContext()).members("labels").compactMap { $0.text("name") }, ["blue"])
   }
 
-  func testAnOrderedMemberIsTakenOut() throws {
+  func testDeletedOrderedMemberIsRemoved() throws {
     let (open, context) = try makeFiles()
     let folder = try context.insert("Folder", ["name": "f"])
     let files = try (0..<4).map { try context.insert("File", ["name": "\($0)"]) }
@@ -204,7 +204,7 @@ public final class DeleteRuleSpecification: ObjectSpecification {
     XCTAssertEqual(try find("Folder", "name", "f", in: open.newContext()).list("files").compactMap { $0.text("name") }, ["2", "3", "1"])
   }
 
-  func testDeletingANewObjectForgetsIt() throws {
+  func testDeletingANewObjectUnregistersIt() throws {
     let (open, context) = try makeFiles()
     let folder = try context.insert("Folder", ["name": "f"])
     let file = try context.insert("File", ["name": "x", "folder": folder])
@@ -216,7 +216,7 @@ public final class DeleteRuleSpecification: ObjectSpecification {
     XCTAssertEqual(try open.count("Folder"), 1)
   }
 
-  func testARequiredInverseStopsTheDeletion() throws {
+  func testRequiredInverseRejectsTheDeletion() throws {
     let (open, context) = try makeFiles()
     let file = try context.insert("File", ["name": "x"])
     let seal = try context.insert("Seal", ["name": "s", "file": file])
@@ -229,7 +229,7 @@ public final class DeleteRuleSpecification: ObjectSpecification {
     XCTAssertEqual(try open.count("File") + open.count("Seal"), 0)
   }
 
-  func testPositionsCountTheMembersThatAreNotDeleted() throws {
+  func testPositionsIgnoreDeletedMembers() throws {
     let open = try makeStore(UndoGraph.model)
     for entity in ["Owner", "Tag"] {
       for isRead in [false, true] {

@@ -9,7 +9,7 @@ import XCTest
 extension DerivedAttributeSpecification {
   // MARK: Writing
 
-  func testTheyCannotBeSet() throws {
+  func testDerivedAttributesCannotBeSet() throws {
     let (store, context) = try make()
     let author = try context.insert("Author", ["name": "Ann"])
     for isSaved in [false, true] {
@@ -51,7 +51,7 @@ extension DerivedAttributeSpecification {
     XCTAssertEqual(try find("Author", "name", "Cid", in: context)["bookCount"] as? Int32, 0)
   }
 
-  func testBatchRequestsKeepThemRight() throws {
+  func testBatchRequestsUpdateDerivedAttributes() throws {
     let (store, context) = try make()
     let (ann, bob) = (try context.insert("Author", ["name": "Ann"]), try context.insert("Author", ["name": "Bob"]))
     try context.save()
@@ -83,7 +83,7 @@ extension DerivedAttributeSpecification {
     XCTAssertEqual(try store.count("Book"), 0, "the rule of the relationship holds")
   }
 
-  func testABatchUpdateCannotSetThem() throws {
+  func testBatchUpdateCannotSetDerivedAttributes() throws {
     let (_, context) = try make()
     XCTAssertThrowsError(try context.execute(BatchUpdateRequest(entityName: "Author", propertiesToUpdate: ["bookCount": 3]))) { error in
       XCTAssertEqual((error as? BatchError)?.code, .notSettable, "\(error)")
@@ -93,7 +93,7 @@ extension DerivedAttributeSpecification {
 
   // MARK: Reading
 
-  func testTheyCanBeAskedAndSortedBy() throws {
+  func testDerivedAttributesCanBeQueriedAndSortedBy() throws {
     let (_, context) = try make()
     for (name, count) in [("Ann", 2), ("Bob", 0), ("Cid", 3)] {
       let author = try context.insert("Author", ["name": name])
@@ -112,7 +112,7 @@ extension DerivedAttributeSpecification {
     XCTAssertEqual(try context.texts("name", request), ["Bob"])
   }
 
-  func testOtherObjectsAreNotChangedByTheirDerivedValues() throws {
+  func testDerivedValuesDoNotMarkOtherObjectsChanged() throws {
     let (store, context) = try make()
     let author = try context.insert("Author", ["name": "Ann"])
     try context.save()
@@ -129,7 +129,7 @@ extension DerivedAttributeSpecification {
     XCTAssertEqual(same["bookCount"] as? Int32, 1)
   }
 
-  func testOtherContextsMergeThem() throws {
+  func testOtherContextsMergeDerivedAttributes() throws {
     let (store, context) = try make()
     let author = try context.insert("Author", ["name": "Ann"])
     let book = try context.insert("Book", ["title": "One", "author": author])
@@ -171,7 +171,7 @@ extension DerivedAttributeSpecification {
     XCTAssertEqual(try third.existingObject(with: author.objectID)["bookCount"] as? Int32, 1)
   }
 
-  func testManyRowsAreTold() throws {
+  func testDerivedValuesOfManyRowsAreRefreshed() throws {
     let (store, context) = try make()
     let author = try context.insert("Author", ["name": "Ann"])
     let books = try (0..<1_200).map { try context.insert("Book", ["title": "\($0)", "author": author]) }
@@ -184,7 +184,7 @@ extension DerivedAttributeSpecification {
     XCTAssertEqual(Set(try other.all("Book").map { $0.text("authorShout") }), ["ANNA"])
   }
 
-  func testAFailedSaveLeavesThem() throws {
+  func testFailedSaveLeavesDerivedValuesUnchanged() throws {
     let (store, context) = try make()
     let author = try context.insert("Author", ["name": "Ann"])
     try context.save()
@@ -204,7 +204,7 @@ extension DerivedAttributeSpecification {
     XCTAssertEqual(try stored(store, author, "bookCount"), .int(1))
   }
 
-  func testAFoldedTextMayBeUnique() throws {
+  func testFoldedTextCanBeUnique() throws {
     let model = try CompiledModel(
       ManagedObjectModel {
         Entity("Word") {
@@ -239,7 +239,7 @@ extension DerivedAttributeSpecification {
     XCTAssertEqual(try store.count("Word"), 4)
   }
 
-  func testWordsOfDerivedTextsAreFound() throws {
+  func testDerivedTextsAreFullTextSearchable() throws {
     let model = try CompiledModel(
       ManagedObjectModel {
         Entity("Author") {
@@ -305,7 +305,7 @@ extension DerivedAttributeSpecification {
 
   // MARK: Random graphs
 
-  func testARandomGraphIsComputedAsNaively() throws {
+  func testRandomGraphMatchesANaiveComputation() throws {
     let (store, context) = try make()
     var graph = DerivedGraph(seed: 12, context: context)
     for round in 0..<40 {

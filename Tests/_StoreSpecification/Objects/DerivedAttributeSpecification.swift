@@ -12,31 +12,31 @@ public final class DerivedAttributeSpecification: ObjectSpecification {
     list(
       [
         ("testATextIsFolded", { $0.testATextIsFolded }),
-        ("testToOneCopiesFollowTheirSource", { $0.testToOneCopiesFollowTheirSource }),
-        ("testCountsFollowTheMembers", { $0.testCountsFollowTheMembers }),
+        ("testToOneCopiesAreUpdatedWithTheirSource", { $0.testToOneCopiesAreUpdatedWithTheirSource }),
+        ("testCountsAreUpdatedWithTheMembers", { $0.testCountsAreUpdatedWithTheMembers }),
         ("testBothSpellingsOfAggregatesMeanTheSame", { $0.testBothSpellingsOfAggregatesMeanTheSame }),
-        ("testNothingGivesZeroOrNoValue", { $0.testNothingGivesZeroOrNoValue }),
+        ("testEmptyCollectionsDeriveZeroOrNil", { $0.testEmptyCollectionsDeriveZeroOrNil }),
         ("testSumsAreExact", { $0.testSumsAreExact }),
-        ("testWhatDoesNotFitHasNoValue", { $0.testWhatDoesNotFitHasNoValue }),
+        ("testOverflowingDerivedValueIsNil", { $0.testOverflowingDerivedValueIsNil }),
         ("testManyToManyIsCountedOnBothSides", { $0.testManyToManyIsCountedOnBothSides }),
-        ("testADerivedAttributeMayBuildOnAnother", { $0.testADerivedAttributeMayBuildOnAnother }),
-        ("testNowIsTheTimeOfTheSave", { $0.testNowIsTheTimeOfTheSave }),
+        ("testDerivedAttributeCanDependOnAnother", { $0.testDerivedAttributeCanDependOnAnother }),
+        ("testNowReturnsTheTimeOfTheSave", { $0.testNowReturnsTheTimeOfTheSave }),
         ("testSubentitiesInheritAndAreCounted", { $0.testSubentitiesInheritAndAreCounted }),
-        ("testReferencesToDeletedObjectsGiveNoValue", { $0.testReferencesToDeletedObjectsGiveNoValue }),
-        ("testPartsOfCompositesAreSources", { $0.testPartsOfCompositesAreSources }),
-        ("testTheyCannotBeSet", { $0.testTheyCannotBeSet }),
+        ("testReferencesToDeletedObjectsDeriveNil", { $0.testReferencesToDeletedObjectsDeriveNil }),
+        ("testCompositePartsCanBeSources", { $0.testCompositePartsCanBeSources }),
+        ("testDerivedAttributesCannotBeSet", { $0.testDerivedAttributesCannotBeSet }),
         ("testARequiredDerivedAttributeNeedsNoValue", { $0.testARequiredDerivedAttributeNeedsNoValue }),
-        ("testBatchRequestsKeepThemRight", { $0.testBatchRequestsKeepThemRight }),
-        ("testABatchUpdateCannotSetThem", { $0.testABatchUpdateCannotSetThem }),
-        ("testTheyCanBeAskedAndSortedBy", { $0.testTheyCanBeAskedAndSortedBy }),
-        ("testOtherObjectsAreNotChangedByTheirDerivedValues", { $0.testOtherObjectsAreNotChangedByTheirDerivedValues }),
-        ("testOtherContextsMergeThem", { $0.testOtherContextsMergeThem }),
+        ("testBatchRequestsUpdateDerivedAttributes", { $0.testBatchRequestsUpdateDerivedAttributes }),
+        ("testBatchUpdateCannotSetDerivedAttributes", { $0.testBatchUpdateCannotSetDerivedAttributes }),
+        ("testDerivedAttributesCanBeQueriedAndSortedBy", { $0.testDerivedAttributesCanBeQueriedAndSortedBy }),
+        ("testDerivedValuesDoNotMarkOtherObjectsChanged", { $0.testDerivedValuesDoNotMarkOtherObjectsChanged }),
+        ("testOtherContextsMergeDerivedAttributes", { $0.testOtherContextsMergeDerivedAttributes }),
         ("testAnOldSnapshotOverwritesNothing", { $0.testAnOldSnapshotOverwritesNothing }),
-        ("testManyRowsAreTold", { $0.testManyRowsAreTold }),
-        ("testAFailedSaveLeavesThem", { $0.testAFailedSaveLeavesThem }),
-        ("testAFoldedTextMayBeUnique", { $0.testAFoldedTextMayBeUnique }),
-        ("testWordsOfDerivedTextsAreFound", { $0.testWordsOfDerivedTextsAreFound }),
-        ("testARandomGraphIsComputedAsNaively", { $0.testARandomGraphIsComputedAsNaively }),
+        ("testDerivedValuesOfManyRowsAreRefreshed", { $0.testDerivedValuesOfManyRowsAreRefreshed }),
+        ("testFailedSaveLeavesDerivedValuesUnchanged", { $0.testFailedSaveLeavesDerivedValuesUnchanged }),
+        ("testFoldedTextCanBeUnique", { $0.testFoldedTextCanBeUnique }),
+        ("testDerivedTextsAreFullTextSearchable", { $0.testDerivedTextsAreFullTextSearchable }),
+        ("testRandomGraphMatchesANaiveComputation", { $0.testRandomGraphMatchesANaiveComputation }),
       ] as [(String, (DerivedAttributeSpecification) -> () throws -> Void)])
   }
 
@@ -133,7 +133,7 @@ public final class DerivedAttributeSpecification: ObjectSpecification {
     XCTAssertEqual(try stored(store, author, "nameKey"), .null)
   }
 
-  func testToOneCopiesFollowTheirSource() throws {
+  func testToOneCopiesAreUpdatedWithTheirSource() throws {
     let (store, context) = try make()
     let country = try context.insert("Country", ["name": "Chile"])
     let (ann, bob) = (try context.insert("Author", ["name": "Ann", "country": country]), try context.insert("Author", ["name": "Bob"]))
@@ -159,7 +159,7 @@ public final class DerivedAttributeSpecification: ObjectSpecification {
     XCTAssertEqual(try stored(store, book, "authorCountry"), .null)
   }
 
-  func testCountsFollowTheMembers() throws {
+  func testCountsAreUpdatedWithTheMembers() throws {
     let (store, context) = try make()
     let (ann, bob) = (try context.insert("Author", ["name": "Ann"]), try context.insert("Author", ["name": "Bob"]))
     let books = try (0..<3).map { try context.insert("Book", ["title": "\($0)", "author": ann]) }
@@ -198,7 +198,7 @@ public final class DerivedAttributeSpecification: ObjectSpecification {
     XCTAssertEqual(author.text("firstTitle"), "a")
   }
 
-  func testNothingGivesZeroOrNoValue() throws {
+  func testEmptyCollectionsDeriveZeroOrNil() throws {
     let (store, context) = try make()
     let author = try context.insert("Author", ["name": "Ann"])
     try context.save()
@@ -235,7 +235,7 @@ public final class DerivedAttributeSpecification: ObjectSpecification {
     XCTAssertEqual(author["priceSum"] as? Decimal, 1)
   }
 
-  func testWhatDoesNotFitHasNoValue() throws {
+  func testOverflowingDerivedValueIsNil() throws {
     let (store, context) = try make()
     let book = try context.insert("Book")
     let chapter = try context.insert("Chapter", ["words": Int64(32_767), "book": book])
@@ -274,7 +274,7 @@ public final class DerivedAttributeSpecification: ObjectSpecification {
     XCTAssertEqual(tags[0].integer("pages"), 25)
   }
 
-  func testADerivedAttributeMayBuildOnAnother() throws {
+  func testDerivedAttributeCanDependOnAnother() throws {
     let (_, context) = try make()
     let author = try context.insert("Author", ["name": "Zoë"])
     let book = try context.insert("Book", ["author": author])
@@ -294,7 +294,7 @@ public final class DerivedAttributeSpecification: ObjectSpecification {
     XCTAssertEqual(author.integer("wordSum"), 0)
   }
 
-  func testNowIsTheTimeOfTheSave() throws {
+  func testNowReturnsTheTimeOfTheSave() throws {
     let (_, context) = try make()
     let before = Date()
     let author = try context.insert("Author", ["name": "Ann"])
@@ -340,7 +340,7 @@ public final class DerivedAttributeSpecification: ObjectSpecification {
     XCTAssertEqual(try stored(store, novel, "authorName"), .text("Anna"))
   }
 
-  func testReferencesToDeletedObjectsGiveNoValue() throws {
+  func testReferencesToDeletedObjectsDeriveNil() throws {
     let (store, context) = try make()
     let country = try context.insert("Country", ["name": "Chile"])
     let author = try context.insert("Author", ["country": country])
@@ -353,7 +353,7 @@ public final class DerivedAttributeSpecification: ObjectSpecification {
     XCTAssertEqual(try stored(store, book, "authorCountry"), .null)
   }
 
-  func testPartsOfCompositesAreSources() throws {
+  func testCompositePartsCanBeSources() throws {
     let (_, context) = try make()
     let author = try context.insert("Author", ["home": ["city": "Ulm"]])
     let book = try context.insert("Book", ["author": author])

@@ -10,18 +10,18 @@ public final class DerivedFilterSpecification: ObjectSpecification {
   public override class var cases: [Case] {
     list(
       [
-        ("testAggregatesTakeWhatTheFilterAllows", { $0.testAggregatesTakeWhatTheFilterAllows }),
-        ("testAChangedAttributeOfTheFilterIsFollowed", { $0.testAChangedAttributeOfTheFilterIsFollowed }),
-        ("testTheFilterIsAskedOfTheMembersWhereverThePathLeads", { $0.testTheFilterIsAskedOfTheMembersWhereverThePathLeads }),
-        ("testMembersThatMoveAreFollowed", { $0.testMembersThatMoveAreFollowed }),
-        ("testLinksInJoinTablesAreFollowed", { $0.testLinksInJoinTablesAreFollowed }),
-        ("testBatchRequestsAreFollowed", { $0.testBatchRequestsAreFollowed }),
-        ("testSubentitiesAreMembersToo", { $0.testSubentitiesAreMembersToo }),
-        ("testWhatTheMemberDerivesOfItselfMayBeAskedFor", { $0.testWhatTheMemberDerivesOfItselfMayBeAskedFor }),
+        ("testAggregatesIncludeOnlyFilteredMembers", { $0.testAggregatesIncludeOnlyFilteredMembers }),
+        ("testChangingAFilterAttributeUpdatesTheAggregate", { $0.testChangingAFilterAttributeUpdatesTheAggregate }),
+        ("testFilterAppliesToMembersOfLongerPaths", { $0.testFilterAppliesToMembersOfLongerPaths }),
+        ("testMovingMembersUpdatesTheAggregate", { $0.testMovingMembersUpdatesTheAggregate }),
+        ("testChangingJoinTableLinksUpdatesTheAggregate", { $0.testChangingJoinTableLinksUpdatesTheAggregate }),
+        ("testBatchRequestsUpdateTheAggregate", { $0.testBatchRequestsUpdateTheAggregate }),
+        ("testAggregatesIncludeSubentityMembers", { $0.testAggregatesIncludeSubentityMembers }),
+        ("testFilterCanUseDerivedAttributesOfTheMember", { $0.testFilterCanUseDerivedAttributesOfTheMember }),
         ("testReferencesToDeletedObjectsCountAsBefore", { $0.testReferencesToDeletedObjectsCountAsBefore }),
         ("testAFilterSelectsWhatAFetchOfTheSamePredicateFinds", { $0.testAFilterSelectsWhatAFetchOfTheSamePredicateFinds }),
-        ("testAFilterThatNeedsMoreThanTheMemberIsRefused", { $0.testAFilterThatNeedsMoreThanTheMemberIsRefused }),
-        ("testARandomGraphIsComputedAsNaively", { $0.testARandomGraphIsComputedAsNaively }),
+        ("testFilterThatDependsOnOtherObjectsIsRejected", { $0.testFilterThatDependsOnOtherObjectsIsRejected }),
+        ("testRandomGraphMatchesANaiveComputation", { $0.testRandomGraphMatchesANaiveComputation }),
       ] as [(String, (DerivedFilterSpecification) -> () throws -> Void)])
   }
 
@@ -101,7 +101,7 @@ public final class DerivedFilterSpecification: ObjectSpecification {
 
   // MARK: Saves
 
-  func testAggregatesTakeWhatTheFilterAllows() throws {
+  func testAggregatesIncludeOnlyFilteredMembers() throws {
     let (store, context) = try make()
     let account = try context.insert("Account", ["name": "Ann"])
     let empty = try context.insert("Account", ["name": "Bob"])
@@ -129,7 +129,7 @@ public final class DerivedFilterSpecification: ObjectSpecification {
     XCTAssertEqual(try count(store, "Account", "openCount == 3 AND openTotal > 100"), 1)
   }
 
-  func testAChangedAttributeOfTheFilterIsFollowed() throws {
+  func testChangingAFilterAttributeUpdatesTheAggregate() throws {
     let (store, context) = try make()
     let account = try context.insert("Account")
     let clerk = try context.insert("Clerk", ["pay": Int64(7)])
@@ -164,7 +164,7 @@ public final class DerivedFilterSpecification: ObjectSpecification {
     XCTAssertFalse(context.hasChanges)
   }
 
-  func testTheFilterIsAskedOfTheMembersWhereverThePathLeads() throws {
+  func testFilterAppliesToMembersOfLongerPaths() throws {
     let (_, context) = try make()
     let account = try context.insert("Account")
     let clerks = try [10, 100].map { try context.insert("Clerk", ["pay": Int64($0)]) }
@@ -186,7 +186,7 @@ public final class DerivedFilterSpecification: ObjectSpecification {
     XCTAssertEqual(invoices.map { $0.integer("openBeside") }, [1, 1, 1, 0])
   }
 
-  func testMembersThatMoveAreFollowed() throws {
+  func testMovingMembersUpdatesTheAggregate() throws {
     let (_, context) = try make()
     let accounts = try ["a", "b"].map { try context.insert("Account", ["name": $0]) }
     let invoices = try (0..<4).map { try context.insert("Invoice", ["account": accounts[0], "isPaid": $0 > 1, "state": "open"]) }
@@ -206,7 +206,7 @@ public final class DerivedFilterSpecification: ObjectSpecification {
     XCTAssertEqual(accounts.map { $0.integer("openCount") }, [0, 1])
   }
 
-  func testLinksInJoinTablesAreFollowed() throws {
+  func testChangingJoinTableLinksUpdatesTheAggregate() throws {
     let (store, context) = try make()
     let invoices = try (1...4).map {
       try context.insert("Invoice", ["amount": Decimal($0), "isPaid": $0 % 2 == 0, "state": $0 < 3 ? "late" : "open"])
@@ -235,7 +235,7 @@ public final class DerivedFilterSpecification: ObjectSpecification {
 
   // MARK: Batch requests
 
-  func testBatchRequestsAreFollowed() throws {
+  func testBatchRequestsUpdateTheAggregate() throws {
     let (store, context) = try make()
     let account = try context.insert("Account")
     let other = try context.insert("Account")
@@ -266,7 +266,7 @@ public final class DerivedFilterSpecification: ObjectSpecification {
 
   // MARK: Entities
 
-  func testSubentitiesAreMembersToo() throws {
+  func testAggregatesIncludeSubentityMembers() throws {
     let (store, context) = try make()
     let account = try context.insert("Account")
     let note = try context.insert(
@@ -282,7 +282,7 @@ public final class DerivedFilterSpecification: ObjectSpecification {
     XCTAssertEqual(try stored(store, account, "openTotal"), decimal(5))
   }
 
-  func testWhatTheMemberDerivesOfItselfMayBeAskedFor() throws {
+  func testFilterCanUseDerivedAttributesOfTheMember() throws {
     let (store, context) = try make()
     let account = try context.insert("Account")
     let invoice = try context.insert("Invoice", ["account": account, "note": "Ürgently"])
@@ -369,7 +369,7 @@ public final class DerivedFilterSpecification: ObjectSpecification {
     }
   }
 
-  func testAFilterThatNeedsMoreThanTheMemberIsRefused() throws {
+  func testFilterThatDependsOnOtherObjectsIsRejected() throws {
     let deep = (0..<14).reduce("weight == 0") { $1 % 2 == 0 ? "weight == \($1 + 1) OR (\($0))" : "weight != \($1 + 1) AND (\($0))" }
     let wide = (0..<201).map { "weight > amount + \($0)" }.joined(separator: " OR ")
     for (format, part) in [
@@ -393,7 +393,7 @@ public final class DerivedFilterSpecification: ObjectSpecification {
 
   // MARK: Random graphs
 
-  func testARandomGraphIsComputedAsNaively() throws {
+  func testRandomGraphMatchesANaiveComputation() throws {
     let (store, context) = try make()
     var graph = FilteredGraph(seed: 77, context: context)
     for round in 0..<40 {

@@ -12,22 +12,22 @@ public final class ExternalDataSpecification: ObjectSpecification {
   public override class var cases: [Case] {
     list(
       [
-        ("testALargeValueIsReadBackWholeAndPieceByPiece", { $0.testALargeValueIsReadBackWholeAndPieceByPiece }),
-        ("testAChangeOfAnotherPropertyLeavesItAsItIs", { $0.testAChangeOfAnotherPropertyLeavesItAsItIs }),
+        ("testLargeValueIsReadInFullAndInChunks", { $0.testLargeValueIsReadInFullAndInChunks }),
+        ("testChangingAnotherPropertyPreservesTheValue", { $0.testChangingAnotherPropertyPreservesTheValue }),
         ("testAValueIsReplacedAndCleared", { $0.testAValueIsReplacedAndCleared }),
-        ("testAFileIsTakenOverByTheSave", { $0.testAFileIsTakenOverByTheSave }),
-        ("testAFileThatIsGoneFailsTheSaveAndNothingIsSaved", { $0.testAFileThatIsGoneFailsTheSaveAndNothingIsSaved }),
-        ("testAWriterCollectsPieces", { $0.testAWriterCollectsPieces }),
-        ("testOneObjectsValueBecomesAnothers", { $0.testOneObjectsValueBecomesAnothers }),
-        ("testConditionsCompareBytes", { $0.testConditionsCompareBytes }),
-        ("testDictionariesHoldBytes", { $0.testDictionariesHoldBytes }),
+        ("testSaveMovesTheFileIntoTheStore", { $0.testSaveMovesTheFileIntoTheStore }),
+        ("testMissingFileFailsTheSaveAndNothingIsSaved", { $0.testMissingFileFailsTheSaveAndNothingIsSaved }),
+        ("testWriterCollectsChunks", { $0.testWriterCollectsChunks }),
+        ("testValueCanBeAssignedToAnotherObject", { $0.testValueCanBeAssignedToAnotherObject }),
+        ("testPredicatesCompareBytes", { $0.testPredicatesCompareBytes }),
+        ("testDictionariesContainBytes", { $0.testDictionariesContainBytes }),
         ("testBatchRequestsWriteAndRemoveLargeValues", { $0.testBatchRequestsWriteAndRemoveLargeValues }),
-        ("testARollbackForgetsAValueThatWaits", { $0.testARollbackForgetsAValueThatWaits }),
-        ("testAValueThatWaitsCountsAsPresent", { $0.testAValueThatWaitsCountsAsPresent }),
-        ("testSmallAndEmptyValuesAreValuesToo", { $0.testSmallAndEmptyValuesAreValuesToo }),
-        ("testATransactionThatFailsLeavesValuesAsTheyWere", { $0.testATransactionThatFailsLeavesValuesAsTheyWere }),
-        ("testAValueThatOthersReplacedIsAConflict", { $0.testAValueThatOthersReplacedIsAConflict }),
-        ("testOnlyBinaryAttributesAreLarge", { $0.testOnlyBinaryAttributesAreLarge }),
+        ("testRollbackDiscardsAPendingValue", { $0.testRollbackDiscardsAPendingValue }),
+        ("testPendingValueSatisfiesARequiredAttribute", { $0.testPendingValueSatisfiesARequiredAttribute }),
+        ("testSmallAndEmptyValuesRoundTrip", { $0.testSmallAndEmptyValuesRoundTrip }),
+        ("testFailedTransactionLeavesValuesUnchanged", { $0.testFailedTransactionLeavesValuesUnchanged }),
+        ("testReplacedValueConflicts", { $0.testReplacedValueConflicts }),
+        ("testOnlyBinaryAttributesCanBeLargeValues", { $0.testOnlyBinaryAttributesCanBeLargeValues }),
       ] as [(String, (ExternalDataSpecification) -> () throws -> Void)])
   }
 
@@ -62,7 +62,7 @@ public final class ExternalDataSpecification: ObjectSpecification {
     return try find("Film", "title", title, in: context)
   }
 
-  func testALargeValueIsReadBackWholeAndPieceByPiece() throws {
+  func testLargeValueIsReadInFullAndInChunks() throws {
     let store = try makeStore(Self.model)
     let context = store.newContext()
     let poster = bytes(300_000)
@@ -85,7 +85,7 @@ public final class ExternalDataSpecification: ObjectSpecification {
     XCTAssertEqual(collected, poster)
   }
 
-  func testAChangeOfAnotherPropertyLeavesItAsItIs() throws {
+  func testChangingAnotherPropertyPreservesTheValue() throws {
     let store = try makeStore(Self.model)
     let context = store.newContext()
     try context.insert("Film", ["title": "A", "poster": bytes(300_000), "year": Int32(1)])
@@ -117,7 +117,7 @@ public final class ExternalDataSpecification: ObjectSpecification {
     }
   }
 
-  func testAFileIsTakenOverByTheSave() throws {
+  func testSaveMovesTheFileIntoTheStore() throws {
     let store = try makeStore(Self.model)
     let file = try makeFolder().appendingPathComponent("poster.png")
     for count in [0, 5, 70_000, 500_000] {
@@ -137,7 +137,7 @@ public final class ExternalDataSpecification: ObjectSpecification {
     assertStoreError(.invalidRequest) { try ExternalData(contentsOf: file.deletingLastPathComponent()) }
   }
 
-  func testAFileThatIsGoneFailsTheSaveAndNothingIsSaved() throws {
+  func testMissingFileFailsTheSaveAndNothingIsSaved() throws {
     let store = try makeStore(Self.model)
     let file = try makeFolder().appendingPathComponent("poster.png")
     try bytes(300_000).write(to: file)
@@ -152,7 +152,7 @@ public final class ExternalDataSpecification: ObjectSpecification {
     XCTAssertEqual(try self.film("A", store.newContext()).value(forKey: "poster") as? Data, bytes(300_000))
   }
 
-  func testAWriterCollectsPieces() throws {
+  func testWriterCollectsChunks() throws {
     let store = try makeStore(Self.model)
     let context = store.newContext()
     let film = try context.insert("Film", ["title": "A"])
@@ -180,7 +180,7 @@ public final class ExternalDataSpecification: ObjectSpecification {
     XCTAssertEqual(try self.film("B", store.newContext()).value(forKey: "cut") as? Data, bytes(9))
   }
 
-  func testOneObjectsValueBecomesAnothers() throws {
+  func testValueCanBeAssignedToAnotherObject() throws {
     let store = try makeStore(Self.model)
     let context = store.newContext()
     let first = try context.insert("Film", ["title": "A", "poster": bytes(300_000)])
@@ -197,7 +197,7 @@ public final class ExternalDataSpecification: ObjectSpecification {
     XCTAssertEqual(try film("B", store.newContext()).value(forKey: "poster") as? Data, bytes(300_000))
   }
 
-  func testConditionsCompareBytes() throws {
+  func testPredicatesCompareBytes() throws {
     let store = try makeStore(Self.model)
     let context = store.newContext()
     let (large, small) = (bytes(300_000), bytes(20))
@@ -224,7 +224,7 @@ public final class ExternalDataSpecification: ObjectSpecification {
     XCTAssertEqual(try titles(FetchPredicate(format: "poster IN %@", [large, small])), ["large", "small"])
   }
 
-  func testDictionariesHoldBytes() throws {
+  func testDictionariesContainBytes() throws {
     let store = try makeStore(Self.model)
     let context = store.newContext()
     try context.insert("Film", ["title": "A", "poster": bytes(300_000)])
@@ -252,7 +252,7 @@ public final class ExternalDataSpecification: ObjectSpecification {
     XCTAssertEqual(try store.count("Film"), 3)
   }
 
-  func testARollbackForgetsAValueThatWaits() throws {
+  func testRollbackDiscardsAPendingValue() throws {
     let store = try makeStore(Self.model)
     let context = store.newContext()
     let film = try context.insert("Film", ["title": "A", "poster": bytes(300_000)])
@@ -265,7 +265,7 @@ public final class ExternalDataSpecification: ObjectSpecification {
     XCTAssertFalse(context.hasChanges)
   }
 
-  func testAValueThatWaitsCountsAsPresent() throws {
+  func testPendingValueSatisfiesARequiredAttribute() throws {
     let store = try makeStore(Self.model)
     let context = store.newContext()
     let feature = try context.insert("Feature", ["title": "A"])
@@ -275,7 +275,7 @@ public final class ExternalDataSpecification: ObjectSpecification {
     XCTAssertEqual(try film("A", store.newContext()).value(forKey: "score") as? Data, bytes(300_000))
   }
 
-  func testSmallAndEmptyValuesAreValuesToo() throws {
+  func testSmallAndEmptyValuesRoundTrip() throws {
     let store = try makeStore(Self.model)
     let context = store.newContext()
     for count in [0, 1, 16_383, 16_384, 65_536, 131_071, 131_072, 131_073, 1_048_576] {
@@ -290,7 +290,7 @@ public final class ExternalDataSpecification: ObjectSpecification {
     }
   }
 
-  func testATransactionThatFailsLeavesValuesAsTheyWere() throws {
+  func testFailedTransactionLeavesValuesUnchanged() throws {
     struct Stop: Error {}
     let store = try makeStore(Self.model)
     let context = store.newContext()
@@ -308,7 +308,7 @@ public final class ExternalDataSpecification: ObjectSpecification {
     XCTAssertEqual(try store.count("Film"), 1)
   }
 
-  func testAValueThatOthersReplacedIsAConflict() throws {
+  func testReplacedValueConflicts() throws {
     for (policy, expected) in [
       (MergePolicy.mergeByPropertyStoreTrump, bytes(300_000, 2)), (.mergeByPropertyObjectTrump, bytes(300_000, 3)),
     ] {
@@ -332,7 +332,7 @@ public final class ExternalDataSpecification: ObjectSpecification {
     }
   }
 
-  func testOnlyBinaryAttributesAreLarge() throws {
+  func testOnlyBinaryAttributesCanBeLargeValues() throws {
     let context = try makeStore(Self.model).newContext()
     let film = try context.insert("Film")
     for key in ["title", "nothing"] {

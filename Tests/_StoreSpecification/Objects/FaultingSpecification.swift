@@ -11,16 +11,16 @@ public final class FaultingSpecification: ObjectSpecification {
     list(
       [
         ("testFetchedObjectsAreFaults", { $0.testFetchedObjectsAreFaults }),
-        ("testWhatFiresAFaultAndWhatDoesNot", { $0.testWhatFiresAFaultAndWhatDoesNot }),
+        ("testOnlyPropertyAccessFiresAFault", { $0.testOnlyPropertyAccessFiresAFault }),
         ("testDestinationsAreFaults", { $0.testDestinationsAreFaults }),
-        ("testRelationshipsAreReadWhenAskedFor", { $0.testRelationshipsAreReadWhenAskedFor }),
-        ("testAFaultIsPrintedAsOne", { $0.testAFaultIsPrintedAsOne }),
+        ("testRelationshipsAreReadOnAccess", { $0.testRelationshipsAreReadOnAccess }),
+        ("testFaultDescriptionShowsAFault", { $0.testFaultDescriptionShowsAFault }),
         ("testRefreshDropsOrKeepsChanges", { $0.testRefreshDropsOrKeepsChanges }),
-        ("testRefreshTellsObjectsOfOneKeyApart", { $0.testRefreshTellsObjectsOfOneKeyApart }),
+        ("testRefreshDistinguishesEntitiesWithEqualKeys", { $0.testRefreshDistinguishesEntitiesWithEqualKeys }),
         ("testAMissingRowMakesTheObjectDeleted", { $0.testAMissingRowMakesTheObjectDeleted }),
-        ("testAMissingRowIsAnErrorIfAskedFor", { $0.testAMissingRowIsAnErrorIfAskedFor }),
+        ("testMissingRowThrowsIfConfigured", { $0.testMissingRowThrowsIfConfigured }),
         ("testAllValuesOfAGraphAreReadThroughFaults", { $0.testAllValuesOfAGraphAreReadThroughFaults }),
-        ("testPrefetchedRelationshipsHoldTheSame", { $0.testPrefetchedRelationshipsHoldTheSame }),
+        ("testPrefetchedRelationshipsHaveTheSameMembers", { $0.testPrefetchedRelationshipsHaveTheSameMembers }),
         ("testObjectsWithoutPropertyValuesReadThemLater", { $0.testObjectsWithoutPropertyValuesReadThemLater }),
       ] as [(String, (FaultingSpecification) -> () throws -> Void)])
   }
@@ -49,7 +49,7 @@ public final class FaultingSpecification: ObjectSpecification {
     XCTAssertTrue(try context.fetch(request).allSatisfy { !$0.isFault })
   }
 
-  func testWhatFiresAFaultAndWhatDoesNot() throws {
+  func testOnlyPropertyAccessFiresAFault() throws {
     let open = try makeLibrary()
     let context = open.newContext()
     let authors = try context.all("Author")
@@ -75,7 +75,7 @@ public final class FaultingSpecification: ObjectSpecification {
     XCTAssertEqual(Set(author.members("books").compactMap { $0.text("title") }), ["book 7.0", "book 7.1", "book 7.2"])
   }
 
-  func testRelationshipsAreReadWhenAskedFor() throws {
+  func testRelationshipsAreReadOnAccess() throws {
     let open = try makeLibrary()
     let context = open.newContext()
     let author = try find("Author", "name", "author 6", in: context)
@@ -85,7 +85,7 @@ public final class FaultingSpecification: ObjectSpecification {
     XCTAssertEqual(try author.objectIDs(forRelationshipNamed: "books").count, 2)
   }
 
-  func testAFaultIsPrintedAsOne() throws {
+  func testFaultDescriptionShowsAFault() throws {
     let open = try makeLibrary()
     let context = open.newContext()
     let author = try find("Author", "name", "author 6", in: context)
@@ -116,7 +116,7 @@ public final class FaultingSpecification: ObjectSpecification {
     XCTAssertFalse(context.hasChanges)
   }
 
-  func testRefreshTellsObjectsOfOneKeyApart() throws {
+  func testRefreshDistinguishesEntitiesWithEqualKeys() throws {
     let open = try makeStore()
     let context = open.newContext()
     var objects: [(object: ManagedObject, key: String)] = []
@@ -146,7 +146,7 @@ public final class FaultingSpecification: ObjectSpecification {
     XCTAssertEqual(author.members("books"), [])
   }
 
-  func testAMissingRowIsAnErrorIfAskedFor() throws {
+  func testMissingRowThrowsIfConfigured() throws {
     let open = try makeLibrary()
     let context = open.newContext()
     context.shouldDeleteInaccessibleFaults = false
@@ -173,7 +173,7 @@ public final class FaultingSpecification: ObjectSpecification {
     XCTAssertEqual(books.count, (0..<30).reduce(0) { $0 + $1 % 4 })
   }
 
-  func testPrefetchedRelationshipsHoldTheSame() throws {
+  func testPrefetchedRelationshipsHaveTheSameMembers() throws {
     let open = try makeLibrary()
     let context = open.newContext()
     var request = FetchRequest<ManagedObject>(entityName: "Author")

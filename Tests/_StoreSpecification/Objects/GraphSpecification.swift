@@ -13,14 +13,14 @@ public final class GraphSpecification: ObjectSpecification {
         ("testAToOneRelationshipKeepsItsInverse", { $0.testAToOneRelationshipKeepsItsInverse }),
         ("testAMemberMovesFromOneOwnerToAnother", { $0.testAMemberMovesFromOneOwnerToAnother }),
         ("testManyToManyIsKeptOnBothSides", { $0.testManyToManyIsKeptOnBothSides }),
-        ("testFriendsAreFriendsOfEachOther", { $0.testFriendsAreFriendsOfEachOther }),
-        ("testOneToOneDisplacesThePartner", { $0.testOneToOneDisplacesThePartner }),
+        ("testSymmetricRelationshipIsUpdatedOnBothSides", { $0.testSymmetricRelationshipIsUpdatedOnBothSides }),
+        ("testOneToOneReplacesThePreviousPartner", { $0.testOneToOneReplacesThePreviousPartner }),
         ("testRelationshipsWithoutInverseAreKept", { $0.testRelationshipsWithoutInverseAreKept }),
         ("testAnOrderedRelationshipKeepsItsOrder", { $0.testAnOrderedRelationshipKeepsItsOrder }),
         ("testOrderedManyToManyHasAnOrderOnEachSide", { $0.testOrderedManyToManyHasAnOrderOnEachSide }),
         ("testMembersAreAddedWithoutReadingTheOthers", { $0.testMembersAreAddedWithoutReadingTheOthers }),
-        ("testSubentitiesAreFetchedAndReferredTo", { $0.testSubentitiesAreFetchedAndReferredTo }),
-        ("testARandomGraphIsReadAsItWasSaved", { $0.testARandomGraphIsReadAsItWasSaved }),
+        ("testSubentitiesAreFetchedAndReferenced", { $0.testSubentitiesAreFetchedAndReferenced }),
+        ("testRandomGraphRoundTrips", { $0.testRandomGraphRoundTrips }),
       ] as [(String, (GraphSpecification) -> () throws -> Void)])
   }
 
@@ -79,7 +79,7 @@ public final class GraphSpecification: ObjectSpecification {
     XCTAssertEqual(titles(try find("Tag", "name", "blue", in: other), "books"), ["2"])
   }
 
-  func testFriendsAreFriendsOfEachOther() throws {
+  func testSymmetricRelationshipIsUpdatedOnBothSides() throws {
     let open = try makeStore()
     let context = open.newContext()
     let people = try ["a", "b", "c"].map { try context.insert("Author", ["name": $0]) }
@@ -96,7 +96,7 @@ public final class GraphSpecification: ObjectSpecification {
     XCTAssertEqual(titles(try find("Author", "name", "b", in: other), "friends", "name"), [])
   }
 
-  func testOneToOneDisplacesThePartner() throws {
+  func testOneToOneReplacesThePreviousPartner() throws {
     let open = try makeStore()
     let context = open.newContext()
     let people = try ["a", "b", "c"].map { try context.insert("Author", ["name": $0]) }
@@ -178,7 +178,7 @@ public final class GraphSpecification: ObjectSpecification {
     XCTAssertEqual(titles(try find("Author", "name", "Ada", in: open.newContext()), "books"), ["2"])
   }
 
-  func testSubentitiesAreFetchedAndReferredTo() throws {
+  func testSubentitiesAreFetchedAndReferenced() throws {
     let open = try makeStore(SpecificationModels.assets)
     let context = open.newContext()
     let photo = try context.insert("Photo", ["name": "sea", "title": "Sea", "width": 800])
@@ -202,7 +202,7 @@ public final class GraphSpecification: ObjectSpecification {
     XCTAssertEqual(try other.count(for: exact), 0)
   }
 
-  func testARandomGraphIsReadAsItWasSaved() throws {
+  func testRandomGraphRoundTrips() throws {
     let open = try makeStore()
     var generator = SeededGenerator(seed: 14)
     let context = open.newContext()

@@ -38,7 +38,7 @@ extension LiveResultsSpecification {
     }
   }
 
-  func testADelegateThatTakesSnapshotsIsToldNothingElse() throws {
+  func testSnapshotDelegateReceivesOnlySnapshots() throws {
     let (open, context) = try makeBooks()
     let controller = FetchedResultsController(fetchRequest: request(nil, "year", "title"), context: context, sectionNameKeyPath: "year")
     let taker = Taker()

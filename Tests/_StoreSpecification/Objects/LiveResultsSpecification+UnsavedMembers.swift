@@ -46,7 +46,7 @@ extension LiveResultsSpecification {
   }
 
   /// Which list examines a new object first depends on hashes, which differ between contexts.
-  func testSeveralListsOfOneContextHoldEachObjectOnce() throws {
+  func testSeveralResultsOfOneContextContainEachObjectOnce() throws {
     let formats = [
       "ANY author.books.title == 'new'", "author.books.@count > 0", "ANY author.books.title == 'old'", "author.name != 'x'",
       "ANY tags.books.title == 'new'",
@@ -78,7 +78,7 @@ extension LiveResultsSpecification {
     }
   }
 
-  func testUnsavedMembersWithoutAnInverseDecideResults() throws {
+  func testUnsavedMembersWithoutAnInverseAffectResults() throws {
     let context = try makeStore().newContext()
     let shelf = try context.insert("Shelf", ["name": "s"])
     try context.save()
@@ -106,7 +106,7 @@ extension LiveResultsSpecification {
   }
 
   /// Sections by a count, and by one across a relationship, for objects that are not in memory when their members change.
-  func testUnsavedMembersOfUnregisteredOwnersDecideSections() throws {
+  func testUnsavedMembersOfUnregisteredOwnersAffectSections() throws {
     for key in ["chapters.@count", "author.books.@count"] {
       for isFetchedBefore in [false, true] {
         let open = try makeStore()

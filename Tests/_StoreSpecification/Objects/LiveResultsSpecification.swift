@@ -10,31 +10,31 @@ public final class LiveResultsSpecification: ObjectSpecification {
   public override class var cases: [Case] {
     list(
       [
-        ("testResultsStandInSections", { $0.testResultsStandInSections }),
-        ("testWhatCannotBeKeptUpToDateIsATypedError", { $0.testWhatCannotBeKeptUpToDateIsATypedError }),
-        ("testADelegateIsToldStepByStep", { $0.testADelegateIsToldStepByStep }),
-        ("testADelegateMayChangeObjectsAndFetch", { $0.testADelegateMayChangeObjectsAndFetch }),
-        ("testAsFewObjectsMoveAsHaveTo", { $0.testAsFewObjectsMoveAsHaveTo }),
-        ("testSectionsMoveWithTheirOrder", { $0.testSectionsMoveWithTheirOrder }),
-        ("testResultsEndWhereTheirOrderTearsSectionsApart", { $0.testResultsEndWhereTheirOrderTearsSectionsApart }),
+        ("testResultsAreGroupedInSections", { $0.testResultsAreGroupedInSections }),
+        ("testUnobservableRequestsThrowATypedError", { $0.testUnobservableRequestsThrowATypedError }),
+        ("testDelegateReceivesChangesInOrder", { $0.testDelegateReceivesChangesInOrder }),
+        ("testDelegateCanChangeObjectsAndFetch", { $0.testDelegateCanChangeObjectsAndFetch }),
+        ("testMovesAreMinimal", { $0.testMovesAreMinimal }),
+        ("testSectionsAreReordered", { $0.testSectionsAreReordered }),
+        ("testOrderThatSplitsASectionFailsTheResults", { $0.testOrderThatSplitsASectionFailsTheResults }),
         ("testNewResultsKeepTheirIDs", { $0.testNewResultsKeepTheirIDs }),
-        ("testOthersChangesAreFollowedOnceTheyAreMerged", { $0.testOthersChangesAreFollowedOnceTheyAreMerged }),
-        ("testANestedContextsResultsFollowItsParent", { $0.testANestedContextsResultsFollowItsParent }),
-        ("testAnObjectThatOutlivesItsRowGoesWithItsChanges", { $0.testAnObjectThatOutlivesItsRowGoesWithItsChanges }),
-        ("testFetchingAgainTellsWhatHasChangedSince", { $0.testFetchingAgainTellsWhatHasChangedSince }),
-        ("testNoResultIsKeptAlive", { $0.testNoResultIsKeptAlive }),
-        ("testUnsavedChangesOfOtherObjectsCountFromTheBeginning", { $0.testUnsavedChangesOfOtherObjectsCountFromTheBeginning }),
-        ("testSnapshotsTellTheirDifference", { $0.testSnapshotsTellTheirDifference }),
-        ("testADelegateThatTakesSnapshotsIsToldNothingElse", { $0.testADelegateThatTakesSnapshotsIsToldNothingElse }),
+        ("testChangesOfOtherContextsAppearAfterTheMerge", { $0.testChangesOfOtherContextsAppearAfterTheMerge }),
+        ("testNestedContextResultsFollowTheParent", { $0.testNestedContextResultsFollowTheParent }),
+        ("testRollbackRemovesAnObjectWithADeletedRow", { $0.testRollbackRemovesAnObjectWithADeletedRow }),
+        ("testRefetchingReportsChangesSinceTheLastFetch", { $0.testRefetchingReportsChangesSinceTheLastFetch }),
+        ("testResultsDoNotRetainObjects", { $0.testResultsDoNotRetainObjects }),
+        ("testFirstFetchIncludesUnsavedChangesOfRelatedObjects", { $0.testFirstFetchIncludesUnsavedChangesOfRelatedObjects }),
+        ("testSnapshotsReportTheirDifference", { $0.testSnapshotsReportTheirDifference }),
+        ("testSnapshotDelegateReceivesOnlySnapshots", { $0.testSnapshotDelegateReceivesOnlySnapshots }),
         ("testDeletingAnUnsavedMemberLeavesNoStaleReference", { $0.testDeletingAnUnsavedMemberLeavesNoStaleReference }),
-        ("testSeveralListsOfOneContextHoldEachObjectOnce", { $0.testSeveralListsOfOneContextHoldEachObjectOnce }),
-        ("testUnsavedMembersOfUnregisteredOwnersDecideSections", { $0.testUnsavedMembersOfUnregisteredOwnersDecideSections }),
-        ("testUnsavedMembersWithoutAnInverseDecideResults", { $0.testUnsavedMembersWithoutAnInverseDecideResults }),
+        ("testSeveralResultsOfOneContextContainEachObjectOnce", { $0.testSeveralResultsOfOneContextContainEachObjectOnce }),
+        ("testUnsavedMembersOfUnregisteredOwnersAffectSections", { $0.testUnsavedMembersOfUnregisteredOwnersAffectSections }),
+        ("testUnsavedMembersWithoutAnInverseAffectResults", { $0.testUnsavedMembersWithoutAnInverseAffectResults }),
       ] as [(String, (LiveResultsSpecification) -> () throws -> Void)])
   }
 
   /// Records its notifications as text.
-  private final class Listener: FetchedResultsControllerDelegate {
+  private final class RecordingDelegate: FetchedResultsControllerDelegate {
     typealias Object = ManagedObject
     var lines: [String] = []
     var changes: [ResultsChange] = []
@@ -89,12 +89,12 @@ public final class LiveResultsSpecification: ObjectSpecification {
 
   private func makeController(
     _ context: ManagedObjectContext, _ request: FetchRequest<ManagedObject>, section: String? = nil
-  ) throws -> (FetchedResultsController<ManagedObject>, Listener) {
+  ) throws -> (FetchedResultsController<ManagedObject>, RecordingDelegate) {
     let controller = FetchedResultsController(fetchRequest: request, context: context, sectionNameKeyPath: section)
     XCTAssertNil(controller.fetchedObjects)
     XCTAssertNil(controller.sections)
     try controller.performFetch()
-    let listener = Listener()
+    let listener = RecordingDelegate()
     controller.delegate = listener
     return (controller, listener)
   }
@@ -105,7 +105,7 @@ public final class LiveResultsSpecification: ObjectSpecification {
 
   // MARK: Contents
 
-  func testResultsStandInSections() throws {
+  func testResultsAreGroupedInSections() throws {
     let (_, context) = try makeBooks()
     let (controller, _) = try makeController(context, request(nil, "year", "title"), section: "year")
     XCTAssertEqual(controller.sections?.map(\.name), ["1", "2"])
@@ -132,7 +132,7 @@ public final class LiveResultsSpecification: ObjectSpecification {
     XCTAssertEqual(flat.fetchedObjects, [])
   }
 
-  func testWhatCannotBeKeptUpToDateIsATypedError() throws {
+  func testUnobservableRequestsThrowATypedError() throws {
     let (_, context) = try makeBooks()
     func fail(_ request: FetchRequest<ManagedObject>, section: String? = nil, _ expected: ResultsError, line: UInt = #line) {
       let controller = FetchedResultsController(fetchRequest: request, context: context, sectionNameKeyPath: section)
@@ -155,7 +155,7 @@ public final class LiveResultsSpecification: ObjectSpecification {
 
   // MARK: Notifications
 
-  func testADelegateIsToldStepByStep() throws {
+  func testDelegateReceivesChangesInOrder() throws {
     let (_, context) = try makeBooks()
     let (controller, listener) = try makeController(context, request(nil, "year", "title"), section: "year")
     let books = try XCTUnwrap(controller.fetchedObjects)
@@ -191,7 +191,7 @@ public final class LiveResultsSpecification: ObjectSpecification {
     XCTAssertEqual(titles(controller), [["n"], ["d", "x", "z"]], "Results stay right without anybody who listens.")
   }
 
-  func testADelegateMayChangeObjectsAndFetch() throws {
+  func testDelegateCanChangeObjectsAndFetch() throws {
     let (_, context) = try makeBooks()
     let (controller, listener) = try makeController(context, request(.compare("year", .less, Int64(5)), "title"))
     let books = try XCTUnwrap(controller.fetchedObjects)
@@ -209,7 +209,7 @@ public final class LiveResultsSpecification: ObjectSpecification {
     XCTAssertEqual(titles(controller), [["c", "d"]])
   }
 
-  func testAsFewObjectsMoveAsHaveTo() throws {
+  func testMovesAreMinimal() throws {
     let (_, context) = try makeBooks()
     let (controller, listener) = try makeController(context, request(nil, "title"))
     let books = try XCTUnwrap(controller.fetchedObjects)
@@ -227,7 +227,7 @@ public final class LiveResultsSpecification: ObjectSpecification {
   }
 
   /// Sections whose order follows another value than their name.
-  func testSectionsMoveWithTheirOrder() throws {
+  func testSectionsAreReordered() throws {
     let open = try makeStore()
     let context = open.newContext()
     let authors = try (0..<3).map { try context.insert("Author", ["name": "author \($0)", "born": Int64(1900 + $0)]) }
@@ -245,7 +245,7 @@ public final class LiveResultsSpecification: ObjectSpecification {
     XCTAssertEqual(before.applying(change), controller.snapshot)
   }
 
-  func testResultsEndWhereTheirOrderTearsSectionsApart() throws {
+  func testOrderThatSplitsASectionFailsTheResults() throws {
     let (_, context) = try makeBooks()
     let (controller, listener) = try makeController(context, request(nil, "title"), section: "year")
     XCTAssertEqual(titles(controller), [["a", "b"], ["c", "d"]])
@@ -285,7 +285,7 @@ public final class LiveResultsSpecification: ObjectSpecification {
 
   // MARK: Sources of changes
 
-  func testOthersChangesAreFollowedOnceTheyAreMerged() throws {
+  func testChangesOfOtherContextsAppearAfterTheMerge() throws {
     let (open, context) = try makeBooks()
     let other = open.newContext()
     let (controller, listener) = try makeController(context, request(.compare("year", .less, Int64(3)), "title"))
@@ -314,7 +314,7 @@ public final class LiveResultsSpecification: ObjectSpecification {
     XCTAssertEqual(titles(controller), [["b", "e", "n"]])
   }
 
-  func testANestedContextsResultsFollowItsParent() throws {
+  func testNestedContextResultsFollowTheParent() throws {
     let (_, parent) = try makeBooks()
     let child = ManagedObjectContext(parent: parent)
     child.automaticallyMergesChangesFromParent = true
@@ -335,7 +335,7 @@ public final class LiveResultsSpecification: ObjectSpecification {
     XCTAssertEqual(titles(own), [["b", "cc", "d", "n", "z"]])
   }
 
-  func testAnObjectThatOutlivesItsRowGoesWithItsChanges() throws {
+  func testRollbackRemovesAnObjectWithADeletedRow() throws {
     let (open, context) = try makeBooks()
     context.mergePolicy = .mergeByPropertyObjectTrump
     context.automaticallyMergesChangesFromParent = true
@@ -351,7 +351,7 @@ public final class LiveResultsSpecification: ObjectSpecification {
     XCTAssertEqual(titles(controller), [["b", "c", "d"]])
   }
 
-  func testFetchingAgainTellsWhatHasChangedSince() throws {
+  func testRefetchingReportsChangesSinceTheLastFetch() throws {
     let (open, context) = try makeBooks()
     let (controller, listener) = try makeController(context, request(nil, "title"))
     let other = open.newContext()
@@ -367,7 +367,7 @@ public final class LiveResultsSpecification: ObjectSpecification {
     XCTAssertEqual(listener.changes.last?.updated.count, 3, "After a reset nobody knows what is new.")
   }
 
-  func testNoResultIsKeptAlive() throws {
+  func testResultsDoNotRetainObjects() throws {
     let (_, context) = try makeBooks()
     let (controller, listener) = try makeController(context, request(nil, "title"))
     weak var object: ManagedObject?
@@ -392,7 +392,7 @@ public final class LiveResultsSpecification: ObjectSpecification {
     XCTAssertNil(gone, "Nobody holds a controller.")
   }
 
-  func testUnsavedChangesOfOtherObjectsCountFromTheBeginning() throws {
+  func testFirstFetchIncludesUnsavedChangesOfRelatedObjects() throws {
     let (_, context) = try makeBooks()
     let author = try XCTUnwrap(context.all("Author").first)
     try author.setValue("Virginia", forKey: "name")
@@ -405,7 +405,7 @@ public final class LiveResultsSpecification: ObjectSpecification {
     XCTAssertEqual(titles(others), [["a", "b", "c", "d"]])
   }
 
-  func testSnapshotsTellTheirDifference() throws {
+  func testSnapshotsReportTheirDifference() throws {
     let (_, context) = try makeBooks()
     let (controller, _) = try makeController(context, request(nil, "title"))
     let (before, books) = (controller.snapshot, try XCTUnwrap(controller.fetchedObjects))

@@ -12,21 +12,21 @@ public final class MergePolicySpecification: ObjectSpecification {
   public override class var cases: [Case] {
     list(
       [
-        ("testTheTableOfPolicies", { $0.testTheTableOfPolicies }),
-        ("testARowThatOthersHaveDeleted", { $0.testARowThatOthersHaveDeleted }),
-        ("testADeletionOfARowThatOthersHaveChanged", { $0.testADeletionOfARowThatOthersHaveChanged }),
-        ("testADeletionByBothIsADeletion", { $0.testADeletionByBothIsADeletion }),
-        ("testAnObjectThatIsOnlyChecked", { $0.testAnObjectThatIsOnlyChecked }),
-        ("testAWriterInBetweenMakesAnotherRound", { $0.testAWriterInBetweenMakesAnotherRound }),
-        ("testWritersWithoutEndAreAnErrorAtLast", { $0.testWritersWithoutEndAreAnErrorAtLast }),
-        ("testAPropertyMayHaveARule", { $0.testAPropertyMayHaveARule }),
-        ("testAnEntityMayHaveItsOwnPolicy", { $0.testAnEntityMayHaveItsOwnPolicy }),
-        ("testAnApplicationMayDecide", { $0.testAnApplicationMayDecide }),
-        ("testTheErrorShowsBothSidesByName", { $0.testTheErrorShowsBothSidesByName }),
-        ("testAFailedSaveLeavesObjectsAsTheyWere", { $0.testAFailedSaveLeavesObjectsAsTheyWere }),
-        ("testObjectsAreToldAndShowWhatIsStored", { $0.testObjectsAreToldAndShowWhatIsStored }),
-        ("testOthersAreToldWhatWasSaved", { $0.testOthersAreToldWhatWasSaved }),
-        ("testRandomEditsEndAsTheTableSays", { $0.testRandomEditsEndAsTheTableSays }),
+        ("testEveryMergePolicyMatchesTheTable", { $0.testEveryMergePolicyMatchesTheTable }),
+        ("testRowDeletedByAnotherContext", { $0.testRowDeletedByAnotherContext }),
+        ("testDeletionOfARowChangedByAnotherContext", { $0.testDeletionOfARowChangedByAnotherContext }),
+        ("testDeletionOnBothSidesSucceeds", { $0.testDeletionOnBothSidesSucceeds }),
+        ("testObjectCheckedWithoutChangesTakesStoredValues", { $0.testObjectCheckedWithoutChangesTakesStoredValues }),
+        ("testInterveningWriteCausesARetry", { $0.testInterveningWriteCausesARetry }),
+        ("testEndlessInterveningWritesThrow", { $0.testEndlessInterveningWritesThrow }),
+        ("testPropertyCanHaveAMergeRule", { $0.testPropertyCanHaveAMergeRule }),
+        ("testEntityCanHaveItsOwnPolicy", { $0.testEntityCanHaveItsOwnPolicy }),
+        ("testApplicationCanResolveConflicts", { $0.testApplicationCanResolveConflicts }),
+        ("testErrorNamesBothSides", { $0.testErrorNamesBothSides }),
+        ("testFailedSaveLeavesObjectsUnchanged", { $0.testFailedSaveLeavesObjectsUnchanged }),
+        ("testObjectsAreNotifiedAndShowStoredValues", { $0.testObjectsAreNotifiedAndShowStoredValues }),
+        ("testOtherContextsReceiveTheSavedChanges", { $0.testOtherContextsReceiveTheSavedChanges }),
+        ("testRandomEditsMatchTheTable", { $0.testRandomEditsMatchTheTable }),
       ] as [(String, (MergePolicySpecification) -> () throws -> Void)])
   }
 
@@ -52,7 +52,7 @@ public final class MergePolicySpecification: ObjectSpecification {
     for (key, value) in values { try object.setValue(value, forKey: key) }
   }
 
-  func testTheTableOfPolicies() throws {
+  func testEveryMergePolicyMatchesTheTable() throws {
     let table: [(MergePolicy, [Int64?])] = [
       (.mergeByPropertyStoreTrump, [3, 3, 2]), (.mergeByPropertyObjectTrump, [2, 3, 2]), (.overwrite, [2, 1, 2]), (.rollback, [3, 3, 1]),
     ]
@@ -79,7 +79,7 @@ public final class MergePolicySpecification: ObjectSpecification {
     XCTAssertEqual(try rivals.open.numbers(rivals.id), [3, 3, 1])
   }
 
-  func testARowThatOthersHaveDeleted() throws {
+  func testRowDeletedByAnotherContext() throws {
     for policy in [MergePolicy.error, .mergeByPropertyStoreTrump, .mergeByPropertyObjectTrump, .overwrite, .rollback] {
       let rivals = try rivals(policy)
       let (mine, context) = (rivals.mine, rivals.context)
@@ -123,7 +123,7 @@ public final class MergePolicySpecification: ObjectSpecification {
     }
   }
 
-  func testADeletionOfARowThatOthersHaveChanged() throws {
+  func testDeletionOfARowChangedByAnotherContext() throws {
     for policy in [MergePolicy.error, .mergeByPropertyStoreTrump, .mergeByPropertyObjectTrump, .overwrite, .rollback] {
       let rivals = try rivals(policy)
       let context = rivals.context
@@ -170,7 +170,7 @@ public final class MergePolicySpecification: ObjectSpecification {
     }
   }
 
-  func testADeletionByBothIsADeletion() throws {
+  func testDeletionOnBothSidesSucceeds() throws {
     for policy in [MergePolicy.mergeByPropertyStoreTrump, .mergeByPropertyObjectTrump, .overwrite, .rollback] {
       let rivals = try rivals(policy)
       XCTAssertEqual(rivals.mine.numbers, [1, 1, 1])
@@ -184,7 +184,7 @@ public final class MergePolicySpecification: ObjectSpecification {
     }
   }
 
-  func testAnObjectThatIsOnlyChecked() throws {
+  func testObjectCheckedWithoutChangesTakesStoredValues() throws {
     for policy in [MergePolicy.mergeByPropertyStoreTrump, .mergeByPropertyObjectTrump, .overwrite, .rollback] {
       let rivals = try rivals(policy)
       rivals.context.detectConflicts(for: rivals.mine)
@@ -199,7 +199,7 @@ public final class MergePolicySpecification: ObjectSpecification {
 
   // MARK: Retries
 
-  func testAWriterInBetweenMakesAnotherRound() throws {
+  func testInterveningWriteCausesARetry() throws {
     for (type, expected, expectedRounds) in [
       (MergePolicy.MergeType.mergeByPropertyStoreTrump, [3, 1, 4] as [Int64?], 2), (.mergeByPropertyObjectTrump, [2, 1, 2], 2),
       (.overwrite, [2, 1, 2], 2),
@@ -233,7 +233,7 @@ public final class MergePolicySpecification: ObjectSpecification {
     }
   }
 
-  func testWritersWithoutEndAreAnErrorAtLast() throws {
+  func testEndlessInterveningWritesThrow() throws {
     let coordinator = Mutex<(PersistentStoreCoordinator, ManagedObjectID)?>(nil)
     let rivals = try rivals(
       MergePolicy(
@@ -259,7 +259,7 @@ public final class MergePolicySpecification: ObjectSpecification {
 
   // MARK: Rules
 
-  func testAPropertyMayHaveARule() throws {
+  func testPropertyCanHaveAMergeRule() throws {
     let sum: MergePolicy = .mergeByPropertyObjectTrump.resolving("Item", "a", as: Int.self) { conflict in
       (conflict.object ?? 0) + (conflict.store ?? 0) - (conflict.original ?? 0)
     }
@@ -279,7 +279,7 @@ public final class MergePolicySpecification: ObjectSpecification {
     XCTAssertEqual(try rivals.open.numbers(rivals.id), [5, 6, 7])
   }
 
-  func testAnEntityMayHaveItsOwnPolicy() throws {
+  func testEntityCanHaveItsOwnPolicy() throws {
     let rivals = try rivals(.error.resolving("Item", by: .mergeByPropertyObjectTrump).resolving("Sample", by: .rollback))
     let sample = try rivals.context.insert("Sample", ["a": 1, "grade": 1])
     try rivals.context.save()
@@ -298,12 +298,12 @@ public final class MergePolicySpecification: ObjectSpecification {
     assertStoreError(.mergeConflict) { try rivals.context.save() }
   }
 
-  func testAnApplicationMayDecide() throws {
-    struct Refusal: Error {}
+  func testApplicationCanResolveConflicts() throws {
+    struct ResolverError: Error {}
     let seen = Mutex<[String]>([])
     let policy = MergePolicy(
       Deciding { conflict in
-        if try conflict.storeSnapshot?["b"] as? Int64 == 13 { throw Refusal() }
+        if try conflict.storeSnapshot?["b"] as? Int64 == 13 { throw ResolverError() }
         let states = [conflict.originalSnapshot, conflict.objectSnapshot, conflict.storeSnapshot]
         try seen.withLock { $0 = try states.map { try $0?.value("a", as: Int.self).map(String.init) ?? "-" } }
         return MergeDecision(.mergeByPropertyStoreTrump, values: ["b": 42])
@@ -319,13 +319,13 @@ public final class MergePolicySpecification: ObjectSpecification {
     try set(rivals.theirs, ["b": 13])
     try rivals.other.save()
     try set(rivals.mine, ["a": 5])
-    XCTAssertThrowsError(try rivals.context.save()) { XCTAssertTrue($0 is Refusal) }
+    XCTAssertThrowsError(try rivals.context.save()) { XCTAssertTrue($0 is ResolverError) }
     XCTAssertTrue(rivals.mine.isUpdated)
   }
 
   // MARK: Errors
 
-  func testTheErrorShowsBothSidesByName() throws {
+  func testErrorNamesBothSides() throws {
     let rivals = try rivals(.error)
     try set(rivals.mine, ["a": 2, "key": "my secret"])
     try set(rivals.theirs, ["a": 3, "key": "their secret"])
@@ -352,7 +352,7 @@ public final class MergePolicySpecification: ObjectSpecification {
     XCTAssertEqual(other?.mergeConflicts.first?.isDeletion, true)
   }
 
-  func testAFailedSaveLeavesObjectsAsTheyWere() throws {
+  func testFailedSaveLeavesObjectsUnchanged() throws {
     let rivals = try rivals(.error.resolving("Item", by: .rollback))
     let tag = try rivals.context.insert("Tag", ["name": "t"])
     try rivals.context.save()
@@ -370,7 +370,7 @@ public final class MergePolicySpecification: ObjectSpecification {
     XCTAssertEqual(try rivals.open.numbers(rivals.id)?[0], 3)
   }
 
-  func testObjectsAreToldAndShowWhatIsStored() throws {
+  func testObjectsAreNotifiedAndShowStoredValues() throws {
     let rivals = try rivals(.mergeByPropertyObjectTrump)
     let quiet = try rivals.context.insert("Item", ["key": "quiet"])
     try set(rivals.mine, ["a": 2])
@@ -386,7 +386,7 @@ public final class MergePolicySpecification: ObjectSpecification {
     XCTAssertEqual(try rivals.open.row(rivals.id)?.version, 3)
   }
 
-  func testOthersAreToldWhatWasSaved() throws {
+  func testOtherContextsReceiveTheSavedChanges() throws {
     let rivals = try rivals(.mergeByPropertyStoreTrump)
     try set(rivals.mine, ["a": 2, "c": 2])
     try set(rivals.theirs, ["a": 3])
@@ -404,7 +404,7 @@ public final class MergePolicySpecification: ObjectSpecification {
   // MARK: Random changes
 
   /// Random changes and deletions by two contexts, compared with the table applied to plain dictionaries.
-  func testRandomEditsEndAsTheTableSays() throws {
+  func testRandomEditsMatchTheTable() throws {
     for type in MergePolicy.MergeType.allCases where type != .error {
       var random = SeededGenerator(seed: UInt64(4_711 + type.rawValue))
       let open = try makeStore(MergeModel.compiled)

@@ -67,7 +67,7 @@ extension MergedRelationshipSpecification {
     XCTAssertEqual(try stored(owner, key, in: open).isEmpty, !isStored, message, line: line)
   }
 
-  func testAMemberThatIsAddedOrRemovedWithoutEffectIsNoChange() throws {
+  func testRedundantMemberChangesAreNotChanges() throws {
     let open = try makeLinkedStore()
     for (entity, key, destination) in Self.relationships {
       for isMember in [false, true] {
@@ -93,7 +93,7 @@ extension MergedRelationshipSpecification {
     }
   }
 
-  func testAPendingLinkThatReadingMakesVoidIsNotSaved() throws {
+  func testPendingLinkFoundRedundantIsNotSaved() throws {
     let open = try makeLinkedStore()
     for (entity, key, destination) in Self.relationships {
       for isMember in [false, true] {
@@ -112,7 +112,7 @@ extension MergedRelationshipSpecification {
     }
   }
 
-  func testARefreshedObjectLeavesNoPendingLinkToTheOtherEnd() throws {
+  func testRefreshRemovesPendingLinksFromBothEnds() throws {
     let open = try makeLinkedStore()
     for (entity, key, destination) in Self.relationships {
       for isMember in [false, true] {

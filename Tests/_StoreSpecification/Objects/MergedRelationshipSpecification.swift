@@ -9,16 +9,16 @@ public final class MergedRelationshipSpecification: ObjectSpecification {
   public override class var cases: [Case] {
     list(
       [
-        ("testMembersAreAddedAndTakenOutAsDifferences", { $0.testMembersAreAddedAndTakenOutAsDifferences }),
-        ("testAnOrderKeepsWhatBothHaveAdded", { $0.testAnOrderKeepsWhatBothHaveAdded }),
-        ("testAToOneThatLosesLeavesItsOwner", { $0.testAToOneThatLosesLeavesItsOwner }),
+        ("testMembersAreMergedAsDifferences", { $0.testMembersAreMergedAsDifferences }),
+        ("testMergedOrderKeepsAdditionsOfBothSides", { $0.testMergedOrderKeepsAdditionsOfBothSides }),
+        ("testOverriddenToOneLeavesItsOwner", { $0.testOverriddenToOneLeavesItsOwner }),
         ("testOneToOneStaysOneToOne", { $0.testOneToOneStaysOneToOne }),
-        ("testReferencesToAnObjectThatIsGoneAreCleared", { $0.testReferencesToAnObjectThatIsGoneAreCleared }),
-        ("testADeletionByBothSidesOfADestinationIsAnError", { $0.testADeletionByBothSidesOfADestinationIsAnError }),
-        ("testAllOfATreeIsRestored", { $0.testAllOfATreeIsRestored }),
-        ("testAMemberThatIsAddedOrRemovedWithoutEffectIsNoChange", { $0.testAMemberThatIsAddedOrRemovedWithoutEffectIsNoChange }),
-        ("testAPendingLinkThatReadingMakesVoidIsNotSaved", { $0.testAPendingLinkThatReadingMakesVoidIsNotSaved }),
-        ("testARefreshedObjectLeavesNoPendingLinkToTheOtherEnd", { $0.testARefreshedObjectLeavesNoPendingLinkToTheOtherEnd }),
+        ("testReferencesToADeletedObjectAreCleared", { $0.testReferencesToADeletedObjectAreCleared }),
+        ("testDeletingADestinationReferencedByTheStoreConflicts", { $0.testDeletingADestinationReferencedByTheStoreConflicts }),
+        ("testDeletedTreeIsRestoredCompletely", { $0.testDeletedTreeIsRestoredCompletely }),
+        ("testRedundantMemberChangesAreNotChanges", { $0.testRedundantMemberChangesAreNotChanges }),
+        ("testPendingLinkFoundRedundantIsNotSaved", { $0.testPendingLinkFoundRedundantIsNotSaved }),
+        ("testRefreshRemovesPendingLinksFromBothEnds", { $0.testRefreshRemovesPendingLinksFromBothEnds }),
         ("testAContextAndItsStoreAgreeAfterASave", { $0.testAContextAndItsStoreAgreeAfterASave }),
       ] as [(String, (MergedRelationshipSpecification) -> () throws -> Void)])
   }
@@ -32,7 +32,7 @@ public final class MergedRelationshipSpecification: ObjectSpecification {
     return objects
   }
 
-  func testMembersAreAddedAndTakenOutAsDifferences() throws {
+  func testMembersAreMergedAsDifferences() throws {
     for policy in Self.policies {
       let open = try makeStore(MergeModel.compiled)
       let (context, other) = (open.context(policy), open.context())
@@ -58,7 +58,7 @@ public final class MergedRelationshipSpecification: ObjectSpecification {
     }
   }
 
-  func testAnOrderKeepsWhatBothHaveAdded() throws {
+  func testMergedOrderKeepsAdditionsOfBothSides() throws {
     for policy in Self.policies {
       let open = try makeStore(MergeModel.compiled)
       let (context, other) = (open.context(policy), open.context())
@@ -83,7 +83,7 @@ public final class MergedRelationshipSpecification: ObjectSpecification {
     }
   }
 
-  func testAToOneThatLosesLeavesItsOwner() throws {
+  func testOverriddenToOneLeavesItsOwner() throws {
     for policy in Self.policies {
       let open = try makeStore(MergeModel.compiled)
       let (context, other) = (open.context(policy), open.context())
@@ -130,7 +130,7 @@ public final class MergedRelationshipSpecification: ObjectSpecification {
     }
   }
 
-  func testReferencesToAnObjectThatIsGoneAreCleared() throws {
+  func testReferencesToADeletedObjectAreCleared() throws {
     for policy in [MergePolicy.mergeByPropertyStoreTrump, .rollback] {
       let open = try makeStore(MergeModel.compiled)
       let (context, other) = (open.context(policy), open.context())
@@ -156,7 +156,7 @@ public final class MergedRelationshipSpecification: ObjectSpecification {
     }
   }
 
-  func testADeletionByBothSidesOfADestinationIsAnError() throws {
+  func testDeletingADestinationReferencedByTheStoreConflicts() throws {
     let open = try makeStore(MergeModel.compiled)
     let (context, other) = (open.context(.mergeByPropertyObjectTrump), open.context())
     let item = try context.insert("Item", ["a": 1])
@@ -173,7 +173,7 @@ public final class MergedRelationshipSpecification: ObjectSpecification {
     XCTAssertEqual(try open.count("Box"), 1)
   }
 
-  func testAllOfATreeIsRestored() throws {
+  func testDeletedTreeIsRestoredCompletely() throws {
     let open = try makeStore(MergeModel.compiled)
     let (context, other) = (open.context(.mergeByPropertyStoreTrump), open.context())
     let item = try context.insert("Item", ["a": 1])

@@ -10,7 +10,7 @@ import XCTest
 extension NestingSpecification {
   // MARK: Conflicts
 
-  func testAnObjectThatTheParentDeletedIsAConflict() throws {
+  func testChangingAnObjectDeletedByTheParentConflicts() throws {
     let (_, parent) = try makeParent()
     let child = ManagedObjectContext(parent: parent)
     let here = try find("Book", "title", "A", in: child)
@@ -26,7 +26,7 @@ extension NestingSpecification {
     try child.save()
   }
 
-  func testAPolicyBringsBackWhatTheParentDeleted() throws {
+  func testPolicyRestoresObjectsDeletedByTheParent() throws {
     for policy in [MergePolicy.overwrite, .mergeByPropertyObjectTrump] {
       for savesDeletion in [false, true] {
         let (open, parent) = try makeParent()
@@ -49,7 +49,7 @@ extension NestingSpecification {
     }
   }
 
-  func testAPolicyGivesInToTheParentsDeletion() throws {
+  func testPolicyAcceptsDeletionsByTheParent() throws {
     for policy in [MergePolicy.rollback, .mergeByPropertyStoreTrump] {
       let (_, parent) = try makeParent()
       let child = ManagedObjectContext(parent: parent, mergePolicy: policy)
@@ -64,7 +64,7 @@ extension NestingSpecification {
     }
   }
 
-  func testChangesOfOthersAreFoundByTheSaveToTheStore() throws {
+  func testConflictsWithOtherContextsAreDetectedByTheSaveToTheStore() throws {
     let (open, parent) = try makeParent()
     let child = ManagedObjectContext(parent: parent)
     let here = try find("Book", "title", "A", in: child)
@@ -80,7 +80,7 @@ extension NestingSpecification {
     XCTAssertEqual(stored.integer("pages"), 5)
   }
 
-  func testChildrenConflictWithNobodyAfterTheParentsSave() throws {
+  func testParentSaveDoesNotMakeChildrenConflict() throws {
     let (open, parent) = try makeParent()
     let (child, sibling) = (ManagedObjectContext(parent: parent), ManagedObjectContext(parent: parent))
     let (a, same) = (try find("Book", "title", "A", in: child), try find("Book", "title", "A", in: sibling))
@@ -106,7 +106,7 @@ extension NestingSpecification {
 
   // MARK: End of life
 
-  func testGivingUpConcernsTheChildAlone() throws {
+  func testDiscardingChangesAffectsOnlyTheChild() throws {
     let (_, parent) = try makeParent()
     let there = try find("Book", "title", "A", in: parent)
     try there.setValue("parent's", forKey: "title")
@@ -131,7 +131,7 @@ extension NestingSpecification {
     XCTAssertTrue(parent.hasChanges)
   }
 
-  func testAParentMayBeRolledBackOrResetUnderAChild() throws {
+  func testParentCanBeRolledBackOrResetWithAChild() throws {
     for resets in [false, true] {
       let (_, parent) = try makeParent()
       let child = ManagedObjectContext(parent: parent)
@@ -180,7 +180,7 @@ extension NestingSpecification {
 
   // MARK: Other contexts
 
-  func testSiblingsMergeWhatIsSavedToTheirParent() throws {
+  func testSiblingsMergeSavesToTheirParent() throws {
     let (_, parent) = try makeParent()
     let (child, sibling) = (ManagedObjectContext(parent: parent), ManagedObjectContext(parent: parent))
     sibling.automaticallyMergesChangesFromParent = true
@@ -206,7 +206,7 @@ extension NestingSpecification {
     XCTAssertEqual(here.integer("year"), 13, "this one merges nothing by itself")
   }
 
-  func testAChildMergesWhatItsParentMergesAndSaves() throws {
+  func testChildMergesChangesMergedAndSavedByItsParent() throws {
     let (open, parent) = try makeParent()
     parent.automaticallyMergesChangesFromParent = true
     let child = ManagedObjectContext(parent: parent)
@@ -235,10 +235,10 @@ extension NestingSpecification {
     XCTAssertEqual(here.text("title"), "parent's")
   }
 
-  func testTheParentsObserversHearOfOneEvent() throws {
+  func testParentObserversReceiveOneEvent() throws {
     let (_, parent) = try makeParent()
     let child = ManagedObjectContext(parent: parent)
-    let heard = NestedNotes()
+    let heard = NestedNotificationRecorder()
     let token = NotificationCenter.default.addObserver(
       forName: ManagedObjectContext.didChangeObjectsNotification, object: parent, queue: nil
     ) { note in
@@ -258,7 +258,7 @@ extension NestingSpecification {
     XCTAssertEqual(heard.all.count, 1)
   }
 
-  func testWhatConcernsStoresIsRefused() throws {
+  func testStoreOperationsAreRejectedInNestedContexts() throws {
     let (_, parent) = try makeParent()
     let child = ManagedObjectContext(parent: parent)
     let here = try find("Book", "title", "A", in: child)
@@ -268,7 +268,7 @@ extension NestingSpecification {
     XCTAssertEqual(here.text("title"), "mine")
   }
 
-  func testAChildHoldsItsParent() throws {
+  func testChildRetainsItsParent() throws {
     let open = try makeStore()
     weak var gone: ManagedObjectContext?
     var child: ManagedObjectContext?
@@ -286,7 +286,7 @@ extension NestingSpecification {
 }
 
 /// The contents of notifications.
-private final class NestedNotes: Sendable {
+private final class NestedNotificationRecorder: Sendable {
   private let counts = Mutex<[[Int]]>([])
   var all: [[Int]] { counts.withLock { $0 } }
   func add(_ new: Int...) { counts.withLock { $0.append(new) } }

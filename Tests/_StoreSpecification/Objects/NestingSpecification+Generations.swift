@@ -26,7 +26,7 @@ extension NestingSpecification {
     return (open, parent, child, ManagedObjectContext(parent: child))
   }
 
-  func testNestedContextsReadTheStateOfTheirParent() throws {
+  func testNestedContextsReadTheGenerationOfTheirParent() throws {
     guard let (open, parent, child, below) = try makePinned() else { return }
     for context in [below, child] {
       XCTAssertEqual(context.queryGenerationToken, parent.queryGenerationToken)
@@ -46,7 +46,7 @@ extension NestingSpecification {
     XCTAssertEqual(open.persistentStore.queryGenerations.count, 1, "they share what their parent holds")
   }
 
-  func testNestedContextsFollowTheirParentToAnotherState() throws {
+  func testNestedContextsFollowTheirParentToAnotherGeneration() throws {
     guard let (_, parent, child, below) = try makePinned() else { return }
     let old = try XCTUnwrap(parent.queryGenerationToken)
     let books = try [child, below].map { try $0.fetch(byTitle()) }
@@ -70,7 +70,7 @@ extension NestingSpecification {
     XCTAssertEqual(try titles(below), ["A", "D", "Z"])
   }
 
-  func testOnlyTheSaveToTheStoreTakesNestedContextsOn() throws {
+  func testOnlyTheSaveToTheStoreAdvancesNestedContexts() throws {
     guard let (open, parent, child, below) = try makePinned() else { return }
     let old = parent.queryGenerationToken
     try find("Book", "title", "A", in: below).setValue("pushed", forKey: "title")
@@ -93,7 +93,7 @@ extension NestingSpecification {
     XCTAssertEqual(try titles(open.newContext()), ["D", "Z", "pushed"])
   }
 
-  func testAPushOverWhatOthersHaveChangedSinceTheStateIsAConflictOfTheParents() throws {
+  func testChildSaveOverNewerStoreChangesConflictsInTheParent() throws {
     guard let (open, parent, child, _) = try makePinned() else { return }
     try find("Book", "title", "C", in: child).setValue(Int64(77), forKey: "pages")
     try child.save()

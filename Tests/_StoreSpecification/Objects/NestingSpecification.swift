@@ -10,35 +10,38 @@ public final class NestingSpecification: ObjectSpecification {
   public override class var cases: [Case] {
     list(
       [
-        ("testAChildShowsWhatItsParentHasNotSaved", { $0.testAChildShowsWhatItsParentHasNotSaved }),
-        ("testLimitsAndBatchesAreExactOverUnsavedChanges", { $0.testLimitsAndBatchesAreExactOverUnsavedChanges }),
-        ("testMembersAreThoseOfTheParent", { $0.testMembersAreThoseOfTheParent }),
-        ("testDictionariesShowWhatIsStored", { $0.testDictionariesShowWhatIsStored }),
-        ("testASaveChangesTheParentAlone", { $0.testASaveChangesTheParentAlone }),
-        ("testObjectsThatCrossHavePermanentIDs", { $0.testObjectsThatCrossHavePermanentIDs }),
-        ("testWhatWasChangedHereWinsAndTheRestStays", { $0.testWhatWasChangedHereWinsAndTheRestStays }),
-        ("testRelationshipsOfEveryKindArePushed", { $0.testRelationshipsOfEveryKindArePushed }),
-        ("testOrderIsPushedAroundTheParentsOwnMembers", { $0.testOrderIsPushedAroundTheParentsOwnMembers }),
-        ("testDeletionsArePushedWithWhatTheirRulesReach", { $0.testDeletionsArePushedWithWhatTheirRulesReach }),
-        ("testAnObjectThatTheParentDeletedIsAConflict", { $0.testAnObjectThatTheParentDeletedIsAConflict }),
-        ("testAPolicyBringsBackWhatTheParentDeleted", { $0.testAPolicyBringsBackWhatTheParentDeleted }),
-        ("testAPolicyGivesInToTheParentsDeletion", { $0.testAPolicyGivesInToTheParentsDeletion }),
-        ("testChangesOfOthersAreFoundByTheSaveToTheStore", { $0.testChangesOfOthersAreFoundByTheSaveToTheStore }),
-        ("testChildrenConflictWithNobodyAfterTheParentsSave", { $0.testChildrenConflictWithNobodyAfterTheParentsSave }),
-        ("testGivingUpConcernsTheChildAlone", { $0.testGivingUpConcernsTheChildAlone }),
-        ("testAParentMayBeRolledBackOrResetUnderAChild", { $0.testAParentMayBeRolledBackOrResetUnderAChild }),
-        ("testContextsNestToAnyDepth", { $0.testContextsNestToAnyDepth }),
-        ("testSiblingsMergeWhatIsSavedToTheirParent", { $0.testSiblingsMergeWhatIsSavedToTheirParent }),
-        ("testAChildMergesWhatItsParentMergesAndSaves", { $0.testAChildMergesWhatItsParentMergesAndSaves }),
-        ("testTheParentsObserversHearOfOneEvent", { $0.testTheParentsObserversHearOfOneEvent }),
-        ("testWhatConcernsStoresIsRefused", { $0.testWhatConcernsStoresIsRefused }),
-        ("testAChildHoldsItsParent", { $0.testAChildHoldsItsParent }),
-        ("testNestedContextsReadTheStateOfTheirParent", { $0.testNestedContextsReadTheStateOfTheirParent }),
-        ("testNestedContextsFollowTheirParentToAnotherState", { $0.testNestedContextsFollowTheirParentToAnotherState }),
-        ("testOnlyTheSaveToTheStoreTakesNestedContextsOn", { $0.testOnlyTheSaveToTheStoreTakesNestedContextsOn }),
+        ("testChildShowsUnsavedChangesOfItsParent", { $0.testChildShowsUnsavedChangesOfItsParent }),
+        ("testLimitsAndBatchesAreExactWithUnsavedChanges", { $0.testLimitsAndBatchesAreExactWithUnsavedChanges }),
+        ("testMembersMatchTheParent", { $0.testMembersMatchTheParent }),
+        ("testDictionariesShowStoredValues", { $0.testDictionariesShowStoredValues }),
+        ("testSaveChangesOnlyTheParent", { $0.testSaveChangesOnlyTheParent }),
+        ("testObjectsSavedToTheParentGetPermanentIDs", { $0.testObjectsSavedToTheParentGetPermanentIDs }),
+        ("testChangedValuesOfTheChildWinAndOthersStay", { $0.testChangedValuesOfTheChildWinAndOthersStay }),
+        ("testRelationshipsOfEveryKindAreSavedToTheParent", { $0.testRelationshipsOfEveryKindAreSavedToTheParent }),
+        ("testOrderIsMergedWithMembersOfTheParent", { $0.testOrderIsMergedWithMembersOfTheParent }),
+        ("testDeletionsAndTheirCascadesAreSavedToTheParent", { $0.testDeletionsAndTheirCascadesAreSavedToTheParent }),
+        ("testChangingAnObjectDeletedByTheParentConflicts", { $0.testChangingAnObjectDeletedByTheParentConflicts }),
+        ("testPolicyRestoresObjectsDeletedByTheParent", { $0.testPolicyRestoresObjectsDeletedByTheParent }),
+        ("testPolicyAcceptsDeletionsByTheParent", { $0.testPolicyAcceptsDeletionsByTheParent }),
         (
-          "testAPushOverWhatOthersHaveChangedSinceTheStateIsAConflictOfTheParents",
-          { $0.testAPushOverWhatOthersHaveChangedSinceTheStateIsAConflictOfTheParents }
+          "testConflictsWithOtherContextsAreDetectedByTheSaveToTheStore",
+          { $0.testConflictsWithOtherContextsAreDetectedByTheSaveToTheStore }
+        ),
+        ("testParentSaveDoesNotMakeChildrenConflict", { $0.testParentSaveDoesNotMakeChildrenConflict }),
+        ("testDiscardingChangesAffectsOnlyTheChild", { $0.testDiscardingChangesAffectsOnlyTheChild }),
+        ("testParentCanBeRolledBackOrResetWithAChild", { $0.testParentCanBeRolledBackOrResetWithAChild }),
+        ("testContextsNestToAnyDepth", { $0.testContextsNestToAnyDepth }),
+        ("testSiblingsMergeSavesToTheirParent", { $0.testSiblingsMergeSavesToTheirParent }),
+        ("testChildMergesChangesMergedAndSavedByItsParent", { $0.testChildMergesChangesMergedAndSavedByItsParent }),
+        ("testParentObserversReceiveOneEvent", { $0.testParentObserversReceiveOneEvent }),
+        ("testStoreOperationsAreRejectedInNestedContexts", { $0.testStoreOperationsAreRejectedInNestedContexts }),
+        ("testChildRetainsItsParent", { $0.testChildRetainsItsParent }),
+        ("testNestedContextsReadTheGenerationOfTheirParent", { $0.testNestedContextsReadTheGenerationOfTheirParent }),
+        ("testNestedContextsFollowTheirParentToAnotherGeneration", { $0.testNestedContextsFollowTheirParentToAnotherGeneration }),
+        ("testOnlyTheSaveToTheStoreAdvancesNestedContexts", { $0.testOnlyTheSaveToTheStoreAdvancesNestedContexts }),
+        (
+          "testChildSaveOverNewerStoreChangesConflictsInTheParent",
+          { $0.testChildSaveOverNewerStoreChangesConflictsInTheParent }
         ),
       ] as [(String, (NestingSpecification) -> () throws -> Void)])
   }
@@ -67,7 +70,7 @@ public final class NestingSpecification: ObjectSpecification {
 
   // MARK: Reading
 
-  func testAChildShowsWhatItsParentHasNotSaved() throws {
+  func testChildShowsUnsavedChangesOfItsParent() throws {
     let (_, parent) = try makeParent()
     let child = ManagedObjectContext(parent: parent)
     XCTAssertTrue(child.parent === parent)
@@ -91,7 +94,7 @@ public final class NestingSpecification: ObjectSpecification {
     XCTAssertEqual(new.object("author")?.text("name"), "Ursula")
   }
 
-  func testLimitsAndBatchesAreExactOverUnsavedChanges() throws {
+  func testLimitsAndBatchesAreExactWithUnsavedChanges() throws {
     let (_, parent) = try makeParent()
     for number in 0..<40 { try parent.insert("Book", ["title": "B\(number)", "year": Int64(100 + number)]) }
     try parent.save()
@@ -127,7 +130,7 @@ public final class NestingSpecification: ObjectSpecification {
     XCTAssertEqual(try child.texts("title", partial), all)
   }
 
-  func testMembersAreThoseOfTheParent() throws {
+  func testMembersMatchTheParent() throws {
     let (_, parent) = try makeParent()
     let author = try find("Author", "name", "Ursula", in: parent)
     let red = try find("Tag", "name", "red", in: parent)
@@ -145,7 +148,7 @@ public final class NestingSpecification: ObjectSpecification {
     XCTAssertNil(try find("Book", "title", "C", in: child).object("author"))
   }
 
-  func testDictionariesShowWhatIsStored() throws {
+  func testDictionariesShowStoredValues() throws {
     let (_, parent) = try makeParent()
     try find("Book", "title", "A", in: parent).setValue("Z", forKey: "title")
     let child = ManagedObjectContext(parent: parent)
@@ -156,7 +159,7 @@ public final class NestingSpecification: ObjectSpecification {
 
   // MARK: Saving
 
-  func testASaveChangesTheParentAlone() throws {
+  func testSaveChangesOnlyTheParent() throws {
     let (open, parent) = try makeParent()
     let child = ManagedObjectContext(parent: parent)
     let a = try find("Book", "title", "A", in: child)
@@ -188,7 +191,7 @@ public final class NestingSpecification: ObjectSpecification {
     XCTAssertEqual(try titles(open.newContext()), ["C", "N", "Y"])
   }
 
-  func testObjectsThatCrossHavePermanentIDs() throws {
+  func testObjectsSavedToTheParentGetPermanentIDs() throws {
     let (_, parent) = try makeParent()
     let own = try parent.insert("Book", ["title": "own"])
     let temporary = own.objectID
@@ -216,7 +219,7 @@ public final class NestingSpecification: ObjectSpecification {
     XCTAssertEqual(made.object("author")?.text("name"), "Ursula")
   }
 
-  func testWhatWasChangedHereWinsAndTheRestStays() throws {
+  func testChangedValuesOfTheChildWinAndOthersStay() throws {
     let (open, parent) = try makeParent()
     let child = ManagedObjectContext(parent: parent)
     let (there, here) = (try find("Book", "title", "A", in: parent), try find("Book", "title", "A", in: child))
@@ -239,7 +242,7 @@ public final class NestingSpecification: ObjectSpecification {
     XCTAssertEqual(there.text("title"), "again mine")
   }
 
-  func testRelationshipsOfEveryKindArePushed() throws {
+  func testRelationshipsOfEveryKindAreSavedToTheParent() throws {
     let (open, parent) = try makeParent()
     let child = ManagedObjectContext(parent: parent)
     let (a, b) = (try find("Book", "title", "A", in: child), try find("Book", "title", "B", in: child))
@@ -292,7 +295,7 @@ public final class NestingSpecification: ObjectSpecification {
     XCTAssertEqual(try find("Book", "title", "B", in: context).list("chapters").map { $0.text("title") }, ["0", "2"])
   }
 
-  func testOrderIsPushedAroundTheParentsOwnMembers() throws {
+  func testOrderIsMergedWithMembersOfTheParent() throws {
     let (open, parent) = try makeParent()
     let book = try find("Book", "title", "A", in: parent)
     for number in 0..<3 { try parent.insert("Chapter", ["title": "\(number)", "book": book]) }
@@ -308,7 +311,7 @@ public final class NestingSpecification: ObjectSpecification {
       try find("Book", "title", "A", in: open.newContext()).list("chapters").map { $0.text("title") }, ["2", "1", "0", "new"])
   }
 
-  func testDeletionsArePushedWithWhatTheirRulesReach() throws {
+  func testDeletionsAndTheirCascadesAreSavedToTheParent() throws {
     let (open, parent) = try makeParent()
     let child = ManagedObjectContext(parent: parent)
     let author = try find("Author", "name", "Ursula", in: child)

@@ -10,27 +10,27 @@ public final class OneSidedInverseSpecification: ObjectSpecification {
     list(
       [
         ("testSettingTheRelationshipSetsItsInverse", { $0.testSettingTheRelationshipSetsItsInverse }),
-        ("testSettingTheInverseLeavesTheRelationship", { $0.testSettingTheInverseLeavesTheRelationship }),
-        ("testAnotherDestinationLeavesTheFormerOne", { $0.testAnotherDestinationLeavesTheFormerOne }),
-        ("testMembersFollowASecondToManyRelationship", { $0.testMembersFollowASecondToManyRelationship }),
+        ("testSettingTheInverseDoesNotChangeTheRelationship", { $0.testSettingTheInverseDoesNotChangeTheRelationship }),
+        ("testChangingTheDestinationClearsThePreviousInverse", { $0.testChangingTheDestinationClearsThePreviousInverse }),
+        ("testSecondToManyRelationshipSetsTheSharedInverse", { $0.testSecondToManyRelationshipSetsTheSharedInverse }),
         (
-          "testAToOneRelationshipWithoutAnInverseIsThatOfTheOneThatNamesIt",
+          "testRelationshipThatNamesAToOneAsInverseUpdatesIt",
           {
-            $0.testAToOneRelationshipWithoutAnInverseIsThatOfTheOneThatNamesIt
+            $0.testRelationshipThatNamesAToOneAsInverseUpdatesIt
           }
         ),
         ("testDeletingTheOwnerClearsTheInverse", { $0.testDeletingTheOwnerClearsTheInverse }),
         ("testABatchDeletionClearsTheInverse", { $0.testABatchDeletionClearsTheInverse }),
-        ("testABatchDeletionLeavesReferencesThatDoNotFollow", { $0.testABatchDeletionLeavesReferencesThatDoNotFollow }),
+        ("testBatchDeletionKeepsUnrelatedReferences", { $0.testBatchDeletionKeepsUnrelatedReferences }),
         (
-          "testABatchDeletionReleasesTheMembersOfAOneSidedRelationship",
+          "testBatchDeletionClearsMembersOfAOneSidedRelationship",
           {
-            $0.testABatchDeletionReleasesTheMembersOfAOneSidedRelationship
+            $0.testBatchDeletionClearsMembersOfAOneSidedRelationship
           }
         ),
-        ("testARequiredInverseStopsABatchDeletion", { $0.testARequiredInverseStopsABatchDeletion }),
+        ("testRequiredInverseRejectsABatchDeletion", { $0.testRequiredInverseRejectsABatchDeletion }),
         ("testUndoRestoresBothSides", { $0.testUndoRestoresBothSides }),
-        ("testACircleOfInversesEnds", { $0.testACircleOfInversesEnds }),
+        ("testCycleOfInversesTerminates", { $0.testCycleOfInversesTerminates }),
       ] as [(String, (OneSidedInverseSpecification) -> () throws -> Void)])
   }
 
@@ -91,7 +91,7 @@ public final class OneSidedInverseSpecification: ObjectSpecification {
     XCTAssertEqual(try find("Chat", "name", "c", in: other).object("latest"), found)
   }
 
-  func testSettingTheInverseLeavesTheRelationship() throws {
+  func testSettingTheInverseDoesNotChangeTheRelationship() throws {
     let store = try makeStore(Self.model)
     let context = store.newContext()
     let (chat, message) = (try context.insert("Chat", ["name": "c"]), try context.insert("Message", ["name": "m"]))
@@ -103,7 +103,7 @@ public final class OneSidedInverseSpecification: ObjectSpecification {
     XCTAssertEqual(try find("Message", "name", "m", in: other).members("latestIn").count, 1)
   }
 
-  func testAnotherDestinationLeavesTheFormerOne() throws {
+  func testChangingTheDestinationClearsThePreviousInverse() throws {
     let store = try makeStore(Self.model)
     let context = store.newContext()
     let chat = try context.insert("Chat", ["name": "c"])
@@ -120,7 +120,7 @@ public final class OneSidedInverseSpecification: ObjectSpecification {
     XCTAssertEqual(messages[1].members("latestIn"), [])
   }
 
-  func testMembersFollowASecondToManyRelationship() throws {
+  func testSecondToManyRelationshipSetsTheSharedInverse() throws {
     let store = try makeStore(Self.model)
     let context = store.newContext()
     let chats = try ["c", "d"].map { try context.insert("Chat", ["name": $0]) }
@@ -140,7 +140,7 @@ public final class OneSidedInverseSpecification: ObjectSpecification {
     XCTAssertEqual(found.members("messages"), [])
   }
 
-  func testAToOneRelationshipWithoutAnInverseIsThatOfTheOneThatNamesIt() throws {
+  func testRelationshipThatNamesAToOneAsInverseUpdatesIt() throws {
     let store = try makeStore(Self.model)
     let context = store.newContext()
     let people = try ["p", "q"].map { try context.insert("Person", ["name": $0]) }
@@ -212,7 +212,7 @@ public final class OneSidedInverseSpecification: ObjectSpecification {
     XCTAssertEqual(try deleteAtOnce("Circle", ["y", "z"], in: store).updatedObjectIDs, [])
   }
 
-  func testABatchDeletionLeavesReferencesThatDoNotFollow() throws {
+  func testBatchDeletionKeepsUnrelatedReferences() throws {
     let store = try makeStore(Self.model)
     let context = store.newContext()
     let (x, y) = (try context.insert("Circle", ["name": "x"]), try context.insert("Circle", ["name": "y"]))
@@ -225,7 +225,7 @@ public final class OneSidedInverseSpecification: ObjectSpecification {
     XCTAssertEqual(try store.row(y.objectID)?.version, version)
   }
 
-  func testABatchDeletionReleasesTheMembersOfAOneSidedRelationship() throws {
+  func testBatchDeletionClearsMembersOfAOneSidedRelationship() throws {
     let store = try makeStore(Self.model)
     let context = store.newContext()
     let circle = try context.insert("Circle", ["name": "l"])
@@ -245,7 +245,7 @@ public final class OneSidedInverseSpecification: ObjectSpecification {
     XCTAssertFalse(result.updatedObjectIDs.contains(boxes[2].objectID))
   }
 
-  func testARequiredInverseStopsABatchDeletion() throws {
+  func testRequiredInverseRejectsABatchDeletion() throws {
     let store = try makeStore(Self.model)
     let context = store.newContext()
     let owner = try context.insert("Owner", ["name": "o"])
@@ -277,7 +277,7 @@ public final class OneSidedInverseSpecification: ObjectSpecification {
     XCTAssertEqual(message.members("latestIn"), [chat])
   }
 
-  func testACircleOfInversesEnds() throws {
+  func testCycleOfInversesTerminates() throws {
     let store = try makeStore(Self.model)
     let context = store.newContext()
     let (x, y) = (try context.insert("Circle", ["name": "x"]), try context.insert("Circle", ["name": "y"]))

@@ -11,13 +11,13 @@ public final class PendingChangesSpecification: ObjectSpecification {
     list(
       [
         ("testUnsavedObjectsAreFound", { $0.testUnsavedObjectsAreFound }),
-        ("testUnsavedChangesDecideWhoIsFound", { $0.testUnsavedChangesDecideWhoIsFound }),
+        ("testPredicatesEvaluateUnsavedChanges", { $0.testPredicatesEvaluateUnsavedChanges }),
         ("testDeletedObjectsAreNotFound", { $0.testDeletedObjectsAreNotFound }),
-        ("testUnsavedObjectsStandInTheirPlace", { $0.testUnsavedObjectsStandInTheirPlace }),
-        ("testLimitAndOffsetHoldOverUnsavedChanges", { $0.testLimitAndOffsetHoldOverUnsavedChanges }),
-        ("testAFetchMayLeaveUnsavedChangesOut", { $0.testAFetchMayLeaveUnsavedChangesOut }),
+        ("testUnsavedObjectsAreSortedIntoResults", { $0.testUnsavedObjectsAreSortedIntoResults }),
+        ("testLimitAndOffsetIncludeUnsavedChanges", { $0.testLimitAndOffsetIncludeUnsavedChanges }),
+        ("testFetchCanExcludeUnsavedChanges", { $0.testFetchCanExcludeUnsavedChanges }),
         ("testDictionariesShowSavedValues", { $0.testDictionariesShowSavedValues }),
-        ("testEveryPredicateMeansTheSameBeforeAndAfterTheSave", { $0.testEveryPredicateMeansTheSameBeforeAndAfterTheSave }),
+        ("testEveryPredicateHasTheSameResultsBeforeAndAfterTheSave", { $0.testEveryPredicateHasTheSameResultsBeforeAndAfterTheSave }),
         ("testEveryOrderIsTheSameBeforeAndAfterTheSave", { $0.testEveryOrderIsTheSameBeforeAndAfterTheSave }),
       ] as [(String, (PendingChangesSpecification) -> () throws -> Void)])
   }
@@ -49,7 +49,7 @@ public final class PendingChangesSpecification: ObjectSpecification {
     XCTAssertEqual(try context.fetch(ids).count, 2)
   }
 
-  func testUnsavedChangesDecideWhoIsFound() throws {
+  func testPredicatesEvaluateUnsavedChanges() throws {
     let context = try makeTags("a", "b")
     let tag = try find("Tag", "name", "a", in: context)
     try tag.setValue("c", forKey: "name")
@@ -67,7 +67,7 @@ public final class PendingChangesSpecification: ObjectSpecification {
     XCTAssertEqual(try context.fetch(FetchRequest<ManagedObjectID>(entityName: "Tag")).count, 1)
   }
 
-  func testUnsavedObjectsStandInTheirPlace() throws {
+  func testUnsavedObjectsAreSortedIntoResults() throws {
     let context = try makeTags("b", "d", "f")
     for name in ["g", "a", "c", "e"] { try context.insert("Tag", ["name": name]) }
     try context.insert("Tag")
@@ -77,7 +77,7 @@ public final class PendingChangesSpecification: ObjectSpecification {
     XCTAssertEqual(try context.texts("name", descending), ["g", "f", "e", "d", "c", "b", "a", "(none)"])
   }
 
-  func testLimitAndOffsetHoldOverUnsavedChanges() throws {
+  func testLimitAndOffsetIncludeUnsavedChanges() throws {
     let context = try makeTags("b", "d", "f", "h")
     for name in ["a", "g"] { try context.insert("Tag", ["name": name]) }
     context.delete(try find("Tag", "name", "d", in: context))
@@ -94,7 +94,7 @@ public final class PendingChangesSpecification: ObjectSpecification {
     }
   }
 
-  func testAFetchMayLeaveUnsavedChangesOut() throws {
+  func testFetchCanExcludeUnsavedChanges() throws {
     let context = try makeTags("a", "b")
     try context.insert("Tag", ["name": "c"])
     var saved = request()
@@ -158,7 +158,7 @@ public final class PendingChangesSpecification: ObjectSpecification {
     return list + list.map { !$0 } + [list[0] && list[7] || !list[20]]
   }
 
-  func testEveryPredicateMeansTheSameBeforeAndAfterTheSave() throws {
+  func testEveryPredicateHasTheSameResultsBeforeAndAfterTheSave() throws {
     let open = try makeStore()
     let context = open.newContext()
     try fillLibrary(context)

@@ -12,19 +12,19 @@ public final class PendingRelationshipsSpecification: ObjectSpecification {
   public override class var cases: [Case] {
     list(
       [
-        ("testUnsavedDeletionsOfMembersCount", { $0.testUnsavedDeletionsOfMembersCount }),
-        ("testUnsavedInsertionsAndMovesOfMembersCount", { $0.testUnsavedInsertionsAndMovesOfMembersCount }),
+        ("testFetchesIncludeUnsavedDeletionsOfMembers", { $0.testFetchesIncludeUnsavedDeletionsOfMembers }),
+        ("testFetchesIncludeUnsavedInsertionsAndMovesOfMembers", { $0.testFetchesIncludeUnsavedInsertionsAndMovesOfMembers }),
         (
-          "testUnsavedValuesOfRelatedObjectsCountOverSeveralRelationships",
-          { $0.testUnsavedValuesOfRelatedObjectsCountOverSeveralRelationships }
+          "testFetchesIncludeUnsavedValuesAcrossSeveralRelationships",
+          { $0.testFetchesIncludeUnsavedValuesAcrossSeveralRelationships }
         ),
-        ("testUnsavedChangesOfRelatedObjectsMoveResults", { $0.testUnsavedChangesOfRelatedObjectsMoveResults }),
-        ("testAnExplanationSaysThatRelatedChangesCount", { $0.testAnExplanationSaysThatRelatedChangesCount }),
-        ("testAFetchWithoutRelationshipsReadsNothingMore", { $0.testAFetchWithoutRelationshipsReadsNothingMore }),
-        ("testEveryFetchFindsTheSameBeforeAndAfterTheSave", { $0.testEveryFetchFindsTheSameBeforeAndAfterTheSave }),
+        ("testUnsavedChangesOfRelatedObjectsReorderResults", { $0.testUnsavedChangesOfRelatedObjectsReorderResults }),
+        ("testExplanationReportsRelatedUnsavedChanges", { $0.testExplanationReportsRelatedUnsavedChanges }),
+        ("testFetchWithoutRelationshipsReadsNoAdditionalRows", { $0.testFetchWithoutRelationshipsReadsNoAdditionalRows }),
+        ("testEveryFetchHasTheSameResultsBeforeAndAfterTheSave", { $0.testEveryFetchHasTheSameResultsBeforeAndAfterTheSave }),
         (
-          "testEveryFetchOfANestedContextFindsTheSameBeforeAndAfterTheSave",
-          { $0.testEveryFetchOfANestedContextFindsTheSameBeforeAndAfterTheSave }
+          "testEveryNestedFetchHasTheSameResultsBeforeAndAfterTheSave",
+          { $0.testEveryNestedFetchHasTheSameResultsBeforeAndAfterTheSave }
         ),
       ] as [(String, (PendingRelationshipsSpecification) -> () throws -> Void)])
   }
@@ -84,7 +84,7 @@ public final class PendingRelationshipsSpecification: ObjectSpecification {
     withExtendedLifetime(books) {}
   }
 
-  func testUnsavedDeletionsOfMembersCount() throws {
+  func testFetchesIncludeUnsavedDeletionsOfMembers() throws {
     var (_, context) = try makeBooks()
     context.delete(try find("Chapter", "title", "A0", in: context))
     try check(
@@ -105,7 +105,7 @@ public final class PendingRelationshipsSpecification: ObjectSpecification {
     try check(context, [("author.mentor == nil", ["A", "B", "C"]), ("author.mentor.name == 'Mentor'", [])])
   }
 
-  func testUnsavedInsertionsAndMovesOfMembersCount() throws {
+  func testFetchesIncludeUnsavedInsertionsAndMovesOfMembers() throws {
     let (_, context) = try makeBooks()
     let ids = try context.fetchIdentifiers(request("TRUEPREDICATE", "title"))
     try context.insert("Chapter", ["title": "new", "pages": 5, "book": context.object(with: ids[0])])
@@ -126,7 +126,7 @@ public final class PendingRelationshipsSpecification: ObjectSpecification {
       ])
   }
 
-  func testUnsavedValuesOfRelatedObjectsCountOverSeveralRelationships() throws {
+  func testFetchesIncludeUnsavedValuesAcrossSeveralRelationships() throws {
     let (_, context) = try makeBooks()
     try find("Author", "name", "Mentor", in: context).setValue("New", forKey: "name")
     try find("Author", "name", "Bob", in: context).setValue(nil, forKey: "mentor")
@@ -141,7 +141,7 @@ public final class PendingRelationshipsSpecification: ObjectSpecification {
       ])
   }
 
-  func testUnsavedChangesOfRelatedObjectsMoveResults() throws {
+  func testUnsavedChangesOfRelatedObjectsReorderResults() throws {
     let (_, context) = try makeBooks()
     try find("Author", "name", "Ada", in: context).setValue("Zoe", forKey: "name")
     context.delete(try find("Chapter", "title", "B0", in: context))
@@ -164,7 +164,7 @@ public final class PendingRelationshipsSpecification: ObjectSpecification {
     try check("saved")
   }
 
-  func testAnExplanationSaysThatRelatedChangesCount() throws {
+  func testExplanationReportsRelatedUnsavedChanges() throws {
     let (_, context) = try makeBooks()
     context.delete(try find("Chapter", "title", "A0", in: context))
     func isSaid(_ format: String) throws -> Bool {
@@ -178,7 +178,7 @@ public final class PendingRelationshipsSpecification: ObjectSpecification {
   }
 
   /// The store alone decides on objects without relevant unsaved changes.
-  func testAFetchWithoutRelationshipsReadsNothingMore() throws {
+  func testFetchWithoutRelationshipsReadsNoAdditionalRows() throws {
     let (_, context) = try makeBooks()
     context.delete(try find("Chapter", "title", "A0", in: context))
     context.processPendingChanges()
@@ -193,9 +193,9 @@ public final class PendingRelationshipsSpecification: ObjectSpecification {
 
   // MARK: Random changes
 
-  func testEveryFetchFindsTheSameBeforeAndAfterTheSave() throws { try run(seed: 4_000, isNested: false) }
+  func testEveryFetchHasTheSameResultsBeforeAndAfterTheSave() throws { try run(seed: 4_000, isNested: false) }
 
-  func testEveryFetchOfANestedContextFindsTheSameBeforeAndAfterTheSave() throws { try run(seed: 4_100, isNested: true) }
+  func testEveryNestedFetchHasTheSameResultsBeforeAndAfterTheSave() throws { try run(seed: 4_100, isNested: true) }
 
   /// Returns the numbers of the objects that a request finds, as objects, as IDs and as a window, and its count.
   private func answers(_ requests: [FetchSpecification], _ context: ManagedObjectContext) throws -> [[Int64]] {

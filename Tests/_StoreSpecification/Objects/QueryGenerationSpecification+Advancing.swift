@@ -8,7 +8,7 @@ import XCTest
 import _TestSupport
 
 extension QueryGenerationSpecification {
-  func testASaveOverOthersChangesIsAConflict() throws {
+  func testSaveOverNewerChangesConflicts() throws {
     let (open, writer) = try makeLibrary()
     let context = open.newContext()
     try context.setQueryGeneration(from: .current)
@@ -27,7 +27,7 @@ extension QueryGenerationSpecification {
     assertStoreError(.mergeConflict) { try context.save() }
   }
 
-  func testAMergePolicyResolvesConflictsWithTheNewestState() throws {
+  func testMergePolicyResolvesConflictsWithTheNewestGeneration() throws {
     let (open, writer) = try makeLibrary()
     let context = open.newContext()
     context.mergePolicy = .mergeByPropertyObjectTrump
@@ -62,7 +62,7 @@ extension QueryGenerationSpecification {
     XCTAssertThrowsError(try context.save())
   }
 
-  func testOwnSavesGoOn() throws {
+  func testOwnSavesAdvanceTheGeneration() throws {
     let (open, writer) = try makeLibrary()
     let context = open.newContext()
     try context.setQueryGeneration(from: .current)
@@ -83,7 +83,7 @@ extension QueryGenerationSpecification {
     XCTAssertEqual(try titles(context), now)
   }
 
-  func testOthersChangesMoveNothingUntilTheyAreMerged() throws {
+  func testOtherChangesAreInvisibleUntilMerged() throws {
     let (open, writer) = try makeLibrary()
     let context = open.newContext()
     try context.setQueryGeneration(from: .current)
@@ -108,7 +108,7 @@ extension QueryGenerationSpecification {
     XCTAssertEqual(try titles(context), Self.after, "it goes on to another state, and is pinned there")
   }
 
-  func testAutomaticMergesGoOn() throws {
+  func testAutomaticMergesAdvanceTheGeneration() throws {
     let (open, writer) = try makeLibrary()
     let context = open.newContext()
     context.automaticallyMergesChangesFromParent = true
@@ -122,7 +122,7 @@ extension QueryGenerationSpecification {
     XCTAssertTrue(unsaved.isUpdated)
   }
 
-  func testResetAndRefreshGoOn() throws {
+  func testResetAndRefreshAdvanceTheGeneration() throws {
     let (open, writer) = try makeLibrary()
     let context = open.newContext()
     try context.setQueryGeneration(from: .current)
@@ -144,7 +144,7 @@ extension QueryGenerationSpecification {
     XCTAssertEqual(try titles(context), ["A"] + Self.after)
   }
 
-  func testBatchRequestsGoByTheNewestState() throws {
+  func testBatchRequestsUseTheNewestGeneration() throws {
     let (open, writer) = try makeLibrary()
     let context = open.newContext()
     try context.setQueryGeneration(from: .current)
@@ -161,7 +161,7 @@ extension QueryGenerationSpecification {
     XCTAssertEqual(try titles(context), Self.after)
   }
 
-  func testATransactionIsRead() throws {
+  func testTransactionReadsTheNewestState() throws {
     let (open, writer) = try makeLibrary()
     let (context, other) = (open.newContext(), open.newContext())
     for context in [context, other] {
@@ -185,7 +185,7 @@ extension QueryGenerationSpecification {
     XCTAssertEqual(try titles(context), ["A"] + Self.after)
   }
 
-  func testAFailedTransactionGoesOn() throws {
+  func testFailedTransactionAdvancesTheGeneration() throws {
     let (open, writer) = try makeLibrary()
     let context = open.newContext()
     try context.setQueryGeneration(from: .current)
@@ -200,7 +200,7 @@ extension QueryGenerationSpecification {
     XCTAssertEqual(try titles(context), Self.after)
   }
 
-  func testSixteenStatesMayBeHeld() throws {
+  func testSixteenGenerationsCanBePinned() throws {
     let (open, writer) = try makeLibrary()
     var contexts: [ManagedObjectContext] = []
     for number in 0..<16 {
@@ -220,7 +220,7 @@ extension QueryGenerationSpecification {
     XCTAssertEqual(try context.count(for: books()), 19)
   }
 
-  func testATokenOfAnotherStoreIsRefused() throws {
+  func testTokenOfAnotherStoreIsRejected() throws {
     let (open, _) = try makeLibrary()
     let (other, _) = try makeLibrary()
     let context = open.newContext()
@@ -235,7 +235,7 @@ extension QueryGenerationSpecification {
     assertStoreError(.queryGenerationExpired) { try late.setQueryGeneration(from: token) }
   }
 
-  func testTheStoreTellsWhoHoldsWhat() throws {
+  func testStoreReportsGenerationHolders() throws {
     let (open, writer) = try makeLibrary()
     XCTAssertEqual(open.persistentStore.queryGenerations, [])
     let (first, second, third) = (open.newContext(), open.newContext(), open.newContext())
@@ -249,7 +249,7 @@ extension QueryGenerationSpecification {
     XCTAssertEqual(try titles(third), Self.after)
     let told = open.persistentStore.queryGenerations
     XCTAssertEqual(told.map { $0.holders.map(\.contextName) }, [["report", "export"], [nil]])
-    XCTAssertLessThanOrEqual(try XCTUnwrap(told.first).begun, try XCTUnwrap(told.last).begun)
+    XCTAssertLessThanOrEqual(try XCTUnwrap(told.first).startDate, try XCTUnwrap(told.last).startDate)
     try first.setQueryGeneration(from: first.queryGenerationToken)
     XCTAssertEqual(open.persistentStore.queryGenerations.first?.holders.count, 2)
     try first.setQueryGeneration(from: nil)
@@ -258,7 +258,7 @@ extension QueryGenerationSpecification {
     XCTAssertEqual(open.persistentStore.queryGenerations.count, 1)
   }
 
-  func testOneStateIsSharedByContexts() throws {
+  func testContextsShareOneGeneration() throws {
     let (open, _) = try makeLibrary()
     let (first, second) = (open.newContext(), open.newContext())
     for context in [first, second] {

@@ -11,32 +11,32 @@ public final class QueryGenerationSpecification: ObjectSpecification {
   public override class var cases: [Case] {
     list(
       [
-        ("testAContextIsPinnedWhenItReadsNext", { $0.testAContextIsPinnedWhenItReadsNext }),
-        ("testFetchesOfEveryKindHoldStill", { $0.testFetchesOfEveryKindHoldStill }),
-        ("testFaultsAndMembersHoldStill", { $0.testFaultsAndMembersHoldStill }),
-        ("testDeletedRowsAreReadAsTheyWere", { $0.testDeletedRowsAreReadAsTheyWere }),
+        ("testContextIsPinnedOnTheNextRead", { $0.testContextIsPinnedOnTheNextRead }),
+        ("testPinnedFetchesOfEveryKindDoNotChange", { $0.testPinnedFetchesOfEveryKindDoNotChange }),
+        ("testPinnedFaultsAndMembersDoNotChange", { $0.testPinnedFaultsAndMembersDoNotChange }),
+        ("testPinnedContextReadsDeletedRows", { $0.testPinnedContextReadsDeletedRows }),
         ("testATokenPinsOtherContexts", { $0.testATokenPinsOtherContexts }),
-        ("testATokenHoldsItsStateAlone", { $0.testATokenHoldsItsStateAlone }),
-        ("testNilReadsTheNewestState", { $0.testNilReadsTheNewestState }),
-        ("testPagesAndWalksHoldStill", { $0.testPagesAndWalksHoldStill }),
-        ("testPrefetchedObjectsHoldStill", { $0.testPrefetchedObjectsHoldStill }),
-        ("testLargeValuesHoldStill", { $0.testLargeValuesHoldStill }),
-        ("testUnfiredFaultsAreReadFromWhatIsSet", { $0.testUnfiredFaultsAreReadFromWhatIsSet }),
-        ("testUnsavedChangesLieOverTheState", { $0.testUnsavedChangesLieOverTheState }),
-        ("testASaveOverOthersChangesIsAConflict", { $0.testASaveOverOthersChangesIsAConflict }),
-        ("testAMergePolicyResolvesConflictsWithTheNewestState", { $0.testAMergePolicyResolvesConflictsWithTheNewestState }),
+        ("testTokenRetainsItsGeneration", { $0.testTokenRetainsItsGeneration }),
+        ("testNilTokenReadsTheNewestState", { $0.testNilTokenReadsTheNewestState }),
+        ("testPinnedPagesAndBatchesDoNotChange", { $0.testPinnedPagesAndBatchesDoNotChange }),
+        ("testPinnedPrefetchedObjectsDoNotChange", { $0.testPinnedPrefetchedObjectsDoNotChange }),
+        ("testPinnedLargeValuesDoNotChange", { $0.testPinnedLargeValuesDoNotChange }),
+        ("testUnfiredFaultsReadTheCurrentGeneration", { $0.testUnfiredFaultsReadTheCurrentGeneration }),
+        ("testUnsavedChangesOverrideTheGeneration", { $0.testUnsavedChangesOverrideTheGeneration }),
+        ("testSaveOverNewerChangesConflicts", { $0.testSaveOverNewerChangesConflicts }),
+        ("testMergePolicyResolvesConflictsWithTheNewestGeneration", { $0.testMergePolicyResolvesConflictsWithTheNewestGeneration }),
         ("testMembersOfADeletedOwnerAreNotSaved", { $0.testMembersOfADeletedOwnerAreNotSaved }),
-        ("testOwnSavesGoOn", { $0.testOwnSavesGoOn }),
-        ("testOthersChangesMoveNothingUntilTheyAreMerged", { $0.testOthersChangesMoveNothingUntilTheyAreMerged }),
-        ("testAutomaticMergesGoOn", { $0.testAutomaticMergesGoOn }),
-        ("testResetAndRefreshGoOn", { $0.testResetAndRefreshGoOn }),
-        ("testBatchRequestsGoByTheNewestState", { $0.testBatchRequestsGoByTheNewestState }),
-        ("testATransactionIsRead", { $0.testATransactionIsRead }),
-        ("testAFailedTransactionGoesOn", { $0.testAFailedTransactionGoesOn }),
-        ("testSixteenStatesMayBeHeld", { $0.testSixteenStatesMayBeHeld }),
-        ("testATokenOfAnotherStoreIsRefused", { $0.testATokenOfAnotherStoreIsRefused }),
-        ("testTheStoreTellsWhoHoldsWhat", { $0.testTheStoreTellsWhoHoldsWhat }),
-        ("testOneStateIsSharedByContexts", { $0.testOneStateIsSharedByContexts }),
+        ("testOwnSavesAdvanceTheGeneration", { $0.testOwnSavesAdvanceTheGeneration }),
+        ("testOtherChangesAreInvisibleUntilMerged", { $0.testOtherChangesAreInvisibleUntilMerged }),
+        ("testAutomaticMergesAdvanceTheGeneration", { $0.testAutomaticMergesAdvanceTheGeneration }),
+        ("testResetAndRefreshAdvanceTheGeneration", { $0.testResetAndRefreshAdvanceTheGeneration }),
+        ("testBatchRequestsUseTheNewestGeneration", { $0.testBatchRequestsUseTheNewestGeneration }),
+        ("testTransactionReadsTheNewestState", { $0.testTransactionReadsTheNewestState }),
+        ("testFailedTransactionAdvancesTheGeneration", { $0.testFailedTransactionAdvancesTheGeneration }),
+        ("testSixteenGenerationsCanBePinned", { $0.testSixteenGenerationsCanBePinned }),
+        ("testTokenOfAnotherStoreIsRejected", { $0.testTokenOfAnotherStoreIsRejected }),
+        ("testStoreReportsGenerationHolders", { $0.testStoreReportsGenerationHolders }),
+        ("testContextsShareOneGeneration", { $0.testContextsShareOneGeneration }),
       ] as [(String, (QueryGenerationSpecification) -> () throws -> Void)]
     ).map { name, body in
       (name, { suite in if try (suite as? QueryGenerationSpecification)?.storeHasGenerations() ?? true { try body(suite) } })
@@ -90,7 +90,7 @@ public final class QueryGenerationSpecification: ObjectSpecification {
   static let before = ["Dubliners", "Exiles", "Ulysses"]
   static let after = ["Dubliners", "Finnegans Wake", "Stephen Hero"]
 
-  func testAContextIsPinnedWhenItReadsNext() throws {
+  func testContextIsPinnedOnTheNextRead() throws {
     let (open, writer) = try makeLibrary()
     let context = open.newContext()
     XCTAssertNil(context.queryGenerationToken)
@@ -105,7 +105,7 @@ public final class QueryGenerationSpecification: ObjectSpecification {
     XCTAssertEqual(try titles(context), Self.after)
   }
 
-  func testFetchesOfEveryKindHoldStill() throws {
+  func testPinnedFetchesOfEveryKindDoNotChange() throws {
     let (open, writer) = try makeLibrary()
     let context = open.newContext()
     try context.setQueryGeneration(from: .current)
@@ -125,7 +125,7 @@ public final class QueryGenerationSpecification: ObjectSpecification {
     XCTAssertEqual(try titles(other), Self.after)
   }
 
-  func testFaultsAndMembersHoldStill() throws {
+  func testPinnedFaultsAndMembersDoNotChange() throws {
     let (open, writer) = try makeLibrary()
     let context = open.newContext()
     try context.setQueryGeneration(from: .current)
@@ -145,7 +145,7 @@ public final class QueryGenerationSpecification: ObjectSpecification {
     XCTAssertNil(context.pendingError)
   }
 
-  func testDeletedRowsAreReadAsTheyWere() throws {
+  func testPinnedContextReadsDeletedRows() throws {
     let (open, writer) = try makeLibrary()
     let context = open.newContext()
     try context.setQueryGeneration(from: .current)
@@ -183,7 +183,7 @@ public final class QueryGenerationSpecification: ObjectSpecification {
     XCTAssertEqual(found, 1)
   }
 
-  func testATokenHoldsItsStateAlone() throws {
+  func testTokenRetainsItsGeneration() throws {
     let (open, writer) = try makeLibrary()
     var token: QueryGenerationToken?
     do {
@@ -201,7 +201,7 @@ public final class QueryGenerationSpecification: ObjectSpecification {
     XCTAssertEqual(open.persistentStore.queryGenerations.count, 0)
   }
 
-  func testNilReadsTheNewestState() throws {
+  func testNilTokenReadsTheNewestState() throws {
     let (open, writer) = try makeLibrary()
     let context = open.newContext()
     try context.setQueryGeneration(from: .current)
@@ -216,7 +216,7 @@ public final class QueryGenerationSpecification: ObjectSpecification {
     XCTAssertEqual(try context.count(for: books()), 4)
   }
 
-  func testPagesAndWalksHoldStill() throws {
+  func testPinnedPagesAndBatchesDoNotChange() throws {
     let open = try makeStore()
     let writer = open.newContext()
     for number in 0..<60 { try writer.insert("Book", ["title": String(format: "%02d", number), "pages": Int64(0)]) }
@@ -249,7 +249,7 @@ public final class QueryGenerationSpecification: ObjectSpecification {
     XCTAssertNil(context.pendingError)
   }
 
-  func testPrefetchedObjectsHoldStill() throws {
+  func testPinnedPrefetchedObjectsDoNotChange() throws {
     let (open, writer) = try makeLibrary()
     let context = open.newContext()
     try context.setQueryGeneration(from: .current)
@@ -265,7 +265,7 @@ public final class QueryGenerationSpecification: ObjectSpecification {
     XCTAssertEqual(Set(author.members("books").flatMap { $0.members("tags") }.compactMap { $0.text("name") }), ["novel"])
   }
 
-  func testLargeValuesHoldStill() throws {
+  func testPinnedLargeValuesDoNotChange() throws {
     let model = try CompiledModel(
       ManagedObjectModel {
         Entity("Film") {
@@ -299,7 +299,7 @@ public final class QueryGenerationSpecification: ObjectSpecification {
     XCTAssertEqual(try context.fetch(films).map { $0["poster"] as? Data }, [bytes(77), nil])
   }
 
-  func testUnfiredFaultsAreReadFromWhatIsSet() throws {
+  func testUnfiredFaultsReadTheCurrentGeneration() throws {
     let (open, writer) = try makeLibrary()
     let pinned = open.newContext()
     try pinned.setQueryGeneration(from: .current)
@@ -313,7 +313,7 @@ public final class QueryGenerationSpecification: ObjectSpecification {
     XCTAssertEqual(try titles(context), Self.before)
   }
 
-  func testUnsavedChangesLieOverTheState() throws {
+  func testUnsavedChangesOverrideTheGeneration() throws {
     let (open, writer) = try makeLibrary()
     let context = open.newContext()
     try context.setQueryGeneration(from: .current)

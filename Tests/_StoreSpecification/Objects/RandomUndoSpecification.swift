@@ -9,15 +9,15 @@ public final class RandomUndoSpecification: ObjectSpecification {
   public override class var cases: [Case] {
     list(
       [
-        ("testUndoneAndRedoneWorkIsWhatItWas", { $0.testUndoneAndRedoneWorkIsWhatItWas }),
-        ("testUndoneWorkThatWasSavedBetweenIsWhatItWas", { $0.testUndoneWorkThatWasSavedBetweenIsWhatItWas }),
-        ("testWorkThatIsUndoneWhollyLeavesNothingChanged", { $0.testWorkThatIsUndoneWhollyLeavesNothingChanged }),
+        ("testUndoAndRedoRestoreTheGraph", { $0.testUndoAndRedoRestoreTheGraph }),
+        ("testUndoAcrossSavesRestoresTheGraph", { $0.testUndoAcrossSavesRestoresTheGraph }),
+        ("testUndoingEverythingLeavesNoChanges", { $0.testUndoingEverythingLeavesNoChanges }),
       ] as [(String, (RandomUndoSpecification) -> () throws -> Void)])
   }
 
-  func testUndoneAndRedoneWorkIsWhatItWas() throws { try run(seed: 130, rounds: 60, savesInTheMiddle: false) }
+  func testUndoAndRedoRestoreTheGraph() throws { try run(seed: 130, rounds: 60, savesInTheMiddle: false) }
 
-  func testUndoneWorkThatWasSavedBetweenIsWhatItWas() throws { try run(seed: 131, rounds: 60, savesInTheMiddle: true) }
+  func testUndoAcrossSavesRestoresTheGraph() throws { try run(seed: 131, rounds: 60, savesInTheMiddle: true) }
 
   /// Each round runs groups of steps twice: in a reference context that shows the expected state after each, and, without reading anything,
   /// in the tested one.
@@ -97,7 +97,7 @@ public final class RandomUndoSpecification: ObjectSpecification {
   }
 
   /// Each round runs groups of steps on a saved graph, undoes all of them, redoes them, and undoes them again.
-  func testWorkThatIsUndoneWhollyLeavesNothingChanged() throws {
+  func testUndoingEverythingLeavesNoChanges() throws {
     var random = SeededGenerator(seed: 132)
     let (right, tested) = (try makeStore(UndoGraph.model).newContext(), try makeStore(UndoGraph.model).newContext())
     let manager = ContextUndoManager()

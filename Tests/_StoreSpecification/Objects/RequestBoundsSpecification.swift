@@ -19,7 +19,7 @@ public final class RequestBoundsSpecification: ObjectSpecification {
         ("testANegativeNumberMakesAControllerThrow", { $0.testANegativeNumberMakesAControllerThrow }),
         ("testANegativeNumberMakesADecodedRequestThrow", { $0.testANegativeNumberMakesADecodedRequestThrow }),
         ("testANegativeNumberMakesChainedRequestsThrow", { $0.testANegativeNumberMakesChainedRequestsThrow }),
-        ("testTheLargestLimitsAndOffsetsMeanWhatTheySay", { $0.testTheLargestLimitsAndOffsetsMeanWhatTheySay }),
+        ("testLargestLimitsAndOffsetsAreValid", { $0.testLargestLimitsAndOffsetsAreValid }),
       ] as [(String, (RequestBoundsSpecification) -> () throws -> Void)])
   }
 
@@ -57,7 +57,7 @@ public final class RequestBoundsSpecification: ObjectSpecification {
   }
 
   /// Runs every operation that takes a request.
-  private func expectMistakes(in context: ManagedObjectContext, explains: Bool = true, line: UInt = #line) {
+  private func expectErrors(in context: ManagedObjectContext, explains: Bool = true, line: UInt = #line) {
     for (clause, change) in Self.mistakes {
       let objects = request(change)
       expect(clause, "objects", line: line) { _ = try context.fetch(objects) }
@@ -88,7 +88,7 @@ public final class RequestBoundsSpecification: ObjectSpecification {
       expect(clause, "batches of IDs", line: line) { _ = try context.fetchIdentifiers(objects, batchSize: 2) }
       expect(clause, "all IDs", line: line) { _ = try context.fetchIdentifiers(objects) }
       expect(clause, "the first", line: line) { _ = try context.fetchFirst(objects) }
-      expect(clause, "the only one", line: line) { _ = try context.fetchOnly(objects) }
+      expect(clause, "the only one", line: line) { _ = try context.fetchExactlyOne(objects) }
       expect(clause, "snapshots", line: line) { _ = try context.fetch(objects, as: ObjectSnapshot.self) }
       if explains { expect(clause, "explained", line: line) { _ = try context.explain(objects) } }
     }
@@ -99,7 +99,7 @@ public final class RequestBoundsSpecification: ObjectSpecification {
   func testANegativeNumberMakesEveryKindOfFetchThrow() throws {
     let open = try makeAuthors()
     let context = open.newContext()
-    expectMistakes(in: context)
+    expectErrors(in: context)
     XCTAssertEqual(try context.count(for: request({ _ in })), 3)
   }
 
@@ -109,7 +109,7 @@ public final class RequestBoundsSpecification: ObjectSpecification {
     try context.insert("Author", ["name": "Dot"])
     try find("Author", "name", "Ada", in: context).setValue("Eve", forKey: "name")
     context.delete(try find("Author", "name", "Bob", in: context))
-    expectMistakes(in: context)
+    expectErrors(in: context)
     XCTAssertEqual(try context.texts("name", request { ($0.fetchLimit, $0.fetchOffset) = (1, 1) }), ["Dot"])
   }
 
@@ -118,7 +118,7 @@ public final class RequestBoundsSpecification: ObjectSpecification {
     let parent = open.newContext()
     try parent.insert("Author", ["name": "Dot"])
     let child = ManagedObjectContext(parent: parent)
-    expectMistakes(in: child, explains: false)
+    expectErrors(in: child, explains: false)
     XCTAssertEqual(try child.texts("name", request { $0.fetchOffset = 3 }), ["Dot"])
   }
 
@@ -188,7 +188,7 @@ public final class RequestBoundsSpecification: ObjectSpecification {
     expect(.fetchOffset, "a selection's own offset") { _ = try context.fetch(all.select { $0.objectCount }.offset(-1)) }
   }
 
-  func testTheLargestLimitsAndOffsetsMeanWhatTheySay() throws {
+  func testLargestLimitsAndOffsetsAreValid() throws {
     let open = try makeAuthors()
     let context = open.newContext()
     func check(_ limit: Int, _ offset: Int, _ names: [String], line: UInt = #line) throws {

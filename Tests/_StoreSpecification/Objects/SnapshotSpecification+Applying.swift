@@ -8,7 +8,7 @@ import XCTest
 import _TestSupport
 
 extension SnapshotSpecification {
-  func testOnlyWhatWasSetIsApplied() throws {
+  func testOnlySetPropertiesAreApplied() throws {
     let (open, writer, book) = try makeLibrary()
     var snapshot = try book.snapshot()
     try snapshot.setValue("Exiles", forKey: "title")
@@ -44,7 +44,7 @@ extension SnapshotSpecification {
     return (open, open.context(policy), snapshot)
   }
 
-  func testWhatBothSidesChangedFollowsThePolicy() throws {
+  func testChangesOnBothSidesFollowThePolicy() throws {
     let table: [(MergePolicy, [Int64?])] = [
       (.mergeByPropertyStoreTrump, [3, 3, 2]), (.mergeByPropertyObjectTrump, [2, 3, 2]), (.overwrite, [2, 3, 2]), (.rollback, [3, 3, 1]),
     ]
@@ -78,7 +78,7 @@ extension SnapshotSpecification {
     XCTAssertEqual(try context.apply(other).numbers, [2, 3, 1])
   }
 
-  func testUnsavedChangesOfTheContextAreTheOtherSide() throws {
+  func testUnsavedChangesOfTheContextConflict() throws {
     let (open, context, _) = try rivals(.error)
     let item = try XCTUnwrap(context.all("Item").first)
     var snapshot = try item.snapshot()
@@ -95,7 +95,7 @@ extension SnapshotSpecification {
     XCTAssertEqual(try open.numbers(item.objectID), [8, 3, 1])
   }
 
-  func testRulesAndResolversDecide() throws {
+  func testRulesAndResolversResolveConflicts() throws {
     let sum = MergePolicy.mergeByPropertyStoreTrump.resolving("Item", "a", as: Int64.self) {
       ($0.object ?? 0) * 100 + ($0.store ?? 0) * 10 + ($0.original ?? 0)
     }
@@ -113,7 +113,7 @@ extension SnapshotSpecification {
     assertStoreError(.mergeConflict) { try third.apply(last) }
   }
 
-  func testANewerSnapshotBringsTheObjectAlong() throws {
+  func testNewerSnapshotUpdatesTheObject() throws {
     let (open, _, old) = try rivals(.error)
     let id = try XCTUnwrap(old.objectID)
     let context = open.context()
@@ -188,7 +188,7 @@ extension SnapshotSpecification {
     try context.save()
   }
 
-  func testMembersMerge() throws {
+  func testMembersAreMerged() throws {
     let (open, writer, book) = try makeLibrary()
     let (red, blue) = (try find("Tag", "name", "red", in: writer), try find("Tag", "name", "blue", in: writer))
     let (green, grey) = (try writer.insert("Tag", ["name": "green"]), try writer.insert("Tag", ["name": "grey"]))
@@ -209,7 +209,7 @@ extension SnapshotSpecification {
     XCTAssertEqual(try writer.apply(whole).members("tags"), [blue])
   }
 
-  func testOrderIsAppliedAroundWhatHasCome() throws {
+  func testOrderIsMergedWithNewMembers() throws {
     let (open, writer, book) = try makeLibrary()
     var snapshot = try book.snapshot(including: ["chapters"])
     let chapters = try XCTUnwrap(snapshot["chapters"] as? [ManagedObjectID])
@@ -227,7 +227,7 @@ extension SnapshotSpecification {
     XCTAssertEqual(try names(fresh[0]["chapters"] as? [ManagedObjectID], "title", in: context), ["three", "one", "four"])
   }
 
-  func testRelationshipsToNobodyAreRefused() throws {
+  func testRelationshipsToMissingObjectsAreRejected() throws {
     let (open, writer, book) = try makeLibrary()
     let context = open.newContext()
     let unsaved = try writer.insert("Author", ["name": "new"]).objectID
@@ -255,7 +255,7 @@ extension SnapshotSpecification {
 
   // MARK: Other contexts
 
-  func testNestedContextsReadAndApply() throws {
+  func testNestedContextsReadAndApplySnapshots() throws {
     let (open, parent, book) = try makeLibrary()
     try book.setValue("Exiles", forKey: "title")
     let child = ManagedObjectContext(parent: parent)
@@ -289,7 +289,7 @@ extension SnapshotSpecification {
     assertStoreError(.objectNotFound) { try child.object(with: book.objectID).snapshot() }
   }
 
-  func testPinnedContextsReadTheirState() throws {
+  func testPinnedContextsReadTheirGeneration() throws {
     let (open, writer, book) = try makeLibrary()
     guard type(of: open.store).hasQueryGenerations else {
       assertStoreError(.unsupported) { try open.newContext().setQueryGeneration(from: .current) }
@@ -315,7 +315,7 @@ extension SnapshotSpecification {
   // MARK: Random edits
 
   /// Two sides set some of three numbers each; the result matches a table by property.
-  func testRandomEditsEndAsTheTableSays() throws {
+  func testRandomEditsMatchTheTable() throws {
     var random = SeededGenerator(seed: 1_728)
     let policies: [MergePolicy] = [.error, .mergeByPropertyStoreTrump, .mergeByPropertyObjectTrump, .overwrite, .rollback]
     let open = try makeStore(MergeModel.compiled)

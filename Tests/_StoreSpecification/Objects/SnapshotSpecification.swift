@@ -11,34 +11,34 @@ public final class SnapshotSpecification: ObjectSpecification {
   public override class var cases: [Case] {
     list(
       [
-        ("testASnapshotHasTheValuesAsTheyWere", { $0.testASnapshotHasTheValuesAsTheyWere }),
+        ("testSnapshotKeepsTheOriginalValues", { $0.testSnapshotKeepsTheOriginalValues }),
         ("testUnsavedValuesAreInASnapshot", { $0.testUnsavedValuesAreInASnapshot }),
-        ("testASnapshotOfARowThatIsGoneThrows", { $0.testASnapshotOfARowThatIsGoneThrows }),
-        ("testSettersNoteWhatWasSet", { $0.testSettersNoteWhatWasSet }),
-        ("testWhatDoesNotFitIsRefusedAtOnce", { $0.testWhatDoesNotFitIsRefusedAtOnce }),
+        ("testSnapshotOfADeletedRowThrows", { $0.testSnapshotOfADeletedRowThrows }),
+        ("testSettersRecordChangedProperties", { $0.testSettersRecordChangedProperties }),
+        ("testInvalidValuesAreRejectedImmediately", { $0.testInvalidValuesAreRejectedImmediately }),
         ("testEqualValuesAreEqualSnapshots", { $0.testEqualValuesAreEqualSnapshots }),
-        ("testAFetchOfSnapshotsMakesNoObjects", { $0.testAFetchOfSnapshotsMakesNoObjects }),
-        ("testAFetchOfSnapshotsCountsUnsavedChanges", { $0.testAFetchOfSnapshotsCountsUnsavedChanges }),
-        ("testTheCodedFormIsReadBack", { $0.testTheCodedFormIsReadBack }),
-        ("testTheCodedFormIsStable", { $0.testTheCodedFormIsStable }),
-        ("testBadBytesAreDecodingErrors", { $0.testBadBytesAreDecodingErrors }),
-        ("testValuesOfEveryTypeAreReadBack", { $0.testValuesOfEveryTypeAreReadBack }),
+        ("testFetchOfSnapshotsCreatesNoObjects", { $0.testFetchOfSnapshotsCreatesNoObjects }),
+        ("testFetchOfSnapshotsIncludesUnsavedChanges", { $0.testFetchOfSnapshotsIncludesUnsavedChanges }),
+        ("testSnapshotRoundTripsThroughCoding", { $0.testSnapshotRoundTripsThroughCoding }),
+        ("testEncodedFormIsStable", { $0.testEncodedFormIsStable }),
+        ("testInvalidBytesAreDecodingErrors", { $0.testInvalidBytesAreDecodingErrors }),
+        ("testCodedValuesOfEveryTypeRoundTrip", { $0.testCodedValuesOfEveryTypeRoundTrip }),
         ("testLargeValuesStayInTheStore", { $0.testLargeValuesStayInTheStore }),
         ("testCompositesAreSetByTheirParts", { $0.testCompositesAreSetByTheirParts }),
-        ("testOnlyWhatWasSetIsApplied", { $0.testOnlyWhatWasSetIsApplied }),
-        ("testWhatBothSidesChangedFollowsThePolicy", { $0.testWhatBothSidesChangedFollowsThePolicy }),
+        ("testOnlySetPropertiesAreApplied", { $0.testOnlySetPropertiesAreApplied }),
+        ("testChangesOnBothSidesFollowThePolicy", { $0.testChangesOnBothSidesFollowThePolicy }),
         ("testAConflictNamesItsPropertiesAndChangesNothing", { $0.testAConflictNamesItsPropertiesAndChangesNothing }),
-        ("testUnsavedChangesOfTheContextAreTheOtherSide", { $0.testUnsavedChangesOfTheContextAreTheOtherSide }),
-        ("testRulesAndResolversDecide", { $0.testRulesAndResolversDecide }),
-        ("testANewerSnapshotBringsTheObjectAlong", { $0.testANewerSnapshotBringsTheObjectAlong }),
+        ("testUnsavedChangesOfTheContextConflict", { $0.testUnsavedChangesOfTheContextConflict }),
+        ("testRulesAndResolversResolveConflicts", { $0.testRulesAndResolversResolveConflicts }),
+        ("testNewerSnapshotUpdatesTheObject", { $0.testNewerSnapshotUpdatesTheObject }),
         ("testASnapshotWithoutAnIDInserts", { $0.testASnapshotWithoutAnIDInserts }),
         ("testRelationshipsAreAppliedWithTheirInverses", { $0.testRelationshipsAreAppliedWithTheirInverses }),
-        ("testMembersMerge", { $0.testMembersMerge }),
-        ("testOrderIsAppliedAroundWhatHasCome", { $0.testOrderIsAppliedAroundWhatHasCome }),
-        ("testRelationshipsToNobodyAreRefused", { $0.testRelationshipsToNobodyAreRefused }),
-        ("testNestedContextsReadAndApply", { $0.testNestedContextsReadAndApply }),
-        ("testPinnedContextsReadTheirState", { $0.testPinnedContextsReadTheirState }),
-        ("testRandomEditsEndAsTheTableSays", { $0.testRandomEditsEndAsTheTableSays }),
+        ("testMembersAreMerged", { $0.testMembersAreMerged }),
+        ("testOrderIsMergedWithNewMembers", { $0.testOrderIsMergedWithNewMembers }),
+        ("testRelationshipsToMissingObjectsAreRejected", { $0.testRelationshipsToMissingObjectsAreRejected }),
+        ("testNestedContextsReadAndApplySnapshots", { $0.testNestedContextsReadAndApplySnapshots }),
+        ("testPinnedContextsReadTheirGeneration", { $0.testPinnedContextsReadTheirGeneration }),
+        ("testRandomEditsMatchTheTable", { $0.testRandomEditsMatchTheTable }),
       ] as [(String, (SnapshotSpecification) -> () throws -> Void)])
   }
 
@@ -69,7 +69,7 @@ public final class SnapshotSpecification: ObjectSpecification {
 
   // MARK: Creation
 
-  func testASnapshotHasTheValuesAsTheyWere() throws {
+  func testSnapshotKeepsTheOriginalValues() throws {
     let (open, _, book) = try makeLibrary()
     let context = open.newContext()
     let fault = context.object(with: book.objectID)
@@ -121,7 +121,7 @@ public final class SnapshotSpecification: ObjectSpecification {
     XCTAssertEqual(temporary, book.object("author")?.objectID)
   }
 
-  func testASnapshotOfARowThatIsGoneThrows() throws {
+  func testSnapshotOfADeletedRowThrows() throws {
     let (open, context, book) = try makeLibrary()
     let (reader, teller) = (open.newContext(), open.newContext())
     let (fault, told) = (reader.object(with: book.objectID), teller.object(with: book.objectID))
@@ -143,7 +143,7 @@ public final class SnapshotSpecification: ObjectSpecification {
 
   // MARK: Changes
 
-  func testSettersNoteWhatWasSet() throws {
+  func testSettersRecordChangedProperties() throws {
     let (_, _, book) = try makeLibrary()
     let snapshot = try book.snapshot()
     var edited = snapshot
@@ -161,7 +161,7 @@ public final class SnapshotSpecification: ObjectSpecification {
     XCTAssertEqual(snapshot.changedKeys, [])
   }
 
-  func testWhatDoesNotFitIsRefusedAtOnce() throws {
+  func testInvalidValuesAreRejectedImmediately() throws {
     let (_, _, book) = try makeLibrary()
     let snapshot = try book.snapshot(including: ["tags"])
     let cases: [(String, any Sendable, KeyValueError.Code)] = [
@@ -205,7 +205,7 @@ public final class SnapshotSpecification: ObjectSpecification {
 
   private func titles(_ snapshots: [ObjectSnapshot]) throws -> [String?] { try snapshots.map { try $0.value("title", as: String.self) } }
 
-  func testAFetchOfSnapshotsMakesNoObjects() throws {
+  func testFetchOfSnapshotsCreatesNoObjects() throws {
     let (open, writer, book) = try makeLibrary()
     for number in 0..<20 { try writer.insert("Book", ["title": "book \(number + 10)", "author": book.object("author")]) }
     try writer.save()
@@ -226,7 +226,7 @@ public final class SnapshotSpecification: ObjectSpecification {
     }
   }
 
-  func testAFetchOfSnapshotsCountsUnsavedChanges() throws {
+  func testFetchOfSnapshotsIncludesUnsavedChanges() throws {
     let (open, writer, book) = try makeLibrary()
     for title in ["A", "B", "C"] { try writer.insert("Book", ["title": title, "author": book.object("author")]) }
     try writer.save()
@@ -258,7 +258,7 @@ public final class SnapshotSpecification: ObjectSpecification {
     return try encoder.encode(snapshot)
   }
 
-  func testTheCodedFormIsReadBack() throws {
+  func testSnapshotRoundTripsThroughCoding() throws {
     let (open, context, book) = try makeLibrary()
     var snapshot = try book.snapshot(including: ["tags", "chapters"])
     XCTAssertEqual(try JSONDecoder().decode(ObjectSnapshot.self, from: coded(snapshot)), snapshot)
@@ -281,7 +281,7 @@ public final class SnapshotSpecification: ObjectSpecification {
     XCTAssertThrowsError(try coded(book.snapshot())) { XCTAssertTrue($0 is EncodingError, "a temporary ID means nothing elsewhere") }
   }
 
-  func testTheCodedFormIsStable() throws {
+  func testEncodedFormIsStable() throws {
     let (open, _, book) = try makeLibrary()
     var snapshot = try book.snapshot(including: ["tags"])
     try snapshot.setValue(nil, forKey: "isbn")
@@ -298,7 +298,7 @@ public final class SnapshotSpecification: ObjectSpecification {
       """)
   }
 
-  func testBadBytesAreDecodingErrors() throws {
+  func testInvalidBytesAreDecodingErrors() throws {
     let (_, _, book) = try makeLibrary()
     var snapshot = try book.snapshot(including: ["tags"])
     try snapshot.setValue("x", forKey: "title")
@@ -321,7 +321,7 @@ public final class SnapshotSpecification: ObjectSpecification {
     }
   }
 
-  func testValuesOfEveryTypeAreReadBack() throws {
+  func testCodedValuesOfEveryTypeRoundTrip() throws {
     let open = try makeStore(SpecificationModels.types)
     let context = open.newContext()
     var random = SeededGenerator(seed: 28)

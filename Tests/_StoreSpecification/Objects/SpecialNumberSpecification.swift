@@ -12,21 +12,21 @@ public final class SpecialNumberSpecification: ObjectSpecification {
   public override class var cases: [Case] {
     list(
       [
-        ("testNaNIsRefusedByASave", { $0.testNaNIsRefusedByASave }),
-        ("testTheMessageOfNaNNamesThePropertyAndSaysWhatToDo", { $0.testTheMessageOfNaNNamesThePropertyAndSaysWhatToDo }),
-        ("testNaNIsRefusedByBatchRequests", { $0.testNaNIsRefusedByBatchRequests }),
-        ("testNaNOfASnapshotIsRefused", { $0.testNaNOfASnapshotIsRefused }),
-        ("testNaNOfANestedContextIsRefused", { $0.testNaNOfANestedContextIsRefused }),
+        ("testNaNIsRejectedOnSave", { $0.testNaNIsRejectedOnSave }),
+        ("testNaNErrorNamesThePropertyAndTheSolution", { $0.testNaNErrorNamesThePropertyAndTheSolution }),
+        ("testNaNIsRejectedByBatchRequests", { $0.testNaNIsRejectedByBatchRequests }),
+        ("testNaNOfASnapshotIsRejected", { $0.testNaNOfASnapshotIsRejected }),
+        ("testNaNOfANestedContextIsRejected", { $0.testNaNOfANestedContextIsRejected }),
         ("testATransientAttributeMayBeNaN", { $0.testATransientAttributeMayBeNaN }),
         ("testAStoredNaNMakesSumsAndMeansNaN", { $0.testAStoredNaNMakesSumsAndMeansNaN }),
         ("testAStoredNaNMakesDerivedSumsNaN", { $0.testAStoredNaNMakesDerivedSumsNaN }),
-        ("testAStoredNaNIsTheLeastNumber", { $0.testAStoredNaNIsTheLeastNumber }),
-        ("testASumThatDecimalsDoNotHoldIsNaN", { $0.testASumThatDecimalsDoNotHoldIsNaN }),
-        ("testASumOfDecimalsTakesNumbersOfOtherKinds", { $0.testASumOfDecimalsTakesNumbersOfOtherKinds }),
-        ("testInfinityMinusInfinityIsNoValue", { $0.testInfinityMinusInfinityIsNoValue }),
-        ("testInfinityIsANumberBeyondAllOthers", { $0.testInfinityIsANumberBeyondAllOthers }),
-        ("testAnInfiniteDateIsRefused", { $0.testAnInfiniteDateIsRefused }),
-        ("testANumberBeyondFloatIsRefused", { $0.testANumberBeyondFloatIsRefused }),
+        ("testStoredNaNIsTheSmallestNumber", { $0.testStoredNaNIsTheSmallestNumber }),
+        ("testDecimalSumThatOverflowsIsNaN", { $0.testDecimalSumThatOverflowsIsNaN }),
+        ("testDecimalSumAcceptsOtherNumericTypes", { $0.testDecimalSumAcceptsOtherNumericTypes }),
+        ("testInfinityMinusInfinityIsNil", { $0.testInfinityMinusInfinityIsNil }),
+        ("testInfinityIsGreaterThanAllOtherNumbers", { $0.testInfinityIsGreaterThanAllOtherNumbers }),
+        ("testAnInfiniteDateIsRejected", { $0.testAnInfiniteDateIsRejected }),
+        ("testANumberBeyondFloatIsRejected", { $0.testANumberBeyondFloatIsRejected }),
         ("testNegativeZeroIsZero", { $0.testNegativeZeroIsZero }),
       ] as [(String, (SpecialNumberSpecification) -> () throws -> Void)])
   }
@@ -84,7 +84,7 @@ public final class SpecialNumberSpecification: ObjectSpecification {
 
   // MARK: Rejection
 
-  func testNaNIsRefusedByASave() throws {
+  func testNaNIsRejectedOnSave() throws {
     let open = try makeStore(Self.model)
     let context = open.newContext()
     let sale = try context.insert("Sale", ["name": "a", "amount": Decimal(1)])
@@ -118,7 +118,7 @@ public final class SpecialNumberSpecification: ObjectSpecification {
     try expect(Double.nan, "real")
   }
 
-  func testTheMessageOfNaNNamesThePropertyAndSaysWhatToDo() throws {
+  func testNaNErrorNamesThePropertyAndTheSolution() throws {
     let open = try makeStore(Self.model)
     let context = open.newContext()
     for (key, value) in [("amount", Decimal.nan), ("real", Double.nan), ("small", Float.nan)] as [(String, any Sendable)] {
@@ -133,7 +133,7 @@ public final class SpecialNumberSpecification: ObjectSpecification {
     }
   }
 
-  func testNaNIsRefusedByBatchRequests() throws {
+  func testNaNIsRejectedByBatchRequests() throws {
     let open = try makeSales([])
     let context = open.newContext()
     for (key, value) in [("amount", Decimal.nan), ("amount", Double.nan), ("real", Double.nan), ("small", Float.nan)]
@@ -152,7 +152,7 @@ public final class SpecialNumberSpecification: ObjectSpecification {
     XCTAssertEqual(try values("sum(amount) AS s", in: context)["s"] as? Decimal, 4)
   }
 
-  func testNaNOfASnapshotIsRefused() throws {
+  func testNaNOfASnapshotIsRejected() throws {
     let open = try makeSales([])
     let context = open.newContext()
     var snapshot = try find("Sale", "name", "0", in: context).snapshot()
@@ -161,7 +161,7 @@ public final class SpecialNumberSpecification: ObjectSpecification {
     XCTAssertThrowsError(try context.save()) { XCTAssertEqual(($0 as? ValidationError)?.key, "amount", "\($0)") }
   }
 
-  func testNaNOfANestedContextIsRefused() throws {
+  func testNaNOfANestedContextIsRejected() throws {
     let open = try makeSales([])
     let parent = open.newContext()
     let child = ManagedObjectContext(parent: parent)
@@ -224,7 +224,7 @@ public final class SpecialNumberSpecification: ObjectSpecification {
     XCTAssertEqual(corrected["totalReal"] as? Double, 10)
   }
 
-  func testAStoredNaNIsTheLeastNumber() throws {
+  func testStoredNaNIsTheSmallestNumber() throws {
     let open = try makeSales([Slot(Decimal.nan), Slot(decimal("-1e100"))])
     let context = open.newContext()
     var request = FetchRequest<ManagedObject>(entityName: "Sale")
@@ -242,7 +242,7 @@ public final class SpecialNumberSpecification: ObjectSpecification {
     XCTAssertEqual(try context.texts("name", request), ["2"])
   }
 
-  func testASumThatDecimalsDoNotHoldIsNaN() throws {
+  func testDecimalSumThatOverflowsIsNaN() throws {
     let greatest = Slot(Decimal.greatestFiniteMagnitude)
     let open = try makeSales([greatest, greatest])
     let context = open.newContext()
@@ -252,7 +252,7 @@ public final class SpecialNumberSpecification: ObjectSpecification {
     XCTAssertTrue(isNaN(try shop.value(forKeyPath: "sales.@sum.amount")))
   }
 
-  func testASumOfDecimalsTakesNumbersOfOtherKinds() throws {
+  func testDecimalSumAcceptsOtherNumericTypes() throws {
     let list: [[String: Any]] = [["n": Decimal(1)], ["n": 2], ["n": 0.5]]
     let owner: [String: Any] = ["list": list]
     XCTAssertTrue(try FetchPredicate(format: "list.@sum.n == 3.5").evaluate(with: owner))
@@ -263,7 +263,7 @@ public final class SpecialNumberSpecification: ObjectSpecification {
 
   // MARK: Infinity
 
-  func testInfinityMinusInfinityIsNoValue() throws {
+  func testInfinityMinusInfinityIsNil() throws {
     let open = try makeStore(Self.model)
     let context = open.newContext()
     let shop = try context.insert("Shop", ["name": "x"])
@@ -287,7 +287,7 @@ public final class SpecialNumberSpecification: ObjectSpecification {
     XCTAssertEqual(try find("Shop", "name", "y", in: open.newContext())["sum"] as? Double, 0)
   }
 
-  func testInfinityIsANumberBeyondAllOthers() throws {
+  func testInfinityIsGreaterThanAllOtherNumbers() throws {
     let open = try makeStore(Self.model)
     let context = open.newContext()
     let numbers: [(String, Double?)] = [("none", nil), ("least", -.infinity), ("low", -1e308), ("high", 1e308), ("most", .infinity)]
@@ -316,7 +316,7 @@ public final class SpecialNumberSpecification: ObjectSpecification {
     assertStoreError(.constraintConflict) { try context.save() }
   }
 
-  func testAnInfiniteDateIsRefused() throws {
+  func testAnInfiniteDateIsRejected() throws {
     let open = try makeStore(Self.model)
     let context = open.newContext()
     for seconds in [Double.infinity, -.infinity, .nan] {
@@ -329,7 +329,7 @@ public final class SpecialNumberSpecification: ObjectSpecification {
     }
   }
 
-  func testANumberBeyondFloatIsRefused() throws {
+  func testANumberBeyondFloatIsRejected() throws {
     let open = try makeStore(Self.model)
     let context = open.newContext()
     let sale = try context.insert("Sale")

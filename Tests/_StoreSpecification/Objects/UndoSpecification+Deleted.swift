@@ -32,7 +32,7 @@ extension UndoSpecification {
     ("with another one", { owner, key, _, other in try members(key, of: owner).add(other) }),
   ]
 
-  func testMembersThatWereAssignedAfterADeletionComeBack() throws {
+  func testMembersAssignedAfterADeletionAreRestored() throws {
     let open = try makeStore(UndoGraph.model)
     for (entity, key, destination) in Self.relationships {
       for (name, change) in Self.changes {

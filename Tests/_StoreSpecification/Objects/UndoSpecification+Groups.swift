@@ -66,7 +66,7 @@ extension UndoSpecification {
     XCTAssertNil(context.pendingError)
   }
 
-  func testANameIsThatOfTheGroupThatWasClosedLast() throws {
+  func testActionNameIsThatOfTheLastClosedGroup() throws {
     let (_, context, manager) = try makeContext()
     let book = try find("Book", "title", "A", in: context)
     func change(_ title: String) throws { try context.perform { try book.setValue(title, forKey: "title") } }
@@ -137,7 +137,7 @@ extension UndoSpecification {
     XCTAssertTrue(manager.canRedo && !manager.canUndo)
   }
 
-  func testTheApplicationsActionsStandAmongTheChanges() throws {
+  func testApplicationActionsAreUndoneInOrderWithChanges() throws {
     let (_, context, manager) = try makeContext()
     let book = try find("Book", "title", "A", in: context)
     let selection = Selection(manager)
@@ -188,7 +188,7 @@ extension UndoSpecification {
     }
   }
 
-  func testMisuseIsAnError() throws {
+  func testMisuseThrows() throws {
     let (_, context, manager) = try makeContext()
     let book = try find("Book", "title", "A", in: context)
     assertStoreError(.invalidRequest) { try manager.endUndoGrouping() }
@@ -222,7 +222,7 @@ extension UndoSpecification {
     XCTAssertEqual(book.text("title"), "A")
   }
 
-  func testOldGroupsGoAndALargeOneIsNotKept() throws {
+  func testOldGroupsAreDroppedAndALargeGroupIsNotKept() throws {
     let (_, context, manager) = try makeContext()
     let book = try find("Book", "title", "A", in: context)
     manager.levelsOfUndo = 2

@@ -7,7 +7,7 @@ import ObjectStore
 import XCTest
 
 extension UndoSpecification {
-  func testUndoingGoesOnOverSaves() throws {
+  func testUndoContinuesAcrossSaves() throws {
     let (open, context, manager) = try makeContext()
     let book = try find("Book", "title", "A", in: context)
     try book.setValue("one", forKey: "title")
@@ -33,7 +33,7 @@ extension UndoSpecification {
     XCTAssertEqual(try titles(context), ["B", "C", "one"])
   }
 
-  func testASavedDeletionComesBackUnderItsID() throws {
+  func testUndoRestoresASavedDeletionWithItsID() throws {
     let (open, context, _) = try makeContext()
     let book = try find("Book", "title", "A", in: context)
     let (id, author) = (book.objectID, try find("Author", "name", "Ursula", in: context))
@@ -76,7 +76,7 @@ extension UndoSpecification {
     try context.redo()
   }
 
-  func testADeletionThatASaveMakesTooLargeIsToldOf() throws {
+  func testOversizedSavedDeletionIsReported() throws {
     let (_, context, manager) = try makeContext()
     manager.undoByteLimit = 400
     try find("Book", "title", "A", in: context).setValue("one", forKey: "title")
@@ -93,7 +93,7 @@ extension UndoSpecification {
     XCTAssertEqual(manager.byteCount, 0)
   }
 
-  func testADeletionOfANestedContextComesBackAfterTheSave() throws {
+  func testUndoRestoresANestedDeletionAfterTheSave() throws {
     let (open, context, manager) = try makeContext()
     let book = try find("Book", "title", "A", in: open.newContext()).objectID
     for isHeld in [false, true] {
@@ -117,7 +117,7 @@ extension UndoSpecification {
     }
   }
 
-  func testASavedInsertionBecomesADeletion() throws {
+  func testUndoingASavedInsertionDeletesTheObject() throws {
     let (open, context, _) = try makeContext()
     let author = try find("Author", "name", "Ursula", in: context)
     let book = try context.insert("Book", ["title": "new", "author": author])
@@ -141,7 +141,7 @@ extension UndoSpecification {
     XCTAssertFalse(context.hasChanges)
   }
 
-  func testLinksToUnreadMembersAreWhatTheyWereAfterASave() throws {
+  func testUndoAfterASaveRestoresLinksToUnreadMembers() throws {
     let (open, context, _) = try makeContext()
     func names() throws -> [String] {
       let tag = try find("Tag", "name", "red", in: open.newContext())
@@ -166,7 +166,7 @@ extension UndoSpecification {
     XCTAssertEqual(try names(), ["A", "B"], "the one that was none does not become one")
   }
 
-  func testLargeValuesComeBackAfterASave() throws {
+  func testUndoRestoresLargeValuesAfterASave() throws {
     let open = try makeStore(UndoGraph.model)
     let context = open.newContext()
     let item = try context.insert("Item", ["number": Int64(1)])
@@ -202,7 +202,7 @@ extension UndoSpecification {
     XCTAssertEqual(manager.lastDroppedGroup?.reason, .largerThanLimit)
   }
 
-  func testOthersChangesAreConflictsOfTheSave() throws {
+  func testUndoOverNewerChangesConflictsOnSave() throws {
     let (open, context, _) = try makeContext()
     let book = try find("Book", "title", "A", in: context)
     try book.setValue("one", forKey: "title")
@@ -218,7 +218,7 @@ extension UndoSpecification {
     XCTAssertEqual(try titles(open.newContext()), ["A", "B", "C"])
   }
 
-  func testWhatOthersHaveDeletedStaysDeleted() throws {
+  func testUndoDoesNotRestoreObjectsDeletedByOthers() throws {
     let (open, context, manager) = try makeContext()
     context.automaticallyMergesChangesFromParent = true
     let (a, b) = (try find("Book", "title", "A", in: context), try find("Book", "title", "B", in: context))
@@ -243,7 +243,7 @@ extension UndoSpecification {
     XCTAssertTrue(manager.canUndo)
   }
 
-  func testRollbackAndResetForgetEverything() throws {
+  func testRollbackAndResetClearTheUndoStack() throws {
     let (_, context, manager) = try makeContext()
     for resets in [false, true] {
       let book = try find("Book", "title", "A", in: context)
@@ -276,7 +276,7 @@ extension UndoSpecification {
 
   // MARK: Nested contexts
 
-  func testAChildsSaveIsOneGroupOfItsParent() throws {
+  func testChildSaveIsOneUndoGroupOfItsParent() throws {
     let (open, parent, manager) = try makeContext()
     let there = try find("Book", "title", "A", in: parent)
     try there.setValue("before", forKey: "title")
@@ -307,7 +307,7 @@ extension UndoSpecification {
     XCTAssertEqual(try titles(open.newContext()), ["A", "B", "C"])
   }
 
-  func testAChildUndoesOverItsOwnSave() throws {
+  func testChildCanUndoAcrossItsOwnSave() throws {
     let (open, parent, _) = try makeContext()
     parent.undoManager = nil
     let child = ManagedObjectContext(parent: parent)

@@ -14,7 +14,7 @@ extension UndoSpecification {
     XCTAssertEqual(context.updatedObjects, [], message, line: line)
   }
 
-  func testUndoneChangesOfOrderedMembersLeaveNothingChanged() throws {
+  func testUndoneChangesOfOrderedMembersLeaveNoChanges() throws {
     let changes: [(String, (MutableMembers, ManagedObject) -> Void)] = [
       ("insert first", { $0.insert($1, at: 0) }), ("add", { $0.add($1) }), ("remove", { $0.remove($1) }),
       ("insert last", { members, object in members.insert(object, at: members.count) }),
@@ -64,7 +64,7 @@ extension UndoSpecification {
     }
   }
 
-  func testAnUndoneChangeInPlaceLeavesNothingChanged() throws {
+  func testUndoneInPlaceChangeLeavesNoChanges() throws {
     final class Lines: Codable, Sendable {
       let lines = Mutex<[String]>([])
       init() {}
@@ -94,7 +94,7 @@ extension UndoSpecification {
     }
   }
 
-  func testAnUndoneTransientValueIsNoChange() throws {
+  func testUndoneTransientValueIsNotAChange() throws {
     let model = try CompiledModel(
       ManagedObjectModel {
         Entity("Page") {

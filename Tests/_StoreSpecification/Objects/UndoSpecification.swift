@@ -11,45 +11,45 @@ public final class UndoSpecification: ObjectSpecification {
   public override class var cases: [Case] {
     list(
       [
-        ("testAContextRecordsNothingUntilItIsAskedTo", { $0.testAContextRecordsNothingUntilItIsAskedTo }),
-        ("testValuesComeBackAndGoAgain", { $0.testValuesComeBackAndGoAgain }),
-        ("testAnEventIsOneGroup", { $0.testAnEventIsOneGroup }),
-        ("testBothEndsOfRelationshipsComeBack", { $0.testBothEndsOfRelationshipsComeBack }),
-        ("testTheOrderOfMembersComesBack", { $0.testTheOrderOfMembersComesBack }),
-        ("testAnAdditionToUnreadMembersTakesNoStoredOneWithIt", { $0.testAnAdditionToUnreadMembersTakesNoStoredOneWithIt }),
-        ("testAnInsertionIsTakenBackAndMadeAgain", { $0.testAnInsertionIsTakenBackAndMadeAgain }),
-        ("testADeletionComesBackWithAllThatItsRulesDid", { $0.testADeletionComesBackWithAllThatItsRulesDid }),
-        ("testANewObjectThatWasDeletedIsNewAgain", { $0.testANewObjectThatWasDeletedIsNewAgain }),
-        ("testAChangeForgetsWhatCouldBeRedone", { $0.testAChangeForgetsWhatCouldBeRedone }),
-        ("testObjectsAndObserversHearOfIt", { $0.testObjectsAndObserversHearOfIt }),
-        ("testWhatIsNoChangeIsNotRecorded", { $0.testWhatIsNoChangeIsNotRecorded }),
-        ("testValidationWaitsForTheSave", { $0.testValidationWaitsForTheSave }),
+        ("testUndoIsNotRecordedByDefault", { $0.testUndoIsNotRecordedByDefault }),
+        ("testValuesAreUndoneAndRedone", { $0.testValuesAreUndoneAndRedone }),
+        ("testEventIsOneUndoGroup", { $0.testEventIsOneUndoGroup }),
+        ("testUndoRestoresBothEndsOfRelationships", { $0.testUndoRestoresBothEndsOfRelationships }),
+        ("testUndoRestoresTheOrderOfMembers", { $0.testUndoRestoresTheOrderOfMembers }),
+        ("testUndoingAnAdditionKeepsStoredUnreadMembers", { $0.testUndoingAnAdditionKeepsStoredUnreadMembers }),
+        ("testInsertionIsUndoneAndRedone", { $0.testInsertionIsUndoneAndRedone }),
+        ("testUndoRestoresDeletionsAndTheEffectsOfDeleteRules", { $0.testUndoRestoresDeletionsAndTheEffectsOfDeleteRules }),
+        ("testUndoRestoresADeletedNewObjectAsNew", { $0.testUndoRestoresADeletedNewObjectAsNew }),
+        ("testNewChangeClearsTheRedoStack", { $0.testNewChangeClearsTheRedoStack }),
+        ("testUndoNotifiesObjectsAndObservers", { $0.testUndoNotifiesObjectsAndObservers }),
+        ("testPrimitiveValuesMergesAndRefreshesAreNotRecorded", { $0.testPrimitiveValuesMergesAndRefreshesAreNotRecorded }),
+        ("testUndoIsValidatedOnSave", { $0.testUndoIsValidatedOnSave }),
         ("testGroupsNestAndHaveNames", { $0.testGroupsNestAndHaveNames }),
         ("testDeleteRulesBelongToTheGroupOfTheDeletion", { $0.testDeleteRulesBelongToTheGroupOfTheDeletion }),
         ("testANestedGroupIsUndoneAlone", { $0.testANestedGroupIsUndoneAlone }),
-        ("testTheApplicationsActionsStandAmongTheChanges", { $0.testTheApplicationsActionsStandAmongTheChanges }),
+        ("testApplicationActionsAreUndoneInOrderWithChanges", { $0.testApplicationActionsAreUndoneInOrderWithChanges }),
         ("testUndoingEndsTheOnlyOpenGroup", { $0.testUndoingEndsTheOnlyOpenGroup }),
-        ("testANameIsThatOfTheGroupThatWasClosedLast", { $0.testANameIsThatOfTheGroupThatWasClosedLast }),
-        ("testMisuseIsAnError", { $0.testMisuseIsAnError }),
-        ("testOldGroupsGoAndALargeOneIsNotKept", { $0.testOldGroupsGoAndALargeOneIsNotKept }),
-        ("testUndoingGoesOnOverSaves", { $0.testUndoingGoesOnOverSaves }),
-        ("testASavedDeletionComesBackUnderItsID", { $0.testASavedDeletionComesBackUnderItsID }),
-        ("testASavedInsertionBecomesADeletion", { $0.testASavedInsertionBecomesADeletion }),
-        ("testLinksToUnreadMembersAreWhatTheyWereAfterASave", { $0.testLinksToUnreadMembersAreWhatTheyWereAfterASave }),
-        ("testLargeValuesComeBackAfterASave", { $0.testLargeValuesComeBackAfterASave }),
-        ("testOthersChangesAreConflictsOfTheSave", { $0.testOthersChangesAreConflictsOfTheSave }),
-        ("testWhatOthersHaveDeletedStaysDeleted", { $0.testWhatOthersHaveDeletedStaysDeleted }),
-        ("testRollbackAndResetForgetEverything", { $0.testRollbackAndResetForgetEverything }),
+        ("testActionNameIsThatOfTheLastClosedGroup", { $0.testActionNameIsThatOfTheLastClosedGroup }),
+        ("testMisuseThrows", { $0.testMisuseThrows }),
+        ("testOldGroupsAreDroppedAndALargeGroupIsNotKept", { $0.testOldGroupsAreDroppedAndALargeGroupIsNotKept }),
+        ("testUndoContinuesAcrossSaves", { $0.testUndoContinuesAcrossSaves }),
+        ("testUndoRestoresASavedDeletionWithItsID", { $0.testUndoRestoresASavedDeletionWithItsID }),
+        ("testUndoingASavedInsertionDeletesTheObject", { $0.testUndoingASavedInsertionDeletesTheObject }),
+        ("testUndoAfterASaveRestoresLinksToUnreadMembers", { $0.testUndoAfterASaveRestoresLinksToUnreadMembers }),
+        ("testUndoRestoresLargeValuesAfterASave", { $0.testUndoRestoresLargeValuesAfterASave }),
+        ("testUndoOverNewerChangesConflictsOnSave", { $0.testUndoOverNewerChangesConflictsOnSave }),
+        ("testUndoDoesNotRestoreObjectsDeletedByOthers", { $0.testUndoDoesNotRestoreObjectsDeletedByOthers }),
+        ("testRollbackAndResetClearTheUndoStack", { $0.testRollbackAndResetClearTheUndoStack }),
         ("testImportsAreNotRecorded", { $0.testImportsAreNotRecorded }),
-        ("testADeletionThatASaveMakesTooLargeIsToldOf", { $0.testADeletionThatASaveMakesTooLargeIsToldOf }),
-        ("testADeletionOfANestedContextComesBackAfterTheSave", { $0.testADeletionOfANestedContextComesBackAfterTheSave }),
-        ("testAChildsSaveIsOneGroupOfItsParent", { $0.testAChildsSaveIsOneGroupOfItsParent }),
-        ("testAChildUndoesOverItsOwnSave", { $0.testAChildUndoesOverItsOwnSave }),
+        ("testOversizedSavedDeletionIsReported", { $0.testOversizedSavedDeletionIsReported }),
+        ("testUndoRestoresANestedDeletionAfterTheSave", { $0.testUndoRestoresANestedDeletionAfterTheSave }),
+        ("testChildSaveIsOneUndoGroupOfItsParent", { $0.testChildSaveIsOneUndoGroupOfItsParent }),
+        ("testChildCanUndoAcrossItsOwnSave", { $0.testChildCanUndoAcrossItsOwnSave }),
         ("testAnUndoManagerBelongsToOneContext", { $0.testAnUndoManagerBelongsToOneContext }),
-        ("testUndoneChangesOfOrderedMembersLeaveNothingChanged", { $0.testUndoneChangesOfOrderedMembersLeaveNothingChanged }),
-        ("testAnUndoneChangeInPlaceLeavesNothingChanged", { $0.testAnUndoneChangeInPlaceLeavesNothingChanged }),
-        ("testAnUndoneTransientValueIsNoChange", { $0.testAnUndoneTransientValueIsNoChange }),
-        ("testMembersThatWereAssignedAfterADeletionComeBack", { $0.testMembersThatWereAssignedAfterADeletionComeBack }),
+        ("testUndoneChangesOfOrderedMembersLeaveNoChanges", { $0.testUndoneChangesOfOrderedMembersLeaveNoChanges }),
+        ("testUndoneInPlaceChangeLeavesNoChanges", { $0.testUndoneInPlaceChangeLeavesNoChanges }),
+        ("testUndoneTransientValueIsNotAChange", { $0.testUndoneTransientValueIsNotAChange }),
+        ("testMembersAssignedAfterADeletionAreRestored", { $0.testMembersAssignedAfterADeletionAreRestored }),
       ] as [(String, (UndoSpecification) -> () throws -> Void)])
   }
 
@@ -79,7 +79,7 @@ public final class UndoSpecification: ObjectSpecification {
 
   // MARK: Values
 
-  func testAContextRecordsNothingUntilItIsAskedTo() throws {
+  func testUndoIsNotRecordedByDefault() throws {
     let (_, context, manager) = try makeContext()
     context.undoManager = nil
     let book = try find("Book", "title", "A", in: context)
@@ -97,7 +97,7 @@ public final class UndoSpecification: ObjectSpecification {
     XCTAssertEqual(book.text("title"), "Z")
   }
 
-  func testValuesComeBackAndGoAgain() throws {
+  func testValuesAreUndoneAndRedone() throws {
     let (_, context, manager) = try makeContext()
     let book = try find("Book", "title", "A", in: context)
     for pages in 1...5 { try book.setValue(Int64(pages), forKey: "pages") }
@@ -124,7 +124,7 @@ public final class UndoSpecification: ObjectSpecification {
     XCTAssertEqual(book.text("title"), "A", "there is nothing more")
   }
 
-  func testAnEventIsOneGroup() throws {
+  func testEventIsOneUndoGroup() throws {
     let (_, context, manager) = try makeContext()
     let book = try find("Book", "title", "A", in: context)
     try context.perform { try book.setValue("one", forKey: "title") }
@@ -149,7 +149,7 @@ public final class UndoSpecification: ObjectSpecification {
 
   // MARK: Relationships
 
-  func testBothEndsOfRelationshipsComeBack() throws {
+  func testUndoRestoresBothEndsOfRelationships() throws {
     let (_, context, _) = try makeContext()
     let (book, author) = (try find("Book", "title", "A", in: context), try find("Author", "name", "Ursula", in: context))
     let tag = try find("Tag", "name", "red", in: context)
@@ -179,7 +179,7 @@ public final class UndoSpecification: ObjectSpecification {
     try context.save()
   }
 
-  func testTheOrderOfMembersComesBack() throws {
+  func testUndoRestoresTheOrderOfMembers() throws {
     let (open, context, _) = try makeContext()
     let book = try find("Book", "title", "A", in: context)
     let list = try book.mutableOrderedSetValue(forKey: "chapters")
@@ -215,7 +215,7 @@ public final class UndoSpecification: ObjectSpecification {
     XCTAssertEqual(chapters(try find("Book", "title", "A", in: open.newContext())), steps[0])
   }
 
-  func testAnAdditionToUnreadMembersTakesNoStoredOneWithIt() throws {
+  func testUndoingAnAdditionKeepsStoredUnreadMembers() throws {
     let (_, context, _) = try makeContext()
     let (tag, book) = (try find("Tag", "name", "red", in: context), try find("Book", "title", "A", in: context))
     let other = try find("Book", "title", "C", in: context)
@@ -233,7 +233,7 @@ public final class UndoSpecification: ObjectSpecification {
 
   // MARK: Objects
 
-  func testAnInsertionIsTakenBackAndMadeAgain() throws {
+  func testInsertionIsUndoneAndRedone() throws {
     let (open, context, _) = try makeContext()
     let author = try find("Author", "name", "Ursula", in: context)
     let book = try context.insert("Book", ["title": "new", "author": author])
@@ -255,12 +255,12 @@ public final class UndoSpecification: ObjectSpecification {
     XCTAssertEqual(try find("Author", "name", "Ursula", in: open.newContext()).members("books").count, 4)
   }
 
-  func testADeletionComesBackWithAllThatItsRulesDid() throws {
-    for isRead in [true, false] { try deleteAndComeBack(isRead: isRead) }
+  func testUndoRestoresDeletionsAndTheEffectsOfDeleteRules() throws {
+    for isRead in [true, false] { try deleteAndUndo(isRead: isRead) }
   }
 
   /// Deletes an owner whose objects were loaded or not, and undoes the deletion.
-  private func deleteAndComeBack(isRead: Bool) throws {
+  private func deleteAndUndo(isRead: Bool) throws {
     let open = try makeStore(UndoGraph.model)
     let context = open.newContext()
     let owner = try context.insert("Owner", ["number": Int64(1), "name": "owner"])
@@ -294,7 +294,7 @@ public final class UndoSpecification: ObjectSpecification {
     XCTAssertEqual(try UndoGraph.state(of: open.newContext()), before)
   }
 
-  func testANewObjectThatWasDeletedIsNewAgain() throws {
+  func testUndoRestoresADeletedNewObjectAsNew() throws {
     let (open, context, _) = try makeContext()
     let author = try find("Author", "name", "Ursula", in: context)
     let book = try context.insert("Book", ["title": "new", "author": author])
@@ -320,7 +320,7 @@ public final class UndoSpecification: ObjectSpecification {
 
   // MARK: Related state
 
-  func testAChangeForgetsWhatCouldBeRedone() throws {
+  func testNewChangeClearsTheRedoStack() throws {
     let (_, context, manager) = try makeContext()
     let book = try find("Book", "title", "A", in: context)
     try book.setValue("one", forKey: "title")
@@ -333,9 +333,9 @@ public final class UndoSpecification: ObjectSpecification {
     XCTAssertEqual(book.text("title"), "A")
   }
 
-  func testObjectsAndObserversHearOfIt() throws {
+  func testUndoNotifiesObjectsAndObservers() throws {
     let (_, context, _) = try makeContext()
-    let heard = UndoNotes()
+    let heard = UndoNotificationRecorder()
     let token = NotificationCenter.default.addObserver(
       forName: ManagedObjectContext.didChangeObjectsNotification, object: context, queue: nil
     ) { note in
@@ -361,7 +361,7 @@ public final class UndoSpecification: ObjectSpecification {
     XCTAssertEqual(heard.take().map { [$0[0], $0[2]] }, [[1, 1]])
   }
 
-  func testWhatIsNoChangeIsNotRecorded() throws {
+  func testPrimitiveValuesMergesAndRefreshesAreNotRecorded() throws {
     let (open, context, manager) = try makeContext()
     let book = try find("Book", "title", "A", in: context)
     try book.setPrimitiveValue("quiet", forKey: "title")
@@ -385,7 +385,7 @@ public final class UndoSpecification: ObjectSpecification {
     XCTAssertEqual(try titles(context).count, 2)
   }
 
-  func testValidationWaitsForTheSave() throws {
+  func testUndoIsValidatedOnSave() throws {
     let (_, context, _) = try makeContext()
     let (a, b) = (try find("Book", "title", "A", in: context), try find("Book", "title", "B", in: context))
     try a.setValue("x", forKey: "isbn")
@@ -405,7 +405,7 @@ public final class UndoSpecification: ObjectSpecification {
 }
 
 /// The contents of notifications.
-final class UndoNotes: Sendable {
+final class UndoNotificationRecorder: Sendable {
   private let counts = Mutex<[[Int]]>([])
   func take() -> [[Int]] {
     counts.withLock { counts in

@@ -10,15 +10,15 @@ public final class UniquingSpecification: ObjectSpecification {
     list(
       [
         ("testAContextHasOneObjectForARow", { $0.testAContextHasOneObjectForARow }),
-        ("testContextsHaveObjectsOfTheirOwn", { $0.testContextsHaveObjectsOfTheirOwn }),
+        ("testContextsHaveTheirOwnObjects", { $0.testContextsHaveTheirOwnObjects }),
         ("testARegisteredObjectKeepsItsUnsavedValues", { $0.testARegisteredObjectKeepsItsUnsavedValues }),
         ("testObjectsAreFoundByID", { $0.testObjectsAreFoundByID }),
         ("testAnObjectWithoutARowIsNotFound", { $0.testAnObjectWithoutARowIsNotFound }),
         ("testAnIDIsTemporaryUntilTheSave", { $0.testAnIDIsTemporaryUntilTheSave }),
-        ("testObjectsNobodyHoldsAreForgotten", { $0.testObjectsNobodyHoldsAreForgotten }),
-        ("testChangedObjectsAreHeldByTheContext", { $0.testChangedObjectsAreHeldByTheContext }),
-        ("testAnObjectKeepsItsIdentityOverTheSave", { $0.testAnObjectKeepsItsIdentityOverTheSave }),
-        ("testAnIDFindsItsObjectAfterOpeningAgain", { $0.testAnIDFindsItsObjectAfterOpeningAgain }),
+        ("testUnreferencedObjectsAreReleased", { $0.testUnreferencedObjectsAreReleased }),
+        ("testContextRetainsChangedObjects", { $0.testContextRetainsChangedObjects }),
+        ("testObjectKeepsItsIdentityAcrossTheSave", { $0.testObjectKeepsItsIdentityAcrossTheSave }),
+        ("testObjectIDFindsItsObjectAfterReopening", { $0.testObjectIDFindsItsObjectAfterReopening }),
       ] as [(String, (UniquingSpecification) -> () throws -> Void)])
   }
 
@@ -42,7 +42,7 @@ public final class UniquingSpecification: ObjectSpecification {
     XCTAssertTrue(try context.existingObject(with: ada.objectID) === ada)
   }
 
-  func testContextsHaveObjectsOfTheirOwn() throws {
+  func testContextsHaveTheirOwnObjects() throws {
     let (open, first) = try makeAuthors()
     let second = open.newContext()
     let (one, other) = (try find("Author", "name", "Ada", in: first), try find("Author", "name", "Ada", in: second))
@@ -107,7 +107,7 @@ public final class UniquingSpecification: ObjectSpecification {
     XCTAssertEqual(try open.value(permanent, "name"), .text("Bob"))
   }
 
-  func testObjectsNobodyHoldsAreForgotten() throws {
+  func testUnreferencedObjectsAreReleased() throws {
     let (_, context) = try makeAuthors()
     var ada: ManagedObject? = try find("Author", "name", "Ada", in: context)
     let id = try XCTUnwrap(ada).objectID
@@ -117,7 +117,7 @@ public final class UniquingSpecification: ObjectSpecification {
     XCTAssertEqual(context.registeredObjects.count, 0)
   }
 
-  func testChangedObjectsAreHeldByTheContext() throws {
+  func testContextRetainsChangedObjects() throws {
     let (open, context) = try makeAuthors()
     try find("Author", "name", "Ada", in: context).setValue("Adele", forKey: "name")
     try context.insert("Author", ["name": "Eve"])
@@ -128,7 +128,7 @@ public final class UniquingSpecification: ObjectSpecification {
     XCTAssertEqual(context.registeredObjects.count, 0)
   }
 
-  func testAnObjectKeepsItsIdentityOverTheSave() throws {
+  func testObjectKeepsItsIdentityAcrossTheSave() throws {
     let open = try makeStore()
     let context = open.newContext()
     let author = try context.insert("Author", ["name": "Ada"])
@@ -139,7 +139,7 @@ public final class UniquingSpecification: ObjectSpecification {
     XCTAssertTrue(try find("Book", "title", "Notes", in: context) === book)
   }
 
-  func testAnIDFindsItsObjectAfterOpeningAgain() throws {
+  func testObjectIDFindsItsObjectAfterReopening() throws {
     guard storeUnderTest.keepsRows else { return }
     let folder = try makeFolder()
     var open = try openStore(in: folder)

@@ -9,25 +9,25 @@ public final class AggregateSpecification: StoreSpecification {
   public override class var cases: [Case] {
     list(
       [
-        ("testExpressionsAreComputedOfEachObject", { $0.testExpressionsAreComputedOfEachObject }),
-        ("testAnAggregateMakesOneRowOfAllObjects", { $0.testAnAggregateMakesOneRowOfAllObjects }),
-        ("testAggregatesOfNothing", { $0.testAggregatesOfNothing }),
-        ("testSumsOfIntegersStayIntegersWhileTheyFit", { $0.testSumsOfIntegersStayIntegersWhileTheyFit }),
+        ("testExpressionsAreEvaluatedForEachObject", { $0.testExpressionsAreEvaluatedForEachObject }),
+        ("testAggregateReturnsOneRowForAllObjects", { $0.testAggregateReturnsOneRowForAllObjects }),
+        ("testAggregatesOfEmptyResults", { $0.testAggregatesOfEmptyResults }),
+        ("testIntegerSumsStayIntegersUnlessTheyOverflow", { $0.testIntegerSumsStayIntegersUnlessTheyOverflow }),
         ("testDecimalsStayExact", { $0.testDecimalsStayExact }),
         ("testSumsOfDoublesAreRoundedOnce", { $0.testSumsOfDoublesAreRoundedOnce }),
-        ("testTheLeastAndGreatestOfEachType", { $0.testTheLeastAndGreatestOfEachType }),
+        ("testMinimumAndMaximumOfEachType", { $0.testMinimumAndMaximumOfEachType }),
         ("testMedians", { $0.testMedians }),
-        ("testDifferentValuesCountOnce", { $0.testDifferentValuesCountOnce }),
-        ("testAggregatesTakeExpressionsAndMembers", { $0.testAggregatesTakeExpressionsAndMembers }),
-        ("testAggregatesStandInExpressions", { $0.testAggregatesStandInExpressions }),
-        ("testObjectsAndEntitiesAreResults", { $0.testObjectsAndEntitiesAreResults }),
-        ("testColumnsSayWhatTheirValuesAre", { $0.testColumnsSayWhatTheirValuesAre }),
-        ("testResultTypesChangeTheFormOfValues", { $0.testResultTypesChangeTheFormOfValues }),
-        ("testAnAverageMayBeAnInteger", { $0.testAnAverageMayBeAnInteger }),
-        ("testResultsAreOrderedByNamesAndExpressions", { $0.testResultsAreOrderedByNamesAndExpressions }),
+        ("testDistinctValuesAreCountedOnce", { $0.testDistinctValuesAreCountedOnce }),
+        ("testAggregatesAcceptExpressionsAndMembers", { $0.testAggregatesAcceptExpressionsAndMembers }),
+        ("testAggregatesCanBeUsedInExpressions", { $0.testAggregatesCanBeUsedInExpressions }),
+        ("testObjectsAndEntitiesCanBeFetchedAsColumns", { $0.testObjectsAndEntitiesCanBeFetchedAsColumns }),
+        ("testColumnsReportTheirValueTypes", { $0.testColumnsReportTheirValueTypes }),
+        ("testResultTypesConvertValues", { $0.testResultTypesConvertValues }),
+        ("testAverageCanHaveAnIntegerResultType", { $0.testAverageCanHaveAnIntegerResultType }),
+        ("testResultsCanBeOrderedByNamesAndExpressions", { $0.testResultsCanBeOrderedByNamesAndExpressions }),
         ("testObjectsAreOrderedByExpressions", { $0.testObjectsAreOrderedByExpressions }),
         ("testDistinctExpressionsAreReturnedOnce", { $0.testDistinctExpressionsAreReturnedOnce }),
-        ("testMistakesInAggregatesAreErrors", { $0.testMistakesInAggregatesAreErrors }),
+        ("testInvalidAggregatesThrow", { $0.testInvalidAggregatesThrow }),
       ] as [(String, (AggregateSpecification) -> () throws -> Void)])
   }
 
@@ -65,7 +65,7 @@ public final class AggregateSpecification: StoreSpecification {
     return rows.first ?? []
   }
 
-  func testExpressionsAreComputedOfEachObject() throws {
+  func testExpressionsAreEvaluatedForEachObject() throws {
     let open = try makeBooks()
     var specification = try select("title, pages * 2 AS twice, length(author.name), tags.@count, 7 AS seven")
     specification.sortDescriptors = [FetchSortDescriptor("title")]
@@ -80,7 +80,7 @@ public final class AggregateSpecification: StoreSpecification {
       ])
   }
 
-  func testAnAggregateMakesOneRowOfAllObjects() throws {
+  func testAggregateReturnsOneRowForAllObjects() throws {
     let open = try makeBooks()
     XCTAssertEqual(
       try row("count(*), count(pages), count(author), sum(pages), average(pages), min(pages), max(pages)", in: open),
@@ -94,7 +94,7 @@ public final class AggregateSpecification: StoreSpecification {
     XCTAssertEqual(try open.count(specification), 0)
   }
 
-  func testAggregatesOfNothing() throws {
+  func testAggregatesOfEmptyResults() throws {
     let open = try makeBooks()
     for predicate in ["title == 'none'", "pages == nil"] {
       let count: Int64 = predicate.hasPrefix("pages") ? 1 : 0
@@ -108,7 +108,7 @@ public final class AggregateSpecification: StoreSpecification {
     XCTAssertEqual(try row("count(*)", entity: "Shelf", in: open), [.int(0)])
   }
 
-  func testSumsOfIntegersStayIntegersWhileTheyFit() throws {
+  func testIntegerSumsStayIntegersUnlessTheyOverflow() throws {
     let open = try makeStore()
     for value in [Int64.max, 1, -5] { try open.insert("Chapter", ["pages": .int(value)]) }
     // In some orders, intermediate sums exceed 64 bits.
@@ -139,7 +139,7 @@ public final class AggregateSpecification: StoreSpecification {
     XCTAssertEqual(try row("sum(rating)", "rating < 1 AND rating > -1", in: open), [.real(2.7755575615628914e-17)])
   }
 
-  func testTheLeastAndGreatestOfEachType() throws {
+  func testMinimumAndMaximumOfEachType() throws {
     let open = try makeStore(SpecificationModels.types)
     let first = UUID(uuid: (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16))
     let second = UUID(uuid: (200, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16))
@@ -175,7 +175,7 @@ public final class AggregateSpecification: StoreSpecification {
     XCTAssertEqual(try row("mode(pages)", in: open), [.int(2)])
   }
 
-  func testDifferentValuesCountOnce() throws {
+  func testDistinctValuesAreCountedOnce() throws {
     let open = try makeBooks()
     XCTAssertEqual(
       try row(
@@ -186,7 +186,7 @@ public final class AggregateSpecification: StoreSpecification {
     XCTAssertEqual(try row("count(distinct name), count(DISTINCT canonical(name))", entity: "Author", in: other), [.int(3), .int(1)])
   }
 
-  func testAggregatesTakeExpressionsAndMembers() throws {
+  func testAggregatesAcceptExpressionsAndMembers() throws {
     let open = try makeBooks()
     XCTAssertEqual(try row("sum(pages * 2), max(length(author.name)), min(0 - pages)", in: open), [.int(16), .int(3), .int(-3)])
     XCTAssertEqual(try row("count(author.mentor), count(distinct author.mentor.name)", in: open), [.int(2), .int(1)])
@@ -198,7 +198,7 @@ public final class AggregateSpecification: StoreSpecification {
     XCTAssertEqual(try open.dictionaries(specification).rows, [[.text("Ada"), .int(2), .int(3)], [.text("Bob"), .int(2), .int(2)]])
   }
 
-  func testAggregatesStandInExpressions() throws {
+  func testAggregatesCanBeUsedInExpressions() throws {
     let open = try makeBooks()
     XCTAssertEqual(
       try row("sum(pages) / count(*) AS each, TERNARY(count(*) > 4, 'many', 'few') AS word, max(pages) - min(pages)", in: open),
@@ -206,7 +206,7 @@ public final class AggregateSpecification: StoreSpecification {
     XCTAssertEqual(try row("TERNARY(count(*) > 4, 'many', 'few') AS word", "pages == 3", in: open), [.text("few")])
   }
 
-  func testObjectsAndEntitiesAreResults() throws {
+  func testObjectsAndEntitiesCanBeFetchedAsColumns() throws {
     let open = try makeBooks()
     let ids = try open.ids(FetchSpecification(entityName: "Book", predicate: .compare("title", .equal, "c")))
     let ada = try open.ids(FetchSpecification(entityName: "Author", predicate: .compare("name", .equal, "Ada")))
@@ -224,7 +224,7 @@ public final class AggregateSpecification: StoreSpecification {
     XCTAssertEqual(try assets.dictionaries(notes).rows, [[clip.slot, .int(Int64(clip.entityNumber))], [.null, .null]])
   }
 
-  func testColumnsSayWhatTheirValuesAre() throws {
+  func testColumnsReportTheirValueTypes() throws {
     let open = try makeBooks()
     let columns = try open.dictionaries(
       try select("title, author, entity, pages + 1, count(tags) AS s, price * 2, rating * 2, published, uppercase(title), inPrint")
@@ -245,7 +245,7 @@ public final class AggregateSpecification: StoreSpecification {
       ])
   }
 
-  func testResultTypesChangeTheFormOfValues() throws {
+  func testResultTypesConvertValues() throws {
     let open = try makeBooks()
     func value(_ format: String, as type: AttributeType) throws -> Slot? {
       var specification = FetchSpecification(entityName: "Book")
@@ -272,7 +272,7 @@ public final class AggregateSpecification: StoreSpecification {
     }
   }
 
-  func testAnAverageMayBeAnInteger() throws {
+  func testAverageCanHaveAnIntegerResultType() throws {
     let open = try makeBooks()
     func value(_ format: String, as type: AttributeType, _ predicate: String? = nil) throws -> Slot? {
       var specification = FetchSpecification(entityName: "Book", predicate: try predicate.map { try FetchPredicate(format: $0) })
@@ -303,7 +303,7 @@ public final class AggregateSpecification: StoreSpecification {
     XCTAssertEqual(try open.dictionaries(groups).rows, [[.null, .null], [.text("Ada"), .int(2)], [.text("Bob"), .int(1)]])
   }
 
-  func testResultsAreOrderedByNamesAndExpressions() throws {
+  func testResultsCanBeOrderedByNamesAndExpressions() throws {
     let open = try makeBooks()
     var specification = try select("title, 0 - pages AS backwards")
     specification.sortDescriptors = [FetchSortDescriptor("backwards"), FetchSortDescriptor("title", ascending: false)]
@@ -358,7 +358,7 @@ public final class AggregateSpecification: StoreSpecification {
     }
   }
 
-  func testMistakesInAggregatesAreErrors() throws {
+  func testInvalidAggregatesThrow() throws {
     let open = try makeBooks()
     for (format, message) in [
       (

@@ -10,23 +10,23 @@ public final class BatchDeleteSpecification: ObjectSpecification {
   public override class var cases: [Case] {
     list(
       [
-        ("testTheRowsThatMeetThePredicateGo", { $0.testTheRowsThatMeetThePredicateGo }),
-        ("testAFetchGivesOrderLimitAndOffset", { $0.testAFetchGivesOrderLimitAndOffset }),
-        ("testGivenObjectsGo", { $0.testGivenObjectsGo }),
-        ("testManyGivenObjectsGo", { $0.testManyGivenObjectsGo }),
-        ("testNullifyReleasesTheReferences", { $0.testNullifyReleasesTheReferences }),
-        ("testARowReleasedTwiceGrowsByOneVersion", { $0.testARowReleasedTwiceGrowsByOneVersion }),
-        ("testCascadesReachEverything", { $0.testCascadesReachEverything }),
-        ("testLongChainsAndCirclesEnd", { $0.testLongChainsAndCirclesEnd }),
-        ("testDenyStopsTheRequest", { $0.testDenyStopsTheRequest }),
-        ("testDenyAllowsWhatGoesTogether", { $0.testDenyAllowsWhatGoesTogether }),
+        ("testMatchingRowsAreDeleted", { $0.testMatchingRowsAreDeleted }),
+        ("testFetchDeterminesOrderLimitAndOffset", { $0.testFetchDeterminesOrderLimitAndOffset }),
+        ("testGivenObjectsAreDeleted", { $0.testGivenObjectsAreDeleted }),
+        ("testManyGivenObjectsAreDeleted", { $0.testManyGivenObjectsAreDeleted }),
+        ("testNullifyClearsReferences", { $0.testNullifyClearsReferences }),
+        ("testRowNullifiedTwiceIncrementsItsVersionOnce", { $0.testRowNullifiedTwiceIncrementsItsVersionOnce }),
+        ("testCascadesReachAllRelatedObjects", { $0.testCascadesReachAllRelatedObjects }),
+        ("testLongChainsAndCyclesTerminate", { $0.testLongChainsAndCyclesTerminate }),
+        ("testDenyRejectsTheRequest", { $0.testDenyRejectsTheRequest }),
+        ("testDenyAllowsDeletingAllObjectsTogether", { $0.testDenyAllowsDeletingAllObjectsTogether }),
         ("testNoActionLeavesReferences", { $0.testNoActionLeavesReferences }),
-        ("testARequiredReferenceStopsTheRequest", { $0.testARequiredReferenceStopsTheRequest }),
-        ("testLinksAndPlacesInOrdersGo", { $0.testLinksAndPlacesInOrdersGo }),
-        ("testOneToOneAndSymmetricLinksGo", { $0.testOneToOneAndSymmetricLinksGo }),
-        ("testSubentitiesGoUnlessSaidOtherwise", { $0.testSubentitiesGoUnlessSaidOtherwise }),
-        ("testAWideCascadeOfManyRows", { $0.testAWideCascadeOfManyRows }),
-        ("testNothingToDeleteIsNoError", { $0.testNothingToDeleteIsNoError }),
+        ("testRequiredReferenceRejectsTheRequest", { $0.testRequiredReferenceRejectsTheRequest }),
+        ("testLinksAndOrderPositionsAreRemoved", { $0.testLinksAndOrderPositionsAreRemoved }),
+        ("testOneToOneAndSymmetricLinksAreRemoved", { $0.testOneToOneAndSymmetricLinksAreRemoved }),
+        ("testSubentitiesAreDeletedByDefault", { $0.testSubentitiesAreDeletedByDefault }),
+        ("testWideCascadeDeletesManyRows", { $0.testWideCascadeDeletesManyRows }),
+        ("testDeletingNoRowsSucceeds", { $0.testDeletingNoRowsSucceeds }),
       ] as [(String, (BatchDeleteSpecification) -> () throws -> Void)])
   }
 
@@ -59,7 +59,7 @@ public final class BatchDeleteSpecification: ObjectSpecification {
     try open.texts(key, FetchSpecification(entityName: entityName)).sorted()
   }
 
-  func testTheRowsThatMeetThePredicateGo() throws {
+  func testMatchingRowsAreDeleted() throws {
     let open = try makeStore()
     for number in 0..<10 { try open.insert("Tag", ["name": .text("\(number)")]) }
     let result = try delete(open, "Tag", where: "name IN {'1', '3'} OR name BEGINSWITH '7'")
@@ -70,7 +70,7 @@ public final class BatchDeleteSpecification: ObjectSpecification {
     XCTAssertEqual(try open.count("Tag"), 0)
   }
 
-  func testAFetchGivesOrderLimitAndOffset() throws {
+  func testFetchDeterminesOrderLimitAndOffset() throws {
     let open = try makeStore()
     for number in 0..<10 { try open.insert("Author", ["name": .text("\(number)"), "born": .int(Int64(10 - number))]) }
     let request = FetchRequest<ManagedObject>(entityName: "Author").sorted(by: "born").limit(3).offset(1)
@@ -78,7 +78,7 @@ public final class BatchDeleteSpecification: ObjectSpecification {
     XCTAssertEqual(try names(open, "Author"), ["0", "1", "2", "3", "4", "5", "9"])
   }
 
-  func testGivenObjectsGo() throws {
+  func testGivenObjectsAreDeleted() throws {
     let open = try makeStore()
     let tags = try (0..<4).map { try open.insert("Tag", ["name": .text("\($0)")]) }
     let author = try open.insert("Author", ["name": .text("Ada")])
@@ -91,14 +91,14 @@ public final class BatchDeleteSpecification: ObjectSpecification {
     assertStoreError(.invalidRequest) { try delete(open, BatchDeleteRequest(objectIDs: [unsaved.objectID])) }
   }
 
-  func testManyGivenObjectsGo() throws {
+  func testManyGivenObjectsAreDeleted() throws {
     let open = try makeStore()
     let tags = try open.save { save in try (0..<2_500).map { try save.insert("Tag", ["name": .text("\($0)")]) } }
     XCTAssertEqual(try delete(open, BatchDeleteRequest(objectIDs: tags[1...])).count, 2_499)
     XCTAssertEqual(try names(open, "Tag"), ["0"])
   }
 
-  func testNullifyReleasesTheReferences() throws {
+  func testNullifyClearsReferences() throws {
     let open = try makeStore()
     let authors = try ["Ada", "Bob"].map { try open.insert("Author", ["name": .text($0)]) }
     let books = try (0..<4).map { try open.insert("Book", ["title": .text("\($0)"), "author": authors[$0 % 2].slot]) }
@@ -109,7 +109,7 @@ public final class BatchDeleteSpecification: ObjectSpecification {
     XCTAssertEqual(try books.map { try open.row($0)?.version }, [2, 1, 2, 1])
   }
 
-  func testARowReleasedTwiceGrowsByOneVersion() throws {
+  func testRowNullifiedTwiceIncrementsItsVersionOnce() throws {
     let open = try makeStore()
     let gone = try open.newIDs("Author", count: 1)[0]
     let left = try open.newIDs("Author", count: 1)[0]
@@ -124,7 +124,7 @@ public final class BatchDeleteSpecification: ObjectSpecification {
     XCTAssertEqual(try open.value(left, "mentor"), .null)
   }
 
-  func testCascadesReachEverything() throws {
+  func testCascadesReachAllRelatedObjects() throws {
     let open = try makeStore(DeleteRuleSpecification.files)
     try open.save { save in
       let root = try save.insert("Folder", ["name": .text("root")])
@@ -143,7 +143,7 @@ public final class BatchDeleteSpecification: ObjectSpecification {
     XCTAssertEqual(try names(open, "File"), ["c"])
   }
 
-  func testLongChainsAndCirclesEnd() throws {
+  func testLongChainsAndCyclesTerminate() throws {
     let open = try makeStore(DeleteRuleSpecification.files)
     let ids = try open.newIDs("Folder", count: 600)
     try open.save { save in
@@ -164,7 +164,7 @@ public final class BatchDeleteSpecification: ObjectSpecification {
     XCTAssertEqual(try open.row(ids[99])?.version, 1)
   }
 
-  func testDenyStopsTheRequest() throws {
+  func testDenyRejectsTheRequest() throws {
     let open = try makeStore(DeleteRuleSpecification.files)
     let owners = try ["a", "b", "c"].map { try open.insert("Owner", ["name": .text($0)]) }
     for number in 0..<4 { try open.insert("File", ["name": .text("\(number)"), "owner": owners[number % 2].slot]) }
@@ -173,7 +173,7 @@ public final class BatchDeleteSpecification: ObjectSpecification {
     XCTAssertEqual(try delete(open, "Owner", where: "name == 'c'").count, 1)
   }
 
-  func testDenyAllowsWhatGoesTogether() throws {
+  func testDenyAllowsDeletingAllObjectsTogether() throws {
     let open = try makeStore(DeleteRuleSpecification.files)
     let owner = try open.insert("Owner", ["name": .text("a")])
     let files = try (0..<3).map { try open.insert("File", ["name": .text("\($0)"), "owner": owner.slot]) }
@@ -191,7 +191,7 @@ public final class BatchDeleteSpecification: ObjectSpecification {
     XCTAssertEqual(try delete(open, "File").count, 1)
   }
 
-  func testARequiredReferenceStopsTheRequest() throws {
+  func testRequiredReferenceRejectsTheRequest() throws {
     let open = try makeStore(DeleteRuleSpecification.files)
     let (file, seal) = (try open.newID("File"), try open.newID("Seal"))
     try open.save { save in
@@ -209,7 +209,7 @@ public final class BatchDeleteSpecification: ObjectSpecification {
     XCTAssertEqual(try delete(parts, BatchDeleteRequest(objectIDs: [item, part])).count, 2)
   }
 
-  func testLinksAndPlacesInOrdersGo() throws {
+  func testLinksAndOrderPositionsAreRemoved() throws {
     let open = try makeStore()
     let (books, shelves, tag) = try open.save { save in
       let books = try (0..<4).map { try save.insert("Book", ["title": .text("\($0)")]) }
@@ -234,7 +234,7 @@ public final class BatchDeleteSpecification: ObjectSpecification {
     XCTAssertEqual(try open.members(books[0], "shelves"), [])
   }
 
-  func testOneToOneAndSymmetricLinksGo() throws {
+  func testOneToOneAndSymmetricLinksAreRemoved() throws {
     let open = try makeStore()
     let people = try open.newIDs("Author", count: 3)
     try open.save { save in
@@ -249,7 +249,7 @@ public final class BatchDeleteSpecification: ObjectSpecification {
     XCTAssertEqual(try open.members(people[2], "friends"), [])
   }
 
-  func testSubentitiesGoUnlessSaidOtherwise() throws {
+  func testSubentitiesAreDeletedByDefault() throws {
     let open = try makeStore(SpecificationModels.assets)
     let clip = try open.insert("Clip", ["name": .text("clip")])
     try open.insert("Video", ["name": .text("video")])
@@ -264,7 +264,7 @@ public final class BatchDeleteSpecification: ObjectSpecification {
     XCTAssertEqual(try delete(open, "Asset").objectIDs, [photo])
   }
 
-  func testAWideCascadeOfManyRows() throws {
+  func testWideCascadeDeletesManyRows() throws {
     let open = try makeStore(DeleteRuleSpecification.files)
     try open.save { save in
       let roots = try (0..<2).map { try save.insert("Folder", ["name": .text("root \($0)")]) }
@@ -278,7 +278,7 @@ public final class BatchDeleteSpecification: ObjectSpecification {
     XCTAssertEqual(try open.count("Folder"), 21)
   }
 
-  func testNothingToDeleteIsNoError() throws {
+  func testDeletingNoRowsSucceeds() throws {
     let open = try makeStore()
     XCTAssertEqual(try delete(open, "Book").count, 0)
     XCTAssertEqual(try delete(open, BatchDeleteRequest(objectIDs: [])).count, 0)

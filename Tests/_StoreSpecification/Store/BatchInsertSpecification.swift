@@ -11,29 +11,29 @@ public final class BatchInsertSpecification: ObjectSpecification {
     list(
       [
         ("testRowsBecomeObjects", { $0.testRowsBecomeObjects }),
-        ("testWhatARowDoesNotGiveIsTheDefault", { $0.testWhatARowDoesNotGiveIsTheDefault }),
-        ("testAHandlerFillsRowsUntilItSaysStop", { $0.testAHandlerFillsRowsUntilItSaysStop }),
-        ("testEveryTypeIsKept", { $0.testEveryTypeIsKept }),
-        ("testAToOneRelationshipTakesAnID", { $0.testAToOneRelationshipTakesAnID }),
-        ("testNewMembersOfAnOrderedRelationshipComeLast", { $0.testNewMembersOfAnOrderedRelationshipComeLast }),
-        ("testAMistakeNamesTheRowAndTheKey", { $0.testAMistakeNamesTheRowAndTheKey }),
-        ("testAMissingDestinationIsRefused", { $0.testAMissingDestinationIsRefused }),
-        ("testRequiredValuesMustBeGiven", { $0.testRequiredValuesMustBeGiven }),
-        ("testATakenValueIsAnErrorUnlessSaidOtherwise", { $0.testATakenValueIsAnErrorUnlessSaidOtherwise }),
-        ("testIgnorePassesOverTakenValues", { $0.testIgnorePassesOverTakenValues }),
-        ("testUpdateWritesOnlyTheColumnsGiven", { $0.testUpdateWritesOnlyTheColumnsGiven }),
-        ("testUpdateOfNamedColumnsLeavesTheOthers", { $0.testUpdateOfNamedColumnsLeavesTheOthers }),
-        ("testUpdateDoesNotTouchARowThatIsTheSame", { $0.testUpdateDoesNotTouchARowThatIsTheSame }),
+        ("testOmittedValuesAreSetToTheirDefaults", { $0.testOmittedValuesAreSetToTheirDefaults }),
+        ("testHandlerFillsRowsUntilItStops", { $0.testHandlerFillsRowsUntilItStops }),
+        ("testValuesOfEveryTypeAreStored", { $0.testValuesOfEveryTypeAreStored }),
+        ("testToOneRelationshipAcceptsAnObjectID", { $0.testToOneRelationshipAcceptsAnObjectID }),
+        ("testNewMembersOfAnOrderedRelationshipAreAppended", { $0.testNewMembersOfAnOrderedRelationshipAreAppended }),
+        ("testErrorNamesTheRowAndTheKey", { $0.testErrorNamesTheRowAndTheKey }),
+        ("testAMissingDestinationIsRejected", { $0.testAMissingDestinationIsRejected }),
+        ("testRequiredValuesMustBePresent", { $0.testRequiredValuesMustBePresent }),
+        ("testDuplicateUniqueValueThrowsByDefault", { $0.testDuplicateUniqueValueThrowsByDefault }),
+        ("testIgnoreSkipsDuplicateUniqueValues", { $0.testIgnoreSkipsDuplicateUniqueValues }),
+        ("testUpdateWritesOnlyTheGivenColumns", { $0.testUpdateWritesOnlyTheGivenColumns }),
+        ("testUpdateOfNamedColumnsLeavesOtherColumnsUnchanged", { $0.testUpdateOfNamedColumnsLeavesOtherColumnsUnchanged }),
+        ("testUpdateSkipsUnchangedRows", { $0.testUpdateSkipsUnchangedRows }),
         ("testReplaceKeepsTheObjectAndItsRelationships", { $0.testReplaceKeepsTheObjectAndItsRelationships }),
-        ("testRowsOfOneBatchMayMeetEachOther", { $0.testRowsOfOneBatchMayMeetEachOther }),
-        ("testMissingUniqueValuesMeetNobody", { $0.testMissingUniqueValuesMeetNobody }),
-        ("testARowThatMeetsTwoObjectsIsAConflict", { $0.testARowThatMeetsTwoObjectsIsAConflict }),
-        ("testAnInheritedConstraintCounts", { $0.testAnInheritedConstraintCounts }),
-        ("testAnAbstractEntityHasNoRows", { $0.testAnAbstractEntityHasNoRows }),
-        ("testManyRowsAreAllOrNothing", { $0.testManyRowsAreAllOrNothing }),
+        ("testRowsOfOneBatchCanMatchEachOther", { $0.testRowsOfOneBatchCanMatchEachOther }),
+        ("testNilUniqueValuesMatchNoRow", { $0.testNilUniqueValuesMatchNoRow }),
+        ("testRowThatMatchesTwoObjectsConflicts", { $0.testRowThatMatchesTwoObjectsConflicts }),
+        ("testInheritedConstraintApplies", { $0.testInheritedConstraintApplies }),
+        ("testRowsOfAnAbstractEntityAreRejected", { $0.testRowsOfAnAbstractEntityAreRejected }),
+        ("testManyRowsAreInsertedAtomically", { $0.testManyRowsAreInsertedAtomically }),
         ("testTheInsertionIsPartOfATransaction", { $0.testTheInsertionIsPartOfATransaction }),
-        ("testManyRowsMayBePartOfATransaction", { $0.testManyRowsMayBePartOfATransaction }),
-        ("testARequestMayBeExecutedAgain", { $0.testARequestMayBeExecutedAgain }),
+        ("testManyRowsCanBePartOfATransaction", { $0.testManyRowsCanBePartOfATransaction }),
+        ("testRequestCanBeExecutedAgain", { $0.testRequestCanBeExecutedAgain }),
       ] as [(String, (BatchInsertSpecification) -> () throws -> Void)])
   }
 
@@ -100,13 +100,13 @@ public final class BatchInsertSpecification: ObjectSpecification {
       ["red", "blue"])
   }
 
-  func testWhatARowDoesNotGiveIsTheDefault() throws {
+  func testOmittedValuesAreSetToTheirDefaults() throws {
     let open = try makeStore(Self.strict)
     let result = try insert(open, "Item", [["code": "a", "name": "A"], ["code": "b", "name": "B", "count": 1]])
     XCTAssertEqual(try result.objectIDs.map { try open.value($0, "count") }, [.int(7), .int(1)])
   }
 
-  func testAHandlerFillsRowsUntilItSaysStop() throws {
+  func testHandlerFillsRowsUntilItStops() throws {
     let open = try makeStore()
     var next = 0
     let request = BatchInsertRequest(entityName: "Author") { row in
@@ -124,7 +124,7 @@ public final class BatchInsertSpecification: ObjectSpecification {
     XCTAssertEqual(try open.texts("name", last), ["author 1233"])
   }
 
-  func testEveryTypeIsKept() throws {
+  func testValuesOfEveryTypeAreStored() throws {
     let open = try makeStore(SpecificationModels.types)
     let uuid = UUID()
     let date = Date(timeIntervalSinceReferenceDate: 1.5)
@@ -147,7 +147,7 @@ public final class BatchInsertSpecification: ObjectSpecification {
     XCTAssertEqual(try sample.value(forKey: "aTransformable", as: [String: Int].self), ["x": 1])
   }
 
-  func testAToOneRelationshipTakesAnID() throws {
+  func testToOneRelationshipAcceptsAnObjectID() throws {
     let open = try makeStore()
     let author = try open.insert("Author", ["name": .text("Ada")])
     let books = try insert(open, "Book", [["title": "a", "author": author], ["title": "b", "author": author], ["title": "c"]]).objectIDs
@@ -155,7 +155,7 @@ public final class BatchInsertSpecification: ObjectSpecification {
     XCTAssertEqual(try open.value(books[2], "author"), .null)
   }
 
-  func testNewMembersOfAnOrderedRelationshipComeLast() throws {
+  func testNewMembersOfAnOrderedRelationshipAreAppended() throws {
     let open = try makeStore()
     let (book, first) = try open.save { save in
       let book = try save.insert("Book", ["title": .text("b")])
@@ -168,7 +168,7 @@ public final class BatchInsertSpecification: ObjectSpecification {
     XCTAssertEqual(try open.members(book, "chapters"), (first + more + last).map(\.reference))
   }
 
-  func testAMistakeNamesTheRowAndTheKey() throws {
+  func testErrorNamesTheRowAndTheKey() throws {
     let open = try makeStore(Self.strict)
     let good: [String: Any] = ["code": "x", "name": "x"]
     func rows(_ key: String, _ value: Any) -> [[String: Any]] { [good, ["code": "y", "name": "y"].merging([key: value]) { $1 }] }
@@ -184,7 +184,7 @@ public final class BatchInsertSpecification: ObjectSpecification {
     assertStoreError(.invalidRequest) { try insert(open, "Nothing", [good]) }
   }
 
-  func testAMissingDestinationIsRefused() throws {
+  func testAMissingDestinationIsRejected() throws {
     let open = try makeStore()
     let author = try open.insert("Author", ["name": .text("Ada")])
     try open.save { try $0.delete(author) }
@@ -201,7 +201,7 @@ public final class BatchInsertSpecification: ObjectSpecification {
     XCTAssertEqual(try open.count("Book"), 0)
   }
 
-  func testRequiredValuesMustBeGiven() throws {
+  func testRequiredValuesMustBePresent() throws {
     let open = try makeStore(Self.strict)
     assertBatchError(.missingValue, row: 1, key: "name") { try insert(open, "Item", [["code": "a", "name": "a"], ["code": "b"]]) }
     assertBatchError(.missingValue, row: 0, key: "item") { try insert(open, "Part", [["name": "p"]]) }
@@ -212,7 +212,7 @@ public final class BatchInsertSpecification: ObjectSpecification {
     assertBatchError(.missingValue, row: 0, key: "name") { try insert(open, "Item", [["code": "a"]], .replace) }
   }
 
-  func testATakenValueIsAnErrorUnlessSaidOtherwise() throws {
+  func testDuplicateUniqueValueThrowsByDefault() throws {
     let open = try makeStore()
     let red = try open.insert("Tag", ["name": .text("red")])
     let error = assertStoreError(.constraintConflict) { try insert(open, "Tag", [["name": "blue"], ["name": "red"]]) }
@@ -222,7 +222,7 @@ public final class BatchInsertSpecification: ObjectSpecification {
     XCTAssertEqual(try open.count("Tag"), 1)
   }
 
-  func testIgnorePassesOverTakenValues() throws {
+  func testIgnoreSkipsDuplicateUniqueValues() throws {
     let open = try makeStore()
     let book = try open.insert("Book", ["isbn": .text("1"), "pages": .int(10)])
     let result = try insert(open, "Book", [["isbn": "1", "pages": 20], ["isbn": "2", "pages": 30]], .ignore)
@@ -231,7 +231,7 @@ public final class BatchInsertSpecification: ObjectSpecification {
     XCTAssertEqual(try open.count("Book"), 2)
   }
 
-  func testUpdateWritesOnlyTheColumnsGiven() throws {
+  func testUpdateWritesOnlyTheGivenColumns() throws {
     let open = try makeStore(Self.strict)
     let item = try open.insert("Item", ["code": .text("a"), "name": .text("A"), "count": .int(3), "note": .text("kept")])
     let before = try XCTUnwrap(open.row(item)?.version)
@@ -246,7 +246,7 @@ public final class BatchInsertSpecification: ObjectSpecification {
     XCTAssertEqual(try open.value(item, "note"), .null, "No value is given too.")
   }
 
-  func testUpdateOfNamedColumnsLeavesTheOthers() throws {
+  func testUpdateOfNamedColumnsLeavesOtherColumnsUnchanged() throws {
     let open = try makeStore(Self.strict)
     let item = try open.insert("Item", ["code": .text("a"), "name": .text("A"), "count": .int(3)])
     _ = try insert(open, "Item", [["code": "a", "name": "B", "count": 4]], .update(only: ["count"]))
@@ -255,7 +255,7 @@ public final class BatchInsertSpecification: ObjectSpecification {
     assertBatchError(.notSettable, row: nil, key: "parts") { try insert(open, "Item", [["code": "a"]], .update(only: ["parts"])) }
   }
 
-  func testUpdateDoesNotTouchARowThatIsTheSame() throws {
+  func testUpdateSkipsUnchangedRows() throws {
     let open = try makeStore()
     let book = try open.insert("Book", ["isbn": .text("1"), "pages": .int(10)])
     let result = try insert(open, "Book", [["isbn": "1", "pages": 10]], .update())
@@ -279,7 +279,7 @@ public final class BatchInsertSpecification: ObjectSpecification {
     XCTAssertEqual(try library.value(book, "pages"), .null)
   }
 
-  func testRowsOfOneBatchMayMeetEachOther() throws {
+  func testRowsOfOneBatchCanMatchEachOther() throws {
     let open = try makeStore()
     let rows: [[String: Any]] = [["isbn": "1", "pages": 1], ["isbn": "1", "rating": 2.0], ["isbn": "2"], ["isbn": "1", "pages": 3]]
     let result = try insert(open, "Book", rows, .update())
@@ -290,14 +290,14 @@ public final class BatchInsertSpecification: ObjectSpecification {
     XCTAssertEqual(try open.row(result.objectIDs[0])?.version, RowImage.firstVersion)
   }
 
-  func testMissingUniqueValuesMeetNobody() throws {
+  func testNilUniqueValuesMatchNoRow() throws {
     let open = try makeStore()
     try open.insert("Book", ["title": .text("t")])
     XCTAssertEqual(try insert(open, "Book", [["title": "t"], ["title": "t"]], .ignore).count, 2)
     XCTAssertEqual(try insert(open, "Book", [["title": "t", "year": 1], ["title": "t", "year": 1]], .ignore).count, 1)
   }
 
-  func testARowThatMeetsTwoObjectsIsAConflict() throws {
+  func testRowThatMatchesTwoObjectsConflicts() throws {
     let open = try makeStore()
     try open.insert("Book", ["isbn": .text("1")])
     let second = try open.insert("Book", ["title": .text("t"), "year": .int(1)])
@@ -307,7 +307,7 @@ public final class BatchInsertSpecification: ObjectSpecification {
     XCTAssertEqual(try open.value(second, "pages"), .null)
   }
 
-  func testAnInheritedConstraintCounts() throws {
+  func testInheritedConstraintApplies() throws {
     let open = try makeStore(SpecificationModels.assets)
     let clip = try open.insert("Clip", ["code": .text("1"), "name": .text("clip")])
     XCTAssertEqual(try insert(open, "Video", [["code": "1", "seconds": 2.0]], .update()).objectIDs, [clip], "A clip is a video.")
@@ -317,12 +317,12 @@ public final class BatchInsertSpecification: ObjectSpecification {
     assertStoreError(.constraintConflict) { try insert(open, "Photo", [["code": "1"]]) }
   }
 
-  func testAnAbstractEntityHasNoRows() throws {
+  func testRowsOfAnAbstractEntityAreRejected() throws {
     let open = try makeStore(SpecificationModels.assets)
     assertStoreError(.invalidRequest) { try insert(open, "Asset", [["name": "x"]]) }
   }
 
-  func testManyRowsAreAllOrNothing() throws {
+  func testManyRowsAreInsertedAtomically() throws {
     let open = try makeStore()
     var rows: [[String: Any]] = (0..<12_000).map { ["name": "tag \($0)"] }
     rows.append(["name": "tag 3"])
@@ -345,7 +345,7 @@ public final class BatchInsertSpecification: ObjectSpecification {
     XCTAssertEqual(try open.count("Tag"), 0)
   }
 
-  func testManyRowsMayBePartOfATransaction() throws {
+  func testManyRowsCanBePartOfATransaction() throws {
     let open = try makeStore()
     let context = open.newContext()
     let rows = (0..<6_000).map { ["name": "tag \($0)"] }
@@ -360,7 +360,7 @@ public final class BatchInsertSpecification: ObjectSpecification {
     XCTAssertEqual(try open.count("Tag"), 6_001, "What failed left no trace, and what came before and after stays.")
   }
 
-  func testARequestMayBeExecutedAgain() throws {
+  func testRequestCanBeExecutedAgain() throws {
     let open = try makeStore()
     let request = BatchInsertRequest(entityName: "Author", objects: [["name": "a"], ["name": "b"]])
     XCTAssertEqual(try open.newContext().execute(request).count, 2)

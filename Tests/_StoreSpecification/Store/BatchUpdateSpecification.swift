@@ -10,25 +10,25 @@ public final class BatchUpdateSpecification: ObjectSpecification {
   public override class var cases: [Case] {
     list(
       [
-        ("testConstantsAreSetWhereThePredicateHolds", { $0.testConstantsAreSetWhereThePredicateHolds }),
-        ("testVersionsGrowByOne", { $0.testVersionsGrowByOne }),
-        ("testValuesAreComputedOfEachRow", { $0.testValuesAreComputedOfEachRow }),
-        ("testValuesAreComputedFromTheRowsAsTheyWere", { $0.testValuesAreComputedFromTheRowsAsTheyWere }),
-        ("testPathsLeadThroughToOneRelationships", { $0.testPathsLeadThroughToOneRelationships }),
-        ("testMembersMayBeCountedAndSummed", { $0.testMembersMayBeCountedAndSummed }),
-        ("testComputedValuesTakeTheAttributesType", { $0.testComputedValuesTakeTheAttributesType }),
-        ("testAValueThatDoesNotFitIsRefused", { $0.testAValueThatDoesNotFitIsRefused }),
-        ("testRequiredValuesStay", { $0.testRequiredValuesStay }),
-        ("testUnknownAndUnsettableKeysAreRefused", { $0.testUnknownAndUnsettableKeysAreRefused }),
+        ("testConstantsAreSetOnMatchingRows", { $0.testConstantsAreSetOnMatchingRows }),
+        ("testVersionsIncreaseByOne", { $0.testVersionsIncreaseByOne }),
+        ("testValuesAreComputedForEachRow", { $0.testValuesAreComputedForEachRow }),
+        ("testValuesAreComputedFromTheOriginalRows", { $0.testValuesAreComputedFromTheOriginalRows }),
+        ("testKeyPathsCanFollowToOneRelationships", { $0.testKeyPathsCanFollowToOneRelationships }),
+        ("testMembersCanBeCountedAndSummed", { $0.testMembersCanBeCountedAndSummed }),
+        ("testComputedValuesAreConvertedToTheAttributeType", { $0.testComputedValuesAreConvertedToTheAttributeType }),
+        ("testOutOfRangeValueIsRejected", { $0.testOutOfRangeValueIsRejected }),
+        ("testRequiredValuesCannotBeRemoved", { $0.testRequiredValuesCannotBeRemoved }),
+        ("testUnknownAndReadOnlyKeysAreRejected", { $0.testUnknownAndReadOnlyKeysAreRejected }),
         ("testAToOneRelationshipIsSetByID", { $0.testAToOneRelationshipIsSetByID }),
-        ("testMembersThatComeToAnOrderComeLast", { $0.testMembersThatComeToAnOrderComeLast }),
-        ("testOneToOneRelationshipsLetGoOnBothSides", { $0.testOneToOneRelationshipsLetGoOnBothSides }),
-        ("testSubentitiesAreIncludedUnlessSaidOtherwise", { $0.testSubentitiesAreIncludedUnlessSaidOtherwise }),
-        ("testUniqueValuesMayMoveFromRowToRow", { $0.testUniqueValuesMayMoveFromRowToRow }),
-        ("testTakenUniqueValuesAreAConflict", { $0.testTakenUniqueValuesAreAConflict }),
+        ("testMembersMovedIntoAnOrderedRelationshipAreAppended", { $0.testMembersMovedIntoAnOrderedRelationshipAreAppended }),
+        ("testOneToOneRelationshipsAreClearedOnBothSides", { $0.testOneToOneRelationshipsAreClearedOnBothSides }),
+        ("testSubentitiesAreIncludedByDefault", { $0.testSubentitiesAreIncludedByDefault }),
+        ("testUniqueValuesCanMoveBetweenRows", { $0.testUniqueValuesCanMoveBetweenRows }),
+        ("testDuplicateUniqueValuesConflict", { $0.testDuplicateUniqueValuesConflict }),
         ("testLongListsInThePredicate", { $0.testLongListsInThePredicate }),
         ("testThousandsOfValuesInThePredicate", { $0.testThousandsOfValuesInThePredicate }),
-        ("testNoRowIsNoError", { $0.testNoRowIsNoError }),
+        ("testUpdatingNoRowsSucceeds", { $0.testUpdatingNoRowsSucceeds }),
       ] as [(String, (BatchUpdateSpecification) -> () throws -> Void)])
   }
 
@@ -74,7 +74,7 @@ public final class BatchUpdateSpecification: ObjectSpecification {
     }
   }
 
-  func testConstantsAreSetWhereThePredicateHolds() throws {
+  func testConstantsAreSetOnMatchingRows() throws {
     let open = try makeStore()
     let (books, _) = try books(open)
     let result = try update(open, "Book", where: "author.name == 'Ada'", ["inPrint": true, "year": 2000, "rating": nil])
@@ -90,7 +90,7 @@ public final class BatchUpdateSpecification: ObjectSpecification {
     XCTAssertEqual(try update(open, "Book", ["pages": 1]).count, 10, "Without a predicate all are meant.")
   }
 
-  func testVersionsGrowByOne() throws {
+  func testVersionsIncreaseByOne() throws {
     let open = try makeStore()
     let (books, _) = try books(open)
     let stale = try XCTUnwrap(open.row(books[3]))
@@ -100,7 +100,7 @@ public final class BatchUpdateSpecification: ObjectSpecification {
     assertStoreError(.mergeConflict) { try open.save { try $0.update(stale, ["title": .text("late")]) } }
   }
 
-  func testValuesAreComputedOfEachRow() throws {
+  func testValuesAreComputedForEachRow() throws {
     let open = try makeStore()
     let (books, _) = try books(open)
     _ = try update(
@@ -118,7 +118,7 @@ public final class BatchUpdateSpecification: ObjectSpecification {
     XCTAssertEqual(try open.value(books[8], "rating"), .real(9))
   }
 
-  func testValuesAreComputedFromTheRowsAsTheyWere() throws {
+  func testValuesAreComputedFromTheOriginalRows() throws {
     let open = try makeStore()
     let people = try open.save { save in
       let first = try save.insert("Author", ["name": .text("0"), "born": .int(0)])
@@ -134,7 +134,7 @@ public final class BatchUpdateSpecification: ObjectSpecification {
     XCTAssertEqual(try people.map { try open.value($0, "born") }, [.null, .int(0), .int(1), .int(3), .int(5), .int(7)])
   }
 
-  func testPathsLeadThroughToOneRelationships() throws {
+  func testKeyPathsCanFollowToOneRelationships() throws {
     let open = try makeStore()
     let (books, _) = try books(open)
     _ = try update(open, "Book", ["title": key("author.name"), "year": function("add:to:", key("author.born"), key("pages"))])
@@ -144,7 +144,7 @@ public final class BatchUpdateSpecification: ObjectSpecification {
     XCTAssertEqual(try open.value(books[9], "year"), .null)
   }
 
-  func testMembersMayBeCountedAndSummed() throws {
+  func testMembersCanBeCountedAndSummed() throws {
     let open = try makeStore()
     let (_, authors) = try books(open)
     _ = try update(open, "Author", ["born": key("books.@count")])
@@ -153,7 +153,7 @@ public final class BatchUpdateSpecification: ObjectSpecification {
     XCTAssertEqual(try authors.map { try open.value($0, "born") }, [.int(200), .int(160)])
   }
 
-  func testComputedValuesTakeTheAttributesType() throws {
+  func testComputedValuesAreConvertedToTheAttributeType() throws {
     let open = try makeStore(SpecificationModels.types)
     let uuid = UUID()
     let sample = try open.insert(
@@ -179,7 +179,7 @@ public final class BatchUpdateSpecification: ObjectSpecification {
     XCTAssertEqual(try open.value(sample, "aURI"), .text(uuid.uuidString))
   }
 
-  func testAValueThatDoesNotFitIsRefused() throws {
+  func testOutOfRangeValueIsRejected() throws {
     let open = try makeStore(SpecificationModels.types)
     let sample = try open.insert("Sample", ["aInteger64": .int(300_000), "aDouble": .real(1.5), "aString": .text("x")])
     assertBatchError(.numberOutOfRange, key: "aInteger16") { try update(open, "Sample", ["aInteger16": key("aInteger64")]) }
@@ -191,7 +191,7 @@ public final class BatchUpdateSpecification: ObjectSpecification {
     XCTAssertEqual(try open.row(sample)?.version, 1, "Nothing was written.")
   }
 
-  func testRequiredValuesStay() throws {
+  func testRequiredValuesCannotBeRemoved() throws {
     let open = try makeStore(BatchInsertSpecification.strict)
     let item = try open.insert("Item", ["code": .text("a"), "name": .text("A")])
     assertBatchError(.missingValue, key: "name") { try update(open, "Item", ["name": nil]) }
@@ -201,7 +201,7 @@ public final class BatchUpdateSpecification: ObjectSpecification {
     XCTAssertEqual(try open.value(item, "name"), .text("A"))
   }
 
-  func testUnknownAndUnsettableKeysAreRefused() throws {
+  func testUnknownAndReadOnlyKeysAreRejected() throws {
     let open = try makeStore()
     assertBatchError(.unknownKey, key: "size") { try update(open, "Book", ["size": 1]) }
     assertBatchError(.notSettable, key: "tags") { try update(open, "Book", ["tags": nil]) }
@@ -225,7 +225,7 @@ public final class BatchUpdateSpecification: ObjectSpecification {
     assertBatchError(.wrongType, key: "author") { try update(open, "Book", ["author": books[0]]) }
   }
 
-  func testMembersThatComeToAnOrderComeLast() throws {
+  func testMembersMovedIntoAnOrderedRelationshipAreAppended() throws {
     let open = try makeStore()
     let (books, chapters) = try open.save { save in
       let books = try (0..<2).map { try save.insert("Book", ["title": .text("\($0)")]) }
@@ -248,7 +248,7 @@ public final class BatchUpdateSpecification: ObjectSpecification {
     XCTAssertEqual(try members(1), [3, 0, 4])
   }
 
-  func testOneToOneRelationshipsLetGoOnBothSides() throws {
+  func testOneToOneRelationshipsAreClearedOnBothSides() throws {
     let open = try makeStore()
     let couple = try open.newIDs("Author", count: 2)
     try open.save { save in
@@ -262,7 +262,7 @@ public final class BatchUpdateSpecification: ObjectSpecification {
     XCTAssertEqual(try couple.map { try open.row($0)?.version }, [2, 2])
   }
 
-  func testSubentitiesAreIncludedUnlessSaidOtherwise() throws {
+  func testSubentitiesAreIncludedByDefault() throws {
     let open = try makeStore(SpecificationModels.assets)
     let (video, clip, photo) = (try open.insert("Video", [:]), try open.insert("Clip", [:]), try open.insert("Photo", [:]))
     XCTAssertEqual(try update(open, "Asset", ["size": 1]).count, 3)
@@ -274,7 +274,7 @@ public final class BatchUpdateSpecification: ObjectSpecification {
     XCTAssertEqual(try [video, clip, photo].map { try open.value($0, "name") }, [.null, .text("clip"), .null])
   }
 
-  func testUniqueValuesMayMoveFromRowToRow() throws {
+  func testUniqueValuesCanMoveBetweenRows() throws {
     let open = try makeStore()
     let books = try (0..<20).map { try open.insert("Book", ["title": .text("t"), "year": .int(Int64($0))]) }
     _ = try update(open, "Book", ["year": function("add:to:", key("year"), .constant(.int(1)))])
@@ -284,7 +284,7 @@ public final class BatchUpdateSpecification: ObjectSpecification {
     XCTAssertEqual(try open.row(books[0])?.version, 3)
   }
 
-  func testTakenUniqueValuesAreAConflict() throws {
+  func testDuplicateUniqueValuesConflict() throws {
     let open = try makeStore()
     let (books, _) = try books(open)
     let taken = assertStoreError(.constraintConflict) { try update(open, "Book", where: "isbn == '1'", ["isbn": "2"]) }
@@ -328,7 +328,7 @@ public final class BatchUpdateSpecification: ObjectSpecification {
     XCTAssertEqual(try open.value(ids[2], "pages"), .int(2))
   }
 
-  func testNoRowIsNoError() throws {
+  func testUpdatingNoRowsSucceeds() throws {
     let open = try makeStore()
     let result = try update(open, "Book", where: "pages == 1", ["pages": 2])
     XCTAssertEqual(result.count, 0)

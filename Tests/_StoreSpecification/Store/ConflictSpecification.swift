@@ -8,15 +8,15 @@ public final class ConflictSpecification: StoreSpecification {
   public override class var cases: [Case] {
     list(
       [
-        ("testAnUpdateOfAStaleRowIsAConflict", { $0.testAnUpdateOfAStaleRowIsAConflict }),
-        ("testAnUpdateOfADeletedRowIsAConflict", { $0.testAnUpdateOfADeletedRowIsAConflict }),
-        ("testADeletionOfAStaleRowIsAConflict", { $0.testADeletionOfAStaleRowIsAConflict }),
-        ("testADeletionOfADeletedRowIsAConflict", { $0.testADeletionOfADeletedRowIsAConflict }),
+        ("testUpdatingAStaleRowConflicts", { $0.testUpdatingAStaleRowConflicts }),
+        ("testUpdatingADeletedRowConflicts", { $0.testUpdatingADeletedRowConflicts }),
+        ("testDeletingAStaleRowConflicts", { $0.testDeletingAStaleRowConflicts }),
+        ("testDeletingADeletedRowConflicts", { $0.testDeletingADeletedRowConflicts }),
         ("testADeletionWithoutAVersionIsNotChecked", { $0.testADeletionWithoutAVersionIsNotChecked }),
         ("testALockedRowIsChecked", { $0.testALockedRowIsChecked }),
-        ("testAllConflictsAreReportedAtOnce", { $0.testAllConflictsAreReportedAtOnce }),
-        ("testAConflictWritesNothing", { $0.testAConflictWritesNothing }),
-        ("testAfterAConflictTheNewRowCanBeSaved", { $0.testAfterAConflictTheNewRowCanBeSaved }),
+        ("testAllConflictsAreReportedTogether", { $0.testAllConflictsAreReportedTogether }),
+        ("testConflictingSaveWritesNothing", { $0.testConflictingSaveWritesNothing }),
+        ("testCurrentRowCanBeSavedAfterAConflict", { $0.testCurrentRowCanBeSavedAfterAConflict }),
       ] as [(String, (ConflictSpecification) -> () throws -> Void)])
   }
 
@@ -29,7 +29,7 @@ public final class ConflictSpecification: StoreSpecification {
     return (open, id, stale)
   }
 
-  func testAnUpdateOfAStaleRowIsAConflict() throws {
+  func testUpdatingAStaleRowConflicts() throws {
     let (open, id, stale) = try staleAuthor()
     let error = assertStoreError(.mergeConflict) { try open.save { try $0.update(stale, ["name": .text("Eve")]) } }
     let conflict = try XCTUnwrap(error?.mergeConflicts.first)
@@ -43,7 +43,7 @@ public final class ConflictSpecification: StoreSpecification {
     XCTAssertEqual(row.version, 2)
   }
 
-  func testAnUpdateOfADeletedRowIsAConflict() throws {
+  func testUpdatingADeletedRowConflicts() throws {
     let (open, id, stale) = try staleAuthor()
     try open.save { try $0.delete(id) }
     let error = assertStoreError(.mergeConflict) { try open.save { try $0.update(stale, ["name": .text("Eve")]) } }
@@ -53,14 +53,14 @@ public final class ConflictSpecification: StoreSpecification {
     XCTAssertNil(conflict.persistedRow)
   }
 
-  func testADeletionOfAStaleRowIsAConflict() throws {
+  func testDeletingAStaleRowConflicts() throws {
     let (open, id, stale) = try staleAuthor()
     let error = assertStoreError(.mergeConflict) { try open.save { $0.delete(stale) } }
     XCTAssertEqual(error?.mergeConflicts.map(\.objectID), [id])
     XCTAssertNotNil(try open.row(id))
   }
 
-  func testADeletionOfADeletedRowIsAConflict() throws {
+  func testDeletingADeletedRowConflicts() throws {
     let (open, id, stale) = try staleAuthor()
     try open.save { try $0.delete(id) }
     let error = assertStoreError(.mergeConflict) { try open.save { $0.delete(stale) } }
@@ -92,7 +92,7 @@ public final class ConflictSpecification: StoreSpecification {
     XCTAssertEqual(try open.row(id)?.version, current.version, "A row that is only checked keeps its version.")
   }
 
-  func testAllConflictsAreReportedAtOnce() throws {
+  func testAllConflictsAreReportedTogether() throws {
     let open = try makeStore()
     let authors = try (0..<3).map { try open.insert("Author", ["born": .int(Int64($0))]) }
     let tag = try open.insert("Tag", ["name": .text("red")])
@@ -110,7 +110,7 @@ public final class ConflictSpecification: StoreSpecification {
     XCTAssertEqual(Set(error?.mergeConflicts.map(\.objectID) ?? []), [authors[0], tag])
   }
 
-  func testAConflictWritesNothing() throws {
+  func testConflictingSaveWritesNothing() throws {
     let (open, _, stale) = try staleAuthor()
     let other = try open.insert("Author", ["name": .text("other")])
     let tag = try open.insert("Tag", ["name": .text("red")])
@@ -128,7 +128,7 @@ public final class ConflictSpecification: StoreSpecification {
     XCTAssertEqual(try open.count("Tag"), 1)
   }
 
-  func testAfterAConflictTheNewRowCanBeSaved() throws {
+  func testCurrentRowCanBeSavedAfterAConflict() throws {
     let (open, id, stale) = try staleAuthor()
     let error = assertStoreError(.mergeConflict) { try open.save { try $0.update(stale, ["name": .text("Eve")]) } }
     let row = try XCTUnwrap(error?.mergeConflicts.first?.persistedRow)

@@ -8,22 +8,22 @@ public final class ConstraintSpecification: StoreSpecification {
   public override class var cases: [Case] {
     list(
       [
-        ("testANewObjectWithTakenValuesIsAConflict", { $0.testANewObjectWithTakenValuesIsAConflict }),
-        ("testAnUpdateToTakenValuesIsAConflict", { $0.testAnUpdateToTakenValuesIsAConflict }),
-        ("testTwoObjectsOfOneSaveMayClash", { $0.testTwoObjectsOfOneSaveMayClash }),
-        ("testMissingValuesDoNotClash", { $0.testMissingValuesDoNotClash }),
-        ("testACompoundConstraintNeedsAllItsValues", { $0.testACompoundConstraintNeedsAllItsValues }),
-        ("testTextsClashByTheirBytes", { $0.testTextsClashByTheirBytes }),
-        ("testValuesMayBeSwappedInOneSave", { $0.testValuesMayBeSwappedInOneSave }),
-        ("testValuesMayGoRoundInOneSave", { $0.testValuesMayGoRoundInOneSave }),
-        ("testAValueIsFreeAfterADeletion", { $0.testAValueIsFreeAfterADeletion }),
-        ("testAValueGivenUpIsFreeInTheSameSave", { $0.testAValueGivenUpIsFreeInTheSameSave }),
-        ("testAConstraintHoldsForAllSubentities", { $0.testAConstraintHoldsForAllSubentities }),
-        ("testAConflictWritesNothing", { $0.testAConflictWritesNothing }),
+        ("testInsertingDuplicateValuesConflicts", { $0.testInsertingDuplicateValuesConflicts }),
+        ("testUpdatingToDuplicateValuesConflicts", { $0.testUpdatingToDuplicateValuesConflicts }),
+        ("testTwoObjectsOfOneSaveCanConflict", { $0.testTwoObjectsOfOneSaveCanConflict }),
+        ("testNilValuesDoNotConflict", { $0.testNilValuesDoNotConflict }),
+        ("testCompoundConstraintComparesAllItsValues", { $0.testCompoundConstraintComparesAllItsValues }),
+        ("testStringsConflictByTheirBytes", { $0.testStringsConflictByTheirBytes }),
+        ("testUniqueValuesCanBeSwappedInOneSave", { $0.testUniqueValuesCanBeSwappedInOneSave }),
+        ("testUniqueValuesCanRotateInOneSave", { $0.testUniqueValuesCanRotateInOneSave }),
+        ("testUniqueValueIsAvailableAfterADeletion", { $0.testUniqueValueIsAvailableAfterADeletion }),
+        ("testReplacedUniqueValueIsAvailableInTheSameSave", { $0.testReplacedUniqueValueIsAvailableInTheSameSave }),
+        ("testConstraintAppliesToAllSubentities", { $0.testConstraintAppliesToAllSubentities }),
+        ("testConflictingSaveWritesNothing", { $0.testConflictingSaveWritesNothing }),
       ] as [(String, (ConstraintSpecification) -> () throws -> Void)])
   }
 
-  func testANewObjectWithTakenValuesIsAConflict() throws {
+  func testInsertingDuplicateValuesConflicts() throws {
     let open = try makeStore()
     let first = try open.insert("Tag", ["name": .text("red")])
     let second = try open.newID("Tag")
@@ -37,7 +37,7 @@ public final class ConstraintSpecification: StoreSpecification {
     XCTAssertEqual(try open.count("Tag"), 1)
   }
 
-  func testAnUpdateToTakenValuesIsAConflict() throws {
+  func testUpdatingToDuplicateValuesConflicts() throws {
     let open = try makeStore()
     let first = try open.insert("Tag", ["name": .text("red")])
     let second = try open.insert("Tag", ["name": .text("blue")])
@@ -47,7 +47,7 @@ public final class ConstraintSpecification: StoreSpecification {
     XCTAssertEqual(try open.value(second, "name"), .text("blue"))
   }
 
-  func testTwoObjectsOfOneSaveMayClash() throws {
+  func testTwoObjectsOfOneSaveCanConflict() throws {
     let open = try makeStore()
     let ids = try open.newIDs("Tag", count: 2)
     let error = assertStoreError(.constraintConflict) {
@@ -59,7 +59,7 @@ public final class ConstraintSpecification: StoreSpecification {
     XCTAssertEqual(try open.count("Tag"), 0)
   }
 
-  func testMissingValuesDoNotClash() throws {
+  func testNilValuesDoNotConflict() throws {
     let open = try makeStore()
     try open.insert("Tag", [:])
     try open.insert("Tag", [:])
@@ -68,7 +68,7 @@ public final class ConstraintSpecification: StoreSpecification {
     XCTAssertEqual(try open.count("Book"), 2, "A compound constraint with a missing value does not clash either.")
   }
 
-  func testACompoundConstraintNeedsAllItsValues() throws {
+  func testCompoundConstraintComparesAllItsValues() throws {
     let open = try makeStore()
     try open.insert("Book", ["title": .text("Poems"), "year": .int(1900)])
     try open.insert("Book", ["title": .text("Poems"), "year": .int(1901)])
@@ -77,14 +77,14 @@ public final class ConstraintSpecification: StoreSpecification {
     XCTAssertEqual(error?.constraintConflicts.first?.constraint, ["title", "year"])
   }
 
-  func testTextsClashByTheirBytes() throws {
+  func testStringsConflictByTheirBytes() throws {
     let open = try makeStore()
     for name in ["a", "A", "é", "e\u{301}", "a ", ""] { try open.insert("Tag", ["name": .text(name)]) }
     XCTAssertEqual(try open.count("Tag"), 6)
     assertStoreError(.constraintConflict) { try open.insert("Tag", ["name": .text("")]) }
   }
 
-  func testValuesMayBeSwappedInOneSave() throws {
+  func testUniqueValuesCanBeSwappedInOneSave() throws {
     let open = try makeStore()
     let red = try open.insert("Tag", ["name": .text("red")])
     let blue = try open.insert("Tag", ["name": .text("blue")])
@@ -96,7 +96,7 @@ public final class ConstraintSpecification: StoreSpecification {
     XCTAssertEqual(try open.value(blue, "name"), .text("red"))
   }
 
-  func testValuesMayGoRoundInOneSave() throws {
+  func testUniqueValuesCanRotateInOneSave() throws {
     let open = try makeStore()
     let books = try (0..<5).map { try open.insert("Book", ["title": .text("volume"), "year": .int(Int64($0)), "isbn": .text("\($0)")]) }
     try open.save { save in
@@ -108,7 +108,7 @@ public final class ConstraintSpecification: StoreSpecification {
     XCTAssertEqual(try books.map { try open.value($0, "isbn") }, [2, 3, 4, 0, 1].map { .text("\($0)") })
   }
 
-  func testAValueIsFreeAfterADeletion() throws {
+  func testUniqueValueIsAvailableAfterADeletion() throws {
     let open = try makeStore()
     let tag = try open.insert("Tag", ["name": .text("red")])
     try open.save { try $0.delete(tag) }
@@ -116,7 +116,7 @@ public final class ConstraintSpecification: StoreSpecification {
     XCTAssertEqual(try open.count("Tag"), 1)
   }
 
-  func testAValueGivenUpIsFreeInTheSameSave() throws {
+  func testReplacedUniqueValueIsAvailableInTheSameSave() throws {
     let open = try makeStore()
     let tag = try open.insert("Tag", ["name": .text("red")])
     try open.save { save in
@@ -126,7 +126,7 @@ public final class ConstraintSpecification: StoreSpecification {
     XCTAssertEqual(Set(try open.texts("name", FetchSpecification(entityName: "Tag"))), ["red", "old red"])
   }
 
-  func testAConstraintHoldsForAllSubentities() throws {
+  func testConstraintAppliesToAllSubentities() throws {
     let open = try makeStore(SpecificationModels.assets)
     let photo = try open.insert("Photo", ["code": .text("A1")])
     let clip = try open.newID("Clip")
@@ -138,7 +138,7 @@ public final class ConstraintSpecification: StoreSpecification {
     XCTAssertEqual(own?.constraintConflicts.first?.entityName, "Clip")
   }
 
-  func testAConflictWritesNothing() throws {
+  func testConflictingSaveWritesNothing() throws {
     let open = try makeStore()
     let tag = try open.insert("Tag", ["name": .text("red")])
     let author = try open.insert("Author", ["name": .text("Ada")])

@@ -10,22 +10,22 @@ public final class ExpressionSpecification: StoreSpecification {
   public override class var cases: [Case] {
     list(
       [
-        ("testPlacesInOrderedRelationships", { $0.testPlacesInOrderedRelationships }),
-        ("testPlacesAreKeyPathsGoOn", { $0.testPlacesAreKeyPathsGoOn }),
-        ("testPlacesNeedAnOrder", { $0.testPlacesNeedAnOrder }),
-        ("testFunctionsOfNumbers", { $0.testFunctionsOfNumbers }),
-        ("testFunctionsOfText", { $0.testFunctionsOfText }),
-        ("testFunctionsHaveManySpellings", { $0.testFunctionsHaveManySpellings }),
-        ("testListsAreComputed", { $0.testListsAreComputed }),
+        ("testPositionsInOrderedRelationships", { $0.testPositionsInOrderedRelationships }),
+        ("testKeyPathsContinueAfterPositions", { $0.testKeyPathsContinueAfterPositions }),
+        ("testPositionsRequireAnOrderedRelationship", { $0.testPositionsRequireAnOrderedRelationship }),
+        ("testNumericFunctions", { $0.testNumericFunctions }),
+        ("testStringFunctions", { $0.testStringFunctions }),
+        ("testFunctionsHaveSeveralSpellings", { $0.testFunctionsHaveSeveralSpellings }),
+        ("testListsAreEvaluated", { $0.testListsAreEvaluated }),
         ("testStatisticsOfCollections", { $0.testStatisticsOfCollections }),
-        ("testSumsDependOnNoOrderAndDoNotOverflow", { $0.testSumsDependOnNoOrderAndDoNotOverflow }),
-        ("testChoicesBetweenValues", { $0.testChoicesBetweenValues }),
+        ("testSumsAreOrderIndependentAndDoNotOverflow", { $0.testSumsAreOrderIndependentAndDoNotOverflow }),
+        ("testConditionalExpressions", { $0.testConditionalExpressions }),
         ("testValuesAreCast", { $0.testValuesAreCast }),
-        ("testDistancesAreMetres", { $0.testDistancesAreMetres }),
-        ("testChanceIsNoConstant", { $0.testChanceIsNoConstant }),
+        ("testDistancesAreInMeters", { $0.testDistancesAreInMeters }),
+        ("testRandomFunctionsAreEvaluatedForEachObject", { $0.testRandomFunctionsAreEvaluatedForEachObject }),
         ("testTheEmptyPatternMatchesTheEmptyText", { $0.testTheEmptyPatternMatchesTheEmptyText }),
-        ("testLongListsStandAnywhere", { $0.testLongListsStandAnywhere }),
-        ("testManyEqualitiesAreOneList", { $0.testManyEqualitiesAreOneList }),
+        ("testLongListsCanBeUsedAnywhere", { $0.testLongListsCanBeUsedAnywhere }),
+        ("testManyEqualitiesAreCombinedIntoOneList", { $0.testManyEqualitiesAreCombinedIntoOneList }),
         ("testEntitiesAreTested", { $0.testEntitiesAreTested }),
       ] as [(String, (ExpressionSpecification) -> () throws -> Void)])
   }
@@ -97,7 +97,7 @@ public final class ExpressionSpecification: StoreSpecification {
 
   // MARK: Indexes
 
-  func testPlacesInOrderedRelationships() throws {
+  func testPositionsInOrderedRelationships() throws {
     let open = try makeLibrary()
     try assert(open, "chapters[FIRST].title == 'a0'", "a")
     try assert(open, "chapters[0].title ENDSWITH '0'", "ab")
@@ -118,7 +118,7 @@ public final class ExpressionSpecification: StoreSpecification {
     try assert(open, "chapters[0] IN %@", [[first]], "b")
   }
 
-  func testPlacesAreKeyPathsGoOn() throws {
+  func testKeyPathsContinueAfterPositions() throws {
     let open = try makeLibrary()
     try assert(open, "shelves[0].name == 'right'", "a")
     try assert(open, "shelves[LAST].books[0].title == 'b'", "ab")
@@ -139,7 +139,7 @@ public final class ExpressionSpecification: StoreSpecification {
     try assert(open, "(chapters[0].title == 'a0' OR chapters[0].title == 'b0') AND chapters[0].pages + 1 == 11", "b")
   }
 
-  func testPlacesNeedAnOrder() throws {
+  func testPositionsRequireAnOrderedRelationship() throws {
     let open = try makeLibrary()
     try assertUnsupported(open, "tags[FIRST].name == 'x'", "[FIRST]")
     try assertUnsupported(open, "ANY tags[0].books.title == 'x'", "[0]")
@@ -150,7 +150,7 @@ public final class ExpressionSpecification: StoreSpecification {
 
   // MARK: Functions
 
-  func testFunctionsOfNumbers() throws {
+  func testNumericFunctions() throws {
     let open = try makeLibrary()
     try assert(open, "pages + 3 == 10", "a")
     try assert(open, "pages - year == 8", "b")
@@ -181,7 +181,7 @@ public final class ExpressionSpecification: StoreSpecification {
     try assert(open, "noindex:(author) != nil", "ab")
   }
 
-  func testFunctionsOfText() throws {
+  func testStringFunctions() throws {
     let open = try makeLibrary()
     try assert(open, "uppercase(title) == 'A'", "a")
     try assert(open, "lowercase(isbn) == 'é12'", "a")
@@ -191,7 +191,7 @@ public final class ExpressionSpecification: StoreSpecification {
     try assert(open, "length(author.name) == nil", "cde")
   }
 
-  func testFunctionsHaveManySpellings() throws {
+  func testFunctionsHaveSeveralSpellings() throws {
     let open = try makeLibrary()
     for format in [
       "add:to:(pages, 3) == 10", "FUNCTION(pages, 'add:to:', 3) == 10", "FUNCTION(pages, 'add', 3) == 10", "ABS(year - 4) == 7",
@@ -208,7 +208,7 @@ public final class ExpressionSpecification: StoreSpecification {
     try assertUnsupported(open, "max(pages) == 5", "pages")
   }
 
-  func testListsAreComputed() throws {
+  func testListsAreEvaluated() throws {
     let open = try makeLibrary()
     try assert(open, "max({pages, 8, year}) == 8", "ade")
     try assert(open, "min(pages, year) == 2", "b")
@@ -242,7 +242,7 @@ public final class ExpressionSpecification: StoreSpecification {
     try assertUnsupported(open, "chapters.@count.pages == 2", "@count")
   }
 
-  func testSumsDependOnNoOrderAndDoNotOverflow() throws {
+  func testSumsAreOrderIndependentAndDoNotOverflow() throws {
     let open = try makeStore()
     try open.save { save in
       for (name, pages) in [
@@ -268,7 +268,7 @@ public final class ExpressionSpecification: StoreSpecification {
     try check("books.@sum.rating == 0.6", "d")
   }
 
-  func testChoicesBetweenValues() throws {
+  func testConditionalExpressions() throws {
     let open = try makeLibrary()
     try assert(open, "TERNARY(pages > 8, title, isbn) == 'b'", "b")
     try assert(open, "TERNARY(pages != nil, pages, 0) == 0", "de")
@@ -314,7 +314,7 @@ public final class ExpressionSpecification: StoreSpecification {
     try assertUnsupported(open, "CAST(published, 'Decimal') == 1", "published")
   }
 
-  func testDistancesAreMetres() throws {
+  func testDistancesAreInMeters() throws {
     let open = try makeLibrary()
     // A degree of latitude.
     try assert(open, "trunc(distanceToLocation:fromLocation:({year, 0}, {1, 0})) == 111195", "b")
@@ -325,7 +325,7 @@ public final class ExpressionSpecification: StoreSpecification {
     try assertUnsupported(open, "distance(pages, {0, 0}) < 1", "pages")
   }
 
-  func testChanceIsNoConstant() throws {
+  func testRandomFunctionsAreEvaluatedForEachObject() throws {
     let open = try makeStore()
     try open.save { save in for number in 0..<60 { try save.insert("Tag", ["name": .text("\(number)")]) } }
     func count(_ format: String) throws -> Int {
@@ -347,7 +347,7 @@ public final class ExpressionSpecification: StoreSpecification {
     try assert(open, "isbn LIKE ''", "d")
   }
 
-  func testLongListsStandAnywhere() throws {
+  func testLongListsCanBeUsedAnywhere() throws {
     let open = try makeLibrary()
     let numbers = FetchConstant.list((0..<20_000).map { .int($0) })
     let texts = FetchConstant.list((0..<3_000).map { .string("ISBN \($0)") } + [.string("ISBN A"), .string("É12")])
@@ -365,7 +365,7 @@ public final class ExpressionSpecification: StoreSpecification {
     try assert(open, "chapters[0].pages IN %@ AND author.born IN %@", [numbers, numbers], "ab")
   }
 
-  func testManyEqualitiesAreOneList() throws {
+  func testManyEqualitiesAreCombinedIntoOneList() throws {
     let open = try makeLibrary()
     let numbers = (0..<3_000).map { FetchPredicate.compare("pages", .equal, $0) }
     func titles(_ predicate: FetchPredicate) throws -> String {

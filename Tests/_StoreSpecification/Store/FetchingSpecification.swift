@@ -11,22 +11,22 @@ public final class FetchingSpecification: StoreSpecification {
       [
         ("testAFetchOfObjectsReturnsTheirRows", { $0.testAFetchOfObjectsReturnsTheirRows }),
         ("testResultsAreOrdered", { $0.testResultsAreOrdered }),
-        ("testNoValueComesFirstAscendingAndLastDescending", { $0.testNoValueComesFirstAscendingAndLastDescending }),
-        ("testSeveralKeysOrderInTurn", { $0.testSeveralKeysOrderInTurn }),
-        ("testTextsAreOrderedByTheirBytes", { $0.testTextsAreOrderedByTheirBytes }),
-        ("testTextsMayBeOrderedWithoutCase", { $0.testTextsMayBeOrderedWithoutCase }),
+        ("testMissingValuesSortFirstAscendingAndLastDescending", { $0.testMissingValuesSortFirstAscendingAndLastDescending }),
+        ("testSortKeysApplyInOrder", { $0.testSortKeysApplyInOrder }),
+        ("testStringsAreOrderedByTheirBytes", { $0.testStringsAreOrderedByTheirBytes }),
+        ("testStringsCanBeOrderedIgnoringCase", { $0.testStringsCanBeOrderedIgnoringCase }),
         ("testDecimalsAreOrderedAsNumbers", { $0.testDecimalsAreOrderedAsNumbers }),
         ("testResultsAreOrderedByAToOneKeyPath", { $0.testResultsAreOrderedByAToOneKeyPath }),
         ("testResultsAreOrderedByACount", { $0.testResultsAreOrderedByACount }),
         ("testLimitAndOffsetBoundTheResult", { $0.testLimitAndOffsetBoundTheResult }),
-        ("testACountIsTheNumberOfResults", { $0.testACountIsTheNumberOfResults }),
+        ("testCountEqualsTheNumberOfResults", { $0.testCountEqualsTheNumberOfResults }),
         ("testAFetchOfIDsReturnsThemInOrder", { $0.testAFetchOfIDsReturnsThemInOrder }),
         ("testObjectsWithoutValuesAreReturnedAsIDs", { $0.testObjectsWithoutValuesAreReturnedAsIDs }),
-        ("testDictionariesHoldTheChosenProperties", { $0.testDictionariesHoldTheChosenProperties }),
-        ("testDictionariesHoldAllAttributesByDefault", { $0.testDictionariesHoldAllAttributesByDefault }),
+        ("testDictionariesContainThePropertiesToFetch", { $0.testDictionariesContainThePropertiesToFetch }),
+        ("testDictionariesContainAllAttributesByDefault", { $0.testDictionariesContainAllAttributesByDefault }),
         ("testDictionariesFollowToOneKeyPaths", { $0.testDictionariesFollowToOneKeyPaths }),
         ("testEqualDictionariesAreReturnedOnce", { $0.testEqualDictionariesAreReturnedOnce }),
-        ("testMistakesOfAFetchAreErrors", { $0.testMistakesOfAFetchAreErrors }),
+        ("testInvalidFetchesThrow", { $0.testInvalidFetchesThrow }),
       ] as [(String, (FetchingSpecification) -> () throws -> Void)])
   }
 
@@ -75,20 +75,20 @@ public final class FetchingSpecification: StoreSpecification {
     XCTAssertEqual(try open.texts("title", sorted(FetchSortDescriptor("title", ascending: false))), ["e", "d", "c", "b", "a"])
   }
 
-  func testNoValueComesFirstAscendingAndLastDescending() throws {
+  func testMissingValuesSortFirstAscendingAndLastDescending() throws {
     let open = try makeBooks()
     let title = FetchSortDescriptor("title")
     XCTAssertEqual(try open.texts("title", sorted(FetchSortDescriptor("pages"), title)), ["a", "b", "c", "e", "d"])
     XCTAssertEqual(try open.texts("title", sorted(FetchSortDescriptor("pages", ascending: false), title)), ["d", "c", "e", "b", "a"])
   }
 
-  func testSeveralKeysOrderInTurn() throws {
+  func testSortKeysApplyInOrder() throws {
     let open = try makeBooks()
     let keys = [FetchSortDescriptor("pages"), FetchSortDescriptor("title", ascending: false)]
     XCTAssertEqual(try open.texts("title", sorted(keys[0], keys[1])), ["a", "b", "e", "c", "d"])
   }
 
-  func testTextsAreOrderedByTheirBytes() throws {
+  func testStringsAreOrderedByTheirBytes() throws {
     let open = try makeStore()
     let names = ["b", "B", "a", "é", "z", "", "aa", "\u{10FFFF}", "\u{FFFF}"]
     for name in names { try open.insert("Tag", ["name": .text(name)]) }
@@ -97,7 +97,7 @@ public final class FetchingSpecification: StoreSpecification {
     XCTAssertEqual(try open.texts("name", specification), ["", "B", "a", "aa", "b", "z", "é", "\u{FFFF}", "\u{10FFFF}"])
   }
 
-  func testTextsMayBeOrderedWithoutCase() throws {
+  func testStringsCanBeOrderedIgnoringCase() throws {
     let open = try makeStore()
     for name in ["b", "C", "a", "B", "Ä", "ä"] { try open.insert("Tag", ["name": .text(name)]) }
     var specification = FetchSpecification(entityName: "Tag")
@@ -138,7 +138,7 @@ public final class FetchingSpecification: StoreSpecification {
     }
   }
 
-  func testACountIsTheNumberOfResults() throws {
+  func testCountEqualsTheNumberOfResults() throws {
     let open = try makeBooks()
     XCTAssertEqual(try open.count("Book"), 5)
     XCTAssertEqual(try open.count(FetchSpecification(entityName: "Book", predicate: .compare("pages", .greater, 1))), 3)
@@ -160,7 +160,7 @@ public final class FetchingSpecification: StoreSpecification {
     XCTAssertEqual(try ids.map { try open.value($0, "title") }, ["a", "b", "c", "d", "e"].map { .text($0) })
   }
 
-  func testDictionariesHoldTheChosenProperties() throws {
+  func testDictionariesContainThePropertiesToFetch() throws {
     let open = try makeBooks()
     var specification = sorted(FetchSortDescriptor("title"))
     specification.propertiesToFetch = ["pages", "title", "author"]
@@ -172,7 +172,7 @@ public final class FetchingSpecification: StoreSpecification {
     XCTAssertEqual(answer.rows, [[.null, .text("a"), .null], [.int(1), .text("b"), bob[0].slot]])
   }
 
-  func testDictionariesHoldAllAttributesByDefault() throws {
+  func testDictionariesContainAllAttributesByDefault() throws {
     let open = try makeBooks()
     let answer = try open.dictionaries(sorted(FetchSortDescriptor("title")))
     XCTAssertEqual(Set(answer.columns.map(\.name)), Set(try open.entity("Book").slots.filter { $0.attribute != nil }.map(\.name)))
@@ -211,7 +211,7 @@ public final class FetchingSpecification: StoreSpecification {
     XCTAssertEqual(try open.dictionaries(specification).rows.count, 5)
   }
 
-  func testMistakesOfAFetchAreErrors() throws {
+  func testInvalidFetchesThrow() throws {
     let open = try makeBooks()
     XCTAssertThrowsError(try open.rows(FetchSpecification(entityName: "Nothing")))
     XCTAssertThrowsError(try open.rows(sorted(FetchSortDescriptor("nothing"))))

@@ -12,18 +12,18 @@ public final class FullTextSpecification: ObjectSpecification {
     list(
       [
         ("testWordsPrefixesAndPhrasesAreFound", { $0.testWordsPrefixesAndPhrasesAreFound }),
-        ("testSeveralTextsAreSearchedTogether", { $0.testSeveralTextsAreSearchedTogether }),
-        ("testMissingTextsAreNotFound", { $0.testMissingTextsAreNotFound }),
-        ("testChangesAreFound", { $0.testChangesAreFound }),
-        ("testBatchRequestsAreFound", { $0.testBatchRequestsAreFound }),
-        ("testSubentitiesHaveIndexesOfTheirOwn", { $0.testSubentitiesHaveIndexesOfTheirOwn }),
-        ("testPathsLeadToTexts", { $0.testPathsLeadToTexts }),
+        ("testSeveralAttributesAreSearchedTogether", { $0.testSeveralAttributesAreSearchedTogether }),
+        ("testNilTextsAreNotFound", { $0.testNilTextsAreNotFound }),
+        ("testUpdatedTextsAreFound", { $0.testUpdatedTextsAreFound }),
+        ("testTextsWrittenByBatchRequestsAreFound", { $0.testTextsWrittenByBatchRequestsAreFound }),
+        ("testSubentitiesHaveTheirOwnIndexes", { $0.testSubentitiesHaveTheirOwnIndexes }),
+        ("testKeyPathsCanBeSearched", { $0.testKeyPathsCanBeSearched }),
         ("testResultsAreOrderedByRelevance", { $0.testResultsAreOrderedByRelevance }),
         ("testUnsavedChangesAreSearchedToo", { $0.testUnsavedChangesAreSearchedToo }),
-        ("testRandomQueriesFindWhatTheyMean", { $0.testRandomQueriesFindWhatTheyMean }),
-        ("testWhatIsTypedNeverFails", { $0.testWhatIsTypedNeverFails }),
-        ("testWhatCannotBeSearchedIsAnError", { $0.testWhatCannotBeSearchedIsAnError }),
-        ("testAFailedSaveLeavesTheWordsAsTheyWere", { $0.testAFailedSaveLeavesTheWordsAsTheyWere }),
+        ("testRandomQueriesReturnTheExpectedResults", { $0.testRandomQueriesReturnTheExpectedResults }),
+        ("testArbitraryUserInputNeverFails", { $0.testArbitraryUserInputNeverFails }),
+        ("testInvalidSearchesThrow", { $0.testInvalidSearchesThrow }),
+        ("testFailedSaveLeavesTheFullTextIndexUnchanged", { $0.testFailedSaveLeavesTheFullTextIndexUnchanged }),
       ] as [(String, (FullTextSpecification) -> () throws -> Void)])
   }
 
@@ -108,7 +108,7 @@ public final class FullTextSpecification: ObjectSpecification {
     }
   }
 
-  func testSeveralTextsAreSearchedTogether() throws {
+  func testSeveralAttributesAreSearchedTogether() throws {
     for isIndexed in [true, false] {
       let open = try makeStore(makeModel(indexed: isIndexed))
       try open.save { save in
@@ -131,7 +131,7 @@ public final class FullTextSpecification: ObjectSpecification {
     }
   }
 
-  func testMissingTextsAreNotFound() throws {
+  func testNilTextsAreNotFound() throws {
     let open = try makeStore(makeModel())
     try fill(open)
     XCTAssertEqual(try numbers("body SEARCH '-quick' AND number > 50", open), [])
@@ -143,7 +143,7 @@ public final class FullTextSpecification: ObjectSpecification {
     XCTAssertEqual(try numbers("NOT author.bio SEARCH 'quick' AND number == 0", open), [0])
   }
 
-  func testChangesAreFound() throws {
+  func testUpdatedTextsAreFound() throws {
     let open = try makeStore(makeModel())
     let ids = try open.save { save in
       try (0..<5).map { try save.insert("Document", ["number": .int(Int64($0)), "title": .text("first \($0)"), "body": .text("common")]) }
@@ -167,7 +167,7 @@ public final class FullTextSpecification: ObjectSpecification {
     if try again.count("Document") > 0 { XCTAssertEqual(try numbers("body SEARCH 'quick'", again), [0, 1, 2]) }
   }
 
-  func testBatchRequestsAreFound() throws {
+  func testTextsWrittenByBatchRequestsAreFound() throws {
     let open = try makeStore(makeModel())
     let context = open.newContext()
     _ = try context.execute(
@@ -191,7 +191,7 @@ public final class FullTextSpecification: ObjectSpecification {
     XCTAssertEqual(try numbers("body SEARCH 'text'", open), [])
   }
 
-  func testSubentitiesHaveIndexesOfTheirOwn() throws {
+  func testSubentitiesHaveTheirOwnIndexes() throws {
     let open = try makeStore(makeModel())
     try open.save { save in
       try save.insert("Document", ["number": .int(1), "title": .text("Greetings")])
@@ -212,7 +212,7 @@ public final class FullTextSpecification: ObjectSpecification {
     XCTAssertEqual(try numbers(exact, open), [2])
   }
 
-  func testPathsLeadToTexts() throws {
+  func testKeyPathsCanBeSearched() throws {
     for isIndexed in [true, false] {
       let open = try makeStore(makeModel(indexed: isIndexed))
       try open.save { save in
@@ -316,7 +316,7 @@ public final class FullTextSpecification: ObjectSpecification {
     hold([new, first])
   }
 
-  func testRandomQueriesFindWhatTheyMean() throws {
+  func testRandomQueriesReturnTheExpectedResults() throws {
     var random = SeededGenerator(seed: 4_711)
     let words = [
       "fox", "Fox", "FOXES", "dog", "dögs", "do", "straße", "strasse", "東京", "京", "タワー", "é", "e\u{301}", "x", "🚀", "don't", "न", "12", "1",
@@ -375,7 +375,7 @@ public final class FullTextSpecification: ObjectSpecification {
     return try numbers(fetch, open)
   }
 
-  func testWhatIsTypedNeverFails() throws {
+  func testArbitraryUserInputNeverFails() throws {
     let open = try makeStore(makeModel())
     try fill(open)
     for typed in [
@@ -393,7 +393,7 @@ public final class FullTextSpecification: ObjectSpecification {
     XCTAssertEqual(try search(.keyPath("body"), many.replacingOccurrences(of: " ", with: " OR ") + " OR launch", open), [8])
   }
 
-  func testWhatCannotBeSearchedIsAnError() throws {
+  func testInvalidSearchesThrow() throws {
     let open = try makeStore(makeModel())
     func assertError(_ format: String, _ entity: String = "Document", line: UInt = #line) {
       XCTAssertThrowsError(try numbers(format, entity, open), format, line: line) {
@@ -415,7 +415,7 @@ public final class FullTextSpecification: ObjectSpecification {
     assertError("nobody SEARCH 'x'")
   }
 
-  func testAFailedSaveLeavesTheWordsAsTheyWere() throws {
+  func testFailedSaveLeavesTheFullTextIndexUnchanged() throws {
     let open = try makeStore(makeModel())
     try fill(open)
     let save = open.newSave()

@@ -9,14 +9,14 @@ public final class GenerationSpecification: StoreSpecification {
   public override class var cases: [Case] {
     list(
       [
-        ("testAGenerationHoldsStill", { $0.testAGenerationHoldsStill }),
-        ("testItsMembersHoldStill", { $0.testItsMembersHoldStill }),
-        ("testItsCountsAndDictionariesHoldStill", { $0.testItsCountsAndDictionariesHoldStill }),
-        ("testOneStateIsOneGeneration", { $0.testOneStateIsOneGeneration }),
+        ("testGenerationDoesNotChange", { $0.testGenerationDoesNotChange }),
+        ("testMembersInAGenerationDoNotChange", { $0.testMembersInAGenerationDoNotChange }),
+        ("testCountsAndDictionariesInAGenerationDoNotChange", { $0.testCountsAndDictionariesInAGenerationDoNotChange }),
+        ("testEqualStatesShareOneGeneration", { $0.testEqualStatesShareOneGeneration }),
         ("testEachGenerationHasItsOwnState", { $0.testEachGenerationHasItsOwnState }),
-        ("testAGenerationStandsBesideATransaction", { $0.testAGenerationStandsBesideATransaction }),
+        ("testGenerationExcludesUncommittedChanges", { $0.testGenerationExcludesUncommittedChanges }),
         ("testClosingEndsGenerations", { $0.testClosingEndsGenerations }),
-        ("testAGenerationOfAnotherStoreIsRefused", { $0.testAGenerationOfAnotherStoreIsRefused }),
+        ("testAGenerationOfAnotherStoreIsRejected", { $0.testAGenerationOfAnotherStoreIsRejected }),
         ("testAnErrorDoesNotEndAGeneration", { $0.testAnErrorDoesNotEndAGeneration }),
       ] as [(String, (GenerationSpecification) -> () throws -> Void)])
   }
@@ -44,7 +44,7 @@ public final class GenerationSpecification: StoreSpecification {
     return try rows.map { if case .text(let text) = try open.value($0, "name") { text } else { "(none)" } }.sorted()
   }
 
-  func testAGenerationHoldsStill() throws {
+  func testGenerationDoesNotChange() throws {
     guard let open = try makeStoreWithGenerations() else { return }
     let (red, blue) = (try open.insert("Tag", ["name": .text("red")]), try open.insert("Tag", ["name": .text("blue")]))
     let scope = try pinned(open)
@@ -61,7 +61,7 @@ public final class GenerationSpecification: StoreSpecification {
     XCTAssertEqual(try open.row(red)?.version, 2)
   }
 
-  func testItsMembersHoldStill() throws {
+  func testMembersInAGenerationDoNotChange() throws {
     guard let open = try makeStoreWithGenerations() else { return }
     let book = try open.insert("Book", ["title": .text("Ulysses")])
     let (one, two) = (try open.insert("Tag", ["name": .text("one")]), try open.insert("Tag", ["name": .text("two")]))
@@ -85,7 +85,7 @@ public final class GenerationSpecification: StoreSpecification {
     XCTAssertEqual(try members(author, "books", open.scope), [])
   }
 
-  func testItsCountsAndDictionariesHoldStill() throws {
+  func testCountsAndDictionariesInAGenerationDoNotChange() throws {
     guard let open = try makeStoreWithGenerations() else { return }
     for number in 0..<5 { try open.insert("Book", ["pages": .int(Int64(number))]) }
     let scope = try pinned(open)
@@ -101,7 +101,7 @@ public final class GenerationSpecification: StoreSpecification {
     XCTAssertEqual(try open.count("Book"), 9)
   }
 
-  func testOneStateIsOneGeneration() throws {
+  func testEqualStatesShareOneGeneration() throws {
     guard let open = try makeStoreWithGenerations() else { return }
     let tag = try open.insert("Tag", ["name": .text("red")])
     let first = try open.store.currentGeneration(in: open.scope)
@@ -121,7 +121,7 @@ public final class GenerationSpecification: StoreSpecification {
     for (number, scope) in scopes.enumerated() { XCTAssertEqual(try names(open, scope), (0..<number).map { "\($0)" }) }
   }
 
-  func testAGenerationStandsBesideATransaction() throws {
+  func testGenerationExcludesUncommittedChanges() throws {
     guard let open = try makeStoreWithGenerations() else { return }
     try open.insert("Tag", ["name": .text("red")])
     let scope = try pinned(open)
@@ -146,7 +146,7 @@ public final class GenerationSpecification: StoreSpecification {
     XCTAssertThrowsError(try names(open, scope))
   }
 
-  func testAGenerationOfAnotherStoreIsRefused() throws {
+  func testAGenerationOfAnotherStoreIsRejected() throws {
     guard let open = try makeStoreWithGenerations() else { return }
     var scope = open.scope
     scope.generation = Other()

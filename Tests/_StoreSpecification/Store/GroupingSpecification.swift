@@ -10,22 +10,22 @@ public final class GroupingSpecification: StoreSpecification {
     list(
       [
         ("testObjectsAreGroupedByAnAttribute", { $0.testObjectsAreGroupedByAnAttribute }),
-        ("testNoValueIsAGroupOfItsOwn", { $0.testNoValueIsAGroupOfItsOwn }),
-        ("testGroupsAreTheFetchedPropertiesByDefault", { $0.testGroupsAreTheFetchedPropertiesByDefault }),
+        ("testNilFormsItsOwnGroup", { $0.testNilFormsItsOwnGroup }),
+        ("testGroupKeysAreFetchedByDefault", { $0.testGroupKeysAreFetchedByDefault }),
         ("testObjectsAreGroupedByKeyPathsObjectsAndExpressions", { $0.testObjectsAreGroupedByKeyPathsObjectsAndExpressions }),
-        ("testWhatAGroupedObjectDecidesMayBeFetched", { $0.testWhatAGroupedObjectDecidesMayBeFetched }),
-        ("testSeveralKeysGroupTogether", { $0.testSeveralKeysGroupTogether }),
+        ("testPropertiesOfAGroupedObjectCanBeFetched", { $0.testPropertiesOfAGroupedObjectCanBeFetched }),
+        ("testObjectsCanBeGroupedBySeveralKeys", { $0.testObjectsCanBeGroupedBySeveralKeys }),
         ("testObjectsAreGroupedByEntity", { $0.testObjectsAreGroupedByEntity }),
-        ("testTextsAreGroupedByTheirBytes", { $0.testTextsAreGroupedByTheirBytes }),
-        ("testHavingTakesAggregatesKeysAndNames", { $0.testHavingTakesAggregatesKeysAndNames }),
-        ("testHavingWithoutKeysDecidesAboutTheOnlyGroup", { $0.testHavingWithoutKeysDecidesAboutTheOnlyGroup }),
-        ("testHavingTakesLongListsAndPatterns", { $0.testHavingTakesLongListsAndPatterns }),
+        ("testStringsAreGroupedByTheirBytes", { $0.testStringsAreGroupedByTheirBytes }),
+        ("testHavingAcceptsAggregatesKeysAndNames", { $0.testHavingAcceptsAggregatesKeysAndNames }),
+        ("testHavingWithoutKeysFiltersTheOnlyGroup", { $0.testHavingWithoutKeysFiltersTheOnlyGroup }),
+        ("testHavingAcceptsLongListsAndPatterns", { $0.testHavingAcceptsLongListsAndPatterns }),
         ("testGroupsAreOrderedByKeysNamesAndAggregates", { $0.testGroupsAreOrderedByKeysNamesAndAggregates }),
-        ("testLimitAndOffsetAreOfGroups", { $0.testLimitAndOffsetAreOfGroups }),
-        ("testACountIsTheNumberOfGroups", { $0.testACountIsTheNumberOfGroups }),
+        ("testLimitAndOffsetCountGroups", { $0.testLimitAndOffsetCountGroups }),
+        ("testCountEqualsTheNumberOfGroups", { $0.testCountEqualsTheNumberOfGroups }),
         ("testEqualGroupsAreReturnedOnce", { $0.testEqualGroupsAreReturnedOnce }),
-        ("testNoObjectsMakeNoGroups", { $0.testNoObjectsMakeNoGroups }),
-        ("testMistakesInGroupsAreErrors", { $0.testMistakesInGroupsAreErrors }),
+        ("testEmptyResultsHaveNoGroups", { $0.testEmptyResultsHaveNoGroups }),
+        ("testInvalidGroupsThrow", { $0.testInvalidGroupsThrow }),
       ] as [(String, (GroupingSpecification) -> () throws -> Void)])
   }
 
@@ -72,7 +72,7 @@ public final class GroupingSpecification: StoreSpecification {
       ])
   }
 
-  func testNoValueIsAGroupOfItsOwn() throws {
+  func testNilFormsItsOwnGroup() throws {
     let open = try makeBooks()
     let rows = try open.dictionaries(
       try fetch("author.name, count(*), count(author), sum(pages)", by: "author.name", order: [FetchSortDescriptor("author.name")])
@@ -84,7 +84,7 @@ public final class GroupingSpecification: StoreSpecification {
       ])
   }
 
-  func testGroupsAreTheFetchedPropertiesByDefault() throws {
+  func testGroupKeysAreFetchedByDefault() throws {
     let open = try makeBooks()
     let answer = try open.dictionaries(try fetch("", by: "pages", order: [FetchSortDescriptor("pages")]))
     XCTAssertEqual(answer.columns.map(\.name), ["pages"])
@@ -116,7 +116,7 @@ public final class GroupingSpecification: StoreSpecification {
       ).rows, [[.int(2), .int(1)], [.int(3), .int(1)]])
   }
 
-  func testWhatAGroupedObjectDecidesMayBeFetched() throws {
+  func testPropertiesOfAGroupedObjectCanBeFetched() throws {
     let open = try makeBooks()
     XCTAssertEqual(
       try open.dictionaries(
@@ -128,7 +128,7 @@ public final class GroupingSpecification: StoreSpecification {
     XCTAssertEqual(rows.map { $0[0] }, ["a", "b", "c", "d", "e", "f", "g"].map { .text($0) })
   }
 
-  func testSeveralKeysGroupTogether() throws {
+  func testObjectsCanBeGroupedBySeveralKeys() throws {
     let open = try makeBooks()
     let order = [FetchSortDescriptor("author.name"), FetchSortDescriptor("pages", ascending: false)]
     XCTAssertEqual(
@@ -158,7 +158,7 @@ public final class GroupingSpecification: StoreSpecification {
       [[try number("Note"), .int(1)]])
   }
 
-  func testTextsAreGroupedByTheirBytes() throws {
+  func testStringsAreGroupedByTheirBytes() throws {
     let open = try makeStore()
     for name in ["é", "e\u{301}", "É", "é", ""] { try open.insert("Author", ["name": .text(name)]) }
     try open.insert("Author", [:])
@@ -173,7 +173,7 @@ public final class GroupingSpecification: StoreSpecification {
       ).rows, [[.int(1)], [.int(1)], [.int(4)]])
   }
 
-  func testHavingTakesAggregatesKeysAndNames() throws {
+  func testHavingAcceptsAggregatesKeysAndNames() throws {
     let open = try makeBooks()
     let order = [FetchSortDescriptor("author.name")]
     func names(_ having: String) throws -> [Slot] {
@@ -198,7 +198,7 @@ public final class GroupingSpecification: StoreSpecification {
     XCTAssertEqual(try open.dictionaries(byAuthor).rows, [[.text("Bob")]])
   }
 
-  func testHavingWithoutKeysDecidesAboutTheOnlyGroup() throws {
+  func testHavingWithoutKeysFiltersTheOnlyGroup() throws {
     let open = try makeBooks()
     XCTAssertEqual(try open.dictionaries(try fetch("count(*) AS n, 5 AS five", by: "", having: "n > 6")).rows, [[.int(7), .int(5)]])
     for having in ["n > 7", "max(pages) < 3", "n == nil"] {
@@ -215,7 +215,7 @@ public final class GroupingSpecification: StoreSpecification {
     XCTAssertEqual(try open.dictionaries(nothing).rows, [[.int(0)]])
   }
 
-  func testHavingTakesLongListsAndPatterns() throws {
+  func testHavingAcceptsLongListsAndPatterns() throws {
     let open = try makeBooks()
     var long = try fetch("pages, count(*) AS n", by: "pages", order: [FetchSortDescriptor("pages")])
     long.havingPredicate = .compare("pages", .in, (2..<1_500).map { $0 }) && .compare("n", .in, (0..<2_000).map { $0 })
@@ -251,7 +251,7 @@ public final class GroupingSpecification: StoreSpecification {
     XCTAssertEqual(try names(FetchSortDescriptor("n")), [.null, .text("Bob"), .text("Ada")])
   }
 
-  func testLimitAndOffsetAreOfGroups() throws {
+  func testLimitAndOffsetCountGroups() throws {
     let open = try makeBooks()
     var specification = try fetch("pages, count(*)", by: "pages", order: [FetchSortDescriptor("pages", ascending: false)])
     specification.fetchLimit = 2
@@ -263,7 +263,7 @@ public final class GroupingSpecification: StoreSpecification {
     XCTAssertEqual(try open.dictionaries(specification).rows, [[.int(3), .int(1)]])
   }
 
-  func testACountIsTheNumberOfGroups() throws {
+  func testCountEqualsTheNumberOfGroups() throws {
     let open = try makeBooks()
     var specification = try fetch("pages, count(*) AS n", by: "pages", order: [FetchSortDescriptor("n")])
     XCTAssertEqual(try open.count(specification), 4)
@@ -294,7 +294,7 @@ public final class GroupingSpecification: StoreSpecification {
     }
   }
 
-  func testNoObjectsMakeNoGroups() throws {
+  func testEmptyResultsHaveNoGroups() throws {
     let open = try makeBooks()
     var specification = try fetch("pages, count(*)", by: "pages")
     specification.predicate = .constant(false)
@@ -302,7 +302,7 @@ public final class GroupingSpecification: StoreSpecification {
     XCTAssertEqual(try open.count(specification), 0)
   }
 
-  func testMistakesInGroupsAreErrors() throws {
+  func testInvalidGroupsThrow() throws {
     let open = try makeBooks()
     func several(_ keyPath: String, _ place: String) -> String {
       "\(keyPath) in \(place) may have several values in a group. Add it to propertiesToGroupBy, or take an aggregate of it, such as min(\(keyPath))."

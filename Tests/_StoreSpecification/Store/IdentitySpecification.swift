@@ -10,20 +10,20 @@ public final class IdentitySpecification: StoreSpecification {
   public override class var cases: [Case] {
     list(
       [
-        ("testPermanentIDsAreNewAndInOrder", { $0.testPermanentIDsAreNewAndInOrder }),
-        ("testIDsOfSeveralEntitiesAreObtainedAtOnce", { $0.testIDsOfSeveralEntitiesAreObtainedAtOnce }),
-        ("testKeysAreNeverUsedTwice", { $0.testKeysAreNeverUsedTwice }),
-        ("testAnEntityTreeSharesItsKeys", { $0.testAnEntityTreeSharesItsKeys }),
-        ("testAnIDIsFoundAgainByItsURI", { $0.testAnIDIsFoundAgainByItsURI }),
-        ("testReferenceObjectsStandForIDs", { $0.testReferenceObjectsStandForIDs }),
-        ("testRowsOfManyObjectsAreReadAtOnce", { $0.testRowsOfManyObjectsAreReadAtOnce }),
-        ("testMissingRowsAreMissingFromTheAnswer", { $0.testMissingRowsAreMissingFromTheAnswer }),
-        ("testRowsOfSeveralEntitiesAreReadAtOnce", { $0.testRowsOfSeveralEntitiesAreReadAtOnce }),
+        ("testPermanentIDsAreUniqueAndAscending", { $0.testPermanentIDsAreUniqueAndAscending }),
+        ("testIDsOfSeveralEntitiesAreObtainedTogether", { $0.testIDsOfSeveralEntitiesAreObtainedTogether }),
+        ("testKeysAreNeverReused", { $0.testKeysAreNeverReused }),
+        ("testEntityHierarchySharesItsKeys", { $0.testEntityHierarchySharesItsKeys }),
+        ("testObjectIDIsResolvedFromItsURI", { $0.testObjectIDIsResolvedFromItsURI }),
+        ("testReferenceObjectsIdentifyObjectIDs", { $0.testReferenceObjectsIdentifyObjectIDs }),
+        ("testRowsOfManyObjectsAreReadTogether", { $0.testRowsOfManyObjectsAreReadTogether }),
+        ("testMissingRowsAreOmittedFromTheResult", { $0.testMissingRowsAreOmittedFromTheResult }),
+        ("testRowsOfSeveralEntitiesAreReadTogether", { $0.testRowsOfSeveralEntitiesAreReadTogether }),
         ("testObtainingIDsWritesNoRow", { $0.testObtainingIDsWritesNoRow }),
       ] as [(String, (IdentitySpecification) -> () throws -> Void)])
   }
 
-  func testPermanentIDsAreNewAndInOrder() throws {
+  func testPermanentIDsAreUniqueAndAscending() throws {
     let open = try makeStore()
     let ids = try open.newIDs("Author", count: 3_000)
     XCTAssertEqual(Set(ids).count, ids.count)
@@ -37,7 +37,7 @@ public final class IdentitySpecification: StoreSpecification {
     XCTAssertTrue(Set(ids).isDisjoint(with: others))
   }
 
-  func testIDsOfSeveralEntitiesAreObtainedAtOnce() throws {
+  func testIDsOfSeveralEntitiesAreObtainedTogether() throws {
     let open = try makeStore()
     let names = ["Book", "Author", "Tag", "Book", "Author"]
     let temporary = try names.enumerated().map {
@@ -49,7 +49,7 @@ public final class IdentitySpecification: StoreSpecification {
     XCTAssertEqual(try open.store.obtainPermanentIDs(for: [], in: open.scope), [])
   }
 
-  func testKeysAreNeverUsedTwice() throws {
+  func testKeysAreNeverReused() throws {
     let folder = try makeFolder()
     var open = try openStore(in: folder)
     var seen: Set<Int64> = []
@@ -66,13 +66,13 @@ public final class IdentitySpecification: StoreSpecification {
     }
   }
 
-  func testAnEntityTreeSharesItsKeys() throws {
+  func testEntityHierarchySharesItsKeys() throws {
     let open = try makeStore(SpecificationModels.assets)
     let ids = try open.newIDs("Photo", count: 2) + open.newIDs("Clip", count: 2) + open.newIDs("Letter", count: 2)
     XCTAssertEqual(Set(ids.map(\.key)).count, 6)
   }
 
-  func testAnIDIsFoundAgainByItsURI() throws {
+  func testObjectIDIsResolvedFromItsURI() throws {
     let open = try makeStore()
     let id = try open.insert("Author", ["name": .text("Ada")])
     let uri = id.uriRepresentation()
@@ -82,14 +82,14 @@ public final class IdentitySpecification: StoreSpecification {
     XCTAssertNil(other.coordinator.managedObjectID(forURIRepresentation: uri), "Another store's object is not this one's.")
   }
 
-  func testReferenceObjectsStandForIDs() throws {
+  func testReferenceObjectsIdentifyObjectIDs() throws {
     let open = try makeStore()
     let id = try open.insert("Author", ["name": .text("Ada")])
     let reference = open.store.referenceObject(for: id, in: open.scope)
     XCTAssertEqual(open.store.newObjectID(for: try open.entity("Author"), referenceObject: reference, in: open.scope), id)
   }
 
-  func testRowsOfManyObjectsAreReadAtOnce() throws {
+  func testRowsOfManyObjectsAreReadTogether() throws {
     let open = try makeStore()
     let ids = try open.newIDs("Author", count: 2_100)
     try open.save { save in for (index, id) in ids.enumerated() { try save.insert(id, ["born": .int(Int64(index))]) } }
@@ -100,7 +100,7 @@ public final class IdentitySpecification: StoreSpecification {
     for (index, id) in ids.enumerated() where born[id.key] != .int(Int64(index)) { XCTFail("The row of \(id) is another's.") }
   }
 
-  func testMissingRowsAreMissingFromTheAnswer() throws {
+  func testMissingRowsAreOmittedFromTheResult() throws {
     let open = try makeStore()
     let there = try open.insert("Author", ["name": .text("Ada")])
     let never = try open.newID("Author")
@@ -109,7 +109,7 @@ public final class IdentitySpecification: StoreSpecification {
     XCTAssertEqual(try open.store.newValuesForObjects(with: [], in: open.scope).count, 0)
   }
 
-  func testRowsOfSeveralEntitiesAreReadAtOnce() throws {
+  func testRowsOfSeveralEntitiesAreReadTogether() throws {
     let open = try makeStore(SpecificationModels.assets)
     let photo = try open.insert("Photo", ["name": .text("sea"), "title": .text("Sea"), "width": .int(10)])
     let clip = try open.insert("Clip", ["name": .text("wave"), "start": .int(3), "title": .int(7)])

@@ -11,9 +11,9 @@ public final class IndexSpecification: StoreSpecification {
   public override class var cases: [Case] {
     list(
       [
-        ("testIndexesChangeNoAnswer", { $0.testIndexesChangeNoAnswer }),
-        ("testIndexesChangeNoOrder", { $0.testIndexesChangeNoOrder }),
-        ("testTextsOfOtherObjectsAreOrderedAlike", { $0.testTextsOfOtherObjectsAreOrderedAlike }),
+        ("testIndexesDoNotChangeResults", { $0.testIndexesDoNotChangeResults }),
+        ("testIndexesDoNotChangeTheOrder", { $0.testIndexesDoNotChangeTheOrder }),
+        ("testStringsOfRelatedObjectsAreOrderedConsistently", { $0.testStringsOfRelatedObjectsAreOrderedConsistently }),
       ] as [(String, (IndexSpecification) -> () throws -> Void)])
   }
 
@@ -52,7 +52,7 @@ public final class IndexSpecification: StoreSpecification {
     try open.values("number", fetch).compactMap { if case .int(let number) = $0 { number } else { nil } }
   }
 
-  func testIndexesChangeNoAnswer() throws {
+  func testIndexesDoNotChangeResults() throws {
     let foldings: [ComparisonOptions] = [[], .caseInsensitive, .diacriticInsensitive, [.caseInsensitive, .diacriticInsensitive]]
     let operators: [ComparisonOperator] = [
       .equal, .notEqual, .less, .lessOrEqual, .greater, .greaterOrEqual, .beginsWith, .endsWith, .contains, .like,
@@ -78,7 +78,7 @@ public final class IndexSpecification: StoreSpecification {
     }
   }
 
-  func testTextsOfOtherObjectsAreOrderedAlike() throws {
+  func testStringsOfRelatedObjectsAreOrderedConsistently() throws {
     var word = SpecificationModels.entity("Word", [SpecificationModels.text("text"), SpecificationModels.toMany("uses", "Use", "word")])
     word.indexes = [FetchIndexDescription(name: "byText", elements: [.ascending("text", collation: .caseInsensitive)])]
     let use = SpecificationModels.entity("Use", [SpecificationModels.integer("number"), SpecificationModels.toOne("word", "Word", "uses")])
@@ -116,7 +116,7 @@ public final class IndexSpecification: StoreSpecification {
     }
   }
 
-  func testIndexesChangeNoOrder() throws {
+  func testIndexesDoNotChangeTheOrder() throws {
     for (position, collation) in FetchIndexElement.Collation.allCases.enumerated() {
       let open = try makeStore(makeModel(collation, ascending: position % 2 == 1))
       try fill(open)

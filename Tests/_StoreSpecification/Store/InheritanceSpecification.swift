@@ -8,17 +8,17 @@ public final class InheritanceSpecification: StoreSpecification {
   public override class var cases: [Case] {
     list(
       [
-        ("testASuperentityFetchesAllBelowIt", { $0.testASuperentityFetchesAllBelowIt }),
-        ("testAFetchMayLeaveSubentitiesOut", { $0.testAFetchMayLeaveSubentitiesOut }),
-        ("testRowsHaveTheirOwnEntityAndItsSlots", { $0.testRowsHaveTheirOwnEntityAndItsSlots }),
-        ("testInheritedPropertiesAreAsked", { $0.testInheritedPropertiesAreAsked }),
-        ("testSiblingsMayDeclareOnePropertyWithTwoTypes", { $0.testSiblingsMayDeclareOnePropertyWithTwoTypes }),
-        ("testAReferenceToASuperentityKeepsTheRealEntity", { $0.testAReferenceToASuperentityKeepsTheRealEntity }),
+        ("testFetchingASuperentityIncludesSubentities", { $0.testFetchingASuperentityIncludesSubentities }),
+        ("testFetchCanExcludeSubentities", { $0.testFetchCanExcludeSubentities }),
+        ("testRowsHaveTheirActualEntityAndItsSlots", { $0.testRowsHaveTheirActualEntityAndItsSlots }),
+        ("testInheritedPropertiesCanBeQueried", { $0.testInheritedPropertiesCanBeQueried }),
+        ("testSiblingsCanDeclareOnePropertyWithDifferentTypes", { $0.testSiblingsCanDeclareOnePropertyWithDifferentTypes }),
+        ("testReferenceToASuperentityPreservesTheActualEntity", { $0.testReferenceToASuperentityPreservesTheActualEntity }),
         ("testARelationshipOfASubentityWorks", { $0.testARelationshipOfASubentityWorks }),
-        ("testLinksToASuperentityKeepTheRealEntity", { $0.testLinksToASuperentityKeepTheRealEntity }),
+        ("testLinksToASuperentityPreserveTheActualEntity", { $0.testLinksToASuperentityPreserveTheActualEntity }),
         ("testAnAbstractEntityHasNoObjects", { $0.testAnAbstractEntityHasNoObjects }),
-        ("testEntitiesAreToldApart", { $0.testEntitiesAreToldApart }),
-        ("testPagesOfATreeAreOrdered", { $0.testPagesOfATreeAreOrdered }),
+        ("testEntitiesAreDistinguished", { $0.testEntitiesAreDistinguished }),
+        ("testPagesOfAnEntityHierarchyAreOrdered", { $0.testPagesOfAnEntityHierarchyAreOrdered }),
       ] as [(String, (InheritanceSpecification) -> () throws -> Void)])
   }
 
@@ -49,7 +49,7 @@ public final class InheritanceSpecification: StoreSpecification {
     return names.joined(separator: " ")
   }
 
-  func testASuperentityFetchesAllBelowIt() throws {
+  func testFetchingASuperentityIncludesSubentities() throws {
     let open = try makeAssets().open
     XCTAssertEqual(try names(open, "Asset"), "film hill letter sea wave")
     XCTAssertEqual(try names(open, "Video"), "film wave")
@@ -58,14 +58,14 @@ public final class InheritanceSpecification: StoreSpecification {
     XCTAssertEqual(try names(open, "Clip"), "wave")
   }
 
-  func testAFetchMayLeaveSubentitiesOut() throws {
+  func testFetchCanExcludeSubentities() throws {
     let open = try makeAssets().open
     XCTAssertEqual(try names(open, "Asset", sub: false), "")
     XCTAssertEqual(try names(open, "Video", sub: false), "film")
     XCTAssertEqual(try names(open, "Clip", sub: false), "wave")
   }
 
-  func testRowsHaveTheirOwnEntityAndItsSlots() throws {
+  func testRowsHaveTheirActualEntityAndItsSlots() throws {
     let assets = try makeAssets()
     let open = assets.open
     for row in try open.rows(FetchSpecification(entityName: "Asset")) {
@@ -77,7 +77,7 @@ public final class InheritanceSpecification: StoreSpecification {
     XCTAssertEqual(try open.value(assets.letter, "recipient"), .text("Ada"))
   }
 
-  func testInheritedPropertiesAreAsked() throws {
+  func testInheritedPropertiesCanBeQueried() throws {
     let open = try makeAssets().open
     XCTAssertEqual(try names(open, "Asset", .compare("size", .greater, 15)), "film hill wave")
     XCTAssertEqual(try names(open, "Clip", .compare("size", .equal, 50)), "wave")
@@ -85,7 +85,7 @@ public final class InheritanceSpecification: StoreSpecification {
     XCTAssertEqual(try names(open, "Letter", .compare("pages", .equal, 2) && .compare("recipient", .equal, "Ada")), "letter")
   }
 
-  func testSiblingsMayDeclareOnePropertyWithTwoTypes() throws {
+  func testSiblingsCanDeclareOnePropertyWithDifferentTypes() throws {
     let assets = try makeAssets()
     let open = assets.open
     XCTAssertEqual(try open.value(assets.sea, "title"), .text("Sea"))
@@ -100,7 +100,7 @@ public final class InheritanceSpecification: StoreSpecification {
     XCTAssertEqual(try open.value(assets.film, "title"), .int(9))
   }
 
-  func testAReferenceToASuperentityKeepsTheRealEntity() throws {
+  func testReferenceToASuperentityPreservesTheActualEntity() throws {
     let assets = try makeAssets()
     let open = assets.open
     for asset in [assets.sea, assets.wave, assets.letter] {
@@ -126,7 +126,7 @@ public final class InheritanceSpecification: StoreSpecification {
     XCTAssertEqual(try names(open, "Photo", .compare("posterOf.seconds", .equal, 5, modifier: .any)), "sea")
   }
 
-  func testLinksToASuperentityKeepTheRealEntity() throws {
+  func testLinksToASuperentityPreserveTheActualEntity() throws {
     let assets = try makeAssets()
     let open = assets.open
     let note = try open.insert("Note", [:])
@@ -142,7 +142,7 @@ public final class InheritanceSpecification: StoreSpecification {
     XCTAssertEqual(try open.count("Asset"), 5)
   }
 
-  func testEntitiesAreToldApart() throws {
+  func testEntitiesAreDistinguished() throws {
     let assets = try makeAssets()
     let note = try assets.open.newID("Note")
     try assets.open.save { try $0.insert(note, ["body": .text("n")]) }
@@ -150,7 +150,7 @@ public final class InheritanceSpecification: StoreSpecification {
     XCTAssertEqual(try assets.open.count("Asset"), 5)
   }
 
-  func testPagesOfATreeAreOrdered() throws {
+  func testPagesOfAnEntityHierarchyAreOrdered() throws {
     let open = try makeAssets().open
     var specification = FetchSpecification(entityName: "Asset")
     specification.sortDescriptors = [FetchSortDescriptor("size", ascending: false)]

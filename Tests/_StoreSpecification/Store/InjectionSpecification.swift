@@ -8,9 +8,9 @@ public final class InjectionSpecification: StoreSpecification {
   public override class var cases: [Case] {
     list(
       [
-        ("testFiveHundredNamesThatLookLikeSQLAreNamesOfAttributes", { $0.testFiveHundredNamesThatLookLikeSQLAreNamesOfAttributes }),
-        ("testFiveHundredNamesThatLookLikeSQLAreNamesOfEntities", { $0.testFiveHundredNamesThatLookLikeSQLAreNamesOfEntities }),
-        ("testTwoThousandValuesThatLookLikeSQLAreValues", { $0.testTwoThousandValuesThatLookLikeSQLAreValues }),
+        ("testFiveHundredSQLLikeNamesAreValidAttributeNames", { $0.testFiveHundredSQLLikeNamesAreValidAttributeNames }),
+        ("testFiveHundredSQLLikeNamesAreValidEntityNames", { $0.testFiveHundredSQLLikeNamesAreValidEntityNames }),
+        ("testTwoThousandSQLLikeValuesAreStoredUnchanged", { $0.testTwoThousandSQLLikeValuesAreStoredUnchanged }),
       ] as [(String, (InjectionSpecification) -> () throws -> Void)])
   }
 
@@ -18,7 +18,7 @@ public final class InjectionSpecification: StoreSpecification {
     .comparison(FetchComparison(left: .keyPath([name]), op: .equal, right: .constant(.string(text))))
   }
 
-  func testFiveHundredNamesThatLookLikeSQLAreNamesOfAttributes() throws {
+  func testFiveHundredSQLLikeNamesAreValidAttributeNames() throws {
     let names = HostileWords.names
     XCTAssertEqual(Set(names).count, 500)
     let model = try SpecificationModels.compiled([
@@ -45,7 +45,7 @@ public final class InjectionSpecification: StoreSpecification {
     for name in names where storeUnderTest.keepsRows { XCTAssertEqual(try open.value(XCTUnwrap(row), name), values[name], name) }
   }
 
-  func testFiveHundredNamesThatLookLikeSQLAreNamesOfEntities() throws {
+  func testFiveHundredSQLLikeNamesAreValidEntityNames() throws {
     let names = HostileWords.names
     let model = try SpecificationModels.compiled(
       names.enumerated().map { SpecificationModels.entity($1, [SpecificationModels.text(names[($0 + 1) % names.count])]) })
@@ -56,7 +56,7 @@ public final class InjectionSpecification: StoreSpecification {
     }
   }
 
-  func testTwoThousandValuesThatLookLikeSQLAreValues() throws {
+  func testTwoThousandSQLLikeValuesAreStoredUnchanged() throws {
     XCTAssertEqual(Set(HostileWords.values).count, 2_000)
     // Each among a hundred others, to be quick.
     let groups = (0..<20).map { group in HostileWords.values.indices.filter { $0 % 20 == group }.map { HostileWords.values[$0] } }

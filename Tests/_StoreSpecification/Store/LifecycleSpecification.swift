@@ -11,17 +11,17 @@ public final class LifecycleSpecification: StoreSpecification {
     list(
       [
         ("testANewStoreIsEmptyAndHasAUUID", { $0.testANewStoreIsEmptyAndHasAUUID }),
-        ("testAStoreTellsWhichModelWroteIt", { $0.testAStoreTellsWhichModelWroteIt }),
-        ("testARowIsFoundAfterOpeningAgain", { $0.testARowIsFoundAfterOpeningAgain }),
-        ("testAnotherModelIsRefusedByName", { $0.testAnotherModelIsRefusedByName }),
-        ("testAFailedOpenLeavesTheStoreAsItWas", { $0.testAFailedOpenLeavesTheStoreAsItWas }),
-        ("testAClosedStoreAnswersNothing", { $0.testAClosedStoreAnswersNothing }),
-        ("testTheApplicationsMetadataIsKept", { $0.testTheApplicationsMetadataIsKept }),
-        ("testAReadOnlyStoreIsReadAndNotWritten", { $0.testAReadOnlyStoreIsReadAndNotWritten }),
-        ("testAMissingStoreIsNotCreatedUnasked", { $0.testAMissingStoreIsNotCreatedUnasked }),
-        ("testAConfigurationHoldsItsEntitiesOnly", { $0.testAConfigurationHoldsItsEntitiesOnly }),
-        ("testTwoStoresOfACoordinatorKeepTheirOwnRows", { $0.testTwoStoresOfACoordinatorKeepTheirOwnRows }),
-        ("testOneStoreIsNotOpenedTwiceInACoordinator", { $0.testOneStoreIsNotOpenedTwiceInACoordinator }),
+        ("testStoreMetadataHasTheModelHashes", { $0.testStoreMetadataHasTheModelHashes }),
+        ("testRowIsFoundAfterReopening", { $0.testRowIsFoundAfterReopening }),
+        ("testIncompatibleModelErrorNamesTheDifferingEntities", { $0.testIncompatibleModelErrorNamesTheDifferingEntities }),
+        ("testFailedOpeningLeavesTheStoreUnchanged", { $0.testFailedOpeningLeavesTheStoreUnchanged }),
+        ("testRequestsToAClosedStoreThrow", { $0.testRequestsToAClosedStoreThrow }),
+        ("testApplicationMetadataIsPreserved", { $0.testApplicationMetadataIsPreserved }),
+        ("testReadOnlyStoreCanBeReadButNotWritten", { $0.testReadOnlyStoreCanBeReadButNotWritten }),
+        ("testMissingStoreIsNotCreatedUnlessAllowed", { $0.testMissingStoreIsNotCreatedUnlessAllowed }),
+        ("testConfigurationContainsOnlyItsEntities", { $0.testConfigurationContainsOnlyItsEntities }),
+        ("testStoresOfOneCoordinatorHaveSeparateRows", { $0.testStoresOfOneCoordinatorHaveSeparateRows }),
+        ("testStoreCannotBeAddedTwiceToACoordinator", { $0.testStoreCannotBeAddedTwiceToACoordinator }),
       ] as [(String, (LifecycleSpecification) -> () throws -> Void)])
   }
 
@@ -33,12 +33,12 @@ public final class LifecycleSpecification: StoreSpecification {
     XCTAssertNotEqual(try makeStore().persistentStore.identifier, open.persistentStore.identifier)
   }
 
-  func testAStoreTellsWhichModelWroteIt() throws {
+  func testStoreMetadataHasTheModelHashes() throws {
     let open = try makeStore()
     XCTAssertEqual(open.persistentStore.metadata.modelHashes, open.model.versionHashes)
   }
 
-  func testARowIsFoundAfterOpeningAgain() throws {
+  func testRowIsFoundAfterReopening() throws {
     guard storeUnderTest.keepsRows else { return }
     let folder = try makeFolder()
     var open = try openStore(in: folder)
@@ -70,7 +70,7 @@ public final class LifecycleSpecification: StoreSpecification {
     return SpecificationModels.compile(entities)
   }
 
-  func testAnotherModelIsRefusedByName() throws {
+  func testIncompatibleModelErrorNamesTheDifferingEntities() throws {
     guard storeUnderTest.keepsRows else { return }
     let folder = try makeFolder()
     let open = try openStore(in: folder)
@@ -83,7 +83,7 @@ public final class LifecycleSpecification: StoreSpecification {
     XCTAssertEqual(error?.differingEntities, ["Tag"])
   }
 
-  func testAFailedOpenLeavesTheStoreAsItWas() throws {
+  func testFailedOpeningLeavesTheStoreUnchanged() throws {
     guard storeUnderTest.keepsRows else { return }
     let folder = try makeFolder()
     var open = try openStore(in: folder)
@@ -100,7 +100,7 @@ public final class LifecycleSpecification: StoreSpecification {
     XCTAssertEqual(try open.texts("name", FetchSpecification(entityName: "Tag")), ["red"])
   }
 
-  func testAClosedStoreAnswersNothing() throws {
+  func testRequestsToAClosedStoreThrow() throws {
     let open = try makeStore()
     let author = try open.insert("Author", ["name": .text("Ada")])
     try open.close()
@@ -111,7 +111,7 @@ public final class LifecycleSpecification: StoreSpecification {
     XCTAssertThrowsError(try open.insert("Author", [:]))
   }
 
-  func testTheApplicationsMetadataIsKept() throws {
+  func testApplicationMetadataIsPreserved() throws {
     let folder = try makeFolder()
     var open = try openStore(in: folder)
     try open.persistentStore.setUserMetadata(["owner": "Ada", "größe": "ß"])
@@ -126,7 +126,7 @@ public final class LifecycleSpecification: StoreSpecification {
     XCTAssertEqual(open.persistentStore.metadata.userMetadata, [:])
   }
 
-  func testAReadOnlyStoreIsReadAndNotWritten() throws {
+  func testReadOnlyStoreCanBeReadButNotWritten() throws {
     guard storeUnderTest.keepsRows else { return }
     let folder = try makeFolder()
     let open = try openStore(in: folder)
@@ -141,7 +141,7 @@ public final class LifecycleSpecification: StoreSpecification {
     XCTAssertEqual(try reading.value(tag, "name"), .text("red"))
   }
 
-  func testAMissingStoreIsNotCreatedUnasked() throws {
+  func testMissingStoreIsNotCreatedUnlessAllowed() throws {
     guard storeUnderTest.keepsRows else { return }
     let folder = try makeFolder()
     var description = storeUnderTest.storeDescription(in: folder)
@@ -151,7 +151,7 @@ public final class LifecycleSpecification: StoreSpecification {
     XCTAssertEqual(try FileManager.default.contentsOfDirectory(atPath: folder.path), [])
   }
 
-  func testAConfigurationHoldsItsEntitiesOnly() throws {
+  func testConfigurationContainsOnlyItsEntities() throws {
     var model = SpecificationModels.library.model
     model.configurations = [ModelConfiguration(name: "Books", entityNames: ["Author", "Book", "Chapter", "Tag", "Shelf"])]
     model.entities.append(SpecificationModels.entity("Setting", [SpecificationModels.text("name")]))
@@ -165,7 +165,7 @@ public final class LifecycleSpecification: StoreSpecification {
     assertStoreError(.entityNotInStore) { try open.insert("Setting", ["name": .text("x")]) }
   }
 
-  func testTwoStoresOfACoordinatorKeepTheirOwnRows() throws {
+  func testStoresOfOneCoordinatorHaveSeparateRows() throws {
     let first = try makeStore()
     let description = storeUnderTest.storeDescription(in: try makeFolder())
     let coordinator = first.coordinator
@@ -183,7 +183,7 @@ public final class LifecycleSpecification: StoreSpecification {
     XCTAssertEqual(try first.count("Author"), 1)
   }
 
-  func testOneStoreIsNotOpenedTwiceInACoordinator() throws {
+  func testStoreCannotBeAddedTwiceToACoordinator() throws {
     guard storeUnderTest.keepsRows else { return }
     let folder = try makeFolder()
     let open = try openStore(in: folder)

@@ -12,7 +12,7 @@ public final class NameSpecification: StoreSpecification {
         ("testEntitiesMayHaveAnyName", { $0.testEntitiesMayHaveAnyName }),
         ("testRelationshipsMayHaveAnyName", { $0.testRelationshipsMayHaveAnyName }),
         ("testConstraintsMayHaveAnyName", { $0.testConstraintsMayHaveAnyName }),
-        ("testNamesThatDifferInCaseOnlyAreTwoNames", { $0.testNamesThatDifferInCaseOnlyAreTwoNames }),
+        ("testNamesThatDifferOnlyInCaseAreDistinct", { $0.testNamesThatDifferOnlyInCaseAreDistinct }),
       ] as [(String, (NameSpecification) -> () throws -> Void)])
   }
 
@@ -104,7 +104,7 @@ public final class NameSpecification: StoreSpecification {
     }
   }
 
-  func testNamesThatDifferInCaseOnlyAreTwoNames() throws {
+  func testNamesThatDifferOnlyInCaseAreDistinct() throws {
     let model = try SpecificationModels.compiled([
       SpecificationModels.entity(
         "Item", [SpecificationModels.text("name"), SpecificationModels.text("Name"), SpecificationModels.text("NAME")]),

@@ -10,11 +10,11 @@ public final class OrderingSpecification: StoreSpecification {
     list(
       [
         ("testOneToManyKeepsItsOrder", { $0.testOneToManyKeepsItsOrder }),
-        ("testManyToManyIsOrderedOnEachSideByItself", { $0.testManyToManyIsOrderedOnEachSideByItself }),
+        ("testManyToManyIsOrderedIndependentlyOnEachSide", { $0.testManyToManyIsOrderedIndependentlyOnEachSide }),
         ("testAMemberMovesToAnotherOwner", { $0.testAMemberMovesToAnotherOwner }),
-        ("testInsertingInFrontAgainAndAgainKeepsTheOrder", { $0.testInsertingInFrontAgainAndAgainKeepsTheOrder }),
+        ("testRepeatedInsertionAtTheFrontKeepsTheOrder", { $0.testRepeatedInsertionAtTheFrontKeepsTheOrder }),
         ("testRandomMovesKeepTheOrder", { $0.testRandomMovesKeepTheOrder }),
-        ("testTheOrderOutlivesClosing", { $0.testTheOrderOutlivesClosing }),
+        ("testOrderSurvivesReopening", { $0.testOrderSurvivesReopening }),
       ] as [(String, (OrderingSpecification) -> () throws -> Void)])
   }
 
@@ -39,7 +39,7 @@ public final class OrderingSpecification: StoreSpecification {
     XCTAssertEqual(try order(open, book, "chapters"), [1, 3, 0].map { chapters[$0].key })
   }
 
-  func testManyToManyIsOrderedOnEachSideByItself() throws {
+  func testManyToManyIsOrderedIndependentlyOnEachSide() throws {
     let open = try makeStore()
     let books = try (0..<3).map { try open.insert("Book", ["pages": .int(Int64($0))]) }
     let shelves = try (0..<2).map { try open.insert("Shelf", ["name": .text("\($0)")]) }
@@ -77,7 +77,7 @@ public final class OrderingSpecification: StoreSpecification {
     XCTAssertEqual(try order(open, books[1], "chapters"), [2, 0, 3].map { chapters[$0].key })
   }
 
-  func testInsertingInFrontAgainAndAgainKeepsTheOrder() throws {
+  func testRepeatedInsertionAtTheFrontKeepsTheOrder() throws {
     let open = try makeStore()
     let book = try open.insert("Book", [:])
     var expected: [ManagedObjectID] = []
@@ -117,7 +117,7 @@ public final class OrderingSpecification: StoreSpecification {
     }
   }
 
-  func testTheOrderOutlivesClosing() throws {
+  func testOrderSurvivesReopening() throws {
     guard storeUnderTest.keepsRows else { return }
     let folder = try makeFolder()
     var open = try openStore(in: folder)

@@ -9,25 +9,25 @@ public final class PredicateSpecification: StoreSpecification {
   public override class var cases: [Case] {
     list(
       [
-        ("testNumbersCompare", { $0.testNumbersCompare }),
-        ("testMissingValuesEqualOnlyMissingValues", { $0.testMissingValuesEqualOnlyMissingValues }),
-        ("testTextsCompare", { $0.testTextsCompare }),
-        ("testTextsMatchPatterns", { $0.testTextsMatchPatterns }),
-        ("testTextsCompareWithoutCaseAndAccents", { $0.testTextsCompareWithoutCaseAndAccents }),
+        ("testNumbersAreCompared", { $0.testNumbersAreCompared }),
+        ("testNilEqualsOnlyNil", { $0.testNilEqualsOnlyNil }),
+        ("testStringsAreCompared", { $0.testStringsAreCompared }),
+        ("testStringsMatchPatterns", { $0.testStringsMatchPatterns }),
+        ("testStringsAreComparedIgnoringCaseAndDiacritics", { $0.testStringsAreComparedIgnoringCaseAndDiacritics }),
         ("testListsAndRanges", { $0.testListsAndRanges }),
         ("testLongLists", { $0.testLongLists }),
         ("testCompoundPredicates", { $0.testCompoundPredicates }),
-        ("testDecimalsDatesAndBooleansCompare", { $0.testDecimalsDatesAndBooleansCompare }),
-        ("testObjectsCompareByIdentity", { $0.testObjectsCompareByIdentity }),
+        ("testDecimalsDatesAndBooleansAreCompared", { $0.testDecimalsDatesAndBooleansAreCompared }),
+        ("testObjectsAreComparedByIdentity", { $0.testObjectsAreComparedByIdentity }),
         ("testToOneKeyPathsAreFollowed", { $0.testToOneKeyPathsAreFollowed }),
-        ("testToManyKeyPathsAskForMembers", { $0.testToManyKeyPathsAskForMembers }),
-        ("testMembersThroughEveryKindOfRelationshipAreAsked", { $0.testMembersThroughEveryKindOfRelationshipAreAsked }),
+        ("testToManyKeyPathsTestMembers", { $0.testToManyKeyPathsTestMembers }),
+        ("testPredicatesFollowEveryKindOfRelationship", { $0.testPredicatesFollowEveryKindOfRelationship }),
         ("testCollectionsAreCountedAndSummed", { $0.testCollectionsAreCountedAndSummed }),
-        ("testSubqueriesBindAMember", { $0.testSubqueriesBindAMember }),
-        ("testValuesOfOneObjectCompareWithEachOther", { $0.testValuesOfOneObjectCompareWithEachOther }),
-        ("testSameFetchWithOtherConstantsGivesOtherResults", { $0.testSameFetchWithOtherConstantsGivesOtherResults }),
-        ("testDeepPredicatesAreAnsweredOrRefused", { $0.testDeepPredicatesAreAnsweredOrRefused }),
-        ("testRandomPredicatesHaveTheEvaluatorsAnswers", { $0.testRandomPredicatesHaveTheEvaluatorsAnswers }),
+        ("testSubqueriesBindAVariableToEachMember", { $0.testSubqueriesBindAVariableToEachMember }),
+        ("testAttributesOfOneObjectAreComparedWithEachOther", { $0.testAttributesOfOneObjectAreComparedWithEachOther }),
+        ("testFetchesWithDifferentConstantsReturnDifferentResults", { $0.testFetchesWithDifferentConstantsReturnDifferentResults }),
+        ("testDeepPredicatesSucceedOrThrow", { $0.testDeepPredicatesSucceedOrThrow }),
+        ("testRandomPredicatesMatchTheEvaluator", { $0.testRandomPredicatesMatchTheEvaluator }),
       ] as [(String, (PredicateSpecification) -> () throws -> Void)])
   }
 
@@ -97,7 +97,7 @@ public final class PredicateSpecification: StoreSpecification {
     XCTAssertEqual(try open.count(specification), expected.count, "count of \(predicate)", file: file, line: line)
   }
 
-  func testNumbersCompare() throws {
+  func testNumbersAreCompared() throws {
     let open = try makeLibrary().open
     try assert(open, .compare("pages", .equal, 100), "b")
     try assert(open, .compare("pages", .notEqual, 100), "acdef")
@@ -111,7 +111,7 @@ public final class PredicateSpecification: StoreSpecification {
     try assert(open, .compare("pages", .equal, 0), "e")
   }
 
-  func testMissingValuesEqualOnlyMissingValues() throws {
+  func testNilEqualsOnlyNil() throws {
     let open = try makeLibrary().open
     try assert(open, .compare("pages", .equal, nil), "a")
     try assert(open, .compare("pages", .notEqual, nil), "bcdef")
@@ -123,7 +123,7 @@ public final class PredicateSpecification: StoreSpecification {
     try assert(open, .compare("isbn", .equal, ""), "e")
   }
 
-  func testTextsCompare() throws {
+  func testStringsAreCompared() throws {
     let open = try makeLibrary().open
     try assert(open, .compare("title", .equal, "b"), "b")
     try assert(open, .compare("title", .greater, "c"), "def")
@@ -136,7 +136,7 @@ public final class PredicateSpecification: StoreSpecification {
     try assert(open, .compare("isbn", .contains, "ß"), "b")
   }
 
-  func testTextsMatchPatterns() throws {
+  func testStringsMatchPatterns() throws {
     let open = try makeLibrary().open
     try assert(open, .compare("isbn", .like, "*bung"), "cf")
     try assert(open, .compare("isbn", .like, "?bung"), "cf")
@@ -150,7 +150,7 @@ public final class PredicateSpecification: StoreSpecification {
     try assert(open, .compare("isbn", .matches, ".*\\d+.*"), "d")
   }
 
-  func testTextsCompareWithoutCaseAndAccents() throws {
+  func testStringsAreComparedIgnoringCaseAndDiacritics() throws {
     let open = try makeLibrary().open
     try assert(open, .compare("isbn", .equal, "übung", options: .caseInsensitive), "c")
     try assert(open, .compare("isbn", .equal, "Ubung", options: .diacriticInsensitive), "c")
@@ -203,7 +203,7 @@ public final class PredicateSpecification: StoreSpecification {
     try assert(open, !(!long), "bcd")
   }
 
-  func testDecimalsDatesAndBooleansCompare() throws {
+  func testDecimalsDatesAndBooleansAreCompared() throws {
     let open = try makeLibrary().open
     try assert(open, .compare("price", .less, Decimal(10)), "b")
     try assert(open, .compare("price", .equal, Decimal(10)), "c")
@@ -214,7 +214,7 @@ public final class PredicateSpecification: StoreSpecification {
     try assert(open, .compare("inPrint", .notEqual, true), "acdef")
   }
 
-  func testObjectsCompareByIdentity() throws {
+  func testObjectsAreComparedByIdentity() throws {
     let library = try makeLibrary()
     let open = library.open
     try assert(open, .compare("author", .equal, library.ada), "bc")
@@ -238,7 +238,7 @@ public final class PredicateSpecification: StoreSpecification {
     try assert(open, .compare("author.name", .beginsWith, "A") || .compare("author.mentor.born", .equal, nil), "abcdef")
   }
 
-  func testToManyKeyPathsAskForMembers() throws {
+  func testToManyKeyPathsTestMembers() throws {
     let library = try makeLibrary()
     let open = library.open
     try assert(open, .compare("tags.name", .equal, "red", modifier: .any), "bf")
@@ -250,7 +250,7 @@ public final class PredicateSpecification: StoreSpecification {
     try assert(open, .compare("tags.name", .in, ["red", "green"], modifier: .any), "bdf")
   }
 
-  func testMembersThroughEveryKindOfRelationshipAreAsked() throws {
+  func testPredicatesFollowEveryKindOfRelationship() throws {
     let open = try makeLibrary().open
     try assert(open, .compare("chapters.pages", .greater, 15, modifier: .any), "b")
     try assert(open, .compare("books.title", .equal, "c", modifier: .any), "Ada", entity: "Author", property: "name", count: 1)
@@ -283,7 +283,7 @@ public final class PredicateSpecification: StoreSpecification {
     try assert(open, .compare("author.books.@count", .equal, 2), "bc")
   }
 
-  func testSubqueriesBindAMember() throws {
+  func testSubqueriesBindAVariableToEachMember() throws {
     let open = try makeLibrary().open
     let chapter = FetchExpression.path(.variable("c"), ["pages"])
     let long = FetchPredicate.comparison(FetchComparison(left: chapter, op: .greater, right: .constant(.int(7))))
@@ -294,7 +294,7 @@ public final class PredicateSpecification: StoreSpecification {
     try assert(open, .comparison(FetchComparison(left: count, op: .equal, right: .constant(.int(0)))), "acdef")
   }
 
-  func testValuesOfOneObjectCompareWithEachOther() throws {
+  func testAttributesOfOneObjectAreComparedWithEachOther() throws {
     let open = try makeLibrary().open
     try assert(open, .comparison(FetchComparison(left: .keyPath("pages"), op: .equal, right: .keyPath("year"))), "ac")
     try assert(open, .comparison(FetchComparison(left: .keyPath("pages"), op: .less, right: .keyPath("year"))), "bd")
@@ -302,7 +302,7 @@ public final class PredicateSpecification: StoreSpecification {
     try assert(open, .comparison(FetchComparison(left: sum, op: .equal, right: .constant(.int(0)))), "f")
   }
 
-  func testSameFetchWithOtherConstantsGivesOtherResults() throws {
+  func testFetchesWithDifferentConstantsReturnDifferentResults() throws {
     let open = try makeLibrary().open
     for (pages, expected) in [(100, "b"), (200, "c"), (7, ""), (300, "d")] { try assert(open, .compare("pages", .equal, pages), expected) }
     for list in [[100], [100, 200], [100, 200, 300], [300, 0, -5, 200, 100]] {
@@ -311,7 +311,7 @@ public final class PredicateSpecification: StoreSpecification {
     }
   }
 
-  func testDeepPredicatesAreAnsweredOrRefused() throws {
+  func testDeepPredicatesSucceedOrThrow() throws {
     let open = try makeLibrary().open
     for depth in [20, 60, 5_000] {
       var predicate = FetchPredicate.compare("pages", .equal, 100)
@@ -324,13 +324,13 @@ public final class PredicateSpecification: StoreSpecification {
         XCTAssertEqual(found, ["b"], "depth \(depth)")
         if depth == 5_000 { XCTFail("A bottomless predicate was answered.") }
       } catch {
-        let isRefusal = "\(error)".contains("deep") || (error as? StoreError)?.code == .nestingTooDeep
-        XCTAssertTrue(isRefusal && depth > 20, "depth \(depth): \(error)")
+        let isRejection = "\(error)".contains("deep") || (error as? StoreError)?.code == .nestingTooDeep
+        XCTAssertTrue(isRejection && depth > 20, "depth \(depth): \(error)")
       }
     }
   }
 
-  func testRandomPredicatesHaveTheEvaluatorsAnswers() throws {
+  func testRandomPredicatesMatchTheEvaluator() throws {
     let open = try makeStore(RandomModel.model)
     let graph = try RandomGraph(seed: 4_711, count: 18, in: open)
     var predicates = RandomPredicates(seed: 815, graph: graph)

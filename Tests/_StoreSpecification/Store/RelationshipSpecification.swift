@@ -11,15 +11,15 @@ public final class RelationshipSpecification: StoreSpecification {
         ("testAToManyRelationshipFollowsItsToOneInverse", { $0.testAToManyRelationshipFollowsItsToOneInverse }),
         ("testManyToManyIsReadFromBothSides", { $0.testManyToManyIsReadFromBothSides }),
         ("testLinksAreRemoved", { $0.testLinksAreRemoved }),
-        ("testAnAddedLinkThatIsThereAlreadyStaysOne", { $0.testAnAddedLinkThatIsThereAlreadyStaysOne }),
-        ("testARelationshipToItselfIsReadFromBothEnds", { $0.testARelationshipToItselfIsReadFromBothEnds }),
-        ("testAToOneRelationshipToItselfWorks", { $0.testAToOneRelationshipToItselfWorks }),
+        ("testAddingAnExistingLinkHasNoEffect", { $0.testAddingAnExistingLinkHasNoEffect }),
+        ("testSelfReferencingRelationshipIsReadFromBothEnds", { $0.testSelfReferencingRelationshipIsReadFromBothEnds }),
+        ("testSelfReferencingToOneRelationshipWorks", { $0.testSelfReferencingToOneRelationshipWorks }),
         ("testARelationshipWithoutInverseKeepsItsMembers", { $0.testARelationshipWithoutInverseKeepsItsMembers }),
-        ("testDeletingARowForgetsItsLinks", { $0.testDeletingARowForgetsItsLinks }),
-        ("testMembersOfManyObjectsAreReadAtOnce", { $0.testMembersOfManyObjectsAreReadAtOnce }),
+        ("testDeletingARowRemovesItsLinks", { $0.testDeletingARowRemovesItsLinks }),
+        ("testMembersOfManyObjectsAreReadTogether", { $0.testMembersOfManyObjectsAreReadTogether }),
         ("testAMissingObjectHasNoMembers", { $0.testAMissingObjectHasNoMembers }),
-        ("testALinkAloneChangesNoVersion", { $0.testALinkAloneChangesNoVersion }),
-        ("testMembersMayBeInsertedInTheSameSave", { $0.testMembersMayBeInsertedInTheSameSave }),
+        ("testLinkChangesDoNotChangeVersions", { $0.testLinkChangesDoNotChangeVersions }),
+        ("testMembersCanBeInsertedInTheSameSave", { $0.testMembersCanBeInsertedInTheSameSave }),
       ] as [(String, (RelationshipSpecification) -> () throws -> Void)])
   }
 
@@ -72,7 +72,7 @@ public final class RelationshipSpecification: StoreSpecification {
     XCTAssertEqual(try open.members(tag, "books"), [])
   }
 
-  func testAnAddedLinkThatIsThereAlreadyStaysOne() throws {
+  func testAddingAnExistingLinkHasNoEffect() throws {
     let open = try makeStore()
     let book = try books(open, ["1"])[0]
     let tag = try open.insert("Tag", ["name": .text("red")])
@@ -84,7 +84,7 @@ public final class RelationshipSpecification: StoreSpecification {
     XCTAssertEqual(try open.members(book, "tags"), [])
   }
 
-  func testARelationshipToItselfIsReadFromBothEnds() throws {
+  func testSelfReferencingRelationshipIsReadFromBothEnds() throws {
     let open = try makeStore()
     let people = try ["a", "b", "c"].map { try open.insert("Author", ["name": .text($0)]) }
     // A context sends both ends, since both objects changed.
@@ -104,7 +104,7 @@ public final class RelationshipSpecification: StoreSpecification {
     XCTAssertEqual(try open.members(people[2], "friends"), [people[0].reference])
   }
 
-  func testAToOneRelationshipToItselfWorks() throws {
+  func testSelfReferencingToOneRelationshipWorks() throws {
     let open = try makeStore()
     let teacher = try open.insert("Author", ["name": .text("teacher")])
     let pupils = try (0..<3).map { _ in try open.insert("Author", ["mentor": teacher.slot]) }
@@ -129,7 +129,7 @@ public final class RelationshipSpecification: StoreSpecification {
     XCTAssertEqual(try open.value(right, "first"), books[0].slot)
   }
 
-  func testDeletingARowForgetsItsLinks() throws {
+  func testDeletingARowRemovesItsLinks() throws {
     let open = try makeStore()
     let books = try books(open, ["1", "2"])
     let tag = try open.insert("Tag", ["name": .text("red")])
@@ -151,7 +151,7 @@ public final class RelationshipSpecification: StoreSpecification {
     XCTAssertEqual(try open.members(books[1], "shelves"), [])
   }
 
-  func testMembersOfManyObjectsAreReadAtOnce() throws {
+  func testMembersOfManyObjectsAreReadTogether() throws {
     let open = try makeStore()
     let authors = try open.newIDs("Author", count: 1_200)
     let tags = try open.newIDs("Tag", count: 1_200)
@@ -184,7 +184,7 @@ public final class RelationshipSpecification: StoreSpecification {
     XCTAssertEqual(try open.members(never, "friends"), [])
   }
 
-  func testALinkAloneChangesNoVersion() throws {
+  func testLinkChangesDoNotChangeVersions() throws {
     let open = try makeStore()
     let book = try books(open, ["1"])[0]
     let tag = try open.insert("Tag", ["name": .text("red")])
@@ -193,7 +193,7 @@ public final class RelationshipSpecification: StoreSpecification {
     XCTAssertEqual(try open.row(tag)?.version, 1)
   }
 
-  func testMembersMayBeInsertedInTheSameSave() throws {
+  func testMembersCanBeInsertedInTheSameSave() throws {
     let open = try makeStore()
     let book = try open.newID("Book")
     let tag = try open.newID("Tag")

@@ -9,24 +9,24 @@ public final class SavingSpecification: StoreSpecification {
   public override class var cases: [Case] {
     list(
       [
-        ("testValuesOfEveryTypeComeBackAsTheyWere", { $0.testValuesOfEveryTypeComeBackAsTheyWere }),
-        ("testNoValueIsToldFromZeroAndFromEmpty", { $0.testNoValueIsToldFromZeroAndFromEmpty }),
-        ("testTextsKeepEveryByte", { $0.testTextsKeepEveryByte }),
-        ("testLargeValuesComeBack", { $0.testLargeValuesComeBack }),
-        ("testAnUpdateChangesWhatItNames", { $0.testAnUpdateChangesWhatItNames }),
-        ("testAnUpdateToNoValueRemovesTheValue", { $0.testAnUpdateToNoValueRemovesTheValue }),
-        ("testVersionsAreKept", { $0.testVersionsAreKept }),
-        ("testADeletedRowIsGone", { $0.testADeletedRowIsGone }),
-        ("testInsertUpdateAndDeleteGoInOneSave", { $0.testInsertUpdateAndDeleteGoInOneSave }),
-        ("testASaveOfNothingSucceeds", { $0.testASaveOfNothingSucceeds }),
-        ("testRowsMayReferToEachOtherInAnyOrder", { $0.testRowsMayReferToEachOtherInAnyOrder }),
-        ("testThousandsOfRowsGoInOneSave", { $0.testThousandsOfRowsGoInOneSave }),
+        ("testValuesOfEveryTypeRoundTrip", { $0.testValuesOfEveryTypeRoundTrip }),
+        ("testNilDiffersFromZeroAndEmpty", { $0.testNilDiffersFromZeroAndEmpty }),
+        ("testStringsPreserveEveryByte", { $0.testStringsPreserveEveryByte }),
+        ("testLargeValuesRoundTrip", { $0.testLargeValuesRoundTrip }),
+        ("testUpdateChangesOnlyTheNamedProperties", { $0.testUpdateChangesOnlyTheNamedProperties }),
+        ("testUpdateToNilRemovesTheValue", { $0.testUpdateToNilRemovesTheValue }),
+        ("testEveryUpdateIncrementsTheVersion", { $0.testEveryUpdateIncrementsTheVersion }),
+        ("testDeletedRowIsNotFound", { $0.testDeletedRowIsNotFound }),
+        ("testOneSaveCanInsertUpdateAndDelete", { $0.testOneSaveCanInsertUpdateAndDelete }),
+        ("testEmptySaveSucceeds", { $0.testEmptySaveSucceeds }),
+        ("testRowsCanReferToEachOtherInAnyOrder", { $0.testRowsCanReferToEachOtherInAnyOrder }),
+        ("testOneSaveCanWriteThousandsOfRows", { $0.testOneSaveCanWriteThousandsOfRows }),
         ("testAFailedSaveChangesNothing", { $0.testAFailedSaveChangesNothing }),
-        ("testADeletedRowMayBeReplacedByANewOneInTheSameSave", { $0.testADeletedRowMayBeReplacedByANewOneInTheSameSave }),
+        ("testDeletedRowCanBeReplacedInTheSameSave", { $0.testDeletedRowCanBeReplacedInTheSameSave }),
       ] as [(String, (SavingSpecification) -> () throws -> Void)])
   }
 
-  func testValuesOfEveryTypeComeBackAsTheyWere() throws {
+  func testValuesOfEveryTypeRoundTrip() throws {
     let open = try makeStore(SpecificationModels.types)
     let samples: [[String: Slot]] = [
       [
@@ -48,7 +48,7 @@ public final class SavingSpecification: StoreSpecification {
     }
   }
 
-  func testNoValueIsToldFromZeroAndFromEmpty() throws {
+  func testNilDiffersFromZeroAndEmpty() throws {
     let open = try makeStore(SpecificationModels.types)
     let empty: [String: Slot] = [
       "aInteger64": .int(0), "aDouble": .real(0), "aBoolean": .int(0), "aString": .text(""), "aBinary": .bytes(Data()), "aDate": .real(0),
@@ -61,7 +61,7 @@ public final class SavingSpecification: StoreSpecification {
     }
   }
 
-  func testTextsKeepEveryByte() throws {
+  func testStringsPreserveEveryByte() throws {
     let open = try makeStore(SpecificationModels.types)
     for text in ["é", "e\u{301}", "a\0b", "\0", "👩‍👩‍👧", "'\"`;--", "\u{FEFF}x", "\u{FFFF}", "line\r\nline", " "] {
       let id = try open.insert("Sample", ["aString": .text(text)])
@@ -70,7 +70,7 @@ public final class SavingSpecification: StoreSpecification {
     }
   }
 
-  func testLargeValuesComeBack() throws {
+  func testLargeValuesRoundTrip() throws {
     let open = try makeStore(SpecificationModels.types)
     let text = String(repeating: "größer ", count: 40_000)
     let data = Data((0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 31) })
@@ -79,7 +79,7 @@ public final class SavingSpecification: StoreSpecification {
     XCTAssertEqual(try open.value(id, "aBinary"), .bytes(data))
   }
 
-  func testAnUpdateChangesWhatItNames() throws {
+  func testUpdateChangesOnlyTheNamedProperties() throws {
     let open = try makeStore()
     let author = try open.insert("Author", ["name": .text("Ada"), "born": .int(1815)])
     let book = try open.insert("Book", ["title": .text("Notes"), "pages": .int(20), "author": author.slot])
@@ -90,7 +90,7 @@ public final class SavingSpecification: StoreSpecification {
     XCTAssertEqual(try open.value(author, "born"), .int(1815))
   }
 
-  func testAnUpdateToNoValueRemovesTheValue() throws {
+  func testUpdateToNilRemovesTheValue() throws {
     let open = try makeStore()
     let author = try open.insert("Author", ["name": .text("Ada")])
     let book = try open.insert("Book", ["title": .text("Notes"), "author": author.slot])
@@ -99,7 +99,7 @@ public final class SavingSpecification: StoreSpecification {
     XCTAssertEqual(try open.value(book, "author"), .null)
   }
 
-  func testVersionsAreKept() throws {
+  func testEveryUpdateIncrementsTheVersion() throws {
     let open = try makeStore()
     let author = try open.insert("Author", ["name": .text("Ada")])
     XCTAssertEqual(try open.row(author)?.version, 1)
@@ -109,7 +109,7 @@ public final class SavingSpecification: StoreSpecification {
     XCTAssertEqual(try open.rows(FetchSpecification(entityName: "Author")).first?.version, 3)
   }
 
-  func testADeletedRowIsGone() throws {
+  func testDeletedRowIsNotFound() throws {
     let open = try makeStore()
     let author = try open.insert("Author", ["name": .text("Ada")])
     try open.save { try $0.delete(author) }
@@ -118,7 +118,7 @@ public final class SavingSpecification: StoreSpecification {
     XCTAssertEqual(try open.ids(FetchSpecification(entityName: "Author")), [])
   }
 
-  func testInsertUpdateAndDeleteGoInOneSave() throws {
+  func testOneSaveCanInsertUpdateAndDelete() throws {
     let open = try makeStore()
     let changed = try open.insert("Author", ["name": .text("old")])
     let deleted = try open.insert("Author", ["name": .text("gone")])
@@ -132,13 +132,13 @@ public final class SavingSpecification: StoreSpecification {
     XCTAssertEqual(try open.value(inserted, "name"), .text("fresh"))
   }
 
-  func testASaveOfNothingSucceeds() throws {
+  func testEmptySaveSucceeds() throws {
     let open = try makeStore()
     try open.save { _ in }
     XCTAssertEqual(try open.count("Author"), 0)
   }
 
-  func testRowsMayReferToEachOtherInAnyOrder() throws {
+  func testRowsCanReferToEachOtherInAnyOrder() throws {
     let open = try makeStore()
     let ids = try open.newIDs("Author", count: 2)
     let book = try open.newID("Book")
@@ -151,7 +151,7 @@ public final class SavingSpecification: StoreSpecification {
     XCTAssertEqual(try open.members(ids[1], "books"), [book.reference])
   }
 
-  func testThousandsOfRowsGoInOneSave() throws {
+  func testOneSaveCanWriteThousandsOfRows() throws {
     let open = try makeStore()
     let ids = try open.newIDs("Author", count: 2_500)
     XCTAssertEqual(Set(ids).count, 2_500)
@@ -183,7 +183,7 @@ public final class SavingSpecification: StoreSpecification {
     XCTAssertEqual(try open.value(stale, "born"), .int(1))
   }
 
-  func testADeletedRowMayBeReplacedByANewOneInTheSameSave() throws {
+  func testDeletedRowCanBeReplacedInTheSameSave() throws {
     let open = try makeStore()
     let tag = try open.insert("Tag", ["name": .text("games")])
     let next = try open.save { save in

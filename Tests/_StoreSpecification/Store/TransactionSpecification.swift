@@ -12,12 +12,12 @@ public final class TransactionSpecification: StoreSpecification {
       [
         ("testSavesOfATransactionTakeEffectTogether", { $0.testSavesOfATransactionTakeEffectTogether }),
         ("testAFailedTransactionChangesNothing", { $0.testAFailedTransactionChangesNothing }),
-        ("testAFailedSaveInsideATransactionLeavesTheOthers", { $0.testAFailedSaveInsideATransactionLeavesTheOthers }),
-        ("testAKeyOfAFailedTransactionIsNotUsedAgain", { $0.testAKeyOfAFailedTransactionIsNotUsedAgain }),
-        ("testOthersSeeNothingOfATransactionUntilItEnds", { $0.testOthersSeeNothingOfATransactionUntilItEnds }),
-        ("testReadersNeverSeeHalfASave", { $0.testReadersNeverSeeHalfASave }),
-        ("testSavesOfSeveralThreadsAllTakeEffect", { $0.testSavesOfSeveralThreadsAllTakeEffect }),
-        ("testOfTwoSavesOfOneVersionOneWins", { $0.testOfTwoSavesOfOneVersionOneWins }),
+        ("testFailedSaveInATransactionPreservesTheOtherSaves", { $0.testFailedSaveInATransactionPreservesTheOtherSaves }),
+        ("testKeyOfAFailedTransactionIsNotReused", { $0.testKeyOfAFailedTransactionIsNotReused }),
+        ("testTransactionIsInvisibleToOthersUntilItEnds", { $0.testTransactionIsInvisibleToOthersUntilItEnds }),
+        ("testReadersNeverSeePartialSaves", { $0.testReadersNeverSeePartialSaves }),
+        ("testConcurrentSavesAllTakeEffect", { $0.testConcurrentSavesAllTakeEffect }),
+        ("testOneOfTwoSavesOfTheSameVersionWins", { $0.testOneOfTwoSavesOfTheSameVersionWins }),
       ] as [(String, (TransactionSpecification) -> () throws -> Void)])
   }
 
@@ -57,7 +57,7 @@ public final class TransactionSpecification: StoreSpecification {
     XCTAssertEqual(try open.count("Tag"), 2)
   }
 
-  func testAFailedSaveInsideATransactionLeavesTheOthers() throws {
+  func testFailedSaveInATransactionPreservesTheOtherSaves() throws {
     let open = try makeStore()
     try open.store.performTransaction {
       try open.insert("Tag", ["name": .text("red")])
@@ -72,7 +72,7 @@ public final class TransactionSpecification: StoreSpecification {
     XCTAssertEqual(Set(try open.texts("name", FetchSpecification(entityName: "Tag"))), ["red", "blue"])
   }
 
-  func testAKeyOfAFailedTransactionIsNotUsedAgain() throws {
+  func testKeyOfAFailedTransactionIsNotReused() throws {
     let open = try makeStore()
     var lost: ManagedObjectID?
     XCTAssertThrowsError(
@@ -83,7 +83,7 @@ public final class TransactionSpecification: StoreSpecification {
     XCTAssertNotEqual(try open.insert("Tag", ["name": .text("red")]), lost)
   }
 
-  func testOthersSeeNothingOfATransactionUntilItEnds() throws {
+  func testTransactionIsInvisibleToOthersUntilItEnds() throws {
     let open = try makeStore()
     let seen = Mutex<Int?>(nil)
     let isRead = DispatchSemaphore(value: 0)
@@ -101,7 +101,7 @@ public final class TransactionSpecification: StoreSpecification {
     XCTAssertEqual(try open.count("Tag"), 1)
   }
 
-  func testReadersNeverSeeHalfASave() throws {
+  func testReadersNeverSeePartialSaves() throws {
     let open = try makeStore()
     let ids = try open.newIDs("Author", count: 40)
     try open.save { save in for id in ids { try save.insert(id, ["born": .int(0)]) } }
@@ -128,7 +128,7 @@ public final class TransactionSpecification: StoreSpecification {
     XCTAssertEqual(failures.withLock { Array($0.prefix(3)) }, [])
   }
 
-  func testSavesOfSeveralThreadsAllTakeEffect() throws {
+  func testConcurrentSavesAllTakeEffect() throws {
     let open = try makeStore()
     let failures = Mutex<[String]>([])
     DispatchQueue.concurrentPerform(iterations: 4) { thread in
@@ -140,7 +140,7 @@ public final class TransactionSpecification: StoreSpecification {
     XCTAssertEqual(try open.count("Tag"), 60)
   }
 
-  func testOfTwoSavesOfOneVersionOneWins() throws {
+  func testOneOfTwoSavesOfTheSameVersionWins() throws {
     let open = try makeStore()
     let id = try open.insert("Author", ["born": .int(0)])
     for round in 0..<10 {

@@ -11,7 +11,7 @@
             NSPersistentContainer.defaultEncryptionKey = .raw(SecretBytes(Array(repeating: 3, count: 32)))
         }
 
-        func testTheFileHasNothingToRead() throws {
+        func testStoreFileContainsNoPlaintext() throws {
             let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
             defer { try? FileManager.default.removeItem(at: folder) }

@@ -46,7 +46,7 @@ final class ReadingTests: XCTestCase {
         XCTAssertEqual(books.first?.pages, 900)
     }
 
-    func testAMissingTitleIsNotSaved() {
+    func testObjectsWithoutATitleAreNotSaved() {
         _ = Book(context: context)
         XCTAssertThrowsError(try context.save()) { error in
             let nsError = error as NSError
@@ -98,7 +98,7 @@ final class ReadingTests: XCTestCase {
         XCTAssertNil(book.managedObjectContext)
     }
 
-    func testTheListFollowsTheStore() throws {
+    func testListUpdatesWithTheStore() throws {
         let list = BookList(context: context)
         let author = Author(context: context)
         author.name = "Austen"

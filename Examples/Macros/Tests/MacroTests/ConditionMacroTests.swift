@@ -61,7 +61,7 @@ final class ConditionMacroTests: XCTestCase {
     XCTAssertEqual(condition.predicate, try FetchPredicate(format: format, argumentArray: arguments), line: line)
   }
 
-  func testComparisonsAndWhatJoinsThem() {
+  func testComparisonsAndLogicalOperators() {
     check(#FetchCondition { $0.body == "x" }, "body == 'x'")
     check(#FetchCondition { $0.title != "a" && $0.stars > 3 }, "title != 'a' AND stars > 3")
     check(#FetchCondition { $0.stars < 3 || $0.stars >= 5 || $0.stars == 4 }, "stars < 3 OR stars >= 5 OR stars == 4")
@@ -115,7 +115,7 @@ final class ConditionMacroTests: XCTestCase {
       "SUBQUERY(labels, $x1, SUBQUERY($x1.notes, $x2, $x2.title == 'a').@count > 0).@count > 0")
   }
 
-  func testValuesFromAround() {
+  func testCapturedValues() {
     struct Wanted { var titles = ["a", "b"], least = 3 }
     let wanted = Wanted()
     let isAsked = true
@@ -127,7 +127,7 @@ final class ConditionMacroTests: XCTestCase {
     check(#FetchCondition { [Subject.work, .garden].contains($0.subject) }, "subject IN {0, 1}")
   }
 
-  func testAStoreAnswers() async throws {
+  func testConditionsAreEvaluatedByTheStore() async throws {
     let container = try PersistentContainer(
       name: "Notes", managedObjectModel: ManagedObjectModel(Note.self), classes: ManagedObjectClasses(Note.self),
       persistentStoreDescriptions: [PersistentStoreDescription(type: .inMemory)])

@@ -54,7 +54,7 @@ final class EntityMacroTests: XCTestCase {
     return container
   }
 
-  func testTheDescriptionIsThatOfAFile() throws {
+  func testModelEqualsTheModelFile() throws {
     let file = try ManagedObjectModel(xmlData: Data(Self.file.utf8))
     let macro = model()
     XCTAssertEqual(Set(macro.entities.map(\.name)), ["Author", "Book", "Item", "Section"])
@@ -68,7 +68,7 @@ final class EntityMacroTests: XCTestCase {
     XCTAssertEqual([Book.entityName, Chapter.entityName], ["Book", "Section"])
   }
 
-  func testObjectsAreKeptInAnEncryptedStore() async throws {
+  func testObjectsAreSavedInAnEncryptedStore() async throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("MacroTests-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }
@@ -114,7 +114,7 @@ final class EntityMacroTests: XCTestCase {
     }
   }
 
-  func testObjectsAreAskedForByTypedClosuresAndPredicates() async throws {
+  func testObjectsAreFetchedByTypedClosuresAndPredicates() async throws {
     let context = try await container(.inMemory, FileManager.default.temporaryDirectory).newBackgroundContext()
     let author = Author(context: context)
     author.name = "Ada"
@@ -140,7 +140,7 @@ final class EntityMacroTests: XCTestCase {
     XCTAssertEqual(titles, ["Volume 1", "Volume 2", "Volume 3"])
   }
 
-  func testPublicClassesAndKeywordsAreTaken() async throws {
+  func testPublicClassesAndKeywordNamesAreSupported() async throws {
     let model = ManagedObjectModel(Shelf.self)
     XCTAssertEqual(model.entities.map(\.name), ["Shelf"])
     XCTAssertEqual(model.entities[0].attributes.map(\.name), ["default", "scratch", "place"])
@@ -158,7 +158,7 @@ final class EntityMacroTests: XCTestCase {
     XCTAssertEqual(try context.fetch(Shelf.all.where { $0[\.default] == 7 }).first?.place, Place(room: "attic", row: 2))
   }
 
-  func testAClassDoesNotFitAnotherModel() throws {
+  func testClassesOfAnotherModelAreRejectedByMacroEntities() throws {
     var model = model()
     model.entities[0].properties.reverse()
     XCTAssertThrowsError(

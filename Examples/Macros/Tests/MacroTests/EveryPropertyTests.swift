@@ -5,7 +5,7 @@ import XCTest
 
 /// Classes can express everything that a model file and the model builder can, with the same result.
 final class EveryPropertyTests: XCTestCase {
-  func testTheModelIsThatOfTheBuilder() throws {
+  func testModelEqualsTheBuiltModel() throws {
     let (declared, built) = (Museum.declared(), Museum.built())
     XCTAssertEqual(declared.validationIssues(), [])
     XCTAssertEqual(Set(declared.entities.map(\.name)), Set(built.entities.map(\.name)))
@@ -18,7 +18,7 @@ final class EveryPropertyTests: XCTestCase {
     XCTAssertEqual(sorted[0], sorted[1])
   }
 
-  func testTheModelIsThatOfAFile() throws {
+  func testModelEqualsTheModelOfTheFile() throws {
     let declared = Museum.declared()
     let file = try ManagedObjectModel(xmlData: try Museum.built().xmlData())
     // Files contain more than classes can express, and a model keeps that. So a file is compared with a file.
@@ -30,7 +30,7 @@ final class EveryPropertyTests: XCTestCase {
   }
 
   /// Ensures that the comparison above covers every property of the descriptions.
-  func testTheModelSaysEverythingThatDescriptionsHave() throws {
+  func testModelCoversAllDescriptionProperties() throws {
     let model = Museum.declared()
     let attributes = model.entities.flatMap(\.attributes) + model.composites.flatMap(\.elements)
     // Properties that only files have: the index flag of editors before 2017, and Objective-C scalars.

@@ -23,7 +23,7 @@ enum Progress: Int16, Sendable, Codable {
   @Relationship(deleteRule: .cascade, inverse: \Chapter.book) var chapters: [Chapter]
 }
 
-@Entity(.note("colour", "blue")) final class Author: ManagedObject {
+@Entity(.userInfo("colour", "blue")) final class Author: ManagedObject {
   @Attribute(.unique, .renamed(from: "label")) var name: String
   @Attribute var born: Int?
   @Relationship(deleteRule: .deny) var books: Set<Book>

@@ -7,7 +7,7 @@ final class MistakeTests: XCTestCase {
 
   /// Every line of the fixture that ends in `// ERROR:` is rejected with each of the bar-separated texts there. `// INSIDE:` marks an error
   /// in the code that the macro generated for the line's type. Consequential errors are ignored.
-  func testEveryMistakeIsReportedWhereItIs() throws {
+  func testEveryMistakeIsReportedAtItsLocation() throws {
     let source = try String(contentsOf: Self.fixture, encoding: .utf8)
     let output = try MacroCompiler(for: Self.self).check(source, named: "Mistakes", flags: ["-typecheck", "-swift-version", "6"])
     var errors: [Int: [String]] = [:]

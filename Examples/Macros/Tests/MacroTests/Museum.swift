@@ -36,7 +36,7 @@ struct ColourTransformer: AttributeTransformer {
 }
 
 /// A postal address.
-@Composite(name: "PostalAddress", .note("form", "letters")) struct Address {
+@Composite(name: "PostalAddress", .userInfo("form", "letters")) struct Address {
   @Attribute(.length(...200)) var street: String?
   @Attribute(.length(1...80), .renamed(from: "town")) var city: String
   @Attribute var fate: Fate = .shown
@@ -51,7 +51,7 @@ struct ColourTransformer: AttributeTransformer {
 }
 
 @Entity(
-  name: "Thing", .abstract, .renamed(from: "Object"), .hashModifier("second"), .note("shelf", "top"), .spotlightName("title"),
+  name: "Thing", .abstract, .renamed(from: "Object"), .hashModifier("second"), .userInfo("shelf", "top"), .spotlightName("title"),
   .unique("title", "made"), .unique("room", "rank"), .index("byTitleAndMade", on: "title", "made"),
   .index("heavy", on: "weight", where: "weight > 1"),
   .index("lately", .descending("made"), .ascending("title", collation: .caseAndDiacriticInsensitive), where: "rank > 2"),
@@ -76,7 +76,7 @@ class Exhibit: ManagedObject {
   @Attribute(.composite, .renamed(from: "address")) var home: Address?
   @Attribute(.validated) var binding: Binding = .soft
   @Attribute(.required) var fate: Fate?
-  @Attribute(.note("unit", "line"), .length(...90)) var caption: String?
+  @Attribute(.userInfo("unit", "line"), .length(...90)) var caption: String?
   @Attribute(.validated) var keywords: [String: Int] = [:]
   @Attribute(.transformed(by: "Colour")) var colour: Colour?
   @Attribute(.transformed(by: "Colour"), .transient) var glow: Colour = Colour(red: 1, green: 1, blue: 1)
@@ -85,11 +85,11 @@ class Exhibit: ManagedObject {
   @Attribute(.transient) var cached: String?
   @Attribute(.derived("uppercase:(title)")) var shout: String?
   @Attribute(.composite) var found: Point
-  @Relationship(deleteRule: .nullify, inverse: \Room.exhibits, .required, .renamed(from: "hall"), .hashModifier("r"), .note("a", "b"))
+  @Relationship(deleteRule: .nullify, inverse: \Room.exhibits, .required, .renamed(from: "hall"), .hashModifier("r"), .userInfo("a", "b"))
   var room: Room?
   @Relationship(.symmetric, .count(...5)) var alike: Set<Exhibit>
   @Relationship(deleteRule: .noAction, .transient) var touched: Exhibit?
-  @FetchedProperty(where: "rank == $FETCH_SOURCE.rank AND SELF != $FETCH_SOURCE", .note("order", "any")) var peers: [Exhibit]
+  @FetchedProperty(where: "rank == $FETCH_SOURCE.rank AND SELF != $FETCH_SOURCE", .userInfo("order", "any")) var peers: [Exhibit]
 
   func validateTitle(_ value: inout String) throws {
     value = value.trimmingCharacters(in: .whitespaces)

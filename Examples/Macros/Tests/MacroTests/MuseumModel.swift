@@ -48,7 +48,7 @@ enum Museum {
         Attribute("colour", transforming: Colour.self, by: "Colour")
         Attribute("default", .boolean).required().initially(false)
         Attribute("photo", .binary).externalStorage()
-      }.note("form", "letters")
+      }.userInfo("form", "letters")
       Composite("Point") {
         Attribute("latitude", .double).required().initially(0).range(-90...90)
         Attribute("longitude", .double).required().initially(0).range(-180...180)
@@ -62,10 +62,10 @@ enum Museum {
     Entity("Thing", class: "Exhibit", abstract: true) {
       attributes
       Attribute("home", composite: "PostalAddress").renamed(from: "address")
-      Attribute("binding", raw: Binding.self).required().initially(Binding.soft).note("swiftValidation", "YES")
+      Attribute("binding", raw: Binding.self).required().initially(Binding.soft).userInfo("swiftValidation", "YES")
       Attribute("fate", raw: Fate.self).required()
-      Attribute("caption", .string).note("unit", "line").length(...90)
-      Attribute("keywords", transforming: [String: Int].self).required().initially(Data("{}".utf8)).note("swiftValidation", "YES")
+      Attribute("caption", .string).userInfo("unit", "line").length(...90)
+      Attribute("keywords", transforming: [String: Int].self).required().initially(Data("{}".utf8)).userInfo("swiftValidation", "YES")
       Attribute("colour", transforming: Colour.self, by: "Colour")
       Attribute("glow", transforming: Colour.self, by: "Colour").required().transient().initially(Data([1, 1, 1]))
       paint
@@ -73,10 +73,10 @@ enum Museum {
       Attribute("cached", .string).transient()
       Attribute("shout", .string).derived("uppercase:(title)")
       Attribute("found", composite: "Point").required()
-      Relationship("room", to: "Room", inverse: "exhibits").required().renamed(from: "hall").hashModifier("r").note("a", "b")
+      Relationship("room", to: "Room", inverse: "exhibits").required().renamed(from: "hall").hashModifier("r").userInfo("a", "b")
       Relationship("alike", toMany: "Thing", inverse: "alike").count(...5)
       Relationship("touched", to: "Thing").onDelete(.noAction).transient()
-      FetchedProperty("peers", entity: "Thing", where: "rank == $FETCH_SOURCE.rank AND SELF != $FETCH_SOURCE").note("order", "any")
+      FetchedProperty("peers", entity: "Thing", where: "rank == $FETCH_SOURCE.rank AND SELF != $FETCH_SOURCE").userInfo("order", "any")
       Index("byTitleAndMade", on: "title", "made")
       Index("heavy", on: "weight").where("weight > 1")
       Index("lately", .descending("made"), .ascending("title", collation: .caseAndDiacriticInsensitive)).where("rank > 2")
@@ -87,17 +87,17 @@ enum Museum {
       Unique("title", "made")
       Unique("room", "rank")
       Unique("code")
-    }.renamed(from: "Object").hashModifier("second").note("shelf", "top").spotlightName("title")
+    }.renamed(from: "Object").hashModifier("second").userInfo("shelf", "top").spotlightName("title")
   }
 
   @EntityBuilder private static var attributes: [any EntityComponent] {
-    Attribute("title", .string).required().length(1...80).note("swiftValidation", "YES")
+    Attribute("title", .string).required().length(1...80).userInfo("swiftValidation", "YES")
     Attribute("text", .string).length(...5000)
     Attribute("code", .string).matching("[A-Z]{2}[0-9]+").initially("AA0")
-    Attribute("rank", .integer16).required().initially(3).range(0...9).note("swiftValidation", "YES")
+    Attribute("rank", .integer16).required().initially(3).range(0...9).userInfo("swiftValidation", "YES")
     Attribute("level", .integer32).required().initially(0).range((-5)...)
     Attribute("total", .integer64).required().initially(0).range(...1_000_000)
-    Attribute("number", .integer64).note("swiftValidation", "YES")
+    Attribute("number", .integer64).userInfo("swiftValidation", "YES")
     Attribute("price", .decimal).required().initially(0).range(0...)
     Attribute("weight", .double).required().initially(1.5).range(0.5...2.5)
     Attribute("share", .float).required().initially(0.25).range(...1)

@@ -61,7 +61,7 @@ final class MuseumTests: XCTestCase {
     }
   }
 
-  func testValuesOfEveryKindAreKept() async throws {
+  func testValuesOfEveryKindAreSaved() async throws {
     try await Self.withEachStore { context in
       let statue = Self.statue("Hermes", in: context)
       statue.link = URL(string: "https://example.org/a?b=1")
@@ -111,7 +111,7 @@ final class MuseumTests: XCTestCase {
     }
   }
 
-  func testOnlyPartsThatDifferAreChanges() async throws {
+  func testOnlyDifferingPartsCountAsChanges() async throws {
     try await Self.withEachStore { context in
       let statue = Self.statue("Hermes", in: context)
       statue.home = Address(street: "a", city: "York", point: Point(latitude: 1))
@@ -134,7 +134,7 @@ final class MuseumTests: XCTestCase {
     }
   }
 
-  func testPartsAreAskedForByKeyPaths() async throws {
+  func testPartsCanBeQueriedByKeyPath() async throws {
     try await Self.withEachStore { context in
       let (near, far, none) = (Self.statue("near", in: context), Self.statue("far", in: context), Self.statue("none", in: context))
       near.home = Address(city: "York", fate: .lost, point: Point(latitude: 50))
@@ -155,7 +155,7 @@ final class MuseumTests: XCTestCase {
     }
   }
 
-  func testFetchedPropertiesFetch() async throws {
+  func testFetchedPropertiesReturnObjects() async throws {
     try await Self.withEachStore { context in
       let (first, second) = (Self.statue("first", in: context), Self.statue("second", in: context))
       try context.save()
@@ -173,7 +173,7 @@ final class MuseumTests: XCTestCase {
     }
   }
 
-  func testToManyRelationshipsHaveTheFunctionsOfGeneratedClasses() async throws {
+  func testToManyRelationshipsHaveGeneratedMethods() async throws {
     try await Self.withEachStore { context in
       let statue = Self.statue("Hermes", in: context)
       let parts = (0..<5).map { number in
@@ -227,7 +227,7 @@ final class MuseumTests: XCTestCase {
     }
   }
 
-  func testRulesAreCalledWithTheTypesOfTheProperties() async throws {
+  func testValidationRulesReceiveTypedValues() async throws {
     try await Self.withEachStore { context in
       let statue = Self.statue("  Hermes ", in: context)
       statue.rank = 0
@@ -260,7 +260,7 @@ final class MuseumTests: XCTestCase {
     }
   }
 
-  func testObjectsAreIdentifiedByTheirIDsUnlessTheyHaveOne() async throws {
+  func testIdentifiableUsesTheObjectIDUnlessTheClassHasAnID() async throws {
     try await Self.withEachStore { context in
       let statue = Self.statue("Hermes", in: context)
       let room = try XCTUnwrap(statue.room)

@@ -19,12 +19,12 @@ nonisolated final class ReaderTests: XCTestCase {
     return text
   }
 
-  func testAnApplicationOfTheMainActorUsesClassesOfAnotherTarget() throws {
+  func testMainActorApplicationUsesClassesOfAnotherTarget() throws {
     XCTAssertEqual(
       try output(of: "Reader"), "The Dispossessed, Ursula K. Le Guin (2)\nThe Left Hand of Darkness, Ursula K. Le Guin (2)\n")
   }
 
-  func testAnApplicationInSwift5ModeUsesAClassOfItsOwn() throws {
+  func testSwift5ModeApplicationUsesItsOwnClass() throws {
     XCTAssertEqual(try output(of: "Swift5Reader"), "3 new\n")
   }
 }

@@ -44,7 +44,7 @@ extension NSManagedObjectContext {
   /// Whether an object is the context's; of one that is another context's the context is told.
   final func owns(_ object: NSManagedObject, _ use: StaticString) -> Bool {
     if let other = object.managedObjectContext, other !== self {
-      context.noteFailure(OtherContextError(use: "\(use)", entity: object.entity.name ?? ""))
+      context.recordError(OtherContextError(use: "\(use)", entity: object.entity.name ?? ""))
       return false
     }
     return true

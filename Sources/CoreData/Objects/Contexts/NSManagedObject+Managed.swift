@@ -36,7 +36,7 @@ extension NSManagedObject {
   where Value.RawValue: _StoredAttributeValue {
     let raw: Value.RawValue? = _managedValue(key)
     if let value = Value(rawValue: raw ?? Value.RawValue._emptyValue) { return value }
-    if raw != nil { noteFailure(ManagedValueError(entity: compiledEntity.name, property: key.name, hasValue: true, type: "\(Value.self)")) }
+    if raw != nil { recordError(ManagedValueError(entity: compiledEntity.name, property: key.name, hasValue: true, type: "\(Value.self)")) }
     if let value = Value(rawValue: defaultValue(key) ?? Value.RawValue._emptyValue) { return value }
     // A property cannot throw, and neither the model's default value nor the raw value 0 is one of the type's: a mistake of the program, as on Apple's systems.
     preconditionFailure(
@@ -71,7 +71,7 @@ extension NSManagedObject {
     if case .toOne(let relationship) = key.property(in: compiledEntity),
       let empty = managedObjectContext?.context.makeEmptyObject(ofEntity: relationship.destinationEntity) as? Value
     {
-      noteFailure(ManagedValueError(entity: compiledEntity.name, property: key.name, hasValue: false, type: "\(Value.self)"))
+      recordError(ManagedValueError(entity: compiledEntity.name, property: key.name, hasValue: false, type: "\(Value.self)"))
       return empty
     }
     // A property cannot throw, and of a type of the application nothing is known: a mistake of the program, as on Apple's systems.
@@ -178,7 +178,7 @@ extension NSManagedObject {
       if let object = ManagedValue.unarchived(data, as: Value.self) { return object }
       return try (self as ManagedObject).value(forKey: name, as: Value.self)
     } catch {
-      noteFailure(error)
+      recordError(error)
       return nil
     }
   }
@@ -206,7 +206,7 @@ extension NSManagedObject {
       $0.name == name || $0.name.prefix(1).uppercased() + $0.name.dropFirst() == name
     }
     if let found { return found.index }
-    noteFailure(KeyValueError(unknown: name.prefix(1).lowercased() + name.dropFirst(), of: compiledEntity, isRelationship: true))
+    recordError(KeyValueError(unknown: name.prefix(1).lowercased() + name.dropFirst(), of: compiledEntity, isRelationship: true))
     return nil
   }
 

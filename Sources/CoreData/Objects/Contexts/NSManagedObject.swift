@@ -188,7 +188,7 @@ open class NSManagedObject: ManagedObject, NSObjectProtocol, NSFetchRequestResul
   private func telling<Result>(_ empty: Result, _ use: StaticString, _ work: (NSManagedObject) throws -> Result) -> Result {
     checkQueue(use)
     do { return try work(self) } catch {
-      noteFailure(error)
+      recordError(error)
       return empty
     }
   }

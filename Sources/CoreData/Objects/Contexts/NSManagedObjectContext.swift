@@ -54,8 +54,8 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {  // used on i
   package convenience init(adopting context: ManagedObjectContext, model: NSManagedObjectModel) {
     self.init(concurrencyType: .privateQueueConcurrencyType)
     setCoordinator = NSPersistentStoreCoordinator(adopting: context.persistentStoreCoordinator, model: model)
-    context.face = self
-    context.plainClass = NSManagedObject.self
+    context.facade = self
+    context.fallbackClass = NSManagedObject.self
     (made, isLent) = (context, true)
   }
 
@@ -71,7 +71,7 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {  // used on i
 
   // MARK: The context behind it
 
-  package static func of(_ context: ManagedObjectContext?) -> NSManagedObjectContext? { context?.face as? NSManagedObjectContext }
+  package static func of(_ context: ManagedObjectContext?) -> NSManagedObjectContext? { context?.facade as? NSManagedObjectContext }
 
   /// The context behind it. Without a coordinator it is one over a model without entities, of whose stores none is open, and everything asked of it says so.
   package var context: ManagedObjectContext {
@@ -83,10 +83,10 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {  // used on i
       let coordinator = setCoordinator ?? NSPersistentStoreCoordinator.withoutStores
       context = ManagedObjectContext(coordinator: coordinator.coordinator, classes: coordinator.classes)
     }
-    context.face = self
-    context.plainClass = NSManagedObject.self
-    context.isWoken { [weak self] in self?.takeOverWhatWaits() }
-    if work.isMainQueue { context.endsEvents { [weak self] in self?.endEventSoon() } }
+    context.facade = self
+    context.fallbackClass = NSManagedObject.self
+    context.setMergeScheduler { [weak self] in self?.mergePendingChanges() }
+    if work.isMainQueue { context.setEventEndScheduler { [weak self] in self?.endEventSoon() } }
     context.inaccessibleFaultHandler = { [weak self] object, objectID, key in
       guard let self, let object = object as? NSManagedObject else { return false }
       return shouldHandleInaccessibleFault(object, for: objectID, triggeredByProperty: key.flatMap { object.entity.propertiesByName[$0] })
@@ -211,8 +211,8 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {  // used on i
   ) -> Bool { false }
 
   /// Others have saved what the context is to take over.
-  private func takeOverWhatWaits() {
-    work.queue.async { [weak self] in self?.made?.takeOverWhatWaits() }
+  private func mergePendingChanges() {
+    work.queue.async { [weak self] in self?.made?.mergePendingChanges() }
   }
 
   // MARK: Queue
@@ -357,7 +357,7 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {  // used on i
   open func assign(_ object: Any, to store: NSPersistentStore) {
     guard let object = object as? NSManagedObject else { return }
     guard owns(object, "assign(_:to:)"), let open = store.store else { return }
-    do { try context.assign(object, to: open) } catch { context.noteFailure(error) }
+    do { try context.assign(object, to: open) } catch { context.recordError(error) }
   }
   /// Drops all changes.
   open func rollback() {
@@ -375,7 +375,7 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {  // used on i
   open func obtainPermanentIDs(for objects: [NSManagedObject]) throws {
     checkQueue("obtainPermanentIDs(for:)")
     try CoreDataError.translating {
-      for object in objects where !owns(object, "obtainPermanentIDs(for:)") { try context.throwPendingError() }
+      for object in objects where !owns(object, "obtainPermanentIDs(for:)") { try context.throwAndClearDeferredError() }
       try context.obtainPermanentIDs(for: objects)
     }
   }

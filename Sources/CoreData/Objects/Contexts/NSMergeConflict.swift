@@ -143,7 +143,7 @@ final class MergePolicyFace: MergeResolver, CustomStringConvertible, @unchecked 
     about objects: [NSManagedObject], _ conflict: NSObject, in context: NSManagedObjectContext, _ decided: () -> NSMergePolicyType?
   ) throws -> MergeDecision {
     do {
-      let values = try context.context.trying(objects) { try policy.resolve(mergeConflicts: [conflict]) }
+      let values = try context.context.withTrialChanges(objects) { try policy.resolve(mergeConflicts: [conflict]) }
       var decision = MergeDecision(decided()?.value ?? .overwrite)
       decision.storedValues = values
       return decision

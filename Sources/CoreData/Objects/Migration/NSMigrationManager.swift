@@ -161,7 +161,7 @@ open class NSMigrationManager: NSObject {
     var stage = CustomMigrationStage(
       migratingFrom: ObjectStore.ManagedObjectModelReference(sourceModel.model),
       to: ObjectStore.ManagedObjectModelReference(destinationModel.model), label: "mapping model", mappingModel: MappingModel(mapped))
-    stage.plainClass = NSManagedObject.self
+    stage.fallbackClass = NSManagedObject.self
     return stage
   }
 

@@ -30,7 +30,7 @@ final class IncrementalStoreFace: IncrementalStore, ShownStore, @unchecked Senda
   private var context: NSManagedObjectContext?
 
   static var derivesAttributes: Bool { false }
-  var wantsRegistrationNotices: Bool { true }
+  var observesRegistration: Bool { true }
 
   init(configuration: StoreConfiguration) throws {
     let description = configuration.description
@@ -207,7 +207,7 @@ final class IncrementalStoreFace: IncrementalStore, ShownStore, @unchecked Senda
   func obtainPermanentIDs(for objectIDs: [ManagedObjectID], in scope: RequestScope) throws -> [ManagedObjectID] {
     try asking { context in
       // A store may make an ID of what an object says of itself.
-      let objects = ManagedObject.living(objectIDs, in: scope).enumerated().map { position, object in
+      let objects = ManagedObject.registered(objectIDs, in: scope).enumerated().map { position, object in
         object as? NSManagedObject ?? context.object(with: objectIDs[position])
       }
       let permanent = try shown.obtainPermanentIDs(for: objects)

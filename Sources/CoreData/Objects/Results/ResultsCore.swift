@@ -44,7 +44,7 @@ final class ResultsCore {
 
   /// An object that stands for none, of which the context is told.
   func noObject(at indexPath: IndexPath) -> ManagedObject? {
-    context.context.noteFailure(MissingResultError(entity: question.entityName ?? "", place: "\(Array(indexPath))"))
+    context.context.recordError(MissingResultError(entity: question.entityName ?? "", place: "\(Array(indexPath))"))
     return question.entityName.flatMap { context.context.persistentStoreCoordinator.compiledModel.entity(named: $0) }.map {
       context.context.makeEmptyObject(ofEntity: $0.number)
     }
@@ -141,7 +141,7 @@ extension ResultsCore: FetchedResultsControllerDelegate {
   func controllerDidChangeContent(_ controller: FetchedResultsController<ManagedObject>) { delegate?.controllerDidChangeContent(shown) }
 
   func controller(_ controller: FetchedResultsController<ManagedObject>, didFailWith error: ResultsError) {
-    context.context.noteFailure(error)
+    context.context.recordError(error)
   }
 }
 

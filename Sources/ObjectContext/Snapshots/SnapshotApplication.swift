@@ -1,0 +1,217 @@
+import Foundation
+import ObjectModel
+import ObjectStore
+
+/// Applies a snapshot to an object. All checks run before the first change.
+struct SnapshotApplication {
+  private let context: ManagedObjectContext
+  private let object: ManagedObject
+  private let snapshot: ObjectSnapshot
+  private let entity: CompiledEntity
+  /// The snapshot's values, including those that were set.
+  private let mine: RowImage
+  /// The slots that receive the snapshot's value.
+  private var taken: [Int] = []
+  /// The slots whose value the merge policy supplies.
+  private var decided: [Int: Slot] = [:]
+  private var takesMembers = true
+
+  // The results of `prepare`.
+  private var values: [Int: Slot] = [:]
+  private var destinations: [Int: ManagedObject?] = [:]
+  private var members: [MemberChange] = []
+
+  init(_ snapshot: ObjectSnapshot, _ object: ManagedObject, in context: ManagedObjectContext) {
+    (self.snapshot, self.object, self.context) = (snapshot, object, context)
+    entity = object.compiledEntity
+    mine = snapshot.presentRow
+  }
+
+  // MARK: Merging
+
+  /// Selects the values for a new object: those that were set, and those that differ from the defaults.
+  mutating func takeAll() {
+    for slot in entity.slots where slot.kind != .none && !slot.isDerived {
+      let index = slot.index
+      if snapshot.changes[index] != nil || mine.isNull(index) && !slot.defaultValue.isNull
+        || !mine.isNull(index) && (mine.hasExternal(index, slot.kind) || (try? mine.slot(index, kind: slot.kind)) != slot.defaultValue)
+      {
+        taken.append(index)
+      }
+    }
+  }
+
+  /// Selects the values that were set in the snapshot, and resolves conflicts with other changes through the merge policy.
+  ///
+  /// - Throws: The conflict, if the policy does not resolve it; errors of custom merge rules.
+  mutating func merge() throws {
+    let theirs = object.presentRow(known: { context.registry.savedReference($0) })
+    var both: [CompiledSlot] = []
+    for slot in entity.slots where snapshot.changes[slot.index] != nil {
+      // Equal values on both sides are not a conflict.
+      if isSame(slot, mine, theirs) { continue }
+      taken.append(slot.index)
+      if !isSame(slot, snapshot.row, theirs) { both.append(slot) }
+    }
+    if !both.isEmpty { try decide(both, theirs) }
+  }
+
+  private mutating func decide(_ both: [CompiledSlot], _ theirs: RowImage) throws {
+    let space = object.currentID.space
+    func values(_ row: RowImage) -> RowSnapshot { RowSnapshot(row, of: entity, space: space) }
+    var conflict = MergeConflict(
+      objectID: object.currentID, oldVersion: snapshot.version, newVersion: theirs.version, persistedRow: theirs)
+    conflict.originalSnapshot = snapshot.base
+    conflict.objectSnapshot = values(mine)
+    conflict.cachedSnapshot = values(theirs)
+    conflict.propertyNames = both.map(\.name)
+    let decision = try context.mergePolicy.decision(for: conflict, entity, in: context.model)
+    switch decision.mergeType {
+    case .error:
+      var error = StoreError(.setOnBothSides(object.currentID, conflict.propertyNames), operation: .applySnapshot)
+      error.mergeConflicts = [conflict]
+      throw error
+    case .mergeByPropertyStoreTrump:
+      let theirs = Set(both.map(\.index))
+      taken.removeAll(where: theirs.contains)
+    case .rollback: (taken, takesMembers) = ([], false)
+    case .mergeByPropertyObjectTrump, .overwrite: break
+    }
+    let stored = ResolverValues(model: context.model, space: space)
+    for slot in both {
+      guard let rule = context.mergePolicy.rule(for: slot.name, of: entity, in: context.model) else { continue }
+      let states = SnapshotConflict(
+        objectID: object.currentID, original: snapshot.base, object: values(mine), store: values(theirs))
+      decided[slot.index] = try stored.slot(of: rule(states), slot, entity)
+    }
+    decided.merge(try stored.slots(of: decision, entity)) { $1 }
+    taken.removeAll { decided[$0] != nil }
+  }
+
+  private func isSame(_ slot: CompiledSlot, _ one: RowImage, _ other: RowImage) -> Bool {
+    if slot.kind == .reference, !one.isNull(slot.index), !other.isNull(slot.index) {
+      return context.registry.savedReference(one.reference(slot.index)) == context.registry.savedReference(other.reference(slot.index))
+    }
+    return SaveConflicts.isSame(slot, one, other)
+  }
+
+  // MARK: Applying
+
+  /// Checks that all values can be set, and finds the destinations of relationships.
+  ///
+  /// - Throws: ``StoreError`` if a relationship cannot take its destination, or if the object cannot be changed. In each case nothing is
+  ///   changed.
+  mutating func prepare() throws {
+    let assigned = context.registry.assignments()
+    do {
+      for index in taken where entity.kinds[index] != .reference && !mine.hasExternal(index, entity.kinds[index]) {
+        values[index] = try mine.value(index, of: entity, object.objectID)
+      }
+      for (index, value) in decided where entity.kinds[index] != .reference { values[index] = value }
+      destinations = try findDestinations()
+      if takesMembers { members = try memberChanges() }
+      if !object.flags.contains(.isInserted) { try object.checkWritable(nil) }
+    } catch {
+      context.registry.restore(assignments: assigned)
+      throw error
+    }
+  }
+
+  func run() {
+    for slot in entity.slots {
+      let index = slot.index
+      if let destination = destinations[index] {
+        object._setToOne(destination, at: index)
+      } else if let value = values[index] {
+        object.setAttributeValue(value, at: index)
+      } else if taken.contains(index) {
+        object._setExternalData(mine.external(index), at: index)
+      }
+    }
+    for change in members { take(change) }
+  }
+
+  private func destination(_ id: ManagedObjectID, _ relationship: CompiledRelationship) throws -> ManagedObject {
+    let found = context.object(with: id)
+    guard found.managedObjectContext === context, !found.flags.contains(.isDeleted) else {
+      throw StoreError(.noObject(id), operation: .applySnapshot)
+    }
+    if let rejection = context.rejection(of: found, for: relationship, of: object) { throw rejection }
+    return found
+  }
+
+  /// Returns the destinations of to-one relationships, by slot; nil for a cleared relationship.
+  private func findDestinations() throws -> [Int: ManagedObject?] {
+    var found: [Int: ManagedObject?] = [:]
+    for index in taken + decided.keys {
+      guard let relationship = entity.slots[index].relationship else { continue }
+      var id = snapshot.destination(index)
+      if case .int(let word)? = decided[index] {
+        let reference = ObjectReference(rawValue: word)
+        id = ManagedObjectID(space: object.currentID.space, entityNumber: UInt32(reference.entity), key: reference.key)
+      } else if decided[index] != nil {
+        id = nil
+      }
+      found.updateValue(try id.map { try destination($0, relationship) }, forKey: index)
+    }
+    return found
+  }
+
+  // MARK: Members
+
+  private struct MemberChange {
+    let relationship: CompiledRelationship
+    var added: [ManagedObject]
+    var removed: [ManagedObject]
+    /// All members of an ordered relationship, in the snapshot's order.
+    var order: [ObjectReference]?
+  }
+
+  /// Returns the members added and removed relative to the snapshot's original members, or, if the snapshot does not include them, to the
+  /// object's current members.
+  private func memberChanges() throws -> [MemberChange] {
+    let isNew = object.flags.contains(.isInserted)
+    return try snapshot.toMany.compactMap { relationship in
+      let index = relationship.index
+      // All members of a new object are added.
+      let target = snapshot.changedMembers[index] ?? (isNew ? snapshot.members[index] : nil)
+      guard let target else { return nil }
+      let former = Set(isNew ? [] : try snapshot.members[index] ?? context.memberIDs(of: object, relationship))
+      let kept = Set(target)
+      let members = try target.map { id in
+        // A former member may be deleted by now.
+        former.contains(id) ? context.registeredObject(for: id) ?? context.object(with: id) : try destination(id, relationship)
+      }
+      return MemberChange(
+        relationship: relationship, added: zip(target, members).filter { !former.contains($0.0) }.map(\.1),
+        removed: former.filter { !kept.contains($0) }.map(context.object(with:)).filter { $0.managedObjectContext === context },
+        order: relationship.isOrdered ? members.map(\.currentID.reference) : nil)
+    }
+  }
+
+  private func take(_ change: MemberChange) {
+    let index = change.relationship.index
+    for member in change.removed { object._removeFromToMany(member, at: index) }
+    for member in change.added { object._addToToMany(member, at: index) }
+    guard let order = change.order, let state = object.loadedState(index), state.isLoaded else { return }
+    let members = state.members
+    let (present, named) = (Set(members), Set(order))
+    // Members that were added meanwhile follow at the end.
+    let target = order.filter(present.contains) + members.filter { !named.contains($0) }
+    if target == members { return }
+    state.setOrder(target)
+    object.recordChange()
+  }
+}
+
+extension RowImage {
+  fileprivate func hasExternal(_ index: Int, _ kind: SlotKind) -> Bool { kind == .bytes && !isNull(index) && external(index) != nil }
+}
+
+extension ManagedObject {
+  /// Returns a row with the current values; the object's own row if nothing was changed.
+  fileprivate final func presentRow(known: (ObjectReference) -> ObjectReference) -> RowImage {
+    if overlay == nil, let image { return image }
+    return presentRow(key: currentID.key, version: row.map { RowImage.version($0) } ?? 0, known: known)
+  }
+}
