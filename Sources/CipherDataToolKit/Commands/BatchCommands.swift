@@ -1,4 +1,3 @@
-// BatchCommands: `cipherdata update` and `delete`.
 import ArgumentParser
 import ObjectContext
 

@@ -1,9 +1,8 @@
-// CompactCommand: `cipherdata compact` and `statistics`.
 import ArgumentParser
 import Foundation
 import SQLCipherStore
 
-/// Gives unused pages back.
+/// Releases unused pages of a store's file.
 struct CompactCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "compact",
@@ -42,7 +41,7 @@ struct CompactCommand: AsyncParsableCommand {
   }
 }
 
-/// Counts what the query planner goes by.
+/// Updates the statistics that the query planner uses.
 struct StatisticsCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "statistics",

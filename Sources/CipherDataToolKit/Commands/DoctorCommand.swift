@@ -1,9 +1,8 @@
-// DoctorCommand: `cipherdata doctor`.
 import ArgumentParser
 import Foundation
 import SQLCipherStore
 
-/// Examines the machine and a store's surroundings.
+/// Checks the machine and the environment of a store.
 struct DoctorCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "doctor",

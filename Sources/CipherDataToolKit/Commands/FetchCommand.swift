@@ -1,9 +1,8 @@
-// FetchCommand: `cipherdata fetch`.
 import ArgumentParser
 import ObjectContext
 import SQLCipherStore
 
-/// Finds objects and prints them.
+/// Fetches objects and prints them.
 struct FetchCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "fetch", abstract: "Find objects and print them.",
@@ -53,7 +52,7 @@ struct FetchCommand: AsyncParsableCommand {
     try await store.open(isReadOnly: true, observer: observer).run { context in
       observer?.reset()
       let question = try early ?? options.question(about: entity)
-      // The answer is of no interest where its statements are asked for.
+      // With `--statements`, only the statements are printed.
       let sink = observer == nil ? OutputSink() : OutputSink.discarding()
       if isExplained {
         try question.writeExplanation(from: context, to: OutputSink())

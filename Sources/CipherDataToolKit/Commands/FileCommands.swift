@@ -1,4 +1,3 @@
-// FileCommands: `cipherdata verify`, `backup`, `export`, `encrypt` and `decrypt`.
 import ArgumentParser
 import Foundation
 import ObjectContext
@@ -27,7 +26,7 @@ struct VerifyCommand: AsyncParsableCommand {
     let damage = findings.filter { $0.kind == .damage }
     let sink = OutputSink()
     for finding in damage { try sink.line(TableWriter.printable(finding.description)) }
-    // A damaged list of what belongs to the store is nothing to go by.
+    // If the file is damaged, its list of external files cannot be trusted.
     if sweep, damage.isEmpty {
       let count = try await file.sweepExternalFiles()
       if count > 0 { Tool.note("Removed \(count) left-over file\(count == 1 ? "" : "s").") }
@@ -65,7 +64,7 @@ struct BackupCommand: AsyncParsableCommand {
   }
 }
 
-/// Writes all objects as JSON lines.
+/// Exports all objects as JSON lines.
 struct ExportCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "export",
@@ -92,7 +91,7 @@ struct ExportCommand: AsyncParsableCommand {
   }
 }
 
-/// Makes an encrypted store of a plain copy.
+/// Creates an encrypted store from an unencrypted copy.
 struct EncryptCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "encrypt", abstract: "Make an encrypted store of a plain copy that `decrypt` wrote. The plain file stays.")
@@ -109,7 +108,7 @@ struct EncryptCommand: AsyncParsableCommand {
   }
 }
 
-/// Makes a plain copy of a store.
+/// Writes an unencrypted copy of a store.
 struct DecryptCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "decrypt", abstract: "Write everything in a store, NOT ENCRYPTED, into a new SQLite file.")

@@ -1,11 +1,10 @@
-// FollowCommand: `cipherdata follow`.
 import ArgumentParser
 import Foundation
 import ObjectContext
 import ObjectModel
 import ObjectStore
 
-/// Prints the results of a question, and then how they change.
+/// Prints the results of a fetch request, and then their changes.
 struct FollowCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "follow", abstract: "Print the results of a question, and then each change of them as others write.",
@@ -65,21 +64,21 @@ struct FollowCommand: AsyncParsableCommand {
     if isInterrupted { throw ExitCode(ExitStatus.interrupted.rawValue) }
   }
 
-  /// Follows the results until the time is over or somebody interrupts it.
+  /// Follows the results until the time limit or an interrupt.
   ///
-  /// - Returns: Whether it was interrupted.
+  /// - Returns: Whether the command was interrupted.
   @MainActor private func follow(_ container: PersistentContainer) async throws -> Bool {
     let coordinator = container.persistentStoreCoordinator
     let model = coordinator.compiledModel
     let question = try FollowQuestion(
       entity: try model.requireEntity(named: entity), in: model, condition: condition, sort: sort, section: section, limit: limit,
       paths: properties?.split(separator: ",").map { $0.filter { $0 != " " } })
-    // Heard from before the first fetch on, so that nothing is missed in between.
+    // Observe before the first fetch, so that no change in between is missed.
     let notices = coordinator.remoteChanges()
     let hasHistory = try coordinator.currentPersistentHistoryToken() != nil
     let context = container.viewContext
     if hasHistory {
-      // A state that holds still says exactly which transactions the list has in it.
+      // With a pinned query generation, it is known exactly which transactions the results include.
       try context.setQueryGeneration(from: .current)
       context.automaticallyMergesChangesFromParent = true
     }
@@ -95,7 +94,7 @@ struct FollowCommand: AsyncParsableCommand {
           context.processPendingChanges()
           place = try context.queryGenerationToken?.historyToken ?? place
         } else {
-          // What was changed nobody says: what comes, goes and moves is found out.
+          // The changed objects are not known here: fetch again, and compare the results.
           try controller.performFetch()
         }
         try printer.check()
@@ -106,9 +105,9 @@ struct FollowCommand: AsyncParsableCommand {
     return work.isCancelled && !isTimeOver
   }
 
-  /// Waits for work until the time is over or somebody interrupts it.
+  /// Waits for a task until the time limit or an interrupt.
   ///
-  /// - Returns: Whether the time was over.
+  /// - Returns: Whether the time limit was reached.
   @MainActor private static func wait(for work: Task<Void, any Error>, _ seconds: Double?) async throws -> Bool {
     var isTimeOver = false
     let timer = seconds.map { seconds in

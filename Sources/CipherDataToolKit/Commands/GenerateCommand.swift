@@ -1,16 +1,15 @@
-// GenerateCommand: `cipherdata generate`.
 import ArgumentParser
 import Foundation
 import ModelCodeGeneration
 import ObjectModel
 
-/// Writes typed classes for a model.
+/// Generates typed classes for a model.
 struct GenerateCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "generate", abstract: "Write the Swift classes of a model's entities into a folder.",
     discussion: "One file for the model and one for each class. Files that are there already are replaced if they differ.")
 
-  /// Who sees the classes.
+  /// The access level of the generated classes.
   enum Access: String, ExpressibleByArgument, CaseIterable {
     case open, `public`, package, `internal`
   }

@@ -1,15 +1,14 @@
-// HistoryCommand: `cipherdata history`.
 import ArgumentParser
 import Foundation
 import ObjectContext
 import ObjectStore
 
-/// The forms in which a history is printed.
+/// The output formats of a history.
 enum HistoryFormat: String, CaseIterable, ExpressibleByArgument {
   case table, jsonl
 }
 
-/// Which part of a history is told.
+/// The options that select a part of a history.
 struct HistoryFilterOptions: ParsableArguments {
   @Option(help: "Only what this author has written.")
   var author: String?
@@ -18,7 +17,7 @@ struct HistoryFilterOptions: ParsableArguments {
   var entity: String?
 }
 
-/// Shows what was written to a store, and switches or shortens its history.
+/// Prints a store's history, switches it on or off, and deletes old transactions.
 struct HistoryCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "history", abstract: "Show what was written to a store and by whom, or switch and shorten its history.",
@@ -82,7 +81,7 @@ struct HistoryCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
-    // What is wrong with the options is said before a passphrase is asked for.
+    // Report errors in the options before requesting a passphrase.
     let after = try after.map { try HistoryPlace($0, option: "--after") }
     let before = try purgeBefore.map { try HistoryPlace($0, option: "--purge-before") }
     let isReadOnly = !(enable || disable || before != nil)

@@ -1,4 +1,3 @@
-// ImportCommand+CoreData: `cipherdata import STORE --from-core-data Old.sqlite`: a store of Core Data into an encrypted one.
 import ArgumentParser
 import CipherData
 import CoreDataImport
@@ -8,7 +7,7 @@ import ObjectModel
 import ObjectStore
 import SQLCipherStore
 
-/// What an import from a store of Core Data takes.
+/// The options of an import from a Core Data store.
 struct CoreDataOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
@@ -36,7 +35,7 @@ struct CoreDataOptions: ParsableArguments {
   @Flag(help: "Leave behind entities and columns that the model does not know, and report them.")
   var ignoreUnknown = false
 
-  /// The first of the options that only make sense with `--from-core-data`, if one is given.
+  /// The first given option that requires `--from-core-data`; `nil` if none is given.
   var stray: String? {
     if model != nil { return "--model" }
     if modelVersion != nil { return "--model-version" }
@@ -46,7 +45,7 @@ struct CoreDataOptions: ParsableArguments {
     return ignoreUnknown ? "--ignore-unknown" : nil
   }
 
-  /// Imports into a store, which is created where there is none.
+  /// Imports into a store, which is created if it does not exist.
   func run(_ path: String, into store: String, passphrase: PassphraseOptions) async throws {
     guard let model else { throw ToolError(.usage, "Which model was \(path) written with? Give --model.") }
     let source = try await open(path, try ModelCommand.model(model, version: modelVersion, strict: strict.strict))
@@ -69,7 +68,7 @@ struct CoreDataOptions: ParsableArguments {
     try Self.write(report, path)
   }
 
-  /// Opens the source; its passphrase is asked for only where it needs one.
+  /// Opens the source. Its passphrase is requested only if the source is encrypted.
   private func open(_ path: String, _ model: ManagedObjectModel) async throws -> CoreDataStore {
     var options = CoreDataImportOptions()
     options.skipsMissing = skipMissing

@@ -1,9 +1,8 @@
-// ImportCommand: `cipherdata import`.
 import ArgumentParser
 import Foundation
 import ObjectContext
 
-/// Imports objects into a store: all of the input, or nothing.
+/// Imports objects into a store, either the whole input or nothing.
 struct ImportCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "import", abstract: "Import JSON lines, Debian's package index or a store of Core Data: all of it, or nothing.",

@@ -1,13 +1,12 @@
-// InfoCommand: `cipherdata info`.
 import ArgumentParser
 import Foundation
 import ObjectModel
 import CipherData
 import SQLCipherStore
 
-/// Prints what is known of a store.
+/// Prints information about a store.
 struct InfoCommand: AsyncParsableCommand {
-  /// The forms of output.
+  /// The output formats.
   enum Format: String, ExpressibleByArgument, CaseIterable, Sendable {
     case text, json
   }

@@ -1,4 +1,3 @@
-// KeyCommand: `cipherdata key`: the keys of a store.
 import ArgumentParser
 import Foundation
 import ObjectModel
@@ -110,7 +109,7 @@ struct KeyCommand: AsyncParsableCommand {
 
   // MARK: Printing
 
-  /// Says what it takes to open a store whose keys cost more than is spent unasked.
+  /// Reports the memory and passes of a key derivation that exceeds the default limit.
   static func noteWork(_ file: SQLCipherStoreFile) {
     guard let work = file.requiredKeyWork else { return }
     Tool.note("The keys take more work than is spent unasked: some open the store only with --key-work \(work).")

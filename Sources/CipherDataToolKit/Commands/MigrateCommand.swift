@@ -1,4 +1,3 @@
-// MigrateCommand: `cipherdata migrate`.
 import ArgumentParser
 import CipherData
 import Foundation
@@ -7,7 +6,7 @@ import ObjectModel
 import ObjectStore
 import SQLCipherStore
 
-/// Brings a store in step with a newer version of its model.
+/// Migrates a store to a newer version of its model.
 struct MigrateCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "migrate", abstract: "Bring a store in step with a newer version of its model.",
@@ -74,9 +73,9 @@ struct MigrateCommand: AsyncParsableCommand {
   func run() async throws {
     let sink = OutputSink()
     if let model {
-      // What is wrong with the model is said before a passphrase is asked for.
+      // Report errors in the model before requesting a passphrase.
       let newer = try CompiledModel(try ModelCommand.model(model, version: version, strict: strict.strict))
-      // A file that is there may be the copy of a migration that was killed: that takes the keys to see.
+      // An existing file may be the copy of an interrupted migration; the keys are needed to find out.
       if let backup { try FilePlace.checkFolder(of: backup) }
       let file = try await store.unlock()
       try ModelFindings(of: newer.model, at: try ModelCommand.url(model, version: version)).reportRenamings(
@@ -95,7 +94,7 @@ struct MigrateCommand: AsyncParsableCommand {
     try sink.flush()
   }
 
-  /// What the store is opened with, or would be.
+  /// Returns the description with which the store is opened or would be opened.
   private func description(of file: SQLCipherStoreFile, _ model: String) throws -> PersistentStoreDescription {
     var description = PersistentStoreDescription(url: file.url, key: file.key)
     description.createsStore = false
@@ -109,7 +108,7 @@ struct MigrateCommand: AsyncParsableCommand {
     _ file: SQLCipherStoreFile, to model: CompiledModel, _ description: PersistentStoreDescription, _ sink: OutputSink
   ) async throws {
     let comparison = try await file.comparison(with: model)
-    // What stages do is not what the way straight to the newer model would do.
+    // The plan of a direct migration does not describe a staged one.
     let isStaged = stages && !comparison.fits
     let differences = isStaged ? try await file.migrationPlan(to: model, with: description).changes : comparison.changes
     let changes = differences.map { TableWriter.printable($0.description) }
@@ -135,7 +134,7 @@ struct MigrateCommand: AsyncParsableCommand {
     if hasDeferred { Tool.note("Clean-up was put off; do it with: cipherdata migrate \(store.store) --finish") }
   }
 
-  /// Indexes, derivations, rules and notes are no other version of the model: no migration, but the store takes them over.
+  /// Updates the stored model when the versions differ only in indexes, derivations, rules or user info, which requires no migration.
   private func renew(
     _ file: SQLCipherStoreFile, _ model: CompiledModel, _ changes: [String], _ description: PersistentStoreDescription, _ sink: OutputSink
   ) async throws {
@@ -149,7 +148,7 @@ struct MigrateCommand: AsyncParsableCommand {
     try sink.line("The store fits the model. It has taken over what changed.")
   }
 
-  /// What changed in the model, and a plan in words, with its statements or without.
+  /// Returns a description of the model's changes and of the migration plan, with its SQL statements on request.
   static func text(of plan: MigrationPlan, withStatements: Bool) -> String {
     let shown = withStatements ? plan : plan.withoutStatements
     let changes = plan.changes.filter { change in !plan.obstacles.contains(change) }.map(\.description)

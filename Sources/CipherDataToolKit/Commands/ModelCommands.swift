@@ -1,10 +1,9 @@
-// ModelCommands: `cipherdata model`, showing models.
 import ArgumentParser
 import Foundation
 import ModelCodeGeneration
 import ObjectModel
 
-/// Shows models.
+/// Prints and checks models.
 struct ModelCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "model", abstract: "Show, compare, check and format models, and add versions to them.",
@@ -28,7 +27,7 @@ struct ModelCommand: AsyncParsableCommand {
     func run() async throws { try ModelCommand.show(model, format) }
   }
 
-  /// The forms of output.
+  /// The output formats.
   enum Form: String, ExpressibleByArgument, CaseIterable, Sendable {
     case text, mermaid, dot, svg
   }

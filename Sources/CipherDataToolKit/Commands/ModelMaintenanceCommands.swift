@@ -1,4 +1,3 @@
-// ModelMaintenanceCommands: `cipherdata model diff`, `lint` and `format`.
 import ArgumentParser
 import Foundation
 import ObjectModel
@@ -119,7 +118,7 @@ extension ModelCommand {
         let formatted = try read.xmlData()
         guard formatted != data else { continue }
         odd.append(file.deletingLastPathComponent().lastPathComponent)
-        // A model of Xcode 3 gets a contents file next to its own, and readers prefer that file.
+        // A model of Xcode 3 gets a `contents` file next to its own; readers prefer that file.
         if !check { try FileReplacement.write(formatted, to: file.deletingLastPathComponent().appendingPathComponent("contents")) }
       }
       let sink = OutputSink()
@@ -128,7 +127,7 @@ extension ModelCommand {
       if check, !odd.isEmpty { throw ToolError(.failure, "Run “cipherdata model format \(model)\(sort ? " --sort" : "")”.") }
     }
 
-    /// The `contents` files of a bundle's versions, or of one version.
+    /// Returns the `contents` files of all versions of a bundle, or of one version.
     private func files(in url: URL) throws -> [URL] {
       func file(_ version: URL) -> URL {
         let contents = version.appendingPathComponent("contents")
@@ -140,11 +139,11 @@ extension ModelCommand {
     }
   }
 
-  /// Reads a version of a model file, by default the current one. Reports its warnings on standard error.
+  /// Reads a version of a model file, by default the current one, and reports its warnings on standard error.
   ///
   /// - Parameters:
   ///   - strict: Whether a warning is an error.
-  ///   - validates: Whether a model with mistakes is an error.
+  ///   - validates: Whether an invalid model is an error.
   static func model(_ path: String, version: String? = nil, strict: Bool = false, validates: Bool = true) throws -> ManagedObjectModel {
     let url = try url(path, version: version)
     let model = try ManagedObjectModel(contentsOf: url)
@@ -152,11 +151,11 @@ extension ModelCommand {
     return model
   }
 
-  /// The place of a model file, or of a version in it.
+  /// Returns the location of a model file or of one of its versions.
   static func url(_ path: String, version: String?) throws -> URL {
     let url = URL.path(path)
     guard let version else { return url }
-    // The others are read too: a bundle that is damaged is refused as a whole.
+    // Read the other versions too: a damaged bundle is rejected as a whole.
     let bundle = try VersionedModel(contentsOf: url)
     guard bundle.version(named: version) != nil else {
       throw ToolError(

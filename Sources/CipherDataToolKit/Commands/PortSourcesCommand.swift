@@ -1,10 +1,9 @@
-// PortSourcesCommand: `cipherdata port-sources`.
 import AccessorSymbols
 import ArgumentParser
 import Foundation
 import ObjectModel
 
-/// Shows, or makes, what has to change in sources that were written for Core Data before they compile on Linux.
+/// Prints or makes the changes that sources written for Core Data need to compile on Linux.
 struct PortSourcesCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "port-sources",
@@ -48,7 +47,7 @@ struct PortSourcesCommand: AsyncParsableCommand {
     return text
   }
 
-  /// The Swift sources in the folder; hidden folders, such as those of builds, are passed over.
+  /// Returns the Swift sources in the folder, except for those in hidden folders such as build folders.
   private func sources() throws -> [String] {
     var isFolder: ObjCBool = false
     guard try FilePlace.isTaken(folder), FileManager.default.fileExists(atPath: folder, isDirectory: &isFolder) else {

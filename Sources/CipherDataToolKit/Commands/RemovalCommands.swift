@@ -1,4 +1,3 @@
-// RemovalCommands: `cipherdata destroy` and `replace`.
 import ArgumentParser
 import CipherData
 import Foundation
@@ -26,7 +25,7 @@ struct DestroyCommand: AsyncParsableCommand {
   }
 }
 
-/// Puts a copy of one store in the place of another.
+/// Replaces a store by a copy of another one.
 struct ReplaceCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "replace",
@@ -53,7 +52,7 @@ struct ReplaceCommand: AsyncParsableCommand {
   }
 }
 
-/// Asks for the word without which nothing is removed.
+/// The confirmation that removing a store requires.
 enum RemovalConfirmation {
   static func check(_ isGiven: Bool, _ what: String) throws {
     if !isGiven { throw ToolError(.usage, "This would \(what). Say --yes to do it.") }

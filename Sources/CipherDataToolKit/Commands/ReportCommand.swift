@@ -1,4 +1,3 @@
-// ReportCommand: `cipherdata report`.
 import ArgumentParser
 import CipherData
 import Foundation
@@ -7,7 +6,7 @@ import ObjectModel
 import ObjectQuery
 import SQLCipherStore
 
-/// Writes a page about a store.
+/// Writes an HTML page about a store.
 struct ReportCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "report",
@@ -61,7 +60,7 @@ struct ReportCommand: AsyncParsableCommand {
     }
     do {
       try page.write(toFile: output, atomically: true, encoding: .utf8)
-      // Names of entities are nobody else's business either.
+      // Entity names are confidential, too.
       try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: output)
     } catch {
       throw ToolError(.cannotCreate, "\(output) cannot be written: \(error.localizedDescription)")

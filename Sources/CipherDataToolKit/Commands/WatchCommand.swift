@@ -1,11 +1,10 @@
-// WatchCommand: `cipherdata watch`.
 import ArgumentParser
 import Foundation
 import ObjectContext
 import ObjectStore
 import Synchronization
 
-/// Follows what is written to a store.
+/// Prints the transactions that are written to a store.
 struct WatchCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "watch", abstract: "Follow what others write to a store, as they write it.",
@@ -49,12 +48,12 @@ struct WatchCommand: AsyncParsableCommand {
     if isInterrupted { throw ExitCode(ExitStatus.interrupted.rawValue) }
   }
 
-  /// Follows the history until the time is over or somebody interrupts it.
+  /// Prints the history until the time limit or an interrupt.
   ///
-  /// - Returns: Whether it was interrupted.
+  /// - Returns: Whether the command was interrupted.
   private func watch(_ container: PersistentContainer, after: PersistentHistoryToken?, _ last: PlaceBox) async throws -> Bool {
     let coordinator = container.persistentStoreCoordinator
-    // Says so at once where the store keeps no history, or the place is none of it.
+    // Fail immediately if the store records no history or the token is not from it.
     var check = PersistentHistoryChangeRequest.fetchHistory(after: after)
     (check.resultType, check.fetchLimit) = (.transactionsOnly, 1)
     _ = try coordinator.execute(check)
@@ -69,7 +68,7 @@ struct WatchCommand: AsyncParsableCommand {
       var printer = HistoryLinePrinter(container, changes: changes, format: format, showsValues: false, to: sink)
       for try await transaction in observer {
         try await printer.print(transaction)
-        // Who watches wants to see it now.
+        // Output must appear immediately.
         try sink.flush()
         if !transaction.isContinued { last.set(transaction.token) }
       }
@@ -89,7 +88,7 @@ struct WatchCommand: AsyncParsableCommand {
   }
 }
 
-/// The last place that was printed, and whether the time is over.
+/// The token of the last printed transaction, and whether the time limit was reached.
 private final class PlaceBox: Sendable {
   private let state = Mutex<(token: PersistentHistoryToken?, isTimeOver: Bool)>((nil, false))
   var value: PersistentHistoryToken? { state.withLock { $0.token } }

@@ -1,7 +1,6 @@
-// DemoCommand: `cipherdata demo`.
 import ArgumentParser
 
-/// Shows what the library does on the machine's own package database.
+/// Demonstrates the library with the machine's own package database.
 struct DemoCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "demo",

@@ -3,9 +3,9 @@ import CipherData
 import Foundation
 package import SQLCipherStore
 
-/// Examines the machine, and what stands around a store.
+/// Checks of the machine and of a store's environment.
 package enum Doctor {
-  /// What is to be said of the libraries.
+  /// Returns the findings about the libraries.
   package static func library(_ information: LibraryInformation) -> [Finding] {
     let area = "library"
     var result = [Finding(area, "cipherdata", Tool.version)]
@@ -27,7 +27,7 @@ package enum Doctor {
     return result
   }
 
-  /// What is to be said of the machine and of the folder that a store is in, or would be.
+  /// Returns the findings about the machine and the folder that contains or would contain a store.
   static func machine(folder: String) -> [Finding] {
     var result: [Finding] = []
     let path = URL(fileURLWithPath: folder).resolvingSymlinksInPath().path
@@ -48,7 +48,7 @@ package enum Doctor {
     return result
   }
 
-  /// What is to be said of an unlocked store: what its connections are set to, and what its pages say of themselves.
+  /// Returns the findings about an unlocked store: the settings of its connections and the statistics of its pages.
   static func store(_ file: SQLCipherStoreFile) async throws -> [Finding] {
     let area = "store"
     let information = try await file.information()
@@ -104,6 +104,6 @@ package enum Doctor {
     return code == 0 ? UInt64(limit.rlim_cur) : 0
   }
 
-  /// A small file of the system; nil where it has none.
+  /// Returns the contents of a small system file; `nil` if it does not exist.
   private static func text(_ path: String) -> String? { try? String(contentsOfFile: path, encoding: .utf8) }
 }

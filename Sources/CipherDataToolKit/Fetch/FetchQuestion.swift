@@ -1,11 +1,10 @@
-// FetchQuestion: what `fetch` asks, from its options to the written result.
 import ArgumentParser
 package import ObjectContext
 import ObjectModel
 package import ObjectQuery
 import ObjectStore
 
-/// The options of `fetch`, in the tool and in its shell.
+/// The options of `fetch` in the tool and its shell.
 struct FetchOptions: ParsableArguments {
   @Option(name: .customLong("where"), parsing: .unconditional, help: ArgumentHelp("The condition.", valueName: "predicate"))
   var condition: String?
@@ -53,12 +52,12 @@ struct FetchOptions: ParsableArguments {
     if having != nil, select == nil, groupBy == nil { throw ValidationError("--having needs --select or --group-by.") }
   }
 
-  /// The question about an entity, where it can be read before the store is open.
+  /// Returns the query for an entity if it can be parsed before the store is open.
   func earlyQuestion(about entity: String) throws -> FetchQuestion? {
     try OptionText.early([condition, select, groupBy, having, sort]) { try question(about: entity) }
   }
 
-  /// The question about an entity.
+  /// Returns the query for an entity.
   func question(about entity: String) throws -> FetchQuestion {
     var specification = FetchSpecification(entityName: entity)
     specification.predicate = try condition.map { try OptionText.predicate($0, option: "--where") }
@@ -75,14 +74,14 @@ struct FetchOptions: ParsableArguments {
   }
 }
 
-/// A question, ready to be asked of a context.
+/// A query that can run in any context.
 package struct FetchQuestion: Sendable {
-  /// What is asked: IDs, whose objects are then read in batches, or dictionaries.
+  /// The request: for IDs, whose objects are then read in batches, or for dictionaries.
   package var specification: FetchSpecification
-  /// The columns of objects; nil for all attributes.
+  /// The columns of objects; `nil` for all attributes.
   package var paths: [String]?
 
-  /// A question about objects.
+  /// Creates a query for objects.
   package init(specification: FetchSpecification, paths: [String]? = nil) {
     self.specification = specification
     self.paths = paths
@@ -102,7 +101,7 @@ package struct FetchQuestion: Sendable {
     try sink.flush()
   }
 
-  /// Writes how the question would be answered.
+  /// Writes the explanation of how the store executes the query.
   package func writeExplanation(from context: ManagedObjectContext, to sink: OutputSink) throws {
     try sink.line(String(describing: try context.explain(try request(in: context))))
     try sink.flush()

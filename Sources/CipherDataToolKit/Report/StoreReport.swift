@@ -1,20 +1,19 @@
-// StoreReport: what is known of a store as one page that needs nothing else.
 import CipherData
 import Foundation
 package import ObjectModel
 package import SQLCipherStore
 
-/// What a page tells.
+/// The contents of a self-contained HTML page about a store.
 package struct StoreReport {
   package var title: String
   package var information: StoreFileInformation
   package var model: ManagedObjectModel
   package var usage: [StoreUsage]
   package var largeValues: (count: Int, bytes: Int)
-  /// The declared indexes that nothing uses; nil where nothing was asked.
+  /// The declared indexes that no query uses; `nil` if no queries were examined.
   package var unusedIndexes: [IndexUse.Index]?
   package var unknownTemplates: [String]
-  /// Objects of each entity as tables: the columns, then the rows.
+  /// Sample objects of each entity as tables: the columns, then the rows.
   package var samples: [(entityName: String, columns: [String], rows: [[String]])]
 
   package init(
@@ -191,7 +190,7 @@ package struct StoreReport {
     }.joined(separator: "\n")
   }
 
-  /// Digits in threes.
+  /// Returns a number with its digits in groups of three.
   static func grouped(_ number: Int) -> String {
     var text = ""
     for (index, digit) in String(number).reversed().enumerated() { text = "\(digit)\(index > 0 && index % 3 == 0 ? "," : "")" + text }

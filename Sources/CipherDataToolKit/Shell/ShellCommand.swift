@@ -1,11 +1,10 @@
-// ShellCommand: `cipherdata shell`.
 import ArgumentParser
 import Foundation
 import ObjectContext
 import ObjectModel
 import ObjectStore
 
-/// Takes commands line by line; the store is opened once.
+/// Reads commands line by line, with the store open.
 struct ShellCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "shell", abstract: "Question a store line by line, with completion and history.",

@@ -1,4 +1,3 @@
-// ShellGrammar+Changes: the commands of the shell that change something, and those about what is not saved.
 import ArgumentParser
 import ObjectContext
 
@@ -82,7 +81,7 @@ extension ShellGrammar {
 }
 
 extension ShellSession {
-  /// Does something to what is not saved, and prints what it gives.
+  /// Performs an operation on unsaved changes, and prints its result.
   fileprivate func print<Result: Sendable & CustomStringConvertible>(_ body: @escaping @Sendable (ShellScratch) throws -> Result)
     async throws
   {

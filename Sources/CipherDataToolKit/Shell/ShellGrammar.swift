@@ -1,4 +1,3 @@
-// ShellGrammar: the commands of the shell.
 import ArgumentParser
 import Foundation
 import ObjectContext
@@ -7,17 +6,16 @@ import ObjectStore
 
 /// A command of the shell.
 protocol ShellAction: ParsableCommand {
-  /// Does it.
+  /// Performs the command.
   func perform(in session: ShellSession) async throws
 }
 
-/// A command about an entity.
+/// A command on an entity.
 protocol EntityAction: ShellAction {
-  /// The entity.
   var about: ShellGrammar.EntityArgument { get }
 }
 
-/// The commands that a line can hold: those of the tool, on the session's store.
+/// The commands of the shell: those of the tool that apply to the session's store.
 struct ShellGrammar: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "shell", abstract: "Commands. `help fetch` tells more of one.",
@@ -28,20 +26,19 @@ struct ShellGrammar: ParsableCommand {
     ],
     helpNames: [.long])
 
-  /// The names of the commands.
   static let commandNames = configuration.subcommands.map(name) + ["help"]
 
-  /// The options of a command.
+  /// Returns the names of a command's options.
   static func optionNames(of command: String) -> [String] {
     guard let type = configuration.subcommands.first(where: { name(of: $0) == command }) else { return [] }
-    // The parser tells its options as a text for people only.
+    // The argument parser provides options only as help text.
     return helpMessage(for: type, columns: 200).split(separator: "\n").compactMap { line in
       let words = line.split(separator: " ")
       return line.hasPrefix("  --") && words[0] != "--help" ? String(words[0]) : nil
     }
   }
 
-  /// Whether a command begins with an entity.
+  /// Returns whether the first argument of a command is an entity.
   static func takesEntity(_ command: String) -> Bool {
     configuration.subcommands.first { name(of: $0) == command } is any EntityAction.Type
   }
@@ -50,13 +47,13 @@ struct ShellGrammar: ParsableCommand {
     command.configuration.commandName ?? String(describing: command).lowercased()
   }
 
-  /// The text that a request for help asks for.
+  /// Returns the text for a help request.
   static func help(_ request: any Error) -> String {
-    // The parser takes the shell for a program of its name.
+    // The argument parser takes `shell` for the name of the program.
     fullMessage(for: request).replacing("USAGE: shell ", with: "USAGE: ").replacing("'shell help", with: "'help")
   }
 
-  /// The entity that a command is about.
+  /// The entity of a command.
   struct EntityArgument: ParsableArguments {
     @Argument(help: ArgumentHelp("The entity; the objects of entities below it are included.", valueName: "entity"))
     var name: String?
@@ -109,7 +106,7 @@ struct ShellGrammar: ParsableCommand {
       try await session.ask { try question.write(from: $0, format: format, to: OutputSink()) }
     }
 
-    /// What is asked.
+    /// Returns the parsed query.
     func question() throws -> FetchQuestion { try options.question(about: about.entity) }
   }
 
