@@ -61,9 +61,9 @@ extension Tool {
 struct CipherDataCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "cipherdata",
-    abstract: "Encrypted object graphs in a file: create them, fill them, question them.",
+    abstract: "Create, fill, and query encrypted object graph stores.",
     discussion: """
-      A store is a SQLCipher database with the model inside it and its keys beside it (STORE.keys). The passphrase comes from \
+      A store is a SQLCipher database that contains its model; its keys are in a separate file (STORE.keys). The passphrase comes from \
       --passphrase-file, from the variable CIPHERDATA_PASSPHRASE, or from a prompt; never from an argument.
 
       \(ExitStatus.overview)

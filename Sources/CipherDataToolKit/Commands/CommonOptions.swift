@@ -163,6 +163,6 @@ extension URL {
 
 /// The author that the store's history records for changes.
 struct AuthorOptions: ParsableArguments {
-  @Option(help: "The author that the store's history has for the changes, where it keeps one.")
+  @Option(help: "The author that the store's history records for the changes.")
   var author: String?
 }

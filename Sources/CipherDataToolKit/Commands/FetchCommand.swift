@@ -5,7 +5,7 @@ import SQLCipherStore
 /// Fetches objects and prints them.
 struct FetchCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "fetch", abstract: "Find objects and print them.",
+    commandName: "fetch", abstract: "Fetch objects and print them.",
     discussion: """
       --where takes Core Data's predicate language over key paths, such as: section.name == "games" AND installedSize > 100000; \
       name BEGINSWITH[cd] "lib"; ANY tags.name == "role::program"; maintainer == nil; priority IN {"required", "important"}; \
@@ -19,16 +19,16 @@ struct FetchCommand: AsyncParsableCommand {
   @OptionGroup
   var store: StoreOptions
 
-  @Option(help: "The entity whose objects are wanted, those of entities below it included.")
+  @Option(help: "The entity to fetch, including its subentities.")
   var entity: String
 
   @OptionGroup
   var options: FetchOptions
 
-  @Flag(help: "Print the number of results only.")
+  @Flag(help: "Print only the number of results.")
   var count = false
 
-  @Flag(help: "Print how the question would be answered, and not the answer: statements, plan, indexes, and what would be slow.")
+  @Flag(help: "Print how the query would be executed instead of its results: statements, plan, indexes, and slow steps.")
   var explain = false
 
   @Flag(
@@ -37,7 +37,7 @@ struct FetchCommand: AsyncParsableCommand {
   )
   var statements = false
 
-  @Option(help: "The form of the output.")
+  @Option(help: "The output format.")
   var format = OutputFormat.table
 
   func validate() throws {

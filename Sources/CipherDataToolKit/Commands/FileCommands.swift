@@ -10,13 +10,13 @@ struct VerifyCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "verify", abstract: "Check a store: every page's authentication, the database's structure, references. Repairs nothing.",
     discussion: """
-      What a killed process may leave beside a sound store, files of large values that belong to nothing, is told as left over; it is no damage. --sweep \
-      removes it; so does the next command that writes.
+      A killed process can leave files of large values that no object refers to. They are reported as left over and are not damage. \
+      --sweep removes them, and so does the next command that writes.
       """)
 
   @OptionGroup var store: StoreOptions
-  @Flag(help: "Check the structure only, not every page's authentication.") var quick = false
-  @Flag(help: "Remove what is left over, where the store is sound.") var sweep = false
+  @Flag(help: "Check only the structure, not every page's authentication.") var quick = false
+  @Flag(help: "Remove leftover files if the store is not damaged.") var sweep = false
 
   func run() async throws {
     let file = try await store.unlock()
@@ -44,11 +44,11 @@ struct VerifyCommand: AsyncParsableCommand {
 /// Copies a store.
 struct BackupCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "backup", abstract: "Copy a store, encrypted, while it may be in use.")
+    commandName: "backup", abstract: "Make an encrypted copy of a store, which can be in use.")
 
   @OptionGroup var store: StoreOptions
   @Argument(help: "The copy; it must not exist.", completion: .file()) var destination: String
-  @Flag(help: "Give the copy a data key and a passphrase of its own.") var newKey = false
+  @Flag(help: "Encrypt the copy with its own data key and passphrase.") var newKey = false
   @OptionGroup var newPassphrase: NewPassphraseOptions
 
   func run() async throws {
@@ -68,10 +68,10 @@ struct BackupCommand: AsyncParsableCommand {
 struct ExportCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "export",
-    abstract: "Write the objects as JSON lines, NOT ENCRYPTED, to standard output; `import` makes the same graph of them.")
+    abstract: "Write all objects as JSON lines, NOT ENCRYPTED, to standard output. `import` recreates the same graph.")
 
   @OptionGroup var store: StoreOptions
-  @Option(help: "Only the objects of this entity and those below it.") var entity: String?
+  @Option(help: "Only objects of this entity and its subentities.") var entity: String?
 
   func run() async throws {
     let name = entity
@@ -94,9 +94,9 @@ struct ExportCommand: AsyncParsableCommand {
 /// Creates an encrypted store from an unencrypted copy.
 struct EncryptCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "encrypt", abstract: "Make an encrypted store of a plain copy that `decrypt` wrote. The plain file stays.")
+    commandName: "encrypt", abstract: "Create an encrypted store from an unencrypted copy by `decrypt`, which is kept.")
 
-  @Argument(help: "The plain copy.", completion: .file()) var plain: String
+  @Argument(help: "The unencrypted copy.", completion: .file()) var plain: String
   @Argument(help: "The new store; it must not exist.", completion: .file()) var store: String
   @OptionGroup var passphrase: PassphraseOptions
 
@@ -111,10 +111,10 @@ struct EncryptCommand: AsyncParsableCommand {
 /// Writes an unencrypted copy of a store.
 struct DecryptCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "decrypt", abstract: "Write everything in a store, NOT ENCRYPTED, into a new SQLite file.")
+    commandName: "decrypt", abstract: "Write the contents of a store, NOT ENCRYPTED, to a new SQLite file.")
 
   @OptionGroup var store: StoreOptions
-  @Argument(help: "The plain copy; it must not exist.", completion: .file()) var plain: String
+  @Argument(help: "The unencrypted copy; it must not exist.", completion: .file()) var plain: String
 
   func run() async throws {
     try FilePlace.checkFree(plain)

@@ -29,10 +29,10 @@ struct CoreDataOptions: ParsableArguments {
 
   @OptionGroup var strict: StrictOption
 
-  @Flag(help: "Leave out files and objects that the Core Data store refers to but does not have, and report them.")
+  @Flag(help: "Skip and report missing files and objects to which the Core Data store refers.")
   var skipMissing = false
 
-  @Flag(help: "Leave behind entities and columns that the model does not know, and report them.")
+  @Flag(help: "Skip and report entities and columns that are not in the model.")
   var ignoreUnknown = false
 
   /// The first given option that requires `--from-core-data`; `nil` if none is given.
@@ -91,8 +91,8 @@ struct CoreDataOptions: ParsableArguments {
     try sink.flush()
     for note in report.notes { Tool.note(note.description) }
     var parts = ["\(report.objectCount) objects and \(report.linkCount) links imported from \(path) (\(report.layout.rawValue))"]
-    if report.externalFileCount > 0 { parts.append("\(report.externalFileCount) values from files beside it") }
+    if report.externalFileCount > 0 { parts.append("\(report.externalFileCount) values from external files") }
     Tool.note(parts.joined(separator: ", "))
-    Tool.note("\(path) is still there: delete it, and what lies beside it, when you need it no more.")
+    Tool.note("\(path) is not changed. Delete it and its companion files when they are no longer needed.")
   }
 }

@@ -17,7 +17,7 @@ struct InfoCommand: AsyncParsableCommand {
   @OptionGroup
   var store: StoreOptions
 
-  @Option(help: "The form of the output.")
+  @Option(help: "The output format.")
   var format = Format.text
 
   func run() async throws {

@@ -9,10 +9,10 @@ import SQLCipherStore
 /// Migrates a store to a newer version of its model.
 struct MigrateCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "migrate", abstract: "Bring a store in step with a newer version of its model.",
+    commandName: "migrate", abstract: "Migrate a store to a newer version of its model.",
     discussion: """
-      The store knows the model that wrote it; what has to be done is inferred from the two. The whole migration takes effect, or nothing of it. \
-      With --dry-run nothing is changed: what would be done is printed, with the rows each step concerns.
+      The store contains its model; the migration is inferred from both models. It takes effect completely or not at all. --dry-run \
+      prints the steps with the number of affected rows, and changes nothing.
 
         cipherdata migrate library.store --model Library.xcdatamodeld --dry-run
         cipherdata migrate library.store --model Library.xcdatamodeld --stages --dry-run
@@ -31,7 +31,7 @@ struct MigrateCommand: AsyncParsableCommand {
 
   @OptionGroup var strict: StrictOption
 
-  @Flag(help: "Go through the bundle's versions one after the other, in the order of their names, not straight to the newer model.")
+  @Flag(help: "Migrate through the bundle's versions one by one, in the order of their names, instead of directly to the newer model.")
   var stages = false
 
   @Option(
@@ -39,16 +39,16 @@ struct MigrateCommand: AsyncParsableCommand {
       "Copy the store there first; nothing may be there but the copy that a killed migration of the store has left.", valueName: "file"))
   var backup: String?
 
-  @Flag(help: "Print what would be done, and change nothing.")
+  @Flag(help: "Print the plan without changing anything.")
   var dryRun = false
 
-  @Flag(name: .customLong("sql"), help: "With --dry-run: print the statements too.")
+  @Flag(name: .customLong("sql"), help: "With --dry-run: also print the SQL statements.")
   var showsStatements = false
 
-  @Flag(name: .customLong("defer"), help: "Put off costly clean-up until --finish.")
+  @Flag(name: .customLong("defer"), help: "Defer costly cleanup until --finish.")
   var defersCleanUp = false
 
-  @Flag(help: "Do the clean-up that an earlier migration has put off.")
+  @Flag(help: "Perform the cleanup that an earlier migration deferred.")
   var finish = false
 
   @OptionGroup var author: AuthorOptions

@@ -7,10 +7,10 @@ import ObjectModel
 struct PortSourcesCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "port-sources",
-    abstract: "Show what has to change in sources that import CoreData before they compile on Linux.",
+    abstract: "Show the changes that sources importing CoreData need to compile on Linux.",
     discussion: """
-      Prints a difference that patch takes, and on standard error what has to be changed by hand, with file and line. With --write the files are changed. \
-      All changes keep the sources compiling on Apple's systems, and making them twice changes nothing.
+      Prints the changes as input for patch. Changes to make manually are listed on standard error with file and line. With --write, \
+      the files are changed. The sources still compile on Apple's systems, and running the command again changes nothing.
 
         cipherdata port-sources Sources
         cipherdata port-sources Sources --write

@@ -7,25 +7,26 @@ import Synchronization
 /// Prints the transactions that are written to a store.
 struct WatchCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "watch", abstract: "Follow what others write to a store, as they write it.",
+    commandName: "watch", abstract: "Print transactions as other processes write them to a store.",
     discussion: """
-      The store has to keep a history (cipherdata history --enable). It begins behind the newest transaction, or behind a place; Ctrl-C ends it, and the last place is printed to \
-      standard error, for --after of the next time: nothing is missed in between. Nothing is polled.
+      The store must record a history (cipherdata history --enable). Output begins after the newest transaction, or after a given one. \
+      Ctrl-C stops it and prints the last token to standard error. Pass that token to --after the next time to miss nothing in between. \
+      The store is not polled.
       """)
 
   @OptionGroup
   var store: StoreOptions
 
-  @Option(help: ArgumentHelp("Begin behind a place.", valueName: "token"))
+  @Option(help: ArgumentHelp("Begin after this transaction.", valueName: "token"))
   var after: String?
 
   @OptionGroup
   var filter: HistoryFilterOptions
 
-  @Option(help: "The form of the output.")
+  @Option(help: "The output format.")
   var format = HistoryLinePrinter.Format.text
 
-  @Option(name: .customLong("for"), help: ArgumentHelp("End after so long.", valueName: "seconds"))
+  @Option(name: .customLong("for"), help: ArgumentHelp("Stop after this number of seconds.", valueName: "seconds"))
   var seconds: Double?
 
   func validate() throws {
@@ -35,7 +36,7 @@ struct WatchCommand: AsyncParsableCommand {
   func run() async throws {
     let after = try after.map { text in
       guard let token = PersistentHistoryToken(text) else {
-        throw ToolError(.badData, "--after takes a token, as `cipherdata history` and `watch` print them; this is none: \(text)")
+        throw ToolError(.badData, "--after takes a token, as `cipherdata history` and `watch` print them; this is not one: \(text)")
       }
       return token
     }

@@ -89,7 +89,7 @@ package struct Deb822Stanza {
   fileprivate mutating func append(_ line: UnsafeRawBufferPointer, number: Int) throws {
     if line[0] == 0x20 || line[0] == 0x09 {
       guard let last = fields.indices.last else {
-        throw InputError(line: number, "The line continues a field, and there is none before it.")
+        throw InputError(line: number, "The line continues a field, but no field precedes it.")
       }
       bytes.append(0x0A)
       bytes.append(contentsOf: Self.trimmed(line, from: 0))

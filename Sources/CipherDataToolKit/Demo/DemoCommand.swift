@@ -4,9 +4,9 @@ import ArgumentParser
 struct DemoCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "demo",
-    abstract: "Import this machine's package database into an encrypted store, question it, and delete it again.")
+    abstract: "Import this machine's package database into an encrypted store, run queries, and delete the store.")
 
-  @Option(help: ArgumentHelp("A package database or index in place of /var/lib/dpkg/status.", valueName: "file"))
+  @Option(help: ArgumentHelp("A package database or index to use instead of /var/lib/dpkg/status.", valueName: "file"))
   var input: String?
 
   @Flag(help: "Use the built-in sample of a dozen packages.")

@@ -112,7 +112,7 @@ package enum DiskExamination {
     if microseconds < 50 {
       return Finding(
         area, subject, text, .note,
-        "That is faster than a drive can be: either its cache is safe against power cuts, or somebody (a virtual machine, a container) answers before the bytes are on a disk."
+        "That is faster than a drive can be: either its cache is safe against power cuts, or a layer below (a virtual machine, a container) reports success before the bytes are on a disk."
       )
     }
     return Finding(area, subject, text)

@@ -19,7 +19,7 @@ package enum Doctor {
       isOld
         ? Finding(
           area, "SQLCipher", information.sqlcipher, .note,
-          "It is of 2016, and Debian 12's: it works. Open no store together with its key from somebody you do not trust there.")
+          "This is the version of 2016 that Debian 12 provides. It works, but do not open stores with keys from untrusted sources with it.")
         : Finding(area, "SQLCipher", information.sqlcipher))
     result.append(Finding(area, "SQLite", information.sqlite))
     if !information.provider.isEmpty { result.append(Finding(area, "provider", information.provider)) }
@@ -67,7 +67,7 @@ package enum Doctor {
       result.append(
         Finding(
           area, "log", InfoText.bytes(information.logSize), .advice,
-          "It has grown past the store: somebody holds an old state of it (a query generation of an application), or was killed while reading."
+          "It has grown past the store: a process holds an old snapshot of it (an application's query generation), or was killed while reading."
         )
       )
     }

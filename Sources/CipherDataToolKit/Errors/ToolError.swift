@@ -16,7 +16,7 @@ package struct ToolError: Error, Sendable, Hashable, CustomStringConvertible {
 
   /// Returns the end of a message, which suggests an existing name in place of an unknown one.
   static func advice(for name: String, among names: [String]) -> String {
-    let advice = CloseName.advice(for: name, among: names) ?? "there are none"
+    let advice = CloseName.advice(for: name, among: names) ?? "none exist"
     return advice.hasSuffix("?") ? advice : advice + "."
   }
 }

@@ -10,10 +10,10 @@ struct BatchOptions: ParsableArguments {
   @Option(name: .customLong("where"), parsing: .unconditional, help: ArgumentHelp("The condition.", valueName: "predicate"))
   var condition: String?
 
-  @Flag(help: "Take all objects of the entity, without a condition.")
+  @Flag(help: "Include all objects of the entity, without a condition.")
   var all = false
 
-  @Flag(help: "Change nothing: print how many objects meet the condition.")
+  @Flag(help: "Print the number of matching objects without changing anything.")
   var dryRun = false
 
   func validate() throws {

@@ -11,34 +11,34 @@ struct FetchOptions: ParsableArguments {
 
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("Columns that are computed, parted by commas: section.name, count(name) AS n, length(name).", valueName: "values"))
+    help: ArgumentHelp("Comma-separated computed columns: section.name, count(name) AS n, length(name).", valueName: "values"))
   var select: String?
 
-  @Option(help: ArgumentHelp("One result for all objects with the same values of these.", valueName: "values"))
+  @Option(help: ArgumentHelp("Group objects with the same values of these expressions into one result.", valueName: "values"))
   var groupBy: String?
 
-  @Option(parsing: .unconditional, help: ArgumentHelp("The condition on groups; it may name a selected column.", valueName: "predicate"))
+  @Option(parsing: .unconditional, help: ArgumentHelp("The condition on groups; selected columns can be used.", valueName: "predicate"))
   var having: String?
 
-  @Flag(help: "Leave out results whose selected columns are those of another one.")
+  @Flag(help: "Remove duplicate rows.")
   var distinct = false
 
   @Option(
     parsing: .unconditional,
     help: ArgumentHelp(
-      "The order: key paths, computed values or selected names parted by commas, each with asc or desc behind it, or - before it for desc; relevance is that to what --where SEARCHes.",
+      "The sort order: comma-separated key paths, computed values or selected names, each followed by asc or desc, or preceded by - for desc; relevance ranks by the SEARCH of --where.",
       valueName: "keys"))
   var sort: String?
 
-  @Option(help: "The greatest number of results.")
+  @Option(help: "The maximum number of results.")
   var limit: Int?
 
-  @Option(help: "How many results are left out first.")
+  @Option(help: "The number of results to skip.")
   var offset: Int?
 
   @Option(
     help: ArgumentHelp(
-      "Columns that are read of each object: key paths, also through to-many relationships, parted by commas; @count, @entity and @id may end one.",
+      "Comma-separated columns of each object: key paths, also through to-many relationships, which can end in @count, @entity or @id.",
       valueName: "paths"))
   var properties: String?
 

@@ -70,7 +70,7 @@ struct HistoryQuestion: Sendable {
     if let object {
       guard let url = URL(string: object), let id = coordinator.managedObjectID(forURIRepresentation: url) else {
         throw ToolError(
-          .badData, "--object takes the URI of an object of the store, as the column @id of fetch shows it; this is none: \(object)")
+          .badData, "--object takes the URI of an object of the store, as the column @id of fetch shows it; this is not one: \(object)")
       }
       conditions.append(.compare("object", .equal, id.uriString))
     }

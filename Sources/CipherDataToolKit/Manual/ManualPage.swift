@@ -52,14 +52,14 @@ package struct ManualPage {
     ("CIPHERDATA_SOURCE_PASSPHRASE", "The passphrase of an encrypted Core Data store that is imported."),
     (
       "CIPHERDATA_LOG",
-      "What is told on standard error, parted by commas: sql for the statements with their times and rows, migration for the phases of migrations."
+      "A comma-separated list of reports on standard error: sql for the statements with their times and rows, migration for the phases of migrations."
     ),
   ]
   private static let files = [
     ("STORE", "The encrypted database."),
     ("STORE.keys", "The key file: each key that opens the store, in a slot. Without it the store cannot be opened."),
     ("STORE-wal, STORE-shm", "The log of a store in use, and its index. They belong to the store."),
-    ("STORE-changes", "Touched by each commit, so that others hear of it. It holds nothing."),
+    ("STORE-changes", "Touched by each commit to notify other processes. It has no contents."),
     (".STORE_SUPPORT", "The large values, encrypted one by one."),
   ]
 

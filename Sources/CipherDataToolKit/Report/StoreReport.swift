@@ -96,7 +96,7 @@ package struct StoreReport {
       Bar("Database, in use", "", max(0, information.fileSize - free), InfoText.bytes(max(0, information.fileSize - free))),
       Bar("Database, unused", free > information.fileSize / 4 ? "cipherdata compact gives it back" : "", free, InfoText.bytes(free)),
       Bar(
-        "Log", information.logSize > information.fileSize ? "larger than the store: somebody holds an old state of it" : "",
+        "Log", information.logSize > information.fileSize ? "larger than the store: a process holds an old snapshot" : "",
         information.logSize, InfoText.bytes(information.logSize)),
       Bar("Large values", "", largeValues.bytes, InfoText.bytes(largeValues.bytes)),
     ]
@@ -104,7 +104,7 @@ package struct StoreReport {
 
   private var log: [Bar] {
     let (pages, limit) = (information.logPageCount, information.logPageLimit)
-    let note = pages > limit ? "beyond the limit: somebody reads an old state of the store" : ""
+    let note = pages > limit ? "beyond the limit: a process reads an old snapshot of the store" : ""
     return [
       Bar("Pages in the log", note, pages, Self.grouped(pages)),
       Bar("Pages with which a commit copies them into the database", "", limit, Self.grouped(limit)),
@@ -119,7 +119,7 @@ package struct StoreReport {
       ", the last of them at " + ValueCoding.json(.real($0.timeIntervalSinceReferenceDate), type: .date).plainText
     }
     return
-      "\(Self.grouped(commits)) commit\(commits == 1 ? "" : "s") since the log was last begun anew\(modified ?? ""): as many pages as \(share) % of the database."
+      "\(Self.grouped(commits)) commit\(commits == 1 ? "" : "s") since the log was last restarted\(modified ?? ""): as many pages as \(share) % of the database."
   }
 
   private func bars(_ title: String, _ bars: [Bar], about: String = "") -> String {

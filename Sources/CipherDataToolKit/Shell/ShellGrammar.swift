@@ -18,7 +18,7 @@ protocol EntityAction: ShellAction {
 /// The commands of the shell: those of the tool that apply to the session's store.
 struct ShellGrammar: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "shell", abstract: "Commands. `help fetch` tells more of one.",
+    commandName: "shell", abstract: "Commands. `help fetch` describes one in detail.",
     subcommands: [
       Entities.self, Describe.self, Fetch.self, Count.self, Explain.self, Update.self, Delete.self, Undo.self, Redo.self, Begin.self,
       Save.self, Discard.self,
@@ -55,7 +55,7 @@ struct ShellGrammar: ParsableCommand {
 
   /// The entity of a command.
   struct EntityArgument: ParsableArguments {
-    @Argument(help: ArgumentHelp("The entity; the objects of entities below it are included.", valueName: "entity"))
+    @Argument(help: ArgumentHelp("The entity, including its subentities.", valueName: "entity"))
     var name: String?
 
     @Option(name: .customLong("entity"), help: "The entity, as the commands of the tool take it.")
@@ -71,7 +71,7 @@ struct ShellGrammar: ParsableCommand {
   /// `entities`.
   struct Entities: ShellAction {
     static let configuration = CommandConfiguration(abstract: "List the entities with their number of objects.")
-    @Option(help: "The form of the output.") var format: OutputFormat?
+    @Option(help: "The output format.") var format: OutputFormat?
 
     func perform(in session: ShellSession) async throws {
       let format = format ?? session.format
@@ -83,7 +83,7 @@ struct ShellGrammar: ParsableCommand {
   struct Describe: EntityAction {
     static let configuration = CommandConfiguration(abstract: "List the properties of an entity.")
     @OptionGroup var about: EntityArgument
-    @Option(help: "The form of the output.") var format: OutputFormat?
+    @Option(help: "The output format.") var format: OutputFormat?
 
     func perform(in session: ShellSession) async throws {
       let format = format ?? session.format
@@ -98,7 +98,7 @@ struct ShellGrammar: ParsableCommand {
       abstract: FetchCommand.configuration.abstract, discussion: FetchCommand.configuration.discussion)
     @OptionGroup var about: EntityArgument
     @OptionGroup var options: FetchOptions
-    @Option(help: "The form of the output.") var format: OutputFormat?
+    @Option(help: "The output format.") var format: OutputFormat?
 
     func perform(in session: ShellSession) async throws {
       let format = format ?? session.format
@@ -125,7 +125,7 @@ struct ShellGrammar: ParsableCommand {
   /// `explain`.
   struct Explain: EntityAction {
     static let configuration = CommandConfiguration(
-      abstract: "Print how `fetch` would be answered: statements, plan, indexes, and what would be slow.")
+      abstract: "Print how `fetch` would be executed: statements, plan, indexes, and slow steps.")
     @OptionGroup var about: EntityArgument
     @OptionGroup var options: FetchOptions
 
@@ -137,7 +137,7 @@ struct ShellGrammar: ParsableCommand {
 
   /// `format`.
   struct Format: ShellAction {
-    static let configuration = CommandConfiguration(abstract: "Set the form of the output for the lines to come, or print it.")
+    static let configuration = CommandConfiguration(abstract: "Set the output format of the following lines, or print it.")
     @Argument(help: "The form.") var format: OutputFormat?
 
     func perform(in session: ShellSession) async throws {
