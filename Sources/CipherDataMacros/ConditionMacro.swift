@@ -20,8 +20,8 @@
     }
   }
 
-  /// Converts conditions over properties to conditions over their key paths: `$0.author?.name == "Ada"` becomes `_object[\.author][\.name]
-  /// == "Ada"`.
+  /// Converts conditions over properties to conditions over their key paths: `$0.author?.name == "Ada"` becomes
+  /// `_object[\.author][\.name] == "Ada"`.
   ///
   /// Each comparison is a separate statement, and each logical operator combines two named results. The compiler type-checks them one at a
   /// time, regardless of their number.

@@ -1,5 +1,5 @@
-/// The reason why an `@NSManaged` declaration gets no accessors. Its description has the form that build systems parse: `file:line: error:
-/// message`.
+/// The reason why an `@NSManaged` declaration gets no accessors. Its description has the form that build systems parse:
+/// `file:line: error: message`.
 package struct AccessorIssue: Error, Equatable, CustomStringConvertible, Sendable {
   package enum Reason: Equatable, Sendable {
     case unknownType(String)

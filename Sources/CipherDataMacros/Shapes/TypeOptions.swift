@@ -53,8 +53,8 @@
       return literal.segments.first?.as(StringSegmentSyntax.self)?.content.text
     }
 
-    /// Returns the literals that name properties in `.unique("a", "b")`, `.index("i", on: "a", "b", where: …)`, and `.index("i", fullText:
-    /// "a", "b")`.
+    /// Returns the literals that name properties in `.unique("a", "b")`, `.index("i", on: "a", "b", where: …)`, and
+    /// `.index("i", fullText: "a", "b")`.
     private static func names(in option: ExprSyntax) -> [StringLiteralExprSyntax] {
       guard let call = option.as(FunctionCallExprSyntax.self), let name = PropertyShape.option(option) else { return [] }
       var isName = name == "unique"

@@ -17,8 +17,8 @@ public struct CodeGenerationOptions: Sendable, Hashable {
   public var moduleName: String?
   /// Modules to import in addition to `CipherData` and `Foundation`, for the types of transformable attributes.
   public var imports: [String]
-  /// Whether only a superclass `_Book`, with all properties, is generated for each class `Book`. The application declares `class Book:
-  /// _Book` and can override members there.
+  /// Whether only a superclass `_Book`, with all properties, is generated for each class `Book`. The application declares
+  /// `class Book: _Book` and can override members there.
   public var isSplit: Bool
 
   /// Creates options.
