@@ -376,7 +376,7 @@ final class ModelCommandTests: XCTestCase {
     let other = try write(model("isRead == YES"), "Other.xcdatamodeld", in: tool)
     XCTAssertEqual(
       try tool.run(["model", "diff", good, other], passphrase: nil).output,
-      "Thread.unread: filter of the derivation changed: the values are computed anew\nA store of the older version is one of the newer version too.\n"
+      "Thread.unread: filter of the derivation changed: the values are computed anew\nStores of the older version are compatible with the newer one.\n"
     )
     XCTAssertTrue(
       try tool.run(["model", "show", good], passphrase: nil).output.contains("derived from messages.@count where isRead == NO"))

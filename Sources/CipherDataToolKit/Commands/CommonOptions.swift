@@ -13,7 +13,7 @@ struct PassphraseOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "The work that may be spent on the key file, in derivations of the standard cost (scrypt, N = 2^17); 16 of up to 256 MiB unless said otherwise. Raise it only for a file that you trust.",
+      "The limit of key derivation work for the key file, in derivations of the standard cost (scrypt, N = 2^17). The default is 16, with up to 256 MiB each. Raise it only for a file that you trust.",
       valueName: "number"))
   var keyWork: Int?
 

@@ -33,7 +33,7 @@ struct FetchCommand: AsyncParsableCommand {
 
   @Flag(
     help:
-      "Answer the question and print, in place of the answer, which statements that took, how often each ran, and what was read one by one."
+      "Run the query and print, instead of its results, the statements, how often each ran, and the objects that were read one by one."
   )
   var statements = false
 

@@ -104,7 +104,7 @@ struct EncryptCommand: AsyncParsableCommand {
     try ByteSource.check(path: plain)
     try FilePlace.checkFree(store)
     _ = try await SQLCipherStoreFile.importPlaintext(from: .path(plain), to: .path(store), key: try passphrase.newKey(for: store))
-    Tool.note("\(plain) is still there and NOT encrypted: delete it when you need it no more.")
+    Tool.note("\(plain) is kept and NOT encrypted: delete it when it is no longer needed.")
   }
 }
 
@@ -119,6 +119,6 @@ struct DecryptCommand: AsyncParsableCommand {
   func run() async throws {
     try FilePlace.checkFree(plain)
     try await store.unlock().exportPlaintext(to: .path(plain))
-    Tool.note("\(plain) is NOT encrypted: everybody who can read it can read all of the store.")
+    Tool.note("\(plain) is NOT encrypted: any user who can read it can read the whole store.")
   }
 }

@@ -60,7 +60,7 @@ struct CoreDataOptions: ParsableArguments {
     let report = try await Interruption().cancelling(
       Task {
         if let description { return try await source.importAll(creating: description, progress: progress) }
-        guard let target else { throw ToolError(.software, "There is neither a store nor a place for one.") }
+        guard let target else { throw ToolError(.software, "There is neither a store nor a folder for one.") }
         let container = try await PersistentContainer.open(target, isReadOnly: false)
         return try await container.closing { try await source.importAll(into: container, progress: progress) }
       })

@@ -51,7 +51,7 @@ struct ImportCommand: AsyncParsableCommand {
     }
     if let stray = coreData.stray { throw ToolError(.usage, "\(stray) belongs to --from-core-data.") }
     if file == nil, Terminal.isTerminal(STDIN_FILENO) {
-      throw ToolError(.usage, "No input: name a file, or - for what is typed.")
+      throw ToolError(.usage, "No input: name a file, or - for standard input.")
     }
     let file = file ?? "-"
     try ByteSource.check(path: file)
@@ -66,7 +66,9 @@ struct ImportCommand: AsyncParsableCommand {
       return try job.run(from: source, into: context) { records in bar.update(source.position, detail: "\(records) records") }
     }
     for error in outcome.skipped.sorted(by: { $0.line < $1.line }) { Tool.note("\(file == "-" ? "standard input" : file): \(error)") }
-    if outcome.skippedCount > outcome.skipped.count { Tool.note("… and \(outcome.skippedCount - outcome.skipped.count) more bad lines") }
+    if outcome.skippedCount > outcome.skipped.count {
+      Tool.note("… and \(outcome.skippedCount - outcome.skipped.count) more invalid lines")
+    }
     let summary = outcome.summary
     var parts = ["\(summary.records) records: \(summary.inserted) objects inserted, \(summary.updated) changed, \(summary.deleted) deleted"]
     if outcome.skippedCount > 0 { parts.append("\(outcome.skippedCount) bad lines skipped") }

@@ -36,7 +36,7 @@ struct MigrateCommand: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "Copy the store there first; nothing may be there but the copy that a killed migration of the store has left.", valueName: "file"))
+      "Copy the store to this file first. It must not exist, except as the copy of a killed migration.", valueName: "file"))
   var backup: String?
 
   @Flag(help: "Print the plan without changing anything.")
@@ -84,7 +84,7 @@ struct MigrateCommand: AsyncParsableCommand {
         let plan = try await file.migrationPlan(to: newer, with: try description(of: file, model))
         try sink.write(Self.text(of: plan, withStatements: showsStatements))
         try sink.flush()
-        if !plan.isPossible { throw ToolError(.badData, "The store cannot follow the model as it is.") }
+        if !plan.isPossible { throw ToolError(.badData, "The store cannot be migrated to this model.") }
         return
       }
       try await migrate(file, to: newer, try description(of: file, model), sink)
@@ -131,7 +131,7 @@ struct MigrateCommand: AsyncParsableCommand {
     try coordinator.remove(opened)
     for change in changes { try sink.line(change) }
     try sink.line("Migrated.")
-    if hasDeferred { Tool.note("Clean-up was put off; do it with: cipherdata migrate \(store.store) --finish") }
+    if hasDeferred { Tool.note("Cleanup was deferred; run it with: cipherdata migrate \(store.store) --finish") }
   }
 
   /// Updates the stored model when the versions differ only in indexes, derivations, rules or user info, which requires no migration.

@@ -38,7 +38,7 @@ extension ModelCommand {
 
     private func summary(_ difference: ModelDifference) -> String {
       if difference.isEmpty { return "No difference." }
-      if difference.hasEqualHashes { return "A store of the older version is one of the newer version too." }
+      if difference.hasEqualHashes { return "Stores of the older version are compatible with the newer one." }
       let count = difference.obstacles.count
       if count == 0 { return "The change can be inferred." }
       return count == 1 ? "One change cannot be inferred." : "\(count) changes cannot be inferred."

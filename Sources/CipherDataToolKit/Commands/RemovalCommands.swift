@@ -54,6 +54,6 @@ struct ReplaceCommand: AsyncParsableCommand {
 /// The confirmation that removing a store requires.
 enum RemovalConfirmation {
   static func check(_ isGiven: Bool, _ what: String) throws {
-    if !isGiven { throw ToolError(.usage, "This would \(what). Say --yes to do it.") }
+    if !isGiven { throw ToolError(.usage, "This would \(what). Confirm it with --yes.") }
   }
 }

@@ -97,7 +97,7 @@ package struct Deb822Stanza {
       return
     }
     guard let colon = line.firstIndex(of: 0x3A), colon > 0 else {
-      throw InputError(line: number, "The line is no field: a name and a colon are expected.")
+      throw InputError(line: number, "The line is not a field: a name and a colon are expected.")
     }
     if fields.isEmpty { self.line = number }
     let nameStart = bytes.count

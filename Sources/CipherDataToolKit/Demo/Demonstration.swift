@@ -66,7 +66,7 @@ package struct Demonstration {
     let clock = ContinuousClock()
     let start = clock.now
 
-    guard let passphrase = SecretBytes.random(count: 24) else { throw ToolError(.software, "The system gives no random bytes.") }
+    guard let passphrase = SecretBytes.random(count: 24) else { throw ToolError(.software, "The system returned no random bytes.") }
     try tell("1. An encrypted store", "\(store.path), with a passphrase made up for this run")
     try await StoreCreation.create(store, model: DebianArchive.model, key: .passphrase(passphrase), label: "demonstration")
     let created = clock.now
@@ -176,7 +176,7 @@ package struct Demonstration {
       let data = try Data(contentsOf: file.url)
       scanned += data.count
       if Self.contains(data, anyOf: words) {
-        throw ToolError(.software, "\(file.url.lastPathComponent) holds plaintext: this must not be.")
+        throw ToolError(.software, "\(file.url.lastPathComponent) contains plaintext, which must not happen.")
       }
       try sink.line(
         "   \(file.url.lastPathComponent): \(InfoText.bytes(data.count)), first bytes \(Hexadecimal.encode(data.prefix(12)))")
@@ -211,7 +211,7 @@ package struct Demonstration {
       try sink.line("   exit status \(ending.status.rawValue): \(ending.message)")
       return
     }
-    throw ToolError(.software, "A wrong passphrase opened the store: this must not be.")
+    throw ToolError(.software, "A wrong passphrase opened the store, which must not happen.")
   }
 
   // MARK: Help

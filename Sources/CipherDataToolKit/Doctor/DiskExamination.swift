@@ -51,16 +51,16 @@ package enum DiskExamination {
       result.append(
         Finding(
           area, "file system", name, .advice,
-          "It is reached over a network, where locks and syncs are kept as well as the server keeps them: several processes may damage the store. Keep it on a local disk, and copy it with `cipherdata backup`."
+          "It is a network file system, on which locks and syncs depend on the server: several processes can damage the store. Keep it on a local disk, and copy it with `cipherdata backup`."
         ))
     } else if inMemory.contains(mount.type) {
       result.append(
         Finding(
-          area, "file system", name, .advice, "It is in memory: everything is gone when the machine stops. Keep what is to stay on a disk.")
+          area, "file system", name, .advice, "It is in memory: everything is lost when the machine stops. Keep permanent data on a disk.")
       )
     } else if mount.type.hasPrefix("fuse") {
       result.append(
-        Finding(area, "file system", name, .note, "It is a program of its own: whether it keeps locks and syncs is for its makers to say."))
+        Finding(area, "file system", name, .note, "A program (FUSE) implements it, on which locks and syncs depend."))
     } else {
       result.append(Finding(area, "file system", name))
     }

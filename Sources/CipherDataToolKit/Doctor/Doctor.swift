@@ -56,13 +56,14 @@ package enum Doctor {
     for (name, value) in try await file.settings() {
       let isAlone = name == "journal_mode" && value == "delete"
       result.append(
-        isAlone ? Finding(area, name, value, .note, "Who opens it for writing gives it a log (wal) again.") : Finding(area, name, value))
+        isAlone ? Finding(area, name, value, .note, "Opening it for writing switches it to a log (wal) again.") : Finding(area, name, value)
+      )
     }
     let free = information.pageCount == 0 ? 0 : information.freePageCount * 100 / information.pageCount
     let space = "\(InfoText.bytes(information.fileSize)), \(free) % unused"
     result.append(
       free >= 25
-        ? Finding(area, "space", space, .note, "`cipherdata compact` gives unused pages back to the disk.") : Finding(area, "space", space))
+        ? Finding(area, "space", space, .note, "`cipherdata compact` releases unused pages.") : Finding(area, "space", space))
     if information.logSize > max(64 << 20, information.fileSize) {
       result.append(
         Finding(
@@ -74,7 +75,7 @@ package enum Doctor {
     if information.keySlots.count == 1, information.keySlots[0].kind == .passphrase {
       result.append(
         Finding(
-          area, "keys", "one passphrase", .note, "Who forgets it has lost the store: `cipherdata key recovery` adds a key for a safe place."
+          area, "keys", "one passphrase", .note, "If it is forgotten, the store is lost: `cipherdata key recovery` adds a recovery key."
         ))
     } else {
       result.append(Finding(area, "keys", "\(information.keySlots.count)"))

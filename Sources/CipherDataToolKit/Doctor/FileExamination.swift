@@ -40,7 +40,7 @@ package enum FileExamination {
     if mode & 0o022 != 0 {
       return Finding(
         area, name, bits, .advice,
-        "Others may write it, and so destroy the store or put back an older state: chmod \(isFolder ? "700" : "600").")
+        "Others may write it, and so destroy the store or restore an older state: chmod \(isFolder ? "700" : "600").")
     }
     if mode & 0o044 != 0 {
       return Finding(

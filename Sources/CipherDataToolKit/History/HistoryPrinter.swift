@@ -62,7 +62,7 @@ struct HistoryPrinter {
     try await write(waiting, to: writer)
     try writer.finish()
     try sink.flush()
-    if let last { Tool.note("\(count) transactions; the place behind the last is \(last)") } else { Tool.note("no transactions") }
+    if let last { Tool.note("\(count) transactions; the last token is \(last)") } else { Tool.note("no transactions") }
   }
 
   private func write(_ parts: [PersistentHistoryTransaction], to writer: TableWriter) async throws {

@@ -88,7 +88,7 @@ package struct JSONMapping {
         throw InputError(line: line, entity: root?.name, key: key, "The model has no entity of this name; \(advice)")
       }
       if let declared, !named.isKind(of: declared) {
-        throw InputError(line: line, entity: (root ?? declared).name, key: key, "The entity named is neither this one nor below it.")
+        throw InputError(line: line, entity: (root ?? declared).name, key: key, "The entity is neither this one nor a subentity.")
       }
       entity = named
     case nil:

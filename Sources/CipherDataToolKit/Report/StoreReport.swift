@@ -113,7 +113,7 @@ package struct StoreReport {
 
   private var logSummary: String {
     let (pages, commits) = (information.logPageCount, information.logCommitCount)
-    guard pages > 0 else { return "The log holds nothing." }
+    guard pages > 0 else { return "The log is empty." }
     let share = information.pageCount == 0 ? 0 : pages * 100 / information.pageCount
     let modified = information.logModified.map {
       ", the last of them at " + ValueCoding.json(.real($0.timeIntervalSinceReferenceDate), type: .date).plainText

@@ -34,7 +34,7 @@ struct ShellCommand: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "Keep the lines typed in a file, NOT ENCRYPTED, for sessions to come. Without it they are kept in memory only.", valueName: "file"))
+      "Save the lines typed to a file, NOT ENCRYPTED, for later sessions. By default, they are kept only in memory.", valueName: "file"))
   var history: String?
 
   func run() async throws {

@@ -52,7 +52,7 @@ extension ShellGrammar {
     static let configuration = CommandConfiguration(
       abstract: "Begin a draft, which collects changes until save or discard.",
       discussion:
-        "With --nested a draft may lie over another one; save takes the last one into the one below it. What --select computes shows saved values."
+        "With --nested, a draft can be nested in another one; save merges it into its parent. Columns of --select are computed from saved values."
     )
 
     @Flag(help: "Begin a nested draft inside the open one.") var nested = false

@@ -17,7 +17,7 @@ final class ShellHistory {
     var status = stat()
     guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG, fchmod(descriptor, 0o600) == 0 else {
       close(descriptor)
-      throw ToolError(.cannotCreate, "Cannot use \(path) as history: it is no file of this user's.")
+      throw ToolError(.cannotCreate, "Cannot use \(path) as history: it is not a file of this user.")
     }
     let reader = LineReader(ByteSource(descriptor: descriptor, name: path), longestLine: 1 << 20)
     var lines: [String] = []

@@ -161,7 +161,7 @@ final class ShellScratch {
   /// - Parameter isNested: Whether to begin the draft inside an open one, which is otherwise an error.
   func begin(isNested: Bool) throws {
     if isDraft, !isNested {
-      throw ToolError(.usage, "A draft is open. Use save or discard first, or begin --nested for a draft over it.")
+      throw ToolError(.usage, "A draft is open. Use save or discard first, or begin --nested for a draft inside it.")
     }
     let draft = ManagedObjectContext(parent: context)
     draft.undoManager = ContextUndoManager()

@@ -71,7 +71,7 @@ final class ShellSession {
   func leave() {
     if isInteractive, state.unsavedCount > 0, !wasWarned {
       wasWarned = true
-      Tool.note("\(state.unsavedCount) objects have unsaved changes: save them, or leave once more to give them up.")
+      Tool.note("\(state.unsavedCount) objects have unsaved changes: save them, or leave once more to discard them.")
       return
     }
     goesOn = false
@@ -79,7 +79,7 @@ final class ShellSession {
 
   private func end() async throws {
     if !isInteractive, state.unsavedCount > 0 {
-      Tool.note("The changes of \(state.unsavedCount) objects were not saved, and are given up.")
+      Tool.note("The unsaved changes of \(state.unsavedCount) objects are discarded.")
     }
     await scratchActor.perform { ShellScratch.over($0).end() }
   }

@@ -74,7 +74,7 @@ package struct PassphraseSource: Sendable {
     defer { close(descriptor) }
     var settings = termios()
     guard tcgetattr(descriptor, &settings) == 0 else {
-      throw ToolError(.noKey, "The terminal cannot be asked for a passphrase without echo.")
+      throw ToolError(.noKey, "The terminal's echo cannot be switched off for the passphrase.")
     }
     let before = settings
     settings.c_lflag &= ~tcflag_t(ECHO)
