@@ -18,7 +18,7 @@ extension Tool {
       guard let argument = CommandLine.unsafeArgv[number] else { continue }
       if String(validatingCString: argument) == nil {
         print(
-          "cipherdata: Argument \(number) is no UTF-8: \(TableWriter.printable(String(cString: argument))). Files of such a name cannot be named; rename them.",
+          "cipherdata: Argument \(number) is not UTF-8: \(TableWriter.printable(String(cString: argument))). Rename files with such names.",
           to: STDERR_FILENO)
         return ExitStatus.usage.rawValue
       }
